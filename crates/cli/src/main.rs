@@ -1,0 +1,2 @@
+//! The `tradewind` command.
+fn main() {}

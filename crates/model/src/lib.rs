@@ -1,0 +1,31 @@
+//! The nouns of Tradewind.
+//!
+//! Time and money are integers, so every result is exact and the same on every machine:
+//! [`Time`] and [`Span`] count seconds, [`Money`] and [`Price`] micro-credits, and
+//! [`Performance`] thousandths of the reference node.
+//!
+//! This crate knows nothing of files, clocks, threads or algorithms. Every other crate builds on it.
+
+mod grid;
+mod job;
+mod money;
+mod performance;
+mod plan;
+mod policy;
+mod reason;
+mod slot;
+mod snapshot;
+mod time;
+mod window;
+
+pub use grid::{Attribute, Attributes, Grid, GridError, Node, NodeId, Site, SiteId};
+pub use job::{Criterion, Job, Request};
+pub use money::{Money, Price};
+pub use performance::Performance;
+pub use plan::{JobPlan, Limits, Outcome, Plan, Totals};
+pub use policy::{Limit, Measure, Objective, Rho, VoPolicy};
+pub use reason::Reason;
+pub use slot::{Slot, SlotError, SlotList};
+pub use snapshot::{Snapshot, SnapshotError};
+pub use time::{Horizon, Span, Time};
+pub use window::{Task, Window, WindowError};

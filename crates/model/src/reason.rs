@@ -1,0 +1,121 @@
+//! Why a job is not placed.
+
+use std::fmt;
+
+use crate::{Money, Performance, Span, Time};
+
+/// Why a job got no window. The same value serves tests, command line, API and metrics.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reason {
+    /// More tasks than the grid has nodes.
+    WiderThanGrid {
+        /// Nodes asked for.
+        needed: u32,
+        /// Nodes there are.
+        nodes: u32,
+    },
+    /// Too few nodes are fast enough, have the attributes and keep to the price cap.
+    TooFewNodes {
+        /// Nodes asked for.
+        needed: u32,
+        /// Nodes that suit.
+        suitable: u32,
+        /// The performance asked for.
+        min_performance: Option<Performance>,
+    },
+    /// Enough nodes suit, but never so many are free together for long enough.
+    NoCommonTime {
+        /// Nodes asked for.
+        needed: u32,
+        /// The most that are free together, each for its task's length.
+        most: u32,
+        /// The deadline that was applied.
+        deadline: Option<Time>,
+    },
+    /// Windows exist, but none within the budget.
+    BudgetShort {
+        /// The cheapest window's cost.
+        cheapest: Money,
+        /// What may be spent.
+        budget: Money,
+    },
+    /// There is a window, but jobs of higher priority took it first.
+    Outbid,
+    /// Every combination with this job breaks the VO's time limit.
+    TimeLimit {
+        /// The limit.
+        limit: Span,
+        /// The least time of all combinations when this job was given up.
+        least: Span,
+    },
+    /// Every combination with this job breaks the VO's budget limit.
+    BudgetLimit {
+        /// The limit.
+        limit: Money,
+        /// The least cost of all combinations when this job was given up.
+        least: Money,
+    },
+    /// Each of the VO's limits can be kept alone, but no combination with this job keeps both.
+    BothLimits {
+        /// The time limit.
+        time: Span,
+        /// The budget limit.
+        budget: Money,
+    },
+}
+
+impl Reason {
+    /// A short fixed name for scripts and metrics.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Reason::WiderThanGrid { .. } => "wider-than-grid",
+            Reason::TooFewNodes { .. } => "too-few-nodes",
+            Reason::NoCommonTime { .. } => "no-common-time",
+            Reason::BudgetShort { .. } => "budget-short",
+            Reason::Outbid => "outbid",
+            Reason::TimeLimit { .. } => "vo-time-limit",
+            Reason::BudgetLimit { .. } => "vo-budget-limit",
+            Reason::BothLimits { .. } => "vo-limits",
+        }
+    }
+}
+
+/// One sentence without a final period.
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::WiderThanGrid { needed, nodes } => {
+                write!(f, "needs {needed} nodes and the grid has {nodes}")
+            }
+            Reason::TooFewNodes { needed, suitable, min_performance } => {
+                write!(f, "only {suitable} of {needed} nodes suit")?;
+                match min_performance {
+                    Some(least) => write!(f, " (performance at least {least})"),
+                    None => Ok(()),
+                }
+            }
+            Reason::NoCommonTime { needed, most, deadline } => {
+                write!(f, "at most {most} of {needed} nodes are free together for long enough")?;
+                match deadline {
+                    Some(deadline) => write!(f, " before the deadline at {deadline}"),
+                    None => write!(f, " within the horizon"),
+                }
+            }
+            Reason::BudgetShort { cheapest, budget } => write!(
+                f,
+                "budget short by {}: the cheapest window costs {cheapest}, the budget is {budget}",
+                *cheapest - *budget
+            ),
+            Reason::Outbid => write!(f, "jobs of higher priority took every window"),
+            Reason::TimeLimit { limit, least } => {
+                write!(f, "the batch needs at least {least} s and the VO's time limit is {limit} s")
+            }
+            Reason::BudgetLimit { limit, least } => {
+                write!(f, "the batch costs at least {least} and the VO's budget limit is {limit}")
+            }
+            Reason::BothLimits { time, budget } => {
+                write!(f, "no combination keeps to both {time} s and {budget} credits")
+            }
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Idle spans on nodes, and the ordered list of them that every search reads.
+
+use crate::{Grid, Horizon, NodeId, Span, Time, Window};
+
+/// An idle span `[start, end)` on one node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Slot {
+    /// First idle second.
+    pub start: Time,
+    /// First second that is not idle any more.
+    pub end: Time,
+    /// Where.
+    pub node: NodeId,
+}
+
+impl Slot {
+    /// How long it is.
+    pub fn span(&self) -> Span {
+        self.end - self.start
+    }
+}
+
+/// Slots in order of start. Slots of equal start keep the order in which they were given
+/// (papers 001/002 depend on it); slots of one node never overlap.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SlotList {
+    slots: Vec<Slot>,
+}
+
+/// Why slots do not make a list, or why a span cannot be taken out of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SlotError {
+    /// A slot that ends before or when it starts.
+    #[error("the slot [{}, {}) on node {} is empty", .0.start, .0.end, .0.node.0)]
+    Empty(Slot),
+    /// Two slots of one node share time, or stand out of order.
+    #[error("the slots [{}, {}) and [{}, {}) on node {} overlap", .0.start, .0.end, .1.start, .1.end, .0.node.0)]
+    Overlap(Slot, Slot),
+    /// The span to take is not within any one slot.
+    #[error("no slot holds [{}, {}) on node {}", .0.start, .0.end, .0.node.0)]
+    NotFree(Slot),
+}
+
+impl SlotList {
+    /// A list of `slots`, sorted by start; slots of equal start stay in the order given.
+    ///
+    /// # Errors
+    /// [`SlotError::Empty`] or [`SlotError::Overlap`].
+    pub fn new(mut slots: Vec<Slot>) -> Result<SlotList, SlotError> {
+        if let Some(empty) = slots.iter().find(|slot| slot.end <= slot.start) {
+            return Err(SlotError::Empty(*empty));
+        }
+        slots.sort_by_key(|slot| slot.start);
+        let list = SlotList { slots };
+        list.check()?;
+        Ok(list)
+    }
+
+    /// What is idle within `horizon` on `grid`, given the busy spans of each node. Busy spans
+    /// may overlap each other and reach beyond the horizon. Ordered by start, then node.
+    pub fn from_busy(grid: &Grid, horizon: Horizon, busy: &[Slot]) -> SlotList {
+        let mut by_node: Vec<Slot> = busy.to_vec();
+        by_node.sort_by_key(|span| (span.node, span.start, span.end));
+        let mut slots = Vec::new();
+        let mut next = by_node.into_iter().peekable();
+        for (node, _) in grid.iter() {
+            let mut from = horizon.start;
+            while let Some(span) = next.next_if(|span| span.node <= node) {
+                let until = span.start.min(horizon.end);
+                if until > from {
+                    slots.push(Slot { start: from, end: until, node });
+                }
+                from = from.max(span.end);
+            }
+            if horizon.end > from {
+                slots.push(Slot { start: from, end: horizon.end, node });
+            }
+        }
+        slots.sort_by_key(|slot| slot.start);
+        SlotList { slots }
+    }
+
+    /// The slots, in order.
+    pub fn as_slice(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether nothing is idle.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Takes the span `taken` (K′) out of the slot K that holds it, leaving
+    /// K1 = [K.start, K′.start) in K's place and K2 = [K′.end, K.end) after all slots of equal
+    /// start; empty remainders are not kept (paper 001, section 2, figure 1 b).
+    ///
+    /// O(slots).
+    ///
+    /// # Errors
+    /// [`SlotError::NotFree`] if no slot holds all of `taken`; the list is unchanged then.
+    pub fn subtract(&mut self, taken: Slot) -> Result<(), SlotError> {
+        let reach = self.slots.partition_point(|slot| slot.start <= taken.start);
+        let holds = |slot: &Slot| slot.node == taken.node && slot.end >= taken.end;
+        let found = self.slots[..reach].iter().rposition(holds);
+        let at = found.filter(|_| taken.end > taken.start).ok_or(SlotError::NotFree(taken))?;
+        let whole = self.slots[at];
+        let rest = Slot { start: taken.end, ..whole };
+        if whole.start < taken.start {
+            self.slots[at].end = taken.start;
+            if rest.start < rest.end {
+                self.slots.insert(self.place_for(rest.start), rest);
+            }
+        } else if rest.start < rest.end {
+            let to = self.place_for(rest.start) - 1;
+            self.slots[at..=to].rotate_left(1);
+            self.slots[to] = rest;
+        } else {
+            self.slots.remove(at);
+        }
+        Ok(())
+    }
+
+    /// Takes every task of `window` out of the list.
+    ///
+    /// O(tasks × slots) at worst; moves only what lies between.
+    ///
+    /// # Errors
+    /// [`SlotError::NotFree`] for the first task that is not free; the list is unchanged then.
+    pub fn subtract_window(&mut self, window: &Window) -> Result<(), SlotError> {
+        if window.tasks().len() == 1 {
+            return self.subtract(window.taken().next().unwrap_or(EMPTY));
+        }
+        self.subtract_many(window)
+    }
+
+    /// One pass over the slots that start by the window's start, so that a wide window costs no
+    /// more than a narrow one.
+    fn subtract_many(&mut self, window: &Window) -> Result<(), SlotError> {
+        let reach = self.slots.partition_point(|slot| slot.start <= window.start());
+        let tasks = window.tasks();
+        let mut at = vec![usize::MAX; tasks.len()];
+        for (i, slot) in self.slots[..reach].iter().enumerate() {
+            if slot.end <= window.start() {
+                continue;
+            }
+            if let Ok(k) = tasks.binary_search_by_key(&slot.node, |task| task.node)
+                && slot.end >= window.start() + tasks[k].length
+            {
+                at[k] = i;
+            }
+        }
+        if let Some(k) = at.iter().position(|&i| i == usize::MAX) {
+            let (start, task) = (window.start(), &tasks[k]);
+            let taken = Slot { start, end: start + task.length, node: task.node };
+            return Err(SlotError::NotFree(taken));
+        }
+        self.cut_out(window, &at);
+        Ok(())
+    }
+
+    /// Cuts task k of `window` out of slot `at[k]` and merges the remainders in.
+    fn cut_out(&mut self, window: &Window, at: &[usize]) {
+        let mut rests = Vec::with_capacity(at.len());
+        let mut emptied = false;
+        for (task, &i) in window.tasks().iter().zip(at) {
+            let slot = &mut self.slots[i];
+            let rest = Slot { start: window.start() + task.length, ..*slot };
+            if rest.start < rest.end {
+                rests.push(rest);
+            }
+            slot.end = window.start();
+            emptied |= slot.end <= slot.start;
+        }
+        if emptied {
+            let first = at.iter().copied().min().unwrap_or(0);
+            let mut keep = first;
+            for i in first..self.slots.len() {
+                if self.slots[i].start < self.slots[i].end {
+                    self.slots[keep] = self.slots[i];
+                    keep += 1;
+                }
+            }
+            self.slots.truncate(keep);
+        }
+        rests.sort_by_key(|rest| rest.start);
+        self.merge(&rests);
+    }
+
+    /// Inserts `rests` (sorted by start), each after all slots of equal start: a merge from the
+    /// back that stops at the first slot that need not move.
+    fn merge(&mut self, rests: &[Slot]) {
+        let mut old = self.slots.len();
+        self.slots.extend_from_slice(rests);
+        let mut to = self.slots.len();
+        for rest in rests.iter().rev() {
+            while old > 0 && self.slots[old - 1].start > rest.start {
+                old -= 1;
+                to -= 1;
+                self.slots[to] = self.slots[old];
+            }
+            to -= 1;
+            self.slots[to] = *rest;
+        }
+    }
+
+    fn place_for(&self, start: Time) -> usize {
+        self.slots.partition_point(|slot| slot.start <= start)
+    }
+
+    /// Whether the invariants hold: no empty slot, order by start, no overlap on one node.
+    ///
+    /// # Errors
+    /// The first violation.
+    pub fn check(&self) -> Result<(), SlotError> {
+        if let Some(empty) = self.slots.iter().find(|slot| slot.end <= slot.start) {
+            return Err(SlotError::Empty(*empty));
+        }
+        if let Some(pair) = self.slots.windows(2).find(|pair| pair[0].start > pair[1].start) {
+            return Err(SlotError::Overlap(pair[0], pair[1]));
+        }
+        let mut by_node = self.slots.clone();
+        by_node.sort_by_key(|slot| (slot.node, slot.start));
+        let overlap = |pair: &&[Slot]| pair[0].node == pair[1].node && pair[0].end > pair[1].start;
+        match by_node.windows(2).find(overlap) {
+            Some(pair) => Err(SlotError::Overlap(pair[0], pair[1])),
+            None => Ok(()),
+        }
+    }
+}
+
+const EMPTY: Slot = Slot { start: Time(0), end: Time(0), node: NodeId(0) };
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+//! Tasks on distinct nodes that start together.
+
+use crate::{Grid, Money, NodeId, Request, Slot, Span, Time};
+
+/// One task of a window: it occupies its node from the window's start for `length`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Task {
+    /// Where.
+    pub node: NodeId,
+    /// How long the node needs for the work.
+    pub length: Span,
+    /// Price × length.
+    pub cost: Money,
+}
+
+/// A set of tasks on distinct nodes with one start. Nodes differ in speed, so the right edge is
+/// rough: each task ends when its own node is done.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Window {
+    start: Time,
+    tasks: Vec<Task>,
+}
+
+/// Why tasks do not make a window, or why a window does not answer a request.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WindowError {
+    /// No task at all.
+    #[error("a window needs at least one task")]
+    Empty,
+    /// Two tasks on one node.
+    #[error("two tasks on node {}", .0.0)]
+    SharedNode(NodeId),
+    /// The number of tasks differs from the request's.
+    #[error("{found} tasks instead of {wanted}")]
+    TaskCount {
+        /// Tasks asked for.
+        wanted: u32,
+        /// Tasks in the window.
+        found: usize,
+    },
+    /// A node that lacks the performance or an attribute asked for.
+    #[error("node {} does not suit the request", .0.0)]
+    Unsuitable(NodeId),
+    /// A task whose length or cost is not what its node gives.
+    #[error("wrong length or cost on node {}", .0.0)]
+    WrongTask(NodeId),
+    /// Before the earliest start or after the deadline.
+    #[error("outside the earliest start and the deadline")]
+    OutOfTime,
+}
+
+impl Window {
+    /// A window of `tasks` from `start`; the tasks are put in node order.
+    ///
+    /// # Errors
+    /// [`WindowError::Empty`] or [`WindowError::SharedNode`].
+    pub fn new(start: Time, mut tasks: Vec<Task>) -> Result<Window, WindowError> {
+        if tasks.is_empty() {
+            return Err(WindowError::Empty);
+        }
+        tasks.sort_unstable_by_key(|task| task.node);
+        match tasks.windows(2).find(|pair| pair[0].node == pair[1].node) {
+            Some(pair) => Err(WindowError::SharedNode(pair[0].node)),
+            None => Ok(Window { start, tasks }),
+        }
+    }
+
+    /// The common start.
+    pub fn start(&self) -> Time {
+        self.start
+    }
+
+    /// The tasks, in node order.
+    pub fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    /// The length of the longest task.
+    pub fn runtime(&self) -> Span {
+        self.tasks.iter().map(|task| task.length).max().unwrap_or_default()
+    }
+
+    /// Start plus runtime.
+    pub fn finish(&self) -> Time {
+        self.start + self.runtime()
+    }
+
+    /// Σ cost.
+    pub fn cost(&self) -> Money {
+        self.tasks.iter().map(|task| task.cost).sum()
+    }
+
+    /// Σ length.
+    pub fn processor_time(&self) -> Span {
+        self.tasks.iter().map(|task| task.length).sum()
+    }
+
+    /// The span that each task takes on its node.
+    pub fn taken(&self) -> impl Iterator<Item = Slot> {
+        let start = self.start;
+        self.tasks.iter().map(move |t| Slot { start, end: start + t.length, node: t.node })
+    }
+
+    /// Whether this window gives `request` what it asks for on `grid`: number of tasks,
+    /// suitable nodes, right lengths and costs, within its times. Budget and price cap are not
+    /// judged here: which of them applies is the search's rule.
+    ///
+    /// # Errors
+    /// The first way in which it does not.
+    pub fn check(&self, request: &Request, grid: &Grid) -> Result<(), WindowError> {
+        if self.tasks.len() != request.tasks as usize {
+            let found = self.tasks.len();
+            return Err(WindowError::TaskCount { wanted: request.tasks, found });
+        }
+        for task in &self.tasks {
+            let node = grid.node(task.node);
+            if !request.suits(node) {
+                return Err(WindowError::Unsuitable(task.node));
+            }
+            let length = node.performance.length_of(request.work);
+            if task.length != length || task.cost != node.price * length {
+                return Err(WindowError::WrongTask(task.node));
+            }
+        }
+        let early = request.earliest_start.is_some_and(|earliest| self.start < earliest);
+        let late = request.deadline.is_some_and(|deadline| self.finish() > deadline);
+        if early || late { Err(WindowError::OutOfTime) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,4 @@
+//! Decisions as pure functions.
+pub mod combine;
+pub mod policy;
+pub mod window;
