@@ -95,10 +95,9 @@ impl Chosen {
     ) {
         let count = self.jobs.len();
         assumptions.push(match self.kind {
-            Batch::Waiting => format!("the batch is the {count} jobs that wait"),
+            Batch::Waiting => format!("the batch is what waits: {count} jobs"),
             Batch::Arrivals => format!(
-                "the batch is the next {count} jobs to be submitted, up to {}; none starts before \
-                 its submission",
+                "the batch is what is submitted next, up to {}, and starts no earlier: {count} jobs",
                 self.last
             ),
         });
@@ -111,8 +110,10 @@ impl Chosen {
                 MissingRequest::RunTime => "the time that they ran".to_owned(),
                 MissingRequest::Span(span) => format!("{span} s"),
             };
-            assumptions
-                .push(format!("{} jobs requested no time: {work} is taken", self.without_request));
+            assumptions.push(format!(
+                "jobs that requested no time, given {work}: {}",
+                self.without_request
+            ));
         }
         let reference = Performance::REFERENCE;
         assumptions.push(format!("requested times are work on a node of performance {reference}"));

@@ -164,19 +164,18 @@ impl Moment {
         let summary = &log.summary;
         let mut add = |count: usize, text: &str| {
             if count > 0 {
-                assumptions.push(format!("{count} {text}"));
+                assumptions.push(format!("{text}: {count}"));
             }
         };
-        add(summary.jobs - summary.usable, "jobs without run time or processors are left out");
-        add(summary.out_of_order, "jobs stood out of order and were sorted by submit time");
-        add(summary.rounded, "times with a fraction of a second were rounded up");
-        add(
-            self.squeezed,
-            "jobs started on more processors than were free and got those that were",
-        );
-        add(self.too_wide, "jobs are wider than the machine and never started");
+        add(summary.without_submit, "jobs without submit time, left out");
+        let unusable = log.jobs.len() - summary.usable;
+        add(unusable, "jobs without run time or processors, left out");
+        add(summary.out_of_order, "jobs out of order in the log, sorted by submit time");
+        add(summary.rounded, "times with a fraction of a second, rounded up");
+        add(self.squeezed, "jobs that started on more processors than were free, given those");
+        add(self.too_wide, "jobs wider than the machine, never started");
         if log.has_waits() {
-            add(summary.without_wait, "jobs without wait time count as started when submitted");
+            add(summary.without_wait, "jobs without wait time, counted as started when submitted");
         } else {
             assumptions.push(
                 "the log has no wait times: a job counts as started when submitted if it fits, \
@@ -186,8 +185,8 @@ impl Moment {
         }
         let running = self.running.len();
         assumptions.push(format!(
-            "{running} jobs run at the moment, on the lowest processors that were free when each \
-             started; {} wait",
+            "at the moment {running} jobs run, each on the lowest processors that were free when \
+             it started, and {} wait",
             self.waiting.len()
         ));
     }

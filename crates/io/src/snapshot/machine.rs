@@ -88,7 +88,11 @@ fn name(path: &str) -> String {
     let file = path.rsplit(['/', '\\']).next().unwrap_or_default();
     let stem = file.split(".swf").next().unwrap_or_default().to_lowercase();
     let starts_with_digit = |part: &&str| part.starts_with(|c: char| c.is_ascii_digit());
-    let parts: Vec<&str> = stem.split('-').filter(|part| !part.is_empty()).take_while(|part| !starts_with_digit(part)).collect();
+    let parts: Vec<&str> = stem
+        .split('-')
+        .filter(|part| !part.is_empty())
+        .take_while(|part| !starts_with_digit(part))
+        .collect();
     let name = parts.join("-");
     if name.is_empty() { "site".to_owned() } else { name }
 }

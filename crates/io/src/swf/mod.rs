@@ -28,6 +28,9 @@ pub struct Log {
     pub header: Header,
     /// By submit time; jobs of equal submit time keep their order in the file.
     pub jobs: Vec<Record>,
+    /// Jobs without a submit time (it is -1 in them), in the file's order: they have no place in
+    /// time, and in the logs that have them they never ran.
+    pub undated: Vec<Record>,
     /// What is missing or odd in the jobs.
     pub summary: Summary,
 }
@@ -102,6 +105,8 @@ impl Record {
 pub struct Summary {
     /// Lines that hold a job.
     pub jobs: usize,
+    /// Jobs without a submit time; the counts below are of the others.
+    pub without_submit: usize,
     /// Jobs that ran for some time on some processors.
     pub usable: usize,
     /// Jobs without a run time above 0.
@@ -121,7 +126,7 @@ pub struct Summary {
 impl Log {
     /// Whether the log says how long jobs waited. If no job has a wait time, it does not.
     pub fn has_waits(&self) -> bool {
-        self.summary.without_wait < self.summary.jobs
+        self.summary.without_wait < self.jobs.len()
     }
 
     /// From the first submission to the last: to the last end of a job, where it is known.

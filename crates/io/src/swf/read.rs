@@ -89,6 +89,7 @@ struct Reader<'f> {
     line: u32,
     header: Header,
     jobs: Vec<Record>,
+    undated: Vec<Record>,
     summary: Summary,
     diagnostics: Diagnostics,
 }
@@ -133,7 +134,7 @@ impl Reader<'_> {
             self.error(format!("{count} fields instead of {FIELDS}"), hint);
             return;
         }
-        sound &= self.has(&values, 0) & self.has(&values, 1);
+        sound &= self.numbered(&values);
         if sound {
             self.add(&values);
         }
@@ -145,18 +146,23 @@ impl Reader<'_> {
         self.diagnostics.push(it.with_hint("write -1 for what is missing"));
     }
 
-    /// Whether a field that no job can do without is there.
-    fn has(&mut self, values: &[i64; FIELDS], index: usize) -> bool {
-        if values[index] < 0 {
-            self.bad_field(index, "missing".to_owned());
+    /// Whether the job has a number, without which nothing can be said about it.
+    fn numbered(&mut self, values: &[i64; FIELDS]) -> bool {
+        if values[0] < 0 {
+            self.bad_field(0, "missing".to_owned());
         }
-        values[index] >= 0
+        values[0] >= 0
     }
 
     fn add(&mut self, values: &[i64; FIELDS]) {
         let job = record(values);
         let summary = &mut self.summary;
         summary.jobs += 1;
+        if values[1] < 0 {
+            summary.without_submit += 1;
+            self.undated.push(job);
+            return;
+        }
         summary.usable += usize::from(job.ran());
         summary.without_run += usize::from(job.run.is_none_or(|run| run.0 == 0));
         summary.without_processors += usize::from(job.held().is_none());
@@ -183,7 +189,8 @@ impl Reader<'_> {
             self.jobs.sort_by_key(|job| job.submit);
         }
         let name = self.file.to_owned();
-        Ok(Log { name, header: self.header, jobs: self.jobs, summary: self.summary })
+        let Reader { header, jobs, undated, summary, .. } = self;
+        Ok(Log { name, header, jobs, undated, summary })
     }
 }
 

@@ -6,11 +6,11 @@ use super::{Header, Log, Record, Summary};
 use crate::random::{stream, within};
 
 /// Offered load of a sample, in percent of the machine.
-const LOAD: i64 = 95;
+const LOAD: i64 = 70;
 
 /// A made-up log of `jobs` jobs on `processors` processors: widths are powers of two up to half
 /// the machine, run times log-uniform from one minute to some nine hours, requests one to four
-/// times as long, gaps such that 95 % of the machine is asked for, started first come, first
+/// times as long, gaps such that 70 % of the machine is asked for, started first come, first
 /// served. The same for the same arguments on every machine.
 pub fn sample(seed: u64, jobs: u32, processors: u32) -> Log {
     let processors = processors.max(1);
@@ -37,7 +37,8 @@ pub fn sample(seed: u64, jobs: u32, processors: u32) -> Log {
     let entries = entries.map(|(key, value)| (key.to_owned(), value)).to_vec();
     let count = records.len();
     let summary = Summary { jobs: count, usable: count, ..Summary::default() };
-    Log { name: "sample".to_owned(), header: Header { entries }, jobs: records, summary }
+    let (name, header) = ("sample".to_owned(), Header { entries });
+    Log { name, header, jobs: records, undated: Vec::new(), summary }
 }
 
 impl Record {

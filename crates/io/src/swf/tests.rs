@@ -38,13 +38,16 @@ fn fields_are_read_and_missing_ones_known() {
 fn jobs_are_sorted_by_submission_and_counted() {
     let text = "3 50 -1 10 1 -1 -1 -1 -1 -1 1 1 1 1 1 1 -1 -1\n\
         2 20 -1 0 1 -1 -1 -1 9 -1 1 1 1 1 1 1 -1 -1\n\
+        4 -1 -1 -1 8 -1 -1 -1 -1 -1 1 1 1 1 1 1 -1 -1\n\
         1 20 -1 10.2 -1 -1 -1 -1 -1 -1 1 1 1 1 1 1 -1 -1\n";
     let log = read(text).unwrap();
     let numbers: Vec<i64> = log.jobs.iter().map(|job| job.number).collect();
     assert_eq!(numbers, [2, 1, 3]);
+    assert_eq!(log.undated.iter().map(|job| job.number).collect::<Vec<_>>(), [4]);
     assert!(!log.has_waits());
     let expected = Summary {
-        jobs: 3,
+        jobs: 4,
+        without_submit: 1,
         usable: 1,
         without_run: 1,
         without_processors: 1,
@@ -62,14 +65,14 @@ fn all_broken_lines_are_reported_with_their_fields() {
     let text = "; MaxProcs: 4\n\
         1 0 0 5 2 -1 -1 4 -1 -1 1 1 1 1 1 1 -1\n\
         2 0 0 5 two -1 -1 4 1e99 -1 1 1 1 1 1 1 -1 -1\n\
-        3 -1 0 -5 2 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n\
+        -1 1 0 -5 2 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n\
         4 0 0 5 2 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1 9\n";
     let err = read(text).unwrap_err();
     for expected in [
         "error: log.swf:2: 17 fields instead of 18\n  hint: a line of SWF has 18 fields",
         "error: log.swf:3: field 5 (allocated processors): `two` is not a number",
         "error: log.swf:3: field 9 (requested time): `1e99` is out of range",
-        "error: log.swf:4: field 2 (submit time): missing",
+        "error: log.swf:4: field 1 (job number): missing",
         "error: log.swf:4: field 4 (run time): `-5` is out of range",
         "error: log.swf:5: 19 fields instead of 18",
     ] {
@@ -146,7 +149,7 @@ proptest! {
     fn what_is_written_is_read_back(mut jobs in proptest::collection::vec(record(), 1..20)) {
         jobs.sort_by_key(|job| job.submit);
         let header = Header { entries: vec![("MaxProcs".into(), "64".into())] };
-        let log = Log { name: "x".into(), header, jobs, summary: Summary::default() };
+        let log = Log { name: "x".into(), header, jobs, undated: Vec::new(), summary: Summary::default() };
         match parse(&Input::new("x", write(&log))) {
             Ok(back) => prop_assert_eq!((back.header, back.jobs), (log.header, log.jobs)),
             Err(err) => prop_assert!(log.jobs.iter().all(|job| !job.ran()), "{}", err),

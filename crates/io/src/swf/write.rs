@@ -5,14 +5,15 @@ use std::fmt::Write as _;
 use super::{Log, Record};
 use crate::decimal;
 
-/// The log as SWF text: the header's entries, then 18 columns per job.
+/// The log as SWF text: the header's entries, then 18 columns per job; those without a
+/// submit time last.
 pub fn write(log: &Log) -> String {
     let mut out = String::new();
     for (key, value) in &log.header.entries {
         // Writing to a string cannot fail.
         let _ = writeln!(out, "; {key}: {value}");
     }
-    for job in &log.jobs {
+    for job in log.jobs.iter().chain(&log.undated) {
         line(&mut out, job);
     }
     out

@@ -1,0 +1,105 @@
+//! No input makes a parser panic: valid documents with random damage, and random bytes. The long
+//! form: `TRADEWIND_FUZZ_CASES=100000 cargo test --release -p tradewind-io --test fuzz`.
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use tradewind_io::input::Input;
+use tradewind_io::snapshot::{At, Options, side, take};
+use tradewind_io::{scenario, swf, wire};
+use tradewind_model::Span;
+
+const TOML: &str = r#"
+title = "x"
+horizon = { start = -5, end = "1-00:00:00" }
+busy = [{ node = "a", start = 0x10, end = 2e2 }]
+[[nodes]]
+name = "a"
+site = 's'
+performance = 1.5
+price = 1_000.000001
+attributes = { gpu = true, gb = 4.5, os = "x" }
+[[jobs]]
+name = "j"
+nodes = 1
+work = "2h"
+budget = 12.5
+minimize = "sum:gb"
+[policy]
+objective = "min-cost"
+time_limit = "auto"
+"#;
+const COMBINE: &str = r#"{"jobs": [{"name": "a", "alternatives": [{"time": 5, "cost": 1.5}]}]}"#;
+const SIDE: &str = "[model]\nclasses = [1, 2.5]\nslack = [2, 3]\ncriteria = ['cost']\n[[job]]\njob = 1\nbudget = 2\n";
+const TABLE: &str = "job,budget,minimize\n1,2.5,cost\n2,,\"start\"\n";
+
+/// One piece of damage: what to do, where, and with which byte.
+type Damage = (u8, usize, u8);
+
+fn damaged(text: &[u8], damage: &[Damage]) -> Vec<u8> {
+    let mut bytes = text.to_vec();
+    for &(kind, place, byte) in damage {
+        let at = place % (bytes.len() + 1);
+        let until = (at + usize::from(byte) % 16).min(bytes.len());
+        match kind % 6 {
+            0 if at < bytes.len() => bytes[at] = byte,
+            1 => bytes.insert(at, byte),
+            2 => drop(bytes.drain(at..until)),
+            3 => bytes.truncate(at),
+            4 => bytes.extend_from_within(at..until),
+            // Characters that mean something to a parser do more harm than others.
+            _ => bytes.insert(at, b"{}[]\",:=-.0e9\n\\#;'"[usize::from(byte) % 18]),
+        }
+    }
+    bytes
+}
+
+/// Reads `bytes` as everything that there is, under names that choose each syntax.
+fn read_as_all(bytes: &[u8]) {
+    for name in ["x", "x.json", "x.toml", "x.csv"] {
+        let input = Input::new(name, bytes);
+        if let Ok((scenario, _)) = scenario::parse(&input) {
+            // What was accepted can be written and read again.
+            let text = scenario.to_json();
+            let (back, _) = scenario::parse(&Input::new("y.json", text)).unwrap();
+            assert_eq!(back, scenario);
+        }
+        let _ = wire::combine::parse(&input);
+        let _ = side::parse(&input);
+    }
+    if let Ok(log) = swf::parse(&Input::new("x.swf", bytes)) {
+        let options = Options::new(At::Middle, Span(1_000), 1);
+        let _ = take(&log, &Options { processors: Some(64), ..options });
+        assert_eq!(swf::parse(&Input::new("x.swf", swf::write(&log))).unwrap().jobs, log.jobs);
+    }
+}
+
+fn runner() -> TestRunner {
+    let cases = std::env::var("TRADEWIND_FUZZ_CASES").ok().and_then(|n| n.parse().ok());
+    let failure_persistence = None;
+    TestRunner::new(Config { cases: cases.unwrap_or(200), failure_persistence, ..Config::default() })
+}
+
+#[test]
+fn damaged_documents_are_read_or_refused() {
+    let log = swf::write(&swf::sample(1, 8, 16));
+    let (scenario, _) = scenario::parse(&Input::new("x.toml", TOML)).unwrap();
+    let documents = [TOML, &scenario.to_json(), COMBINE, SIDE, TABLE, &log].map(str::to_owned);
+    let damage = proptest::collection::vec(any::<Damage>(), 1..8);
+    runner()
+        .run(&(0..documents.len(), damage), |(which, damage)| {
+            read_as_all(&damaged(documents[which].as_bytes(), &damage));
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn random_bytes_are_read_or_refused() {
+    let bytes = proptest::collection::vec(any::<u8>(), 0..200);
+    runner()
+        .run(&bytes, |bytes| {
+            read_as_all(&bytes);
+            Ok(())
+        })
+        .unwrap();
+}
