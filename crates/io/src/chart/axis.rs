@@ -81,7 +81,8 @@ impl Axis {
         from as f64 / span as f64
     }
 
-    /// `at` counted from the start of the axis, as ticks count: `2:30 h`, `45 s`, `1d 03:00 h`.
+    /// `at` counted from the start of the axis, to the second on short axes and else to the
+    /// minute: `45 s`, `0:02:30 h`, `2:30 h`, `1d 03:00 h`.
     pub(super) fn say(&self, at: Time) -> String {
         let from = (at - self.horizon.start).0;
         let plus = if self.horizon.start == Time(0) { "" } else { "+" };
@@ -91,7 +92,7 @@ impl Axis {
         }
         let (days, hours) = (from / 86_400, from / 3_600 % 24);
         let (minutes, seconds) = (from / 60 % 60, from % 60);
-        let tail = if seconds == 0 { String::new() } else { format!(":{seconds:02}") };
+        let tail = if self.unit == MINUTES { format!(":{seconds:02}") } else { String::new() };
         match days {
             0 => format!("{sign}{hours}:{minutes:02}{tail} h"),
             _ => format!("{sign}{days}d {hours:02}:{minutes:02}{tail} h"),

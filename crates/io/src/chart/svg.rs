@@ -1,5 +1,7 @@
 //! The drawing.
 
+use tradewind_model::Money;
+
 use super::axis::Axis;
 use super::blocks::{Block, blocks};
 use super::ink::{Anchor, Ink, Lettering, Rect, Style, Weight, fit, text_width};
@@ -37,9 +39,9 @@ const COLOURS: [(&str, &str); 8] = [
     ("#c9b6e4", "#7a5fa8"),
 ];
 
-const TITLE: Style =
-    Style { size: 20.0, anchor: Anchor::Start, weight: Weight::Bold, fill: DARK };
-const BODY: Style = Style { size: 12.0, anchor: Anchor::Start, weight: Weight::Regular, fill: DARK };
+const TITLE: Style = Style { size: 20.0, anchor: Anchor::Start, weight: Weight::Bold, fill: DARK };
+const BODY: Style =
+    Style { size: 12.0, anchor: Anchor::Start, weight: Weight::Regular, fill: DARK };
 const SMALL: Style = Style { size: 11.0, fill: GREY, ..BODY };
 
 /// `chart` as an SVG document, 1,200 pixels wide.
@@ -67,6 +69,7 @@ pub(super) fn draw(chart: &Chart, lettering: Lettering) -> String {
     for block in blocks(chart, &shown) {
         layout.block(&mut ink, chart, &block);
     }
+    layout.labels(&mut ink, chart, &shown);
     layout.now(&mut ink, chart);
     for (i, note) in notes.iter().enumerate() {
         ink.text(MARGIN, notes_at + i as f64 * 17.0, SMALL, note);
@@ -80,6 +83,7 @@ const HATCH: &str = "<defs><pattern id=\"local\" width=\"6\" height=\"6\" \
     <rect width=\"6\" height=\"6\" fill=\"#eaecef\"/>\
     <rect width=\"1.6\" height=\"6\" fill=\"#c4c9d0\"/></pattern></defs>";
 const LOCAL: &str = "fill=\"url(#local)\"";
+const LOCAL_FLAT: &str = "fill=\"#dde1e6\"";
 
 fn head(ink: &mut Ink, chart: &Chart, shown: &Shown) {
     ink.text(MARGIN, 36.0, TITLE, &fit(&chart.title, TITLE.size, WIDTH - 2.0 * MARGIN));
@@ -204,7 +208,8 @@ impl Layout {
             height: (self.row * block.rows as f64 - 2.0 * gap).max(0.25),
         };
         match block.kind {
-            Kind::Local => ink.rect(rect, LOCAL),
+            // A hatch needs some height to be seen.
+            Kind::Local => ink.rect(rect, if self.row < 5.0 { LOCAL_FLAT } else { LOCAL }),
             Kind::Alternative(job) => {
                 let edge = COLOURS[job % COLOURS.len()].1;
                 let look = format!(
@@ -221,18 +226,30 @@ impl Layout {
         let (fill, edge) = COLOURS[job % COLOURS.len()];
         let thick = if rect.height >= 4.0 { "1" } else { "0.3" };
         let look = format!("rx=\"2\" fill=\"{fill}\" stroke=\"{edge}\" stroke-width=\"{thick}\"");
-        let name = &chart.jobs[job].name;
         ink.rect_titled(inset(rect, 0.5), &look, &self.axis_title(&chart.jobs[job]));
-        if rect.height < 12.0 {
-            return;
-        }
-        let room = rect.width - 6.0;
-        let number = (job + 1).to_string();
-        let label = [name.as_str(), &number].into_iter().find(|l| text_width(l, 11.0) <= room);
-        if let Some(label) = label {
-            let style = Style { anchor: Anchor::Middle, size: 11.0, ..BODY };
-            let middle = (rect.x + rect.width / 2.0, rect.y + rect.height / 2.0);
-            ink.text(middle.0, middle.1 + 4.0, style, label);
+    }
+
+    /// Names or numbers on the bars of placed jobs: on each block where rows are high, else on
+    /// the part that neighbouring rows have in common.
+    fn labels(&self, ink: &mut Ink, chart: &Chart, shown: &Shown) {
+        let blocks = blocks(chart, shown);
+        let placed = blocks.iter().filter(|block| matches!(block.kind, Kind::Placed(_)));
+        let parts: Vec<Block> = match self.row >= 12.0 {
+            true => placed.copied().collect(),
+            false => common_parts(placed.copied().collect()),
+        };
+        for part in parts {
+            let Kind::Placed(job) = part.kind else { continue };
+            let (x, end) = (self.x(part.start), self.x(part.end));
+            let last = part.first + part.rows - 1;
+            let (top, bottom) = (self.tops[part.first], self.tops[last] + self.row);
+            let number = (job + 1).to_string();
+            let fits = |label: &&str| text_width(label, 11.0) <= end - x - 6.0;
+            let label = [chart.jobs[job].name.as_str(), &number].into_iter().find(fits);
+            if let Some(label) = label.filter(|_| bottom - top >= 12.0) {
+                let style = Style { anchor: Anchor::Middle, size: 11.0, ..BODY };
+                ink.text((x + end) / 2.0, (top + bottom) / 2.0 + 4.0, style, label);
+            }
         }
     }
 
@@ -246,6 +263,25 @@ impl Layout {
             ink.line((x, HEAD), (x, self.bottom), "stroke=\"#cf222e\" stroke-width=\"1.5\"");
         }
     }
+}
+
+/// Blocks of one job and start that lie under each other, as the span that all of them share.
+fn common_parts(mut placed: Vec<Block>) -> Vec<Block> {
+    placed.sort_by_key(|block| (block.kind, block.start, block.first));
+    let mut parts: Vec<Block> = Vec::new();
+    for block in placed {
+        match parts.last_mut() {
+            Some(part)
+                if (part.kind, part.start) == (block.kind, block.start)
+                    && part.first + part.rows == block.first =>
+            {
+                part.rows += block.rows;
+                part.end = part.end.min(block.end);
+            }
+            _ => parts.push(block),
+        }
+    }
+    parts
 }
 
 fn inset(rect: Rect, by: f64) -> Rect {
@@ -263,10 +299,17 @@ fn inset(rect: Rect, by: f64) -> Rect {
 fn said(axis: &Axis, fate: &Fate) -> String {
     match fate {
         Fate::Placed { start, finish, cost } => {
+            let cost = cents(*cost);
             format!("{} – {}, {cost} credits", axis.say(*start), axis.say(*finish))
         }
         Fate::Postponed(reason) => format!("postponed: {reason}"),
     }
+}
+
+/// Rounded to hundredths of a credit: a picture is not a ledger.
+fn cents(cost: Money) -> Money {
+    const CENT: i64 = Money::PER_CREDIT / 100;
+    Money((cost.0 + CENT / 2).div_euclid(CENT) * CENT)
 }
 
 /// Who is who: placed jobs in columns, postponed ones below, each with its reason.

@@ -158,3 +158,15 @@ fn absurd_charts_do_not_panic() {
     svg(&outside);
     text(&outside, WIDE);
 }
+
+#[test]
+fn a_batch_on_many_nodes_gets_one_line_per_job() {
+    let mut chart = sample(400);
+    for row in 5..200 {
+        chart.bars.push(Bar { row, start: Time(260), end: Time(400), kind: Kind::Placed(1) });
+    }
+    let lines = text(&chart, WIDE);
+    assert!(lines.contains("train on 197") && lines.contains("render on 3"), "{lines}");
+    assert!(lines.contains("the batch uses 200 of 400 nodes"), "{lines}");
+    assert!(lines.lines().count() < 12);
+}

@@ -6,7 +6,7 @@ use tradewind_model::{Span, Time};
 
 use super::axis::Axis;
 use super::rows::{self, Room, Shown};
-use super::{Chart, Fate, Kind};
+use super::{Bar, Chart, Fate, Kind, Row};
 
 /// Which characters a terminal can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +26,11 @@ pub struct TextOptions {
     pub glyphs: Glyphs,
 }
 
-/// Rows beyond which only those that the batch uses are shown, and at most this many of them.
+/// Rows beyond which only those that the batch uses are shown; if these are more, the chart has
+/// one line per job.
 const ROWS_MOST: usize = 40;
+/// Lines of a chart with one line per job.
+const JOBS_MOST: usize = 60;
 
 /// A sign for each job that is placed, in the order of the batch; one more stands for the rest.
 const SIGNS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -39,13 +42,36 @@ const REST: char = '#';
 /// A cell stands for a span of time; it shows the placed job that uses most of it, or else the
 /// owner's load if that fills half of it or more. Alternatives are not drawn.
 pub fn text(chart: &Chart, options: TextOptions) -> String {
-    let mut shown = rows::choose(chart, Room { rows: ROWS_MOST, alternatives: 0 });
-    cut_rows(&mut shown);
+    let shown = rows::choose(chart, Room { rows: ROWS_MOST, alternatives: 0 });
+    if shown.rows.len() <= ROWS_MOST {
+        return draw(chart, &shown, options, Names::InLegend);
+    }
+    let by_job = by_job(chart);
+    let mut shown = rows::choose(&by_job, Room { rows: usize::MAX, alternatives: 0 });
+    let nodes = super::grouped(used_rows(chart));
+    let all = super::grouped(chart.rows.len());
+    shown.notes.push(format!("one line per job: the batch uses {nodes} of {all} nodes"));
+    if shown.rows.len() > JOBS_MOST {
+        let more = super::grouped(shown.rows.len() - JOBS_MOST);
+        shown.rows.truncate(JOBS_MOST);
+        shown.notes.push(format!("{more} more placed jobs are not shown"));
+    }
+    draw(&by_job, &shown, options, Names::OnRows)
+}
+
+/// Where the names of jobs stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Names {
+    InLegend,
+    OnRows,
+}
+
+fn draw(chart: &Chart, shown: &Shown, options: TextOptions, names: Names) -> String {
     let width = options.width.max(40);
-    let label = label_width(chart, &shown, width);
+    let label = label_width(chart, shown, width);
     let mut canvas = Canvas {
         chart,
-        shown: &shown,
+        shown,
         label,
         cells: width - label - 3,
         signs: signs(chart),
@@ -54,19 +80,44 @@ pub fn text(chart: &Chart, options: TextOptions) -> String {
     };
     canvas.axis();
     canvas.rows();
-    canvas.legend();
+    if names == Names::InLegend {
+        canvas.legend();
+    }
+    if let Some(note) = canvas.axis_of_chart().note() {
+        let _ = writeln!(canvas.out, "{note}");
+    }
     for note in &shown.notes {
         let _ = writeln!(canvas.out, "{note}");
     }
     canvas.out
 }
 
-fn cut_rows(shown: &mut Shown) {
-    if shown.rows.len() > ROWS_MOST {
-        let more = shown.rows.len() - ROWS_MOST;
-        shown.rows.truncate(ROWS_MOST);
-        shown.notes.push(format!("{} more nodes that the batch uses: see --chart", super::grouped(more)));
+fn used_rows(chart: &Chart) -> usize {
+    let placed = chart.bars.iter().filter(|bar| matches!(bar.kind, Kind::Placed(_)));
+    let mut rows: Vec<usize> = placed.map(|bar| bar.row).collect();
+    rows.sort_unstable();
+    rows.dedup();
+    rows.len()
+}
+
+/// One row per placed job instead of one per node.
+fn by_job(chart: &Chart) -> Chart {
+    let mut tasks = vec![0usize; chart.jobs.len()];
+    for bar in &chart.bars {
+        if let Kind::Placed(job) = bar.kind {
+            tasks[job] += 1;
+        }
     }
+    let (mut rows, mut bars) = (Vec::new(), Vec::new());
+    for (index, job) in chart.jobs.iter().enumerate() {
+        if let Fate::Placed { start, finish, .. } = job.fate {
+            let row = rows.len();
+            bars.push(Bar { row, start, end: finish, kind: Kind::Placed(index) });
+            let label = format!("{} on {}", job.name, super::grouped(tasks[index]));
+            rows.push(Row { label, group: "job on nodes".to_owned() });
+        }
+    }
+    Chart { rows, bars, ..chart.clone() }
 }
 
 fn label_width(chart: &Chart, shown: &Shown, width: usize) -> usize {
@@ -164,7 +215,9 @@ impl Canvas<'_> {
                 let at = row * self.cells + cell;
                 match bar.kind {
                     Kind::Local => local[at] += seconds,
-                    Kind::Placed(job) if seconds > placed[at].0 => placed[at] = (seconds, Some(job)),
+                    Kind::Placed(job) if seconds > placed[at].0 => {
+                        placed[at] = (seconds, Some(job))
+                    }
                     Kind::Placed(_) | Kind::Alternative(_) => {}
                 }
             }
@@ -211,7 +264,10 @@ impl Canvas<'_> {
     fn legend(&mut self) {
         let wide = self.label + self.cells + 2;
         let local = self.pick('░', ':');
-        let mut entries = vec![format!("{local} owner's load")];
+        let mut entries = Vec::new();
+        if self.chart.bars.iter().any(|bar| bar.kind == Kind::Local) {
+            entries.push(format!("{local} owner's load"));
+        }
         for (job, sign) in self.chart.jobs.iter().zip(&self.signs) {
             match sign {
                 Some(REST) | None => {}
@@ -232,9 +288,8 @@ impl Canvas<'_> {
             }
             line.push_str(&entry);
         }
-        let _ = writeln!(self.out, "{line}");
-        if let Some(note) = self.axis_of_chart().note() {
-            let _ = writeln!(self.out, "{note}");
+        if !line.is_empty() {
+            let _ = writeln!(self.out, "{line}");
         }
     }
 }
