@@ -36,9 +36,9 @@ impl Axis {
     pub(super) fn new(horizon: Horizon, most: usize) -> Axis {
         let span = horizon.span().0.max(1);
         let unit = match span {
-            ..=1_800 => SECONDS,
-            ..=14_400 => MINUTES,
-            ..=259_200 => HOURS,
+            ..1_801 => SECONDS,
+            1_801..14_401 => MINUTES,
+            14_401..259_201 => HOURS,
             _ => DAYS,
         };
         let fits = |step: &i64| span / (step * unit.seconds) <= most.max(1) as i64;

@@ -216,7 +216,7 @@ impl Canvas<'_> {
                 match bar.kind {
                     Kind::Local => local[at] += seconds,
                     Kind::Placed(job) if seconds > placed[at].0 => {
-                        placed[at] = (seconds, Some(job))
+                        placed[at] = (seconds, Some(job));
                     }
                     Kind::Placed(_) | Kind::Alternative(_) => {}
                 }
