@@ -31,6 +31,9 @@ pub struct JobPlan {
     pub alternatives: Vec<Window>,
     /// Whether the search stopped at the allowed number of alternatives.
     pub cut: bool,
+    /// How many alternatives are not proven best by the job's criterion, because a bounded
+    /// search hit its work limit.
+    pub unproven: u32,
 }
 
 /// Placed or postponed.

@@ -1,1 +1,3 @@
-//! policy
+//! Queue + grid → decisions. A policy is a pure function of the snapshot that it is given.
+
+pub mod cyclic;

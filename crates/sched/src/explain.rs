@@ -1,0 +1,235 @@
+//! Why a job has no window, and the least that would have to change.
+
+use tradewind_model::{
+    Attribute, Criterion, Grid, Money, Performance, Price, Reason, Request, Slot, SlotList, Span,
+    Time, Window,
+};
+
+use crate::window::{Algorithm, Scratch, Search, Searcher};
+
+/// Whether a job can be placed, and what would help if not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    /// The window by the job's own search, or why there is none.
+    pub answer: Result<Window, Reason>,
+    /// Each limit whose change alone would place the job, with the smallest such change. These
+    /// are the limits that bind. Empty when the job is placed, or when only several changes
+    /// together would help.
+    pub relaxations: Vec<Relaxation>,
+    /// Whether the job could be placed if every limit but its width were dropped.
+    pub possible_without_limits: bool,
+}
+
+/// The smallest change of one limit that places the job, all else unchanged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relaxation {
+    /// What changes, and how far.
+    pub change: Change,
+    /// The request after the change.
+    pub request: Request,
+    /// The window that it then gets, by its own criterion.
+    pub window: Window,
+}
+
+/// A change of one limit, by the smallest amount that helps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// Spend this much more.
+    Budget(Money),
+    /// Pay this much more per node-second.
+    MaxPrice(Price),
+    /// Be content this much later.
+    Deadline(Span),
+    /// Be ready this much earlier.
+    EarliestStart(Span),
+    /// Accept nodes slower by this many thousandths of the reference node.
+    MinPerformance(u32),
+    /// This many tasks fewer.
+    Tasks(u32),
+    /// Do without this attribute.
+    Attribute(String),
+}
+
+impl Change {
+    /// The scenario's name of the limit.
+    pub fn limit(&self) -> &str {
+        match self {
+            Change::Budget(_) => "budget",
+            Change::MaxPrice(_) => "max_price",
+            Change::Deadline(_) => "deadline",
+            Change::EarliestStart(_) => "earliest_start",
+            Change::MinPerformance(_) => "min_performance",
+            Change::Tasks(_) => "nodes",
+            Change::Attribute(_) => "attributes",
+        }
+    }
+}
+
+/// Explains `request` on what is free in `slots`, by the rules of `search`.
+///
+/// Every amount is found by bisection over the exact search: a larger allowance never makes a
+/// placeable job unplaceable, so the least sufficient one exists, and one unit less fails.
+pub fn explain(grid: &Grid, slots: &SlotList, request: &Request, search: &Search) -> Explanation {
+    let mut trial = Trial { grid, slots, search, scratch: Scratch::default() };
+    match trial.search(request, search) {
+        Ok(window) => Explanation {
+            answer: Ok(window),
+            relaxations: Vec::new(),
+            possible_without_limits: true,
+        },
+        Err(reason) => Explanation {
+            answer: Err(reason),
+            relaxations: trial.relaxations(request),
+            possible_without_limits: trial.possible(&without_limits(request)),
+        },
+    }
+}
+
+fn without_limits(request: &Request) -> Request {
+    let criterion = request.criterion.clone();
+    Request { criterion, ..Request::new(request.tasks, request.work) }
+}
+
+struct Trial<'a> {
+    grid: &'a Grid,
+    slots: &'a SlotList,
+    search: &'a Search,
+    scratch: Scratch,
+}
+
+impl Trial<'_> {
+    fn search(&mut self, request: &Request, search: &Search) -> Result<Window, Reason> {
+        let searcher = Searcher::new(self.grid, request, search);
+        match searcher.find(self.slots, Time::MIN, &mut self.scratch) {
+            Some(found) => Ok(found.window),
+            None => Err(searcher.reason(self.slots, &mut self.scratch)),
+        }
+    }
+
+    /// Whether any window answers `request`: the search for the earliest start, which is the
+    /// quickest, under the same limits.
+    fn possible(&mut self, request: &Request) -> bool {
+        let mut search = self.search.clone();
+        let mut request = request.clone();
+        if let Algorithm::Best(criterion) = &search.algorithm {
+            if let Criterion::Sum(name) = criterion {
+                // Only nodes that state the number are used; any value will do.
+                let stated = Attribute::Number(i64::MIN);
+                request.attributes.entry(name.clone()).or_insert(stated);
+            }
+            search.algorithm = Algorithm::Best(Criterion::Start);
+        }
+        let searcher = Searcher::new(self.grid, &request, &search);
+        searcher.find(self.slots, Time::MIN, &mut self.scratch).is_some()
+    }
+
+    fn relaxations(&mut self, request: &Request) -> Vec<Relaxation> {
+        let mut changes = Vec::new();
+        changes.extend(self.budget(request));
+        changes.extend(self.max_price(request));
+        changes.extend(self.deadline(request));
+        changes.extend(self.earliest_start(request));
+        changes.extend(self.min_performance(request));
+        changes.extend(self.attributes(request));
+        changes.extend(self.tasks(request));
+        let with_window = |change: Change| {
+            let relaxed = change.apply(request);
+            let window = self.search(&relaxed, &self.search.clone()).ok()?;
+            Some(Relaxation { change, request: relaxed, window })
+        };
+        changes.into_iter().filter_map(with_window).collect()
+    }
+
+    /// The least `by` in 1..=`most` for which the change places the job.
+    fn least(
+        &mut self,
+        request: &Request,
+        most: i64,
+        change: impl Fn(i64) -> Change,
+    ) -> Option<Change> {
+        if most < 1 || !self.possible(&change(most).apply(request)) {
+            return None;
+        }
+        let (mut short, mut enough) = (0, most);
+        while enough - short > 1 {
+            let middle = short + (enough - short) / 2;
+            match self.possible(&change(middle).apply(request)) {
+                true => enough = middle,
+                false => short = middle,
+            }
+        }
+        Some(change(enough))
+    }
+
+    fn budget(&mut self, request: &Request) -> Option<Change> {
+        let most = Money::MAX - request.budget?;
+        self.least(request, most.0, |by| Change::Budget(Money(by)))
+    }
+
+    fn max_price(&mut self, request: &Request) -> Option<Change> {
+        let cap = request.max_price?;
+        let derives = self.search.algorithm.derives_budget() && request.budget.is_none();
+        // A cap above every price rules out nothing more; a derived budget has no such end.
+        let dearest = self.grid.nodes().iter().map(|node| node.price.0).max().unwrap_or(0);
+        let most = if derives { Money::MAX.0 - cap.0 } else { dearest - cap.0 };
+        self.least(request, most, |by| Change::MaxPrice(Price(by)))
+    }
+
+    fn deadline(&mut self, request: &Request) -> Option<Change> {
+        let last = self.slots.as_slice().iter().map(|slot: &Slot| slot.end).max()?;
+        let most = last - request.deadline?;
+        self.least(request, most.0, |by| Change::Deadline(Span(by)))
+    }
+
+    fn earliest_start(&mut self, request: &Request) -> Option<Change> {
+        let first = self.slots.as_slice().first()?.start;
+        let most = request.earliest_start? - first;
+        self.least(request, most.0, |by| Change::EarliestStart(Span(by)))
+    }
+
+    fn min_performance(&mut self, request: &Request) -> Option<Change> {
+        let asked = request.min_performance?.thousandths();
+        let most = asked - Performance::MIN.thousandths();
+        self.least(request, i64::from(most), |by| Change::MinPerformance(by as u32))
+    }
+
+    fn tasks(&mut self, request: &Request) -> Option<Change> {
+        self.least(request, i64::from(request.tasks) - 1, |by| Change::Tasks(by as u32))
+    }
+
+    fn attributes(&mut self, request: &Request) -> Vec<Change> {
+        let names = request.attributes.keys().cloned().map(Change::Attribute);
+        names.filter(|change| self.possible(&change.apply(request))).collect()
+    }
+}
+
+impl Change {
+    /// `request` with this change made.
+    pub fn apply(&self, request: &Request) -> Request {
+        let mut relaxed = request.clone();
+        match self {
+            Change::Budget(by) => relaxed.budget = relaxed.budget.map(|budget| budget + *by),
+            Change::MaxPrice(by) => {
+                relaxed.max_price = relaxed.max_price.map(|cap| Price(cap.0 + by.0));
+            }
+            Change::Deadline(by) => relaxed.deadline = relaxed.deadline.map(|end| end + *by),
+            Change::EarliestStart(by) => {
+                relaxed.earliest_start = relaxed.earliest_start.map(|start| start - *by);
+            }
+            Change::MinPerformance(by) => {
+                let slower = |least: Performance| {
+                    Performance::from_thousandths(least.thousandths().saturating_sub(*by))
+                };
+                relaxed.min_performance = relaxed.min_performance.and_then(slower);
+            }
+            Change::Tasks(by) => relaxed.tasks = relaxed.tasks.saturating_sub(*by).max(1),
+            Change::Attribute(name) => {
+                relaxed.attributes.remove(name);
+            }
+        }
+        relaxed
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! The best combination of one sub-batch's alternatives, giving up jobs where limits demand it.
+
+use tradewind_model::{Limit, Limits, Money, Reason, Span, VoPolicy, Window};
+
+use crate::combine::{self, Bounds, Choice, Combination, Infeasible};
+
+/// One alternative per job, or a reason.
+pub(super) struct Chosen {
+    /// By position in the sub-batch; `Ok` is an index into the job's alternatives.
+    pub(super) jobs: Vec<Result<usize, Reason>>,
+    /// The limits that applied.
+    pub(super) limits: Limits,
+}
+
+/// Chooses one of `alternatives` per job by `policy`; every job has at least one.
+///
+/// If an explicit limit admits no combination, jobs are given up from the last (the lowest
+/// priority) until one does. Exact.
+pub(super) fn choose(alternatives: &[&[Window]], policy: &VoPolicy) -> Chosen {
+    let choices: Vec<Vec<Choice>> = alternatives
+        .iter()
+        .map(|windows| windows.iter().map(|w| choice(w, policy)).collect())
+        .collect();
+    let mut given_up = Vec::new();
+    for kept in (0..=choices.len()).rev() {
+        match solve(&choices[..kept], policy) {
+            Ok((combination, bounds)) => {
+                let placed = combination.chosen.into_iter().map(Ok);
+                let jobs = placed.chain(given_up.into_iter().rev().map(Err)).collect();
+                let limits =
+                    Limits { time: bounds.time.map(Span), budget: bounds.budget.map(Money) };
+                return Chosen { jobs, limits };
+            }
+            Err(infeasible) => given_up.push(reason(&infeasible)),
+        }
+    }
+    // Unreachable in practice: no job at all keeps every limit that is not negative.
+    let jobs = given_up.into_iter().take(choices.len()).rev().map(Err).collect();
+    Chosen { jobs, limits: Limits::default() }
+}
+
+fn choice(window: &Window, policy: &VoPolicy) -> Choice {
+    Choice { time: policy.measure.of(window).0, cost: window.cost().0 }
+}
+
+fn solve(choices: &[Vec<Choice>], policy: &VoPolicy) -> Result<(Combination, Bounds), Infeasible> {
+    let time = as_number(policy.time_limit, |limit: Span| limit.0);
+    let budget = as_number(policy.budget_limit, |limit: Money| limit.0);
+    let bounds = combine::limits(choices, policy.objective, time, budget)?;
+    let combination = combine::best(choices, policy.objective, bounds)?;
+    Ok((combination, bounds))
+}
+
+fn as_number<T>(limit: Limit<T>, number: impl Fn(T) -> i64) -> Limit<i64> {
+    match limit {
+        Limit::Auto => Limit::Auto,
+        Limit::At(limit) => Limit::At(number(limit)),
+    }
+}
+
+fn reason(infeasible: &Infeasible) -> Reason {
+    match *infeasible {
+        Infeasible::Time { limit, least } => {
+            Reason::TimeLimit { limit: Span(limit), least: Span(least) }
+        }
+        Infeasible::Budget { limit, least } => {
+            Reason::BudgetLimit { limit: Money(limit), least: Money(least) }
+        }
+        Infeasible::Both { time, budget } => {
+            Reason::BothLimits { time: Span(time), budget: Money(budget) }
+        }
+        Infeasible::NoAlternative { .. } => Reason::Outbid,
+    }
+}

@@ -1,0 +1,165 @@
+//! The cyclic schemes: alternatives for each job, then the best combination of them.
+//!
+//! *CSS* plans the whole batch at once (paper 001, section 2; paper 000, section 2.3).
+//! *Batch-slicer* cuts the batch into k sub-batches and plans each on what the earlier ones left
+//! (paper 000, section 3); k = 1 is CSS.
+
+mod alternatives;
+mod choose;
+#[cfg(test)]
+mod golden;
+mod slicer;
+#[cfg(test)]
+mod tests;
+
+use tradewind_model::{Criterion, Plan, Request, Snapshot};
+
+use crate::window::{Algorithm, Search, Searcher, Variant};
+
+pub use slicer::candidates as slice_counts;
+
+/// How a cyclic scheme plans.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cyclic {
+    /// How many sub-batches.
+    pub sub_batches: SubBatches,
+    /// In which order jobs are cut into sub-batches.
+    pub slice_by: SliceBy,
+    /// What searches each job's windows.
+    pub search: SearchBy,
+    /// Exact, or the papers' own heuristics.
+    pub variant: Variant,
+    /// Alternatives per job; `None` searches until nothing is left.
+    pub max_alternatives: Option<u32>,
+    /// Node visits that a bounded search may make per window.
+    pub work_limit: u64,
+    /// For the papers' random choices.
+    pub seed: u64,
+}
+
+impl Cyclic {
+    /// Alternatives per job unless stated otherwise: one small job on thousands of nodes has
+    /// millions.
+    pub const DEFAULT_MAX_ALTERNATIVES: u32 = 50;
+}
+
+impl Default for Cyclic {
+    /// CSS with each job's own criterion, exact.
+    fn default() -> Cyclic {
+        Cyclic {
+            sub_batches: SubBatches::Count(1),
+            slice_by: SliceBy::Priority,
+            search: SearchBy::Job,
+            variant: Variant::Exact,
+            max_alternatives: Some(Self::DEFAULT_MAX_ALTERNATIVES),
+            work_limit: Search::DEFAULT_WORK_LIMIT,
+            seed: 0,
+        }
+    }
+}
+
+/// The number of sub-batches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SubBatches {
+    /// This many; more than jobs count as one job each.
+    Count(u32),
+    /// The one of [`slice_counts`] that gives the best result: most jobs placed, then the best
+    /// objective, then the fewest sub-batches.
+    Auto,
+}
+
+/// The order in which jobs are cut into sub-batches; ties by priority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SliceBy {
+    /// Highest priority first.
+    #[default]
+    Priority,
+    /// Dearest first: by budget, or else by the cheapest window's cost.
+    Cost,
+    /// Highest minimum performance first.
+    Performance,
+    /// Jobs of one criterion together, criteria in the order of their first job.
+    Criterion,
+}
+
+/// What searches each job's windows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum SearchBy {
+    /// The criterion that each job asks for.
+    #[default]
+    Job,
+    /// One algorithm for all jobs.
+    All(Algorithm),
+    /// All AMP alternatives, then the best by each job's own criterion (paper 000, CSA).
+    Csa,
+}
+
+impl SearchBy {
+    fn algorithm(&self, criterion: &Criterion) -> Algorithm {
+        match self {
+            SearchBy::Job => Algorithm::Best(criterion.clone()),
+            SearchBy::All(algorithm) => algorithm.clone(),
+            SearchBy::Csa => Algorithm::Csa(criterion.clone()),
+        }
+    }
+}
+
+/// How far a cycle has come, for a progress bar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Jobs whose search is done, over all sub-batch counts tried.
+    pub jobs_done: u64,
+    /// Jobs to search in all.
+    pub jobs: u64,
+    /// Windows found so far.
+    pub windows: u64,
+}
+
+/// Plans the batch of `snapshot`. Deterministic: the same snapshot and options give the same plan.
+///
+/// Alternatives never intersect within a sub-batch; chosen windows never intersect at all. A job
+/// that is not placed carries a [`tradewind_model::Reason`].
+pub fn plan(snapshot: &Snapshot, cyclic: &Cyclic, progress: &mut dyn FnMut(Progress)) -> Plan {
+    match cyclic.sub_batches {
+        SubBatches::Count(count) => {
+            let mut meter = Meter::new(snapshot.jobs.len() as u64, progress);
+            slicer::plan_sliced(snapshot, cyclic, count, &mut meter)
+        }
+        SubBatches::Auto => slicer::plan_best_count(snapshot, cyclic, progress),
+    }
+}
+
+/// A searcher for `request` as `cyclic` wants it; `stream` keeps the random choices of different
+/// jobs apart.
+fn searcher(snapshot: &Snapshot, cyclic: &Cyclic, request: &Request, stream: usize) -> Searcher {
+    let search = Search {
+        algorithm: cyclic.search.algorithm(&request.criterion),
+        variant: cyclic.variant,
+        rho: snapshot.policy.rho,
+        work_limit: cyclic.work_limit,
+        seed: cyclic.seed.wrapping_add(stream as u64),
+    };
+    Searcher::new(&snapshot.grid, request, &search)
+}
+
+/// Counts progress over the parts of a plan.
+struct Meter<'a> {
+    state: Progress,
+    report: &'a mut dyn FnMut(Progress),
+}
+
+impl<'a> Meter<'a> {
+    fn new(jobs: u64, report: &'a mut dyn FnMut(Progress)) -> Meter<'a> {
+        Meter { state: Progress { jobs_done: 0, jobs, windows: 0 }, report }
+    }
+
+    fn job_done(&mut self) {
+        self.state.jobs_done += 1;
+        (self.report)(self.state);
+    }
+
+    fn window_found(&mut self) {
+        self.state.windows += 1;
+        (self.report)(self.state);
+    }
+}

@@ -1,0 +1,234 @@
+//! Cutting a batch into sub-batches and planning them one after the other.
+
+use std::cmp::Reverse;
+
+use tradewind_model::{
+    Criterion, JobPlan, Limit, Limits, Money, Objective, Outcome, Plan, Request, SlotList,
+    Snapshot, Span, VoPolicy,
+};
+
+use super::alternatives::{self, Found};
+use super::{Cyclic, Meter, Progress, SliceBy, SubBatches, choose};
+use crate::window::{self, Search};
+
+/// The numbers of sub-batches that [`SubBatches::Auto`] tries for `jobs` jobs: all up to 6, then
+/// steps of about a half, and one job each.
+pub fn candidates(jobs: usize) -> Vec<u32> {
+    let mut counts = Vec::new();
+    let mut count = 1;
+    while count < jobs {
+        counts.push(count as u32);
+        count += if count < 6 { 1 } else { count / 2 };
+    }
+    counts.push(jobs.max(1) as u32);
+    counts
+}
+
+/// Plans with every count of [`candidates`] and keeps the best result.
+pub(super) fn plan_best_count(
+    snapshot: &Snapshot,
+    cyclic: &Cyclic,
+    progress: &mut dyn FnMut(Progress),
+) -> Plan {
+    let counts = candidates(snapshot.jobs.len());
+    let mut meter = Meter::new((snapshot.jobs.len() * counts.len()) as u64, progress);
+    let mut best = plan_sliced(snapshot, cyclic, counts[0], &mut meter);
+    for &count in &counts[1..] {
+        let plan = plan_sliced(snapshot, cyclic, count, &mut meter);
+        if merit(&plan, &snapshot.policy) > merit(&best, &snapshot.policy) {
+            best = plan;
+        }
+    }
+    best
+}
+
+/// Greater is better: jobs placed, then the objective.
+fn merit(plan: &Plan, policy: &VoPolicy) -> (u32, i64) {
+    let totals = plan.totals(policy.measure);
+    let objective = match policy.objective {
+        Objective::MaxIncome => totals.cost.0,
+        Objective::MinTime => -totals.time.0,
+        Objective::MinCost => -totals.cost.0,
+        Objective::MinIdle => totals.time.0,
+    };
+    (totals.placed, objective)
+}
+
+/// Plans `count` sub-batches in turn, each on what the earlier ones left.
+pub(super) fn plan_sliced(
+    snapshot: &Snapshot,
+    cyclic: &Cyclic,
+    count: u32,
+    meter: &mut Meter<'_>,
+) -> Plan {
+    let order = slicing_order(snapshot, cyclic);
+    let sub_batches = cut(&order, count);
+    let mut purse = Purse::new(snapshot, &sub_batches);
+    let mut free = snapshot.slots.clone();
+    let mut jobs: Vec<Option<JobPlan>> = snapshot.jobs.iter().map(|_| None).collect();
+    let mut limits = Limits::default();
+    for (index, batch) in sub_batches.iter().enumerate() {
+        let found = alternatives::search(snapshot, cyclic, batch, &free, meter);
+        let planned = combine(found, &purse.share(index), &mut limits);
+        for (&job, plan) in batch.iter().zip(planned) {
+            if let Some(window) = plan.window() {
+                book(&mut free, window);
+                purse.spend(&snapshot.policy, window);
+            }
+            jobs[job] = Some(plan);
+        }
+    }
+    Plan {
+        jobs: jobs.into_iter().flatten().collect(),
+        limits,
+        sub_batches: sub_batches.len() as u32,
+    }
+}
+
+/// Chosen windows come out of the list that the next sub-batch searches.
+fn book(free: &mut SlotList, window: &tradewind_model::Window) {
+    let booked = free.subtract_window(window);
+    debug_assert!(booked.is_ok(), "a chosen window was found in this very list");
+}
+
+/// Combines what was found; jobs without alternatives are postponed before limits are computed.
+fn combine(found: Vec<Found>, policy: &VoPolicy, limits: &mut Limits) -> Vec<JobPlan> {
+    let with_some: Vec<&[_]> =
+        found.iter().map(|f| f.windows.as_slice()).filter(|w| !w.is_empty()).collect();
+    let chosen = choose::choose(&with_some, policy);
+    if !with_some.is_empty() {
+        add(limits, chosen.limits);
+    }
+    let mut outcomes = chosen.jobs.into_iter();
+    let plan_of = |found: Found| {
+        let outcome = match found.reason {
+            Some(reason) => Outcome::Postponed(reason),
+            None => match outcomes.next() {
+                Some(Ok(index)) => Outcome::Placed(index),
+                Some(Err(reason)) => Outcome::Postponed(reason),
+                None => Outcome::Postponed(tradewind_model::Reason::Outbid),
+            },
+        };
+        JobPlan { outcome, alternatives: found.windows, cut: found.cut, unproven: found.unproven }
+    };
+    found.into_iter().map(plan_of).collect()
+}
+
+fn add(sum: &mut Limits, more: Limits) {
+    sum.time = more.time.map(|time| sum.time.unwrap_or_default() + time).or(sum.time);
+    sum.budget = more.budget.map(|budget| sum.budget.unwrap_or_default() + budget).or(sum.budget);
+}
+
+/// `count` parts whose sizes differ by at most one, earlier ones larger.
+pub(super) fn cut(order: &[usize], count: u32) -> Vec<Vec<usize>> {
+    let count = (count as usize).clamp(1, order.len().max(1));
+    let (size, larger) = (order.len() / count, order.len() % count);
+    let mut rest = order;
+    (0..count)
+        .map(|index| {
+            let (part, tail) = rest.split_at(size + usize::from(index < larger));
+            rest = tail;
+            part.to_vec()
+        })
+        .collect()
+}
+
+pub(super) fn slicing_order(snapshot: &Snapshot, cyclic: &Cyclic) -> Vec<usize> {
+    let mut order = snapshot.by_priority();
+    let request = |job: usize| &snapshot.jobs[job].request;
+    match cyclic.slice_by {
+        _ if cyclic.sub_batches == SubBatches::Count(1) => {}
+        SliceBy::Priority => {}
+        SliceBy::Cost => order.sort_by_cached_key(|&job| Reverse(worth(snapshot, request(job)))),
+        SliceBy::Performance => order.sort_by_key(|&job| Reverse(request(job).min_performance)),
+        SliceBy::Criterion => {
+            let mut seen: Vec<&Criterion> = Vec::new();
+            for &job in &order {
+                if !seen.contains(&&request(job).criterion) {
+                    seen.push(&request(job).criterion);
+                }
+            }
+            order.sort_by_key(|&job| seen.iter().position(|c| **c == request(job).criterion));
+        }
+    }
+    order
+}
+
+/// The job's budget, or else the cheapest window's cost on the untouched list.
+fn worth(snapshot: &Snapshot, request: &Request) -> Money {
+    let cheapest = || {
+        let search = Search::best(Criterion::Cost);
+        window::find(&snapshot.grid, &snapshot.slots, request, &search).map(|f| f.window.cost())
+    };
+    request.budget.or_else(cheapest).unwrap_or_default()
+}
+
+/// The VO's explicit limits, shared over the sub-batches in proportion to their mean demand;
+/// what a sub-batch does not use goes to the later ones, so the whole limit is never exceeded.
+struct Purse {
+    policy: VoPolicy,
+    /// Mean demand of each sub-batch: time, money.
+    demand: Vec<(i128, i128)>,
+}
+
+impl Purse {
+    fn new(snapshot: &Snapshot, sub_batches: &[Vec<usize>]) -> Purse {
+        let alone = sub_batches.len() == 1;
+        let of = |batch: &Vec<usize>| match alone {
+            true => (1, 1),
+            false => batch.iter().fold((0, 0), |sum, &job| {
+                let one = mean_demand(snapshot, &snapshot.jobs[job].request);
+                (sum.0 + one.0, sum.1 + one.1)
+            }),
+        };
+        Purse { policy: snapshot.policy, demand: sub_batches.iter().map(of).collect() }
+    }
+
+    /// The policy for sub-batch `index`, given what is left.
+    fn share(&self, index: usize) -> VoPolicy {
+        let rest = self.demand[index..].iter().fold((0, 0), |s, d| (s.0 + d.0, s.1 + d.1));
+        let mine = self.demand[index];
+        let part = |left: i64, mine: i128, rest: i128| match rest {
+            0 => left,
+            rest => (i128::from(left) * mine / rest) as i64,
+        };
+        let mut policy = self.policy;
+        if let Limit::At(left) = policy.time_limit {
+            policy.time_limit = Limit::At(Span(part(left.0, mine.0, rest.0)));
+        }
+        if let Limit::At(left) = policy.budget_limit {
+            policy.budget_limit = Limit::At(Money(part(left.0, mine.1, rest.1)));
+        }
+        policy
+    }
+
+    fn spend(&mut self, policy: &VoPolicy, window: &tradewind_model::Window) {
+        if let Limit::At(left) = &mut self.policy.time_limit {
+            *left = Span(left.0 - policy.measure.of(window).0);
+        }
+        if let Limit::At(left) = &mut self.policy.budget_limit {
+            *left = *left - window.cost();
+        }
+    }
+}
+
+/// The mean over all suitable nodes of what the request takes there: time by the VO's measure
+/// and money, both in thousandths of the unit.
+fn mean_demand(snapshot: &Snapshot, request: &Request) -> (i128, i128) {
+    let (mut nodes, mut time, mut cost) = (0i128, 0i128, 0i128);
+    for node in snapshot.grid.nodes().iter().filter(|node| request.suits(node)) {
+        let length = node.performance.length_of(request.work);
+        nodes += 1;
+        time += i128::from(length.0);
+        cost += i128::from((node.price * length).0);
+    }
+    let tasks = i128::from(request.tasks);
+    let time_tasks = match snapshot.policy.measure {
+        tradewind_model::Measure::Runtime => 1,
+        tradewind_model::Measure::ProcessorTime => tasks,
+    };
+    match nodes {
+        0 => (0, 0),
+        nodes => (time * time_tasks * 1_000 / nodes, cost * tasks * 1_000 / nodes),
+    }
+}

@@ -1,0 +1,136 @@
+//! What a job could get, before anything is submitted.
+
+use tradewind_model::{
+    Attribute, Criterion, Grid, Money, Node, Reason, Request, SlotList, Span, Time, Window,
+};
+
+use crate::window::{Found, Scratch, Search, Searcher};
+
+/// The best window under one criterion, or why there is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quote {
+    /// What is least in the window.
+    pub criterion: Criterion,
+    /// The window, with the proof that it is best.
+    pub answer: Result<Found, Reason>,
+}
+
+/// The criteria that every quote shows, in this order.
+pub const CRITERIA: [Criterion; 5] = [
+    Criterion::Start,
+    Criterion::Finish,
+    Criterion::Runtime,
+    Criterion::Cost,
+    Criterion::ProcessorTime,
+];
+
+/// The best window for `request` under each of [`CRITERIA`] and, if it is another, under the
+/// request's own. All limits that the request states apply.
+pub fn quotes(grid: &Grid, slots: &SlotList, request: &Request, work_limit: u64) -> Vec<Quote> {
+    let own = Some(&request.criterion).filter(|own| !CRITERIA.contains(own));
+    let mut scratch = Scratch::default();
+    let mut quote = |criterion: &Criterion| {
+        let search = Search { work_limit, ..Search::best(criterion.clone()) };
+        let searcher = Searcher::new(grid, request, &search);
+        let found = searcher.find(slots, Time::MIN, &mut scratch);
+        let answer = found.ok_or_else(|| searcher.reason(slots, &mut scratch));
+        Quote { criterion: criterion.clone(), answer }
+    };
+    CRITERIA.iter().chain(own).map(&mut quote).collect()
+}
+
+/// The windows of which none is both earlier in finish and cheaper than another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Front {
+    /// By falling cost and rising speed: the cheapest first, the earliest to finish last.
+    pub windows: Vec<Window>,
+    /// Whether these are all; if not, the fastest points are missing.
+    pub complete: bool,
+}
+
+/// The exact Pareto front of cost against finish for `request`, from the cheapest window on, at
+/// most `max_points` of it.
+///
+/// Alternates between "least cost before this finish" and "least finish at this cost": two exact
+/// searches, O(p log p) each, per point.
+pub fn front(grid: &Grid, slots: &SlotList, request: &Request, max_points: usize) -> Front {
+    let mut scratch = Scratch::default();
+    let mut best = |request: &Request, criterion: Criterion| {
+        let searcher = Searcher::new(grid, request, &Search::best(criterion));
+        searcher.find(slots, Time::MIN, &mut scratch).map(|found| found.window)
+    };
+    let mut windows = Vec::new();
+    let mut request = request.clone();
+    let allowed = request.budget;
+    while let Some(cheapest) = best(&request, Criterion::Cost) {
+        if windows.len() == max_points {
+            return Front { windows, complete: false };
+        }
+        request.budget = Some(cheapest.cost());
+        let fastest = best(&request, Criterion::Finish).unwrap_or(cheapest);
+        request.budget = allowed;
+        request.deadline = Some(fastest.finish() - Span(1));
+        windows.push(fastest);
+    }
+    Front { windows, complete: true }
+}
+
+/// How many nodes were left out of a quote, each counted at its first failing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Rejected {
+    /// Slower than the request's minimum performance.
+    pub too_slow: u32,
+    /// Without an attribute asked for.
+    pub lacks_attribute: u32,
+    /// Dearer per second than the price cap.
+    pub too_dear: u32,
+    /// Suitable, but never free for long enough between earliest start and deadline.
+    pub never_free: u32,
+    /// One task alone costs more than the budget.
+    pub over_budget: u32,
+    /// What remains to choose from.
+    pub usable: u32,
+}
+
+/// Counts what `request` rules out on `grid`.
+///
+/// O(nodes + slots).
+pub fn rejected(grid: &Grid, slots: &SlotList, request: &Request) -> Rejected {
+    let mut longest = vec![Span::ZERO; grid.len()];
+    for slot in slots.as_slice() {
+        let start = request.earliest_start.map_or(slot.start, |earliest| earliest.max(slot.start));
+        let end = request.deadline.map_or(slot.end, |deadline| deadline.min(slot.end));
+        let fit = &mut longest[slot.node.0 as usize];
+        *fit = (*fit).max(end - start);
+    }
+    let mut count = Rejected::default();
+    for (id, node) in grid.iter() {
+        *count.field(node, longest[id.0 as usize], request) += 1;
+    }
+    count
+}
+
+impl Rejected {
+    fn field(&mut self, node: &Node, longest: Span, request: &Request) -> &mut u32 {
+        let length = node.performance.length_of(request.work);
+        let missing = |(name, wanted): (&String, &Attribute)| {
+            !Attribute::meets(node.attributes.get(name), wanted)
+        };
+        if request.min_performance.is_some_and(|least| node.performance < least) {
+            &mut self.too_slow
+        } else if request.attributes.iter().any(missing) {
+            &mut self.lacks_attribute
+        } else if request.max_price.is_some_and(|cap| node.price > cap) {
+            &mut self.too_dear
+        } else if longest < length {
+            &mut self.never_free
+        } else if request.budget.is_some_and(|budget: Money| node.price * length > budget) {
+            &mut self.over_budget
+        } else {
+            &mut self.usable
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
