@@ -1,1 +1,3 @@
 //! Tradewind formats.
+
+pub mod chart;
