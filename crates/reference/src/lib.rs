@@ -1,1 +1,3 @@
 //! Yardsticks.
+
+pub mod instances;
