@@ -1,3 +1,5 @@
 //! Yardsticks.
 
 pub mod instances;
+#[cfg(feature = "mip")]
+pub mod mip;
