@@ -12,7 +12,7 @@ use crate::cli::Format;
 use crate::exit::{Exit, Outcome};
 use crate::report::Report;
 use crate::tables::{self, Column, Side};
-use crate::values::criterion_name;
+use tradewind_io::scenario::criterion_name;
 use crate::{input, output};
 
 /// For which job.

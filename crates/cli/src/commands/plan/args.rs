@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use tradewind_io::scenario;
 use tradewind_model::{Limit, Measure, Money, Objective, Rho, Span, VoPolicy};
 use tradewind_sched::policy::cyclic::{Cyclic, SearchBy, SliceBy, SubBatches};
 use tradewind_sched::window::{Algorithm, Search, Variant};
@@ -107,16 +108,6 @@ impl From<ObjectiveName> for Objective {
     }
 }
 
-/// The name of an objective, as on the command line.
-pub(crate) fn objective_name(objective: Objective) -> &'static str {
-    match objective {
-        Objective::MaxIncome => "max-income",
-        Objective::MinTime => "min-time",
-        Objective::MinCost => "min-cost",
-        Objective::MinIdle => "min-idle",
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum MeasureName {
     Runtime,
@@ -145,7 +136,7 @@ fn search(text: &str) -> Result<SearchBy, String> {
         "csa" => SearchBy::Csa,
         "alp" => SearchBy::All(Algorithm::Alp),
         "amp" => SearchBy::All(Algorithm::Amp),
-        other => match values::criterion(other) {
+        other => match scenario::criterion(other) {
             Some(criterion) => SearchBy::All(Algorithm::Best(criterion)),
             None => {
                 return Err("one of job, alp, amp, csa, start, finish, runtime, cost, \
@@ -231,6 +222,6 @@ impl Args {
             "-" => "standard input",
             path => Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path),
         };
-        format!("{file}: {scheme}, {}", objective_name(policy.objective))
+        format!("{file}: {scheme}, {}", scenario::objective_name(policy.objective))
     }
 }
