@@ -1,0 +1,122 @@
+//! The nodes that suit a request, from the most to the least wanted.
+
+use tradewind_model::{Attribute, Criterion, Grid, Money, Node, NodeId, Request, Span, Task};
+
+use super::limits::Limits;
+
+/// A length that fits no slot: what a node that does not suit shows.
+const NEVER: i64 = i64::MAX / 4;
+
+/// What a scan must know of a slot's node.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fit {
+    /// Of a task on it, in seconds.
+    pub(super) length: i64,
+    /// Its place in the ranking.
+    pub(super) rank: u32,
+}
+
+/// One suitable node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ranked {
+    pub(super) node: NodeId,
+    /// Of a task on it, in seconds.
+    pub(super) length: i64,
+    /// Of a task on it, in micro-credits.
+    pub(super) cost: i64,
+    /// Of a task on it, in the criterion's own unit, where the criterion is a sum; else the cost.
+    pub(super) value: i64,
+    /// What the ranking goes by.
+    pub(super) weight: i64,
+}
+
+/// The suitable nodes in order of (weight, cost, length, node).
+///
+/// Length and cost belong to the node, not to the slot, so that this order is known before the
+/// scan. With the cost as weight the first nodes of a set are also the best by the second stage:
+/// least cost, then the shortest among equals, then node order.
+#[derive(Debug, Clone)]
+pub(super) struct Ranking {
+    /// By node.
+    pub(super) fits: Vec<Fit>,
+    /// By rank.
+    pub(super) nodes: Vec<Ranked>,
+}
+
+/// What a ranking goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    Cost,
+    Value,
+}
+
+impl Ranking {
+    /// Ranks the nodes of `grid` that suit `request` under the price cap of `limits` and that
+    /// have the number that a [`Criterion::Sum`] adds up. O(n log n) for n nodes.
+    pub(super) fn new(
+        grid: &Grid,
+        request: &Request,
+        limits: Limits,
+        criterion: &Criterion,
+        by: By,
+    ) -> Ranking {
+        let mut nodes = Vec::with_capacity(grid.len());
+        for (id, node) in grid.iter() {
+            let affordable = limits.max_price.is_none_or(|most| node.price <= most);
+            if !affordable || !request.suits(node) {
+                continue;
+            }
+            // A task of no length could not be cut out of a slot; requests ask for some work.
+            let length = node.performance.length_of(request.work).max(Span(1));
+            let cost = (node.price * length).0;
+            let Some(value) = value_of(criterion, node, length.0, cost) else {
+                continue;
+            };
+            let weight = if by == By::Cost { cost } else { value };
+            nodes.push(Ranked { node: id, length: length.0, cost, value, weight });
+        }
+        Ranking::sorted(nodes, grid.len())
+    }
+
+    /// The same nodes ranked by another weight.
+    pub(super) fn reweighted(&self, weight: impl Fn(&Ranked) -> i64) -> Ranking {
+        let with = |it: &Ranked| Ranked { weight: weight(it), ..*it };
+        Ranking::sorted(self.nodes.iter().map(with).collect(), self.fits.len())
+    }
+
+    /// `nodes` (in any order) ranked; `all` is the size of their grid.
+    fn sorted(mut nodes: Vec<Ranked>, all: usize) -> Ranking {
+        nodes.sort_unstable_by_key(|it| (it.weight, it.cost, it.length, it.node));
+        let mut fits = vec![Fit { length: NEVER, rank: 0 }; all];
+        for (rank, it) in nodes.iter().enumerate() {
+            fits[it.node.0 as usize] = Fit { length: it.length, rank: rank as u32 };
+        }
+        Ranking { fits, nodes }
+    }
+
+    /// The ranks from the longest task to the shortest.
+    pub(super) fn longest_first(&self) -> Vec<u32> {
+        let mut ranks: Vec<u32> = (0..self.nodes.len() as u32).collect();
+        ranks.sort_unstable_by_key(|&rank| -self.nodes[rank as usize].length);
+        ranks
+    }
+
+    /// The task on the node of this rank.
+    pub(super) fn task(&self, rank: u32) -> Task {
+        let it = &self.nodes[rank as usize];
+        Task { node: it.node, length: Span(it.length), cost: Money(it.cost) }
+    }
+}
+
+/// What a task adds to a criterion that is a sum; the cost for the others. `None` if the node
+/// lacks the number to add up.
+fn value_of(criterion: &Criterion, node: &Node, length: i64, cost: i64) -> Option<i64> {
+    match criterion {
+        Criterion::ProcessorTime => Some(length),
+        Criterion::Sum(name) => match node.attributes.get(name) {
+            Some(Attribute::Number(rate)) => Some(rate.saturating_mul(length)),
+            _ => None,
+        },
+        _ => Some(cost),
+    }
+}
