@@ -60,3 +60,11 @@ pub(crate) fn terminal_width() -> usize {
     };
     columns.clamp(40, MOST)
 }
+
+/// Prints a document as JSON.
+pub(crate) fn json(document: &impl serde::Serialize) -> Result<(), Failure> {
+    let mut text = serde_json::to_string_pretty(document)
+        .map_err(|error| Failure::data(format!("failed to write JSON: {error}")))?;
+    text.push('\n');
+    print(&text)
+}

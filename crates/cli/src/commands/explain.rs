@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use owo_colors::OwoColorize as _;
-use tradewind_io::wire;
 use tradewind_model::{Job, Performance, Snapshot};
 use tradewind_sched::explain::{self, Change, Explanation, Relaxation};
 use tradewind_sched::window::Search;
@@ -11,7 +10,7 @@ use tradewind_sched::window::Search;
 use crate::cli::Format;
 use crate::exit::{Exit, Outcome};
 use crate::report::Report;
-use crate::{input, output, tables};
+use crate::{documents, input, output, tables};
 
 /// For which job.
 #[derive(Debug, clap::Args)]
@@ -36,7 +35,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let search = Search::best(job.request.criterion.clone());
     let explanation = explain::explain(&snapshot.grid, &snapshot.slots, &job.request, &search);
     match format {
-        Format::Json => output::json(&wire::explain(&snapshot, job, &explanation))?,
+        Format::Json => output::json(&documents::explain(&snapshot, job, &explanation))?,
         Format::Csv => output::print(&output::csv(&csv(job, &explanation))?)?,
         Format::Table => output::print_styled(&sentences(&snapshot, job, &explanation))?,
     }

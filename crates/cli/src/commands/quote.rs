@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use owo_colors::OwoColorize as _;
-use tradewind_io::wire;
 use tradewind_model::{Job, Snapshot, Window};
 use tradewind_sched::quote::{self, Front, Quote, Rejected};
 use tradewind_sched::window::{Proof, Search};
@@ -13,7 +12,7 @@ use crate::exit::{Exit, Outcome};
 use crate::report::Report;
 use crate::tables::{self, Column, Side};
 use tradewind_io::scenario::criterion_name;
-use crate::{input, output};
+use crate::{documents, input, output};
 
 /// For which job.
 #[derive(Debug, clap::Args)]
@@ -50,7 +49,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         report.note(&format!("the front is cut after {shown} points (--max-points)"));
     }
     match format {
-        Format::Json => output::json(&wire::quote(&snapshot, job, &quotes, &front))?,
+        Format::Json => output::json(&documents::quote(&snapshot, job, &quotes, &front))?,
         Format::Csv => output::print(&output::csv(&csv(&snapshot, &quotes, &front))?)?,
         Format::Table => {
             output::print_styled(&table(&snapshot, job, &quotes, &front, rejected))?;

@@ -4,7 +4,6 @@ mod args;
 mod render;
 
 use tradewind_io::chart::{self, Chart};
-use tradewind_io::wire;
 use tradewind_model::{Plan, Snapshot};
 use tradewind_sched::policy::cyclic::{self, Cyclic};
 use tradewind_sched::window::Variant;
@@ -13,7 +12,7 @@ use crate::cli::Format;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::progress::Progress;
 use crate::report::Report;
-use crate::{input, output};
+use crate::{documents, input, output};
 
 pub(crate) use args::Args;
 
@@ -33,7 +32,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     }
     notes(&snapshot, &plan, report);
     match format {
-        Format::Json => output::json(&wire::plan(&snapshot, &plan))?,
+        Format::Json => output::json(&documents::plan(&snapshot, &plan))?,
         Format::Csv => output::print(&output::csv(&render::csv(&snapshot, &plan))?)?,
         Format::Table => {
             output::print_styled(&render::table(&snapshot, &plan, &title, &chart()))?;
