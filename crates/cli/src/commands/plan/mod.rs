@@ -17,10 +17,10 @@ use crate::{documents, input, output};
 pub(crate) use args::Args;
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
+    let picture = args.chart.as_deref().map(args::picture_kind).transpose()?;
     let mut snapshot = input::scenario(&args.scenario, report)?.snapshot;
     args.override_policy(&mut snapshot.policy);
     let cyclic = args.cyclic(snapshot.jobs.len())?;
-    let picture = args.chart.as_deref().map(args::picture_kind).transpose()?;
     if cyclic.variant == Variant::Paper {
         report.seed(cyclic.seed);
     }
