@@ -14,7 +14,8 @@ impl Bits {
     /// Makes this the empty set of integers below `size`.
     pub(super) fn reset(&mut self, size: usize) {
         self.levels.clear();
-        let (mut total, mut level) = (0, size.div_ceil(64).max(1));
+        // Room for `size` itself, which `next` and `previous` may be asked about.
+        let (mut total, mut level) = (0, size / 64 + 1);
         loop {
             self.levels.push(total);
             total += level;
