@@ -1,4 +1,5 @@
 //! The floors of the house: who may depend on whom.
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its metadata has failed")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -18,7 +19,9 @@ const ALLOWED: [(&str, &[&str]); 5] = [
 const FOREIGN: [&str; 9] =
     ["tokio", "async-std", "hyper", "reqwest", "axum", "rusqlite", "sqlx", "postgres", "openssl"];
 
-fn packages() -> Vec<Value> {
+/// Direct dependencies of each package as they are built, without those of tests and build
+/// scripts and without features that are off.
+fn direct() -> BTreeMap<String, BTreeSet<String>> {
     let metadata = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--offline", "--locked"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -26,22 +29,24 @@ fn packages() -> Vec<Value> {
         .unwrap();
     assert!(metadata.status.success(), "{}", String::from_utf8_lossy(&metadata.stderr));
     let all: Value = serde_json::from_slice(&metadata.stdout).unwrap();
-    all["packages"].as_array().unwrap().clone()
-}
-
-/// Direct dependencies of each package, without those of its tests.
-fn direct(packages: &[Value]) -> BTreeMap<String, BTreeSet<String>> {
-    let names = |package: &Value| {
-        let list = package["dependencies"].as_array().unwrap().iter();
-        let kept = list.filter(|dependency| dependency["kind"].is_null());
-        kept.map(|dependency| dependency["name"].as_str().unwrap().to_owned()).collect()
+    let list = |value: &Value| value.as_array().unwrap().clone();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let packages = list(&all["packages"]);
+    let names: BTreeMap<String, String> =
+        packages.iter().map(|package| (text(&package["id"]), text(&package["name"]))).collect();
+    let linked = |dependency: &Value| {
+        let kinds = list(&dependency["dep_kinds"]);
+        let normal = kinds.iter().any(|kind| kind["kind"].is_null());
+        normal.then(|| names[&text(&dependency["pkg"])].clone())
     };
-    packages.iter().map(|p| (p["name"].as_str().unwrap().to_owned(), names(p))).collect()
+    let of = |node: &Value| list(&node["deps"]).iter().filter_map(linked).collect();
+    let nodes = list(&all["resolve"]["nodes"]);
+    nodes.iter().map(|node| (names[&text(&node["id"])].clone(), of(node))).collect()
 }
 
 #[test]
 fn each_floor_sees_only_those_below() {
-    let direct = direct(&packages());
+    let direct = direct();
     for (name, allowed) in ALLOWED {
         let ours = direct[name].iter().filter(|other| other.starts_with("tradewind"));
         for other in ours {
@@ -54,7 +59,7 @@ fn each_floor_sees_only_those_below() {
 
 #[test]
 fn no_runtime_network_or_database_is_linked() {
-    let direct = direct(&packages());
+    let direct = direct();
     let mut reached: BTreeSet<&str> = BTreeSet::new();
     let mut open = vec!["tradewind"];
     while let Some(name) = open.pop() {
@@ -70,7 +75,7 @@ fn no_runtime_network_or_database_is_linked() {
 
 #[test]
 fn the_model_and_the_decisions_know_no_format() {
-    let direct = direct(&packages());
+    let direct = direct();
     for name in ["tradewind-model", "tradewind-sched"] {
         for format in ["serde", "serde_json", "toml", "csv", "clap"] {
             assert!(!direct[name].contains(format), "{name} must not depend on {format}");

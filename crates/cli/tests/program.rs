@@ -19,9 +19,11 @@ fn stdout(args: &[&str]) -> Vec<u8> {
 #[test]
 fn the_same_input_gives_the_same_bytes() {
     for format in ["table", "json", "csv"] {
-        for command in
-            [vec!["plan", BATCH], vec!["quote", BATCH, "--job", "render"], vec!["explain", BATCH, "--job", "fold"]]
-        {
+        for command in [
+            vec!["plan", BATCH],
+            vec!["quote", BATCH, "--job", "render"],
+            vec!["explain", BATCH, "--job", "fold"],
+        ] {
             let args = [command.as_slice(), &["--format", format]].concat();
             let once = stdout(&args);
             assert!(!once.is_empty());
@@ -39,7 +41,9 @@ fn a_scenario_may_come_from_standard_input() {
 
 #[test]
 fn a_reader_that_leaves_is_no_error() {
-    for args in [vec!["plan", BATCH], vec!["plan", BATCH, "--format", "json"], vec!["--help"], vec!["man"]] {
+    for args in
+        [vec!["plan", BATCH], vec!["plan", BATCH, "--format", "json"], vec!["--help"], vec!["man"]]
+    {
         let mut child = Command::new(env!("CARGO_BIN_EXE_tradewind"))
             .args(&args)
             .stdout(Stdio::piped())

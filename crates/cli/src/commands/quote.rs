@@ -11,8 +11,8 @@ use crate::cli::Format;
 use crate::exit::{Exit, Outcome};
 use crate::report::Report;
 use crate::tables::{self, Column, Side};
-use tradewind_io::scenario::criterion_name;
 use crate::{documents, input, output};
+use tradewind_io::scenario::criterion_name;
 
 /// For which job.
 #[derive(Debug, clap::Args)]
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         report.note(&format!("the front is cut after {shown} points (--max-points)"));
     }
     match format {
-        Format::Json => output::json(&documents::quote(&snapshot, job, &quotes, &front))?,
+        Format::Json => output::json(&documents::quote(&snapshot, job, &quotes, &front, rejected))?,
         Format::Csv => output::print(&output::csv(&csv(&snapshot, &quotes, &front))?)?,
         Format::Table => {
             output::print_styled(&table(&snapshot, job, &quotes, &front, rejected))?;

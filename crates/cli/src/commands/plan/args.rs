@@ -8,6 +8,7 @@ use tradewind_model::{Limit, Measure, Money, Objective, Rho, Span, VoPolicy};
 use tradewind_sched::policy::cyclic::{Cyclic, SearchBy, SliceBy, SubBatches};
 use tradewind_sched::window::{Algorithm, Search, Variant};
 
+use crate::documents::Context;
 use crate::exit::Failure;
 use crate::values::{self, Count};
 
@@ -205,10 +206,23 @@ impl Args {
             }
             (Scheme::BatchSlicer, Some(Count::Number(count))) if count as usize > jobs => {
                 Err(Failure::usage(format!("{count} sub-batches of a batch of {jobs} jobs"))
-                    .hint("`--sub-batches` is at most the number of jobs")) 
+                    .hint("`--sub-batches` is at most the number of jobs"))
             }
             (Scheme::BatchSlicer, Some(Count::Number(count))) => Ok(SubBatches::Count(count)),
             (Scheme::BatchSlicer, None | Some(Count::Word)) => Ok(SubBatches::Auto),
+        }
+    }
+
+    /// How the plan is made, for its document.
+    pub(super) fn context(&self, policy: &VoPolicy) -> Context {
+        Context {
+            scheme: match self.scheme {
+                Scheme::Css => "css",
+                Scheme::BatchSlicer => "batch-slicer",
+            },
+            objective: scenario::objective_name(policy.objective),
+            measure: scenario::measure_name(policy.measure),
+            seed: (self.variant == VariantName::Paper).then_some(self.seed),
         }
     }
 

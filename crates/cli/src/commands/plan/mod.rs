@@ -24,6 +24,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     if cyclic.variant == Variant::Paper {
         report.seed(cyclic.seed);
     }
+    let context = args.context(&snapshot.policy);
     let plan = plan_with_progress(&snapshot, &cyclic, report);
     let title = args.title(&snapshot.policy, plan.sub_batches);
     let chart = || Chart::of_plan(title.clone(), &snapshot, &plan);
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     }
     notes(&snapshot, &plan, report);
     match format {
-        Format::Json => output::json(&documents::plan(&snapshot, &plan))?,
+        Format::Json => output::json(&documents::plan(&snapshot, &plan, context))?,
         Format::Csv => output::print(&output::csv(&render::csv(&snapshot, &plan))?)?,
         Format::Table => {
             output::print_styled(&render::table(&snapshot, &plan, &title, &chart()))?;
