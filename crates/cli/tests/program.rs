@@ -124,3 +124,20 @@ fn every_command_has_help_with_examples() {
         assert!(stdout(&["completions", shell]).len() > 1_000);
     }
 }
+
+/// Sessions in the README are what the program prints now.
+#[test]
+fn the_readme_tells_the_truth() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let readme = std::fs::read_to_string(format!("{root}/README.md")).unwrap();
+    let sessions: Vec<&str> = readme.split("```console\n$ tradewind ").skip(1).collect();
+    assert!(!sessions.is_empty());
+    for session in sessions {
+        let (arguments, rest) = session.split_once('\n').unwrap();
+        let expected = rest.split("```").next().unwrap();
+        let arguments: Vec<&str> = arguments.split_whitespace().collect();
+        let mut command = tradewind(&arguments);
+        let output = command.current_dir(root).env("LC_ALL", "C.UTF-8").assert().success();
+        assert_eq!(String::from_utf8_lossy(&output.get_output().stdout), expected);
+    }
+}
