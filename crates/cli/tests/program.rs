@@ -141,3 +141,29 @@ fn the_readme_tells_the_truth() {
         assert_eq!(String::from_utf8_lossy(&output.get_output().stdout), expected);
     }
 }
+
+/// The whole document is there also when the answer is no.
+#[test]
+fn json_is_whole_and_exact() {
+    let read = |args: &[&str], code: i32| -> serde_json::Value {
+        let output = tradewind(args).assert().code(code).get_output().stdout.clone();
+        serde_json::from_slice(&output).unwrap()
+    };
+    let plan = read(&["plan", BATCH, "--format", "json"], 0);
+    let render = &plan["jobs"][0];
+    assert_eq!(
+        render["window"],
+        render["alternatives"][render["chosen"].as_u64().unwrap() as usize]
+    );
+    assert_eq!(render["window"]["cost"].to_string(), "28.2");
+    assert_eq!(plan["jobs"][3]["postponed"]["reason"], "budget-short");
+    assert_eq!(plan["totals"]["placed"], 3);
+    let quote = read(&["quote", BATCH, "--job", "fold", "--format", "json"], 4);
+    assert_eq!(quote["quotes"].as_array().unwrap().len(), 5);
+    assert!(quote["quotes"][0]["window"].is_null());
+    let explain = read(&["explain", BATCH, "--job", "fold", "--format", "json"], 0);
+    assert_eq!(explain["relaxations"][0]["by"].to_string(), "20.9");
+    let hopeless = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cmd/good.in/hopeless.json");
+    let none = read(&["plan", hopeless, "--format", "json"], 4);
+    assert_eq!(none["totals"]["placed"], 0);
+}
