@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{combine, completions, explain, plan, quote, snapshot};
+use crate::commands::{completions, explain, plan, quote};
 
 /// An economic metascheduler: plans parallel jobs on clusters that are not all yours.
 #[derive(Debug, Parser)]
@@ -32,9 +32,9 @@ pub(crate) struct Global {
     /// Print errors only on standard error.
     #[arg(short, long, global = true, help_heading = "Output")]
     pub(crate) quiet: bool,
-    /// Print more on standard error; twice for more still.
-    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Output")]
-    pub(crate) verbose: u8,
+    /// Print sizes and times on standard error, too.
+    #[arg(short, long, global = true, conflicts_with = "quiet", help_heading = "Output")]
+    pub(crate) verbose: bool,
 }
 
 /// How to print a result.
@@ -52,16 +52,12 @@ pub(crate) enum Format {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Turn a moment of a workload log (SWF) into a planning problem.
-    Snapshot(snapshot::Args),
     /// Show what one job could get: the best window by every criterion, cost against finish.
     Quote(quote::Args),
     /// Say why a job has no window, and the smallest change that would give it one.
     Explain(explain::Args),
     /// Plan a batch: alternatives for each job, then the best combination of them.
     Plan(plan::Args),
-    /// Choose one of each job's alternatives: the combination step alone.
-    Combine(combine::Args),
     /// Print a completion script for a shell.
     Completions(completions::Args),
     /// Print the manual page, of everything or of one command.

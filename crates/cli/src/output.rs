@@ -9,20 +9,14 @@ use crate::exit::Failure;
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut to = std::io::stdout().lock();
     let written = to.write_all(text.as_bytes()).and_then(|()| to.flush());
-    written.map_err(|error| match error.kind() {
-        ErrorKind::BrokenPipe => Failure::quiet(),
-        _ => Failure::data(format!("failed to write to standard output: {error}")),
-    })
+    written.map_err(|error| failed(&error))
 }
 
 /// Prints text that may carry colours; they are dropped where they are not wanted.
 pub(crate) fn print_styled(text: &str) -> Result<(), Failure> {
     let mut to = anstream::stdout().lock();
     let written = to.write_all(text.as_bytes()).and_then(|()| to.flush());
-    written.map_err(|error| match error.kind() {
-        ErrorKind::BrokenPipe => Failure::quiet(),
-        _ => Failure::data(format!("failed to write to standard output: {error}")),
-    })
+    written.map_err(|error| failed(&error))
 }
 
 /// Writes `bytes` to `path` whole or not at all: beside it first, then renamed over it.
@@ -30,9 +24,9 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let failed = |error: std::io::Error| {
         Failure::data(format!("failed to write `{}`: {error}", path.display()))
     };
-    let name = path.file_name().ok_or_else(|| {
-        Failure::usage(format!("`{}` is not the name of a file", path.display()))
-    })?;
+    let name = path
+        .file_name()
+        .ok_or_else(|| Failure::usage(format!("`{}` is not the name of a file", path.display())))?;
     let mut beside = name.to_owned();
     beside.push(format!(".{}.part", std::process::id()));
     let beside = path.with_file_name(beside);
@@ -59,4 +53,19 @@ pub(crate) fn terminal_width() -> usize {
         false => DEFAULT,
     };
     columns.clamp(40, MOST)
+}
+
+/// Prints a document as JSON, on one line.
+pub(crate) fn json(document: &impl serde::Serialize) -> Result<(), Failure> {
+    let mut to = std::io::BufWriter::new(std::io::stdout().lock());
+    let written = serde_json::to_writer(&mut to, document).map_err(std::io::Error::from);
+    let written = written.and_then(|()| to.write_all(b"\n")).and_then(|()| to.flush());
+    written.map_err(|error| failed(&error))
+}
+
+fn failed(error: &std::io::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::BrokenPipe => Failure::quiet(),
+        _ => Failure::data(format!("failed to write to standard output: {error}")),
+    }
 }

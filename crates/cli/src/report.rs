@@ -28,8 +28,8 @@ impl Report {
     pub(crate) fn new(global: &Global) -> Report {
         let volume = match (global.quiet, global.verbose) {
             (true, _) => Volume::Quiet,
-            (false, 0) => Volume::Normal,
-            (false, _) => Volume::Verbose,
+            (false, false) => Volume::Normal,
+            (false, true) => Volume::Verbose,
         };
         Report { volume }
     }

@@ -60,7 +60,7 @@ pub(crate) fn nodes_in_short(grid: &Grid, window: &Window) -> String {
     format!("{}, {rest} more", shown.join(", "))
 }
 
-const RUNS_MOST: usize = 4;
+const RUNS_MOST: usize = 3;
 
 /// Names that differ by a number that counts up: `p007` to `p019`.
 #[derive(Debug, Clone, PartialEq, Eq)]

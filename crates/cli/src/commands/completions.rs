@@ -45,8 +45,7 @@ pub(crate) fn man(args: &ManArgs) -> Outcome {
         Some(name) => tree
             .find_subcommand(name)
             .cloned()
-            .ok_or_else(|| Failure::usage(format!("there is no command `{name}`")))?
-            .name(format!("tradewind-{name}")),
+            .ok_or_else(|| Failure::usage(format!("there is no command `{name}`")))?,
     };
     let mut page = Vec::new();
     let rendered = clap_mangen::Man::new(command).render(&mut page);

@@ -3,15 +3,14 @@
 use std::fmt::Write as _;
 
 use owo_colors::OwoColorize as _;
-use tradewind_io::wire;
-use tradewind_model::{Job, Performance, Snapshot};
+use tradewind_model::{Job, Snapshot};
 use tradewind_sched::explain::{self, Change, Explanation, Relaxation};
 use tradewind_sched::window::Search;
 
 use crate::cli::Format;
 use crate::exit::{Exit, Outcome};
 use crate::report::Report;
-use crate::{input, output, tables};
+use crate::{documents, input, output, tables};
 
 /// For which job.
 #[derive(Debug, clap::Args)]
@@ -36,7 +35,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let search = Search::best(job.request.criterion.clone());
     let explanation = explain::explain(&snapshot.grid, &snapshot.slots, &job.request, &search);
     match format {
-        Format::Json => output::json(&wire::explain(&snapshot, job, &explanation))?,
+        Format::Json => output::json(&documents::explain(&snapshot, job, &explanation))?,
         Format::Csv => output::print(&output::csv(&csv(job, &explanation))?)?,
         Format::Table => output::print_styled(&sentences(&snapshot, job, &explanation))?,
     }
@@ -98,29 +97,13 @@ fn words(relaxation: &Relaxation) -> String {
 
 fn amount(change: &Change) -> String {
     match change {
-        Change::Budget(by) => by.to_string(),
-        Change::MaxPrice(by) => by.to_string(),
-        Change::Deadline(by) | Change::EarliestStart(by) => by.to_string(),
-        Change::MinPerformance(by) => {
-            Performance::from_thousandths(*by).map_or_else(String::new, |by| by.to_string())
-        }
-        Change::Tasks(by) => by.to_string(),
         Change::Attribute(name) => name.clone(),
+        other => documents::change_by(other).to_string(),
     }
 }
 
 fn new_value(relaxation: &Relaxation) -> String {
-    let request = &relaxation.request;
-    let value = match &relaxation.change {
-        Change::Budget(_) => request.budget.map(|it| it.to_string()),
-        Change::MaxPrice(_) => request.max_price.map(|it| it.to_string()),
-        Change::Deadline(_) => request.deadline.map(|it| it.to_string()),
-        Change::EarliestStart(_) => request.earliest_start.map(|it| it.to_string()),
-        Change::MinPerformance(_) => request.min_performance.map(|it| it.to_string()),
-        Change::Tasks(_) => Some(request.tasks.to_string()),
-        Change::Attribute(_) => None,
-    };
-    value.unwrap_or_default()
+    documents::change_to(relaxation).map(|value| value.to_string()).unwrap_or_default()
 }
 
 fn csv(job: &Job, explanation: &Explanation) -> Vec<Vec<String>> {

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use owo_colors::OwoColorize as _;
-use tradewind_io::wire;
 use tradewind_model::{Job, Snapshot, Window};
 use tradewind_sched::quote::{self, Front, Quote, Rejected};
 use tradewind_sched::window::{Proof, Search};
@@ -12,8 +11,8 @@ use crate::cli::Format;
 use crate::exit::{Exit, Outcome};
 use crate::report::Report;
 use crate::tables::{self, Column, Side};
-use crate::values::criterion_name;
-use crate::{input, output};
+use crate::{documents, input, output};
+use tradewind_io::scenario::criterion_name;
 
 /// For which job.
 #[derive(Debug, clap::Args)]
@@ -50,7 +49,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         report.note(&format!("the front is cut after {shown} points (--max-points)"));
     }
     match format {
-        Format::Json => output::json(&wire::quote(&snapshot, job, &quotes, &front))?,
+        Format::Json => output::json(&documents::quote(&snapshot, job, &quotes, &front, rejected))?,
         Format::Csv => output::print(&output::csv(&csv(&snapshot, &quotes, &front))?)?,
         Format::Table => {
             output::print_styled(&table(&snapshot, job, &quotes, &front, rejected))?;
@@ -80,7 +79,7 @@ fn table(
 ) -> String {
     let mut rows = Vec::new();
     let mut text = format!("{} {}\n\n", job.name.bold(), asked(job).dimmed());
-    let mut refused = Vec::new();
+    let mut refused: Vec<(String, String)> = Vec::new();
     for quote in quotes {
         let name = criterion_name(&quote.criterion);
         match &quote.answer {
@@ -88,21 +87,30 @@ fn table(
                 let proof = proof_words(found.proof);
                 rows.push(row(snapshot, name, &found.window, proof));
             }
-            Err(reason) => refused.push(format!("no window by {name}: {reason}")),
+            Err(reason) => refused.push((name, reason.to_string())),
         }
     }
     if !rows.is_empty() {
         text.push_str(&tables::table(&COLUMNS, rows));
     }
-    for line in &refused {
-        let _ = writeln!(text, "{line}");
-    }
+    text.push_str(&refusals(&refused, quotes.len()));
     if !front.windows.is_empty() {
         text.push_str("\ncost against finish: no window is both cheaper and earlier\n\n");
         text.push_str(&front_table(snapshot, front));
     }
     let _ = writeln!(text, "\n{}", basis(rejected));
     text
+}
+
+/// One line per criterion without a window; one for all of them where they agree.
+fn refusals(refused: &[(String, String)], criteria: usize) -> String {
+    let same = refused.windows(2).all(|pair| pair[0].1 == pair[1].1);
+    match refused.first() {
+        Some((_, reason)) if same && refused.len() == criteria => {
+            format!("no window by any criterion: {reason}\n")
+        }
+        _ => refused.iter().map(|(by, why)| format!("no window by {by}: {why}\n")).collect(),
+    }
 }
 
 fn row(snapshot: &Snapshot, name: String, window: &Window, proof: String) -> Vec<String> {
@@ -139,7 +147,8 @@ fn front_table(snapshot: &Snapshot, front: &Front) -> String {
 /// "2 nodes × 80 s of work, budget 800, deadline 500 s".
 fn asked(job: &Job) -> String {
     let request = &job.request;
-    let mut words = format!("{} nodes × {} s of work", request.tasks, request.work);
+    let nodes = if request.tasks == 1 { "node" } else { "nodes" };
+    let mut words = format!("{} {nodes} × {} s of work", request.tasks, request.work);
     let mut add = |what: Option<String>| {
         if let Some(what) = what {
             words.push_str(", ");
@@ -172,8 +181,8 @@ fn basis(rejected: Rejected) -> String {
         false => format!("rejected: {}", list.join(", ")),
     };
     format!(
-        "nodes: {} usable; {rejected_words}\nbasis: a task takes work / performance seconds, \
-         rounded up, and costs the node's price per second × that time; credits",
+        "nodes: {} usable; {rejected_words}\nprices: credits per node-second; a task takes work / \
+         performance seconds, rounded up",
         rejected.usable
     )
 }

@@ -17,6 +17,8 @@ const ROW_MOST: f64 = 22.0;
 /// Many rows share this height.
 const PLOT_MOST: f64 = 1600.0;
 const ROW_LEAST: f64 = 0.25;
+/// From this height on, rows and bars are labelled.
+const LABELLED: f64 = 8.0;
 const ROOM: Room = Room { rows: 64, alternatives: 600 };
 const LEGEND_ROW: f64 = 22.0;
 const LEGEND_COLUMNS: usize = 3;
@@ -121,7 +123,7 @@ impl Layout {
         let row = (PLOT_MOST / shown.rows.len().max(1) as f64).clamp(ROW_LEAST, ROW_MOST);
         let label = |row: &usize| text_width(&chart.rows[*row].label, SMALL.size);
         let widest = shown.rows.iter().map(label).fold(0.0, f64::max);
-        let left = MARGIN + if row < 9.0 { 12.0 } else { widest.clamp(40.0, 180.0) + 10.0 };
+        let left = MARGIN + if row < LABELLED { 12.0 } else { widest.clamp(40.0, 180.0) + 10.0 };
         let width = WIDTH - MARGIN - left;
         let mut y = HEAD;
         let mut tops = Vec::with_capacity(shown.rows.len());
@@ -145,7 +147,7 @@ impl Layout {
     /// Axis, grid lines, group heads, row labels.
     fn frame(&self, ink: &mut Ink, chart: &Chart, shown: &Shown) {
         let right = self.left + self.width;
-        for (i, &top) in self.tops.iter().enumerate().filter(|_| self.row >= 9.0) {
+        for (i, &top) in self.tops.iter().enumerate().filter(|_| self.row >= LABELLED) {
             if i % 2 == 0 {
                 let rect = Rect { x: self.left, y: top, width: self.width, height: self.row };
                 ink.rect(rect, "fill=\"#f6f8fa\"");
@@ -165,10 +167,11 @@ impl Layout {
                 group = Some(&row.group);
                 self.group_head(ink, chart, shown, &row.group, top);
             }
-            if self.row >= 9.0 {
-                let text = fit(&row.label, SMALL.size, 180.0);
-                let style = Style { anchor: Anchor::End, ..SMALL };
-                ink.text(self.left - 8.0, top + self.row / 2.0 + 4.0, style, &text);
+            if self.row >= LABELLED {
+                let size = label_size(self.row);
+                let text = fit(&row.label, size, 180.0);
+                let style = Style { anchor: Anchor::End, size, ..SMALL };
+                ink.text(self.left - 8.0, top + self.row / 2.0 + size * 0.36, style, &text);
             }
         }
         ink.line((self.left, self.bottom), (right, self.bottom), "stroke=\"#afb8c1\"");
@@ -234,7 +237,7 @@ impl Layout {
     fn labels(&self, ink: &mut Ink, chart: &Chart, shown: &Shown) {
         let blocks = blocks(chart, shown);
         let placed = blocks.iter().filter(|block| matches!(block.kind, Kind::Placed(_)));
-        let parts: Vec<Block> = match self.row >= 12.0 {
+        let parts: Vec<Block> = match self.row >= LABELLED {
             true => placed.copied().collect(),
             false => common_parts(placed.copied().collect()),
         };
@@ -244,11 +247,12 @@ impl Layout {
             let last = part.first + part.rows - 1;
             let (top, bottom) = (self.tops[part.first], self.tops[last] + self.row);
             let number = (job + 1).to_string();
-            let fits = |label: &&str| text_width(label, 11.0) <= end - x - 6.0;
+            let size = label_size(bottom - top);
+            let fits = |label: &&str| text_width(label, size) <= end - x - 6.0;
             let label = [chart.jobs[job].name.as_str(), &number].into_iter().find(fits);
-            if let Some(label) = label.filter(|_| bottom - top >= 12.0) {
-                let style = Style { anchor: Anchor::Middle, size: 11.0, ..BODY };
-                ink.text((x + end) / 2.0, (top + bottom) / 2.0 + 4.0, style, label);
+            if let Some(label) = label.filter(|_| bottom - top >= LABELLED) {
+                let style = Style { anchor: Anchor::Middle, size, ..BODY };
+                ink.text((x + end) / 2.0, (top + bottom) / 2.0 + size * 0.36, style, label);
             }
         }
     }
@@ -263,6 +267,11 @@ impl Layout {
             ink.line((x, HEAD), (x, self.bottom), "stroke=\"#cf222e\" stroke-width=\"1.5\"");
         }
     }
+}
+
+/// The size of letters for a row or bar of this height.
+fn label_size(height: f64) -> f64 {
+    (height * 0.75).clamp(6.0, SMALL.size)
 }
 
 /// Blocks of one job and start that lie under each other, as the span that all of them share.

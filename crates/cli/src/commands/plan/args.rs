@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use tradewind_io::scenario;
 use tradewind_model::{Limit, Measure, Money, Objective, Rho, Span, VoPolicy};
 use tradewind_sched::policy::cyclic::{Cyclic, SearchBy, SliceBy, SubBatches};
 use tradewind_sched::window::{Algorithm, Search, Variant};
 
+use crate::documents::Context;
 use crate::exit::Failure;
 use crate::values::{self, Count};
 
@@ -107,16 +109,6 @@ impl From<ObjectiveName> for Objective {
     }
 }
 
-/// The name of an objective, as on the command line.
-pub(crate) fn objective_name(objective: Objective) -> &'static str {
-    match objective {
-        Objective::MaxIncome => "max-income",
-        Objective::MinTime => "min-time",
-        Objective::MinCost => "min-cost",
-        Objective::MinIdle => "min-idle",
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum MeasureName {
     Runtime,
@@ -145,7 +137,7 @@ fn search(text: &str) -> Result<SearchBy, String> {
         "csa" => SearchBy::Csa,
         "alp" => SearchBy::All(Algorithm::Alp),
         "amp" => SearchBy::All(Algorithm::Amp),
-        other => match values::criterion(other) {
+        other => match scenario::criterion(other) {
             Some(criterion) => SearchBy::All(Algorithm::Best(criterion)),
             None => {
                 return Err("one of job, alp, amp, csa, start, finish, runtime, cost, \
@@ -214,10 +206,23 @@ impl Args {
             }
             (Scheme::BatchSlicer, Some(Count::Number(count))) if count as usize > jobs => {
                 Err(Failure::usage(format!("{count} sub-batches of a batch of {jobs} jobs"))
-                    .hint("`--sub-batches` is at most the number of jobs")) 
+                    .hint("`--sub-batches` is at most the number of jobs"))
             }
             (Scheme::BatchSlicer, Some(Count::Number(count))) => Ok(SubBatches::Count(count)),
             (Scheme::BatchSlicer, None | Some(Count::Word)) => Ok(SubBatches::Auto),
+        }
+    }
+
+    /// How the plan is made, for its document.
+    pub(super) fn context(&self, policy: &VoPolicy) -> Context {
+        Context {
+            scheme: match self.scheme {
+                Scheme::Css => "css",
+                Scheme::BatchSlicer => "batch-slicer",
+            },
+            objective: scenario::objective_name(policy.objective),
+            measure: scenario::measure_name(policy.measure),
+            seed: (self.variant == VariantName::Paper).then_some(self.seed),
         }
     }
 
@@ -231,6 +236,6 @@ impl Args {
             "-" => "standard input",
             path => Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path),
         };
-        format!("{file}: {scheme}, {}", objective_name(policy.objective))
+        format!("{file}: {scheme}, {}", scenario::objective_name(policy.objective))
     }
 }

@@ -4,7 +4,6 @@ mod args;
 mod render;
 
 use tradewind_io::chart::{self, Chart};
-use tradewind_io::wire;
 use tradewind_model::{Plan, Snapshot};
 use tradewind_sched::policy::cyclic::{self, Cyclic};
 use tradewind_sched::window::Variant;
@@ -13,18 +12,19 @@ use crate::cli::Format;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::progress::Progress;
 use crate::report::Report;
-use crate::{input, output};
+use crate::{documents, input, output};
 
 pub(crate) use args::Args;
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
+    let picture = args.chart.as_deref().map(args::picture_kind).transpose()?;
     let mut snapshot = input::scenario(&args.scenario, report)?.snapshot;
     args.override_policy(&mut snapshot.policy);
     let cyclic = args.cyclic(snapshot.jobs.len())?;
-    let picture = args.chart.as_deref().map(args::picture_kind).transpose()?;
     if cyclic.variant == Variant::Paper {
         report.seed(cyclic.seed);
     }
+    let context = args.context(&snapshot.policy);
     let plan = plan_with_progress(&snapshot, &cyclic, report);
     let title = args.title(&snapshot.policy, plan.sub_batches);
     let chart = || Chart::of_plan(title.clone(), &snapshot, &plan);
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     }
     notes(&snapshot, &plan, report);
     match format {
-        Format::Json => output::json(&wire::plan(&snapshot, &plan))?,
+        Format::Json => output::json(&documents::plan(&snapshot, &plan, context))?,
         Format::Csv => output::print(&output::csv(&render::csv(&snapshot, &plan))?)?,
         Format::Table => {
             output::print_styled(&render::table(&snapshot, &plan, &title, &chart()))?;

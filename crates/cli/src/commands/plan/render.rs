@@ -117,9 +117,11 @@ pub(super) fn csv(snapshot: &Snapshot, plan: &Plan) -> Vec<Vec<String>> {
             Outcome::Postponed(reason) => reason.code().to_owned(),
             Outcome::Placed(_) => String::new(),
         });
-        row.push(planned.window().map_or_else(String::new, |window| {
-            tables::node_names(&snapshot.grid, window)
-        }));
+        row.push(
+            planned
+                .window()
+                .map_or_else(String::new, |window| tables::node_names(&snapshot.grid, window)),
+        );
         rows.push(row);
     }
     rows

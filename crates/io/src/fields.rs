@@ -1,0 +1,291 @@
+//! Typed access to a document's tables. Every mistake is noted with its line and field; reading
+//! goes on with `None`, so that one run finds them all.
+
+use std::ops::RangeInclusive;
+
+use tradewind_model::{Money, Performance, Price, Span, Time};
+
+use crate::decimal::{self, DecimalError};
+use crate::diagnostics::{Diagnostic, Diagnostics, did_you_mean, excerpt};
+use crate::duration;
+use crate::value::{Entry, Kind, Value};
+
+/// Where mistakes in one file are noted.
+pub(crate) struct Notes<'f> {
+    file: &'f str,
+    pub(crate) diagnostics: Diagnostics,
+}
+
+impl<'f> Notes<'f> {
+    pub(crate) fn new(file: &'f str) -> Notes<'f> {
+        Notes { file, diagnostics: Diagnostics::default() }
+    }
+
+    pub(crate) fn error(&mut self, line: u32, field: &str, message: String) {
+        let it = Diagnostic::error(self.file, message).at_line(line).in_field(field);
+        self.diagnostics.push(it);
+    }
+
+    pub(crate) fn error_hint(&mut self, line: u32, field: &str, message: String, hint: &str) {
+        let it = Diagnostic::error(self.file, message).at_line(line).in_field(field);
+        self.diagnostics.push(it.with_hint(hint));
+    }
+
+    pub(crate) fn warning(&mut self, line: u32, field: &str, message: String, hint: &str) {
+        let it = Diagnostic::warning(self.file, message).at_line(line).in_field(field);
+        self.diagnostics.push(it.with_hint(hint));
+    }
+}
+
+/// The fields of one table.
+pub(crate) struct Fields<'v, 'i> {
+    entries: &'v [Entry<'i>],
+    /// Where the table begins.
+    pub(crate) line: u32,
+    /// Its place in the document, such as `jobs[3]`; empty for the document itself.
+    pub(crate) path: String,
+}
+
+/// Decimals that a kind of number keeps, and the range that it may have once scaled by them.
+pub(crate) struct Scale {
+    pub(crate) decimals: u32,
+    pub(crate) range: RangeInclusive<i64>,
+}
+
+pub(crate) const AMOUNT: Scale = Scale { decimals: 6, range: 0..=Money::MAX.0 };
+pub(crate) const NUMBER: Scale =
+    Scale { decimals: 3, range: -1_000_000_000_000_000..=1_000_000_000_000_000 };
+pub(crate) const PERFORMANCE: Scale = Scale { decimals: 3, range: 1..=PERFORMANCE_MAX };
+/// A demand for performance: 0 is no demand.
+pub(crate) const LEAST_PERFORMANCE: Scale = Scale { decimals: 3, range: 0..=PERFORMANCE_MAX };
+// `Performance::MAX` in thousandths; a test compares them.
+const PERFORMANCE_MAX: i64 = 1_000_000_000;
+
+impl<'v, 'i> Fields<'v, 'i> {
+    /// The fields of `value`, which stands at `path`; notes if it is not a table, and every key
+    /// that is not `known`.
+    pub(crate) fn of(
+        value: &'v Value<'i>,
+        path: String,
+        known: &[&str],
+        notes: &mut Notes<'_>,
+    ) -> Option<Fields<'v, 'i>> {
+        let Kind::Table(entries) = &value.kind else {
+            notes.error(value.line, &path, format!("expected a table, found {}", value.describe()));
+            return None;
+        };
+        let fields = Fields { entries, line: value.line, path };
+        for entry in entries.iter().filter(|entry| !known.contains(&entry.key.as_ref())) {
+            let hint = did_you_mean(&entry.key, known);
+            let place = fields.place(&excerpt(&entry.key));
+            notes.error_hint(entry.line, &place, "unknown key".to_owned(), &hint);
+        }
+        Some(fields)
+    }
+
+    /// The path of the field `key`.
+    pub(crate) fn place(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    /// The line of the field `key`, or else of the table.
+    pub(crate) fn line_of(&self, key: &str) -> u32 {
+        self.entry(key).map_or(self.line, |entry| entry.line)
+    }
+
+    fn entry(&self, key: &str) -> Option<&'v Entry<'i>> {
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    /// The value of `key`; `null` counts as not given.
+    pub(crate) fn get(&self, key: &str) -> Option<&'v Value<'i>> {
+        self.entry(key).map(|entry| &entry.value).filter(|value| value.kind != Kind::Null)
+    }
+
+    /// Notes each of `keys` that is not given.
+    pub(crate) fn require(&self, keys: &[&str], notes: &mut Notes<'_>) {
+        for key in keys.iter().filter(|key| self.get(key).is_none()) {
+            notes.error(self.line, &self.path, format!("`{key}` is missing"));
+        }
+    }
+
+    fn wrong(&self, key: &str, value: &Value<'_>, wanted: &str, notes: &mut Notes<'_>) {
+        let message = format!("expected {wanted}, found {}", value.describe());
+        notes.error(value.line, &self.place(key), message);
+    }
+
+    /// A text that is not empty.
+    pub(crate) fn text(&self, key: &str, notes: &mut Notes<'_>) -> Option<&'v str> {
+        let value = self.get(key)?;
+        match &value.kind {
+            Kind::Text(text) if !text.trim().is_empty() => Some(text),
+            Kind::Text(_) => {
+                notes.error(value.line, &self.place(key), "an empty text".to_owned());
+                None
+            }
+            _ => {
+                self.wrong(key, value, "a text", notes);
+                None
+            }
+        }
+    }
+
+    /// The items of a list.
+    pub(crate) fn list(&self, key: &str, notes: &mut Notes<'_>) -> Option<&'v [Value<'i>]> {
+        let value = self.get(key)?;
+        if let Kind::List(items) = &value.kind {
+            return Some(items);
+        }
+        self.wrong(key, value, "a list", notes);
+        None
+    }
+
+    /// A number with the decimals and within the range of `scale`, scaled.
+    pub(crate) fn scaled(&self, key: &str, scale: &Scale, notes: &mut Notes<'_>) -> Option<i64> {
+        let value = self.get(key)?;
+        let Kind::Number(text) = &value.kind else {
+            self.wrong(key, value, "a number", notes);
+            return None;
+        };
+        let (place, text) = (self.place(key), text.as_ref());
+        scaled(text, scale)
+            .map_err(|(message, hint)| {
+                notes.error_hint(value.line, &place, message, &hint);
+            })
+            .ok()
+    }
+
+    /// A whole number within `range`.
+    pub(crate) fn whole(
+        &self,
+        key: &str,
+        range: RangeInclusive<i64>,
+        notes: &mut Notes<'_>,
+    ) -> Option<i64> {
+        self.scaled(key, &Scale { decimals: 0, range }, notes)
+    }
+
+    /// An amount of credits, 0 or more.
+    pub(crate) fn money(&self, key: &str, notes: &mut Notes<'_>) -> Option<Money> {
+        self.scaled(key, &AMOUNT, notes).map(Money)
+    }
+
+    /// Credits per node-second, 0 or more.
+    pub(crate) fn price(&self, key: &str, notes: &mut Notes<'_>) -> Option<Price> {
+        self.scaled(key, &AMOUNT, notes).map(Price)
+    }
+
+    /// A performance of at least a thousandth, or with [`LEAST_PERFORMANCE`] also 0 for `None`.
+    pub(crate) fn performance(
+        &self,
+        key: &str,
+        scale: &Scale,
+        notes: &mut Notes<'_>,
+    ) -> Option<Performance> {
+        let thousandths = self.scaled(key, scale, notes)?;
+        u32::try_from(thousandths).ok().and_then(Performance::from_thousandths)
+    }
+
+    /// A point in time: whole seconds or a text such as `2h`.
+    pub(crate) fn time(&self, key: &str, notes: &mut Notes<'_>) -> Option<Time> {
+        let range = Time::MIN.0..=Time::MAX.0;
+        let parse = |text: &str| duration::parse_time(text).map(|time| time.0);
+        self.seconds(key, range, parse, notes).map(Time)
+    }
+
+    /// A length of time within `range`: whole seconds or a text such as `2h`.
+    pub(crate) fn span(
+        &self,
+        key: &str,
+        range: RangeInclusive<i64>,
+        notes: &mut Notes<'_>,
+    ) -> Option<Span> {
+        let parse = |text: &str| duration::parse_span(text).map(|span| span.0);
+        self.seconds(key, range, parse, notes).map(Span)
+    }
+
+    fn seconds(
+        &self,
+        key: &str,
+        range: RangeInclusive<i64>,
+        parse: impl Fn(&str) -> Result<i64, String>,
+        notes: &mut Notes<'_>,
+    ) -> Option<i64> {
+        let value = self.get(key)?;
+        let (place, line) = (self.place(key), value.line);
+        match &value.kind {
+            Kind::Number(_) => self.whole(key, range, notes),
+            Kind::Text(text) => match parse(text) {
+                Ok(seconds) if range.contains(&seconds) => Some(seconds),
+                Ok(seconds) => {
+                    let (low, high) = range.into_inner();
+                    let hint = format!("at least {low} s and at most {high} s");
+                    let message = format!("`{seconds}` s is out of range");
+                    notes.error_hint(line, &place, message, &hint);
+                    None
+                }
+                Err(_) => {
+                    let message = format!("`{}` is not a time", excerpt(text));
+                    notes.error_hint(line, &place, message, duration::FORMS);
+                    None
+                }
+            },
+            _ => {
+                self.wrong(key, value, "seconds or a text such as `2h`", notes);
+                None
+            }
+        }
+    }
+
+    /// One of a few words, translated by `meaning`.
+    pub(crate) fn word<T>(&self, key: &str, words: &[(&str, T)], notes: &mut Notes<'_>) -> Option<T>
+    where
+        T: Copy,
+    {
+        let (text, line) = (self.text(key, notes)?, self.line_of(key));
+        let found = words.iter().find(|(word, _)| *word == text);
+        if found.is_none() {
+            let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            let message = format!("unknown value `{}`", excerpt(text));
+            notes.error_hint(line, &self.place(key), message, &did_you_mean(text, &known));
+        }
+        found.map(|(_, meaning)| *meaning)
+    }
+}
+
+/// `text` by `scale`, or a message and a hint.
+pub(crate) fn scaled(text: &str, scale: &Scale) -> Result<i64, (String, String)> {
+    let (low, high) = (scale.range.start(), scale.range.end());
+    let bounds = || {
+        let show = |n: &i64| decimal::format(*n, scale.decimals);
+        format!("at least {} and at most {}", show(low), show(high))
+    };
+    let shown = excerpt(text);
+    match decimal::parse(text, scale.decimals) {
+        Ok(n) if scale.range.contains(&n) => Ok(n),
+        Ok(n) if n < 0 && *low >= 0 => Err((format!("negative number `{shown}`"), bounds())),
+        Ok(_) | Err(DecimalError::OutOfRange) => {
+            Err((format!("`{shown}` is out of range"), bounds()))
+        }
+        Err(DecimalError::TooFine(0)) => {
+            Err((format!("`{shown}` is not a whole number"), "round it".to_owned()))
+        }
+        Err(DecimalError::TooFine(decimals)) => {
+            Err((format!("`{shown}` has more than {decimals} decimals"), "round it".to_owned()))
+        }
+        Err(DecimalError::NotANumber) => {
+            Err((format!("`{shown}` is not a number"), "write digits, such as `12.5`".to_owned()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_range_of_performance_is_the_models() {
+        assert_eq!(PERFORMANCE_MAX, i64::from(Performance::MAX.thousandths()));
+        assert_eq!(*PERFORMANCE.range.start(), i64::from(Performance::MIN.thousandths()));
+    }
+}

@@ -1,0 +1,166 @@
+//! Reading an input whole: from a file or standard input, within a limit, unpacked if gzip.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use crate::diagnostics::{Diagnostic, Diagnostics};
+
+/// The largest input that is read, unpacked: 1 GiB.
+pub const MAX_BYTES: u64 = 1 << 30;
+
+/// The bytes of an input and the name that diagnostics give it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Input {
+    /// As the user named it; `-` is standard input.
+    pub name: String,
+    /// All of it, unpacked.
+    pub bytes: Vec<u8>,
+}
+
+impl Input {
+    /// An input that is already in memory.
+    pub fn new(name: &str, bytes: impl Into<Vec<u8>>) -> Input {
+        Input { name: name.to_owned(), bytes: bytes.into() }
+    }
+
+    /// The text, without a byte order mark.
+    ///
+    /// # Errors
+    /// The input is empty, binary or not UTF-8.
+    pub fn text(&self) -> Result<&str, Diagnostics> {
+        let bytes = self.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&self.bytes);
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return Err(Diagnostic::error(&self.name, "the file is empty").into());
+        }
+        if let Some(at) = bytes.iter().position(|&b| b == 0) {
+            return Err(Diagnostic::error(&self.name, "a binary file, not text")
+                .at_line(line_of(bytes, at))
+                .with_hint("scenarios are JSON or TOML; logs are SWF text, plain or gzip")
+                .into());
+        }
+        std::str::from_utf8(bytes).map_err(|err| {
+            Diagnostic::error(&self.name, "not valid UTF-8")
+                .at_line(line_of(bytes, err.valid_up_to()))
+                .with_hint("save the file as UTF-8")
+                .into()
+        })
+    }
+}
+
+/// Reads `path` (`-` is standard input) whole; gzip is recognised by its first bytes.
+///
+/// # Errors
+/// The file cannot be read, is larger than [`MAX_BYTES`], or its gzip data are damaged.
+pub fn read(path: &str) -> Result<Input, Diagnostics> {
+    read_within(path, MAX_BYTES)
+}
+
+fn read_within(path: &str, limit: u64) -> Result<Input, Diagnostics> {
+    let unreadable = |err: io::Error| {
+        let text = match err.kind() {
+            io::ErrorKind::NotFound => "no such file".to_owned(),
+            io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+            io::ErrorKind::IsADirectory => "a directory, not a file".to_owned(),
+            _ => format!("cannot be read: {err}"),
+        };
+        Diagnostics::from(Diagnostic::error(path, text))
+    };
+    let bytes = if path == "-" {
+        read_limited(io::stdin().lock(), limit).map_err(unreadable)?
+    } else {
+        let file = File::open(path).map_err(unreadable)?;
+        let size = file.metadata().map_err(unreadable)?.len();
+        if size > limit {
+            return Err(too_large(path, limit));
+        }
+        read_limited(file, limit).map_err(unreadable)?
+    };
+    let bytes = bytes.ok_or_else(|| too_large(path, limit))?;
+    Ok(Input { name: path.to_owned(), bytes: unpack(path, bytes, limit)? })
+}
+
+fn too_large(path: &str, limit: u64) -> Diagnostics {
+    Diagnostic::error(path, format!("larger than {limit} bytes"))
+        .with_hint("split the file, or cut out the part that matters")
+        .into()
+}
+
+/// All bytes, or `None` if there are more than `limit`.
+fn read_limited(source: impl Read, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    source.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok(Some(bytes).filter(|bytes| bytes.len() as u64 <= limit))
+}
+
+/// `bytes`, unpacked if they begin as gzip does. The limit holds for what comes out, too.
+fn unpack(name: &str, bytes: Vec<u8>, limit: u64) -> Result<Vec<u8>, Diagnostics> {
+    if !bytes.starts_with(b"\x1f\x8b") {
+        return Ok(bytes);
+    }
+    match read_limited(flate2::read::MultiGzDecoder::new(bytes.as_slice()), limit) {
+        Ok(Some(unpacked)) => Ok(unpacked),
+        Ok(None) => Err(too_large(name, limit)),
+        Err(err) => Err(Diagnostic::error(name, format!("damaged gzip data: {err}"))
+            .with_hint("the file is probably truncated: fetch it again")
+            .into()),
+    }
+}
+
+/// The line (from 1) of the byte at `at`.
+pub(crate) fn line_of(bytes: &[u8], at: usize) -> u32 {
+    let before = &bytes[..at.min(bytes.len())];
+    before.iter().filter(|&&b| b == b'\n').count() as u32 + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packer.write_all(bytes).unwrap();
+        packer.finish().unwrap()
+    }
+
+    #[test]
+    fn gzip_is_recognised_by_content() {
+        let packed = gzip(b"hello");
+        assert_eq!(unpack("x", packed, 100).unwrap(), b"hello");
+        assert_eq!(unpack("x", b"hello".to_vec(), 100).unwrap(), b"hello");
+    }
+
+    #[test]
+    fn truncated_gzip_and_too_much_data_are_refused() {
+        let mut packed = gzip(&vec![7; 10_000]);
+        assert!(unpack("x", packed.clone(), 9_999).is_err());
+        packed.truncate(packed.len() - 9);
+        let err = unpack("x", packed, 100_000).unwrap_err();
+        assert!(err.to_string().contains("damaged gzip"), "{err}");
+    }
+
+    #[test]
+    fn files_are_refused_before_reading_when_too_large_and_when_missing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("big");
+        std::fs::write(&path, vec![b'x'; 101]).unwrap();
+        let path = path.to_str().unwrap();
+        assert!(read_within(path, 100).unwrap_err().to_string().contains("larger than 100 bytes"));
+        assert_eq!(read_within(path, 101).unwrap().bytes.len(), 101);
+        let missing = read("no/such/file").unwrap_err().to_string();
+        assert_eq!(missing, "error: no/such/file: no such file");
+        assert!(read(dir.path().to_str().unwrap()).is_err());
+    }
+
+    #[test]
+    fn text_is_utf8_without_a_mark_and_without_zero_bytes() {
+        let text = |bytes: &[u8]| {
+            Input::new("f", bytes).text().map(str::to_owned).map_err(|err| err.to_string())
+        };
+        assert_eq!(text(b"\xef\xbb\xbfhi").unwrap(), "hi");
+        assert!(text(b" \n ").unwrap_err().contains("empty"));
+        assert!(text(b"").unwrap_err().contains("empty"));
+        assert!(text(b"a\nb\0").unwrap_err().contains("f:2: a binary file"));
+        assert!(text(b"a\n\n\xff").unwrap_err().contains("f:3: not valid UTF-8"));
+    }
+}

@@ -1,0 +1,234 @@
+//! Nodes, sites, slots and busy spans of a scenario.
+
+use std::collections::BTreeMap;
+
+use tradewind_model::{
+    Attribute, Attributes, Grid, Horizon, Node, NodeId, Performance, Site, SiteId, Slot,
+};
+
+use super::MAX_NAME;
+use crate::diagnostics::{excerpt, suggestion};
+use crate::fields::{Fields, NUMBER, Notes, PERFORMANCE, scaled};
+use crate::value::{Kind, Value};
+
+const NODE_KEYS: [&str; 6] = ["name", "site", "performance", "price", "host", "attributes"];
+const SLOT_KEYS: [&str; 3] = ["node", "start", "end"];
+
+/// The site of nodes that name none.
+const DEFAULT_SITE: &str = "local";
+
+/// Names, and the line on which each was first given.
+#[derive(Default)]
+pub(super) struct Names {
+    lines: BTreeMap<String, u32>,
+}
+
+impl Names {
+    /// The table's `name`, noted if it was used before.
+    pub(super) fn take(
+        &mut self,
+        fields: &Fields<'_, '_>,
+        kind: &str,
+        notes: &mut Notes<'_>,
+    ) -> Option<String> {
+        let name = fields.text("name", notes)?.to_owned();
+        let (line, place) = (fields.line_of("name"), fields.place("name"));
+        if name.len() > MAX_NAME {
+            notes.error(line, &place, format!("a name of more than {MAX_NAME} bytes"));
+            return None;
+        }
+        match self.lines.insert(name.clone(), line) {
+            None => Some(name),
+            Some(first) => {
+                let message =
+                    format!("the {kind} name `{}` is used before, in line {first}", excerpt(&name));
+                notes.error_hint(line, &place, message, "every name is used once");
+                None
+            }
+        }
+    }
+}
+
+/// The nodes as read, with their ids by name.
+pub(super) struct Nodes {
+    sites: Vec<Site>,
+    site_ids: BTreeMap<String, SiteId>,
+    nodes: Vec<Node>,
+    ids: BTreeMap<String, NodeId>,
+}
+
+impl Nodes {
+    pub(super) fn read(items: &[Value<'_>], notes: &mut Notes<'_>) -> Nodes {
+        let mut all = Nodes {
+            sites: Vec::new(),
+            site_ids: BTreeMap::new(),
+            nodes: Vec::with_capacity(items.len()),
+            ids: BTreeMap::new(),
+        };
+        let mut names = Names::default();
+        for (i, item) in items.iter().enumerate() {
+            let path = format!("nodes[{i}]");
+            if let Some(fields) = Fields::of(item, path, &NODE_KEYS, notes) {
+                all.add(&fields, &mut names, notes);
+            }
+        }
+        all
+    }
+
+    fn add(&mut self, fields: &Fields<'_, '_>, names: &mut Names, notes: &mut Notes<'_>) {
+        fields.require(&["name"], notes);
+        let name = names.take(fields, "node", notes);
+        let site = self.site(fields.text("site", notes).unwrap_or(DEFAULT_SITE));
+        let performance = fields.performance("performance", &PERFORMANCE, notes);
+        let node = Node {
+            name: name.clone().unwrap_or_default(),
+            site,
+            host: fields.text("host", notes).map(str::to_owned),
+            performance: performance.unwrap_or(Performance::REFERENCE),
+            price: fields.price("price", notes).unwrap_or_default(),
+            attributes: attributes(fields, notes),
+        };
+        // Past the limit of `Grid` the id is wrong, but then there is no grid.
+        let id = NodeId(self.nodes.len() as u32);
+        self.nodes.push(node);
+        if let Some(name) = name {
+            self.ids.insert(name, id);
+        }
+    }
+
+    fn site(&mut self, name: &str) -> SiteId {
+        if let Some(id) = self.site_ids.get(name) {
+            return *id;
+        }
+        let id = SiteId(self.sites.len() as u32);
+        self.sites.push(Site { name: name.to_owned() });
+        self.site_ids.insert(name.to_owned(), id);
+        id
+    }
+
+    /// Spans `[start, end)` on nodes, with the line of each.
+    pub(super) fn spans(
+        &self,
+        key: &str,
+        items: &[Value<'_>],
+        notes: &mut Notes<'_>,
+    ) -> Vec<(Slot, u32)> {
+        let mut spans = Vec::with_capacity(items.len());
+        for (i, item) in items.iter().enumerate() {
+            let path = format!("{key}[{i}]");
+            let Some(fields) = Fields::of(item, path, &SLOT_KEYS, notes) else { continue };
+            fields.require(&SLOT_KEYS, notes);
+            let node = self.node(&fields, notes);
+            let (start, end) = (fields.time("start", notes), fields.time("end", notes));
+            let (Some(node), Some(start), Some(end)) = (node, start, end) else { continue };
+            if start >= end {
+                let message = format!("`start` {start} is not before `end` {end}");
+                notes.error(fields.line_of("end"), &fields.path, message);
+                continue;
+            }
+            spans.push((Slot { start, end, node }, fields.line));
+        }
+        spans
+    }
+
+    fn node(&self, fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<NodeId> {
+        let name = fields.text("node", notes)?;
+        let id = self.ids.get(name).copied();
+        if id.is_none() {
+            let (line, place) = (fields.line_of("node"), fields.place("node"));
+            let message = format!("unknown node `{}`", excerpt(name));
+            match suggestion(name, self.ids.keys().map(String::as_str)) {
+                Some(best) => {
+                    let hint = format!("did you mean `{best}`?");
+                    notes.error_hint(line, &place, message, &hint);
+                }
+                None => notes.error_hint(line, &place, message, "`nodes` lists all nodes"),
+            }
+        }
+        id
+    }
+
+    /// Notes slots outside the horizon and slots that share time on one node.
+    pub(super) fn check_slots(
+        &self,
+        horizon: Option<Horizon>,
+        slots: &[(Slot, u32)],
+        notes: &mut Notes<'_>,
+    ) {
+        for (slot, line) in slots {
+            if let Some(Horizon { start, end }) = horizon
+                && (slot.start < start || slot.end > end)
+            {
+                let message = format!(
+                    "the slot [{}, {}) is outside the horizon [{start}, {end})",
+                    slot.start, slot.end
+                );
+                notes.error_hint(*line, "slots", message, "cut it to the horizon");
+            }
+        }
+        let mut by_node = slots.to_vec();
+        by_node.sort_by_key(|(slot, _)| (slot.node, slot.start));
+        for pair in by_node.windows(2) {
+            let ((one, first), (two, line)) = (pair[0], pair[1]);
+            if one.node == two.node && one.end > two.start {
+                let message = format!(
+                    "the slot [{}, {}) on `{}` overlaps [{}, {}) of line {first}",
+                    two.start,
+                    two.end,
+                    excerpt(&self.nodes[two.node.0 as usize].name),
+                    one.start,
+                    one.end
+                );
+                notes.error_hint(line, "slots", message, "join them into one slot");
+            }
+        }
+    }
+
+    /// The grid; notes what the model refuses.
+    pub(super) fn grid(self, notes: &mut Notes<'_>) -> Option<Grid> {
+        if notes.diagnostics.errors() > 0 {
+            return None;
+        }
+        match Grid::new(self.sites, self.nodes) {
+            Ok(grid) => Some(grid),
+            Err(err) => {
+                notes.error(1, "nodes", err.to_string());
+                None
+            }
+        }
+    }
+}
+
+/// The table `attributes`: texts, flags, and numbers with up to three decimals.
+pub(super) fn attributes(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Attributes {
+    let mut all = Attributes::new();
+    let Some(value) = fields.get("attributes") else { return all };
+    let path = fields.place("attributes");
+    let Kind::Table(entries) = &value.kind else {
+        notes.error(value.line, &path, format!("expected a table, found {}", value.describe()));
+        return all;
+    };
+    for entry in entries {
+        let place = format!("{path}.{}", excerpt(&entry.key));
+        let attribute = match &entry.value.kind {
+            Kind::Flag(flag) => Attribute::Flag(*flag),
+            Kind::Text(text) => Attribute::Text(text.to_string()),
+            Kind::Number(text) => match scaled(text, &NUMBER) {
+                Ok(thousandths) => Attribute::Number(thousandths),
+                Err((message, hint)) => {
+                    notes.error_hint(entry.line, &place, message, &hint);
+                    continue;
+                }
+            },
+            _ => {
+                let found = entry.value.describe();
+                let message =
+                    format!("expected a text, a number, `true` or `false`, found {found}");
+                notes.error(entry.line, &place, message);
+                continue;
+            }
+        };
+        all.insert(entry.key.to_string(), attribute);
+    }
+    all
+}

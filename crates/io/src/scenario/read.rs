@@ -1,0 +1,141 @@
+//! A document's tree becomes a scenario, or the list of all its mistakes.
+
+use tradewind_model::{Grid, Horizon, Job, Slot, SlotList, Snapshot, VoPolicy};
+
+use super::nodes::Nodes;
+use super::{Scenario, requests};
+use crate::diagnostics::Diagnostics;
+use crate::fields::{Fields, Notes};
+use crate::input::Input;
+use crate::value::{self, Kind, Value};
+
+const KEYS: [&str; 8] = ["title", "notes", "horizon", "nodes", "slots", "busy", "jobs", "policy"];
+
+pub(super) fn parse(input: &Input) -> Result<(Scenario, Diagnostics), Diagnostics> {
+    let document = value::parse(input)?;
+    let mut notes = Notes::new(&input.name);
+    let scenario = Fields::of(&document, String::new(), &KEYS, &mut notes)
+        .and_then(|fields| scenario(&fields, &mut notes));
+    notes.diagnostics.finish(scenario)
+}
+
+fn scenario(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Scenario> {
+    fields.require(&["horizon", "nodes", "jobs"], notes);
+    let horizon = horizon(fields, notes);
+    let nodes = Nodes::read(filled(fields, "nodes", notes), notes);
+    let free = free(fields, &nodes, horizon, notes);
+    let jobs = requests::jobs(filled(fields, "jobs", notes), notes);
+    let policy = fields.get("policy").map(|value| requests::policy(value, notes));
+    let (title, texts) = (fields.text("title", notes), texts(fields, notes));
+    let grid = nodes.grid(notes)?;
+    let (horizon, free) = (horizon?, free?);
+    requests::warn_of_hopeless(&jobs, &grid, horizon, notes);
+    let (snapshot, busy) = snapshot(horizon, grid, free, jobs, policy.unwrap_or_default(), notes)?;
+    Some(Scenario { title: title.map(str::to_owned), notes: texts, snapshot, busy })
+}
+
+/// The items of a list that must not be empty.
+fn filled<'v, 'i>(fields: &Fields<'v, 'i>, key: &str, notes: &mut Notes<'_>) -> &'v [Value<'i>] {
+    let items = fields.list(key, notes);
+    if items.is_some_and(<[_]>::is_empty) {
+        let hint = format!("give at least one of the `{key}`");
+        notes.error_hint(fields.line_of(key), key, "an empty list".to_owned(), &hint);
+    }
+    items.unwrap_or_default()
+}
+
+fn horizon(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Horizon> {
+    let keys = ["start", "end"];
+    let value = fields.get("horizon")?;
+    let fields = Fields::of(value, "horizon".to_owned(), &keys, notes)?;
+    fields.require(&keys, notes);
+    let (start, end) = (fields.time("start", notes), fields.time("end", notes));
+    let horizon = Horizon { start: start?, end: end? };
+    if horizon.start >= horizon.end {
+        let message = format!("`start` {} is not before `end` {}", horizon.start, horizon.end);
+        notes.error(fields.line, "horizon", message);
+        return None;
+    }
+    Some(horizon)
+}
+
+fn texts(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<String> {
+    let mut all = Vec::new();
+    for (i, item) in fields.list("notes", notes).unwrap_or_default().iter().enumerate() {
+        match &item.kind {
+            Kind::Text(text) => all.push(text.to_string()),
+            _ => {
+                let message = format!("expected a text, found {}", item.describe());
+                notes.error(item.line, &format!("notes[{i}]"), message);
+            }
+        }
+    }
+    all
+}
+
+/// What a file says about free time.
+enum Free {
+    Slots(Vec<Slot>),
+    Busy(Vec<Slot>),
+}
+
+fn free(
+    fields: &Fields<'_, '_>,
+    nodes: &Nodes,
+    horizon: Option<Horizon>,
+    notes: &mut Notes<'_>,
+) -> Option<Free> {
+    let without_lines = |spans: Vec<(Slot, u32)>| spans.into_iter().map(|(span, _)| span).collect();
+    match (fields.list("slots", notes), fields.list("busy", notes)) {
+        (Some(_), Some(_)) => {
+            let message = "both `slots` and `busy` are given".to_owned();
+            let hint = "`slots` lists free time, `busy` its complement: keep one";
+            notes.error_hint(fields.line_of("busy"), "busy", message, hint);
+            None
+        }
+        (Some(items), None) => {
+            let slots = nodes.spans("slots", items, notes);
+            nodes.check_slots(horizon, &slots, notes);
+            Some(Free::Slots(without_lines(slots)))
+        }
+        (None, Some(items)) => Some(Free::Busy(without_lines(nodes.spans("busy", items, notes)))),
+        (None, None) => {
+            if fields.get("slots").or(fields.get("busy")).is_none() {
+                let message = "`slots` or `busy` is missing".to_owned();
+                let hint = "write `busy: []` if every node is free all the time";
+                notes.error_hint(fields.line, "", message, hint);
+            }
+            None
+        }
+    }
+}
+
+fn snapshot(
+    horizon: Horizon,
+    grid: Grid,
+    free: Free,
+    jobs: Vec<(Job, u32)>,
+    policy: VoPolicy,
+    notes: &mut Notes<'_>,
+) -> Option<(Snapshot, Option<Vec<Slot>>)> {
+    let (slots, busy) = match free {
+        Free::Slots(slots) => match SlotList::new(slots) {
+            Ok(list) => (list, None),
+            Err(err) => {
+                notes.error(1, "slots", err.to_string());
+                return None;
+            }
+        },
+        Free::Busy(busy) => (SlotList::from_busy(&grid, horizon, &busy), Some(busy)),
+    };
+    let jobs = jobs.into_iter().map(|(job, _)| job).collect();
+    let snapshot = Snapshot { horizon, grid, slots, jobs, policy };
+    match snapshot.check() {
+        Ok(()) => Some((snapshot, busy)),
+        Err(err) => {
+            let hint = "lower the prices or shorten the horizon";
+            notes.error_hint(1, "nodes", err.to_string(), hint);
+            None
+        }
+    }
+}

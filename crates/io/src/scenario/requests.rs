@@ -1,0 +1,145 @@
+//! Jobs and the policy of a scenario.
+
+use tradewind_model::{
+    Criterion, Grid, Horizon, Job, Limit, Measure, Money, Objective, Request, Rho, Span, VoPolicy,
+};
+
+use super::nodes::{Names, attributes};
+use super::words::{CRITERIA, MEASURES, OBJECTIVES, criterion};
+use crate::diagnostics::{did_you_mean, excerpt};
+use crate::fields::{Fields, LEAST_PERFORMANCE, Notes, Scale};
+use crate::value::{Kind, Value};
+
+const JOB_KEYS: [&str; 11] = [
+    "name",
+    "nodes",
+    "work",
+    "min_performance",
+    "max_price",
+    "budget",
+    "deadline",
+    "earliest_start",
+    "minimize",
+    "priority",
+    "attributes",
+];
+const POLICY_KEYS: [&str; 5] = ["objective", "measure", "time_limit", "budget_limit", "rho"];
+
+/// The largest absolute priority.
+const MAX_PRIORITY: i64 = 1_000_000_000_000;
+/// The largest time limit for a batch: sums over many jobs exceed [`Span::MAX`].
+const MAX_TIME_LIMIT: i64 = i64::MAX / 4;
+
+/// The jobs as read; those with mistakes are left out.
+pub(super) fn jobs(items: &[Value<'_>], notes: &mut Notes<'_>) -> Vec<(Job, u32)> {
+    let mut names = Names::default();
+    let mut all = Vec::with_capacity(items.len());
+    for (i, item) in items.iter().enumerate() {
+        let path = format!("jobs[{i}]");
+        let Some(fields) = Fields::of(item, path, &JOB_KEYS, notes) else { continue };
+        fields.require(&["name", "nodes", "work"], notes);
+        let name = names.take(&fields, "job", notes);
+        let priority = fields.whole("priority", -MAX_PRIORITY..=MAX_PRIORITY, notes);
+        let request = request(&fields, notes);
+        if let (Some(name), Some(request)) = (name, request) {
+            all.push((Job { name, priority: priority.unwrap_or(0), request }, fields.line));
+        }
+    }
+    all
+}
+
+fn request(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Request> {
+    let tasks = fields.whole("nodes", 1..=i64::from(Request::MAX_TASKS), notes);
+    let work = fields.span("work", 1..=Span::MAX.0, notes);
+    let request = Request {
+        tasks: tasks.and_then(|n| u32::try_from(n).ok()).unwrap_or(1),
+        work: work.unwrap_or(Span(1)),
+        min_performance: fields.performance("min_performance", &LEAST_PERFORMANCE, notes),
+        attributes: attributes(fields, notes),
+        budget: fields.money("budget", notes),
+        max_price: fields.price("max_price", notes),
+        earliest_start: fields.time("earliest_start", notes),
+        deadline: fields.time("deadline", notes),
+        criterion: minimize(fields, notes).unwrap_or_default(),
+    };
+    (tasks.is_some() && work.is_some()).then_some(request)
+}
+
+fn minimize(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Criterion> {
+    let name = fields.text("minimize", notes)?;
+    let found = criterion(name);
+    if found.is_none() {
+        let known: Vec<&str> = CRITERIA.iter().copied().chain(["sum:ATTRIBUTE"]).collect();
+        let message = format!("unknown criterion `{}`", excerpt(name));
+        let (line, place) = (fields.line_of("minimize"), fields.place("minimize"));
+        notes.error_hint(line, &place, message, &did_you_mean(name, &known));
+    }
+    found
+}
+
+/// Warns of jobs that can never be placed as written. They are no mistake in the file: a plan
+/// postpones them with a reason.
+pub(super) fn warn_of_hopeless(
+    jobs: &[(Job, u32)],
+    grid: &Grid,
+    horizon: Horizon,
+    notes: &mut Notes<'_>,
+) {
+    let postponed = "the plan will postpone it";
+    for (i, (job, line)) in jobs.iter().enumerate() {
+        let (field, name, request) = (format!("jobs[{i}]"), excerpt(&job.name), &job.request);
+        if request.tasks as usize > grid.len() {
+            let message =
+                format!("job `{name}` needs {} nodes, the grid has {}", request.tasks, grid.len());
+            notes.warning(*line, &format!("{field}.nodes"), message, postponed);
+        }
+        let start = request.earliest_start.unwrap_or(horizon.start).max(horizon.start);
+        if let Some(deadline) = request.deadline
+            && deadline <= start
+        {
+            let message = format!("job `{name}` has its deadline {deadline} before it can start");
+            notes.warning(*line, &format!("{field}.deadline"), message, postponed);
+        } else if start >= horizon.end {
+            let message = format!("job `{name}` starts after the horizon ends");
+            notes.warning(*line, &format!("{field}.earliest_start"), message, postponed);
+        }
+    }
+}
+
+/// The policy; defaults for what is not given.
+pub(super) fn policy(value: &Value<'_>, notes: &mut Notes<'_>) -> VoPolicy {
+    let Some(fields) = Fields::of(value, "policy".to_owned(), &POLICY_KEYS, notes) else {
+        return VoPolicy::default();
+    };
+    let time = |notes: &mut Notes<'_>| fields.span("time_limit", 0..=MAX_TIME_LIMIT, notes);
+    let rho = Scale { decimals: 3, range: 1..=1_000 };
+    VoPolicy {
+        objective: fields.word::<Objective>("objective", &OBJECTIVES, notes).unwrap_or_default(),
+        measure: fields.word::<Measure>("measure", &MEASURES, notes).unwrap_or_default(),
+        time_limit: limit(&fields, "time_limit", time, notes),
+        budget_limit: limit::<Money>(
+            &fields,
+            "budget_limit",
+            |notes| fields.money("budget_limit", notes),
+            notes,
+        ),
+        rho: fields
+            .scaled("rho", &rho, notes)
+            .and_then(|thousandths| Rho::from_thousandths(thousandths as u32))
+            .unwrap_or_default(),
+    }
+}
+
+/// `auto`, or what `read` makes of the field.
+fn limit<T>(
+    fields: &Fields<'_, '_>,
+    key: &str,
+    read: impl FnOnce(&mut Notes<'_>) -> Option<T>,
+    notes: &mut Notes<'_>,
+) -> Limit<T> {
+    let auto = |value: &Value<'_>| matches!(&value.kind, Kind::Text(text) if text == "auto");
+    match fields.get(key) {
+        Some(value) if !auto(value) => read(notes).map_or(Limit::Auto, Limit::At),
+        _ => Limit::Auto,
+    }
+}

@@ -1,0 +1,134 @@
+//! A scenario as JSON text: one line per item, so that it can be read and compared.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Number, Value, json};
+use tradewind_model::{
+    Attribute, Attributes, Criterion, Grid, Job, Limit, Performance, Rho, Slot, VoPolicy,
+};
+
+use super::Scenario;
+use super::words::{criterion_name, measure_name, objective_name};
+use crate::decimal;
+
+pub(super) fn json(scenario: &Scenario) -> String {
+    let snapshot = &scenario.snapshot;
+    let grid = &snapshot.grid;
+    let mut out = String::from("{");
+    if let Some(title) = &scenario.title {
+        section(&mut out, "title", &Value::from(title.as_str()).to_string());
+    }
+    if !scenario.notes.is_empty() {
+        let notes = scenario.notes.iter().map(|note| Value::from(note.as_str()).to_string());
+        section(&mut out, "notes", &lines(notes));
+    }
+    let horizon = snapshot.horizon;
+    let ends = format!("{{\"start\": {}, \"end\": {}}}", horizon.start, horizon.end);
+    section(&mut out, "horizon", &ends);
+    section(&mut out, "nodes", &lines(grid.iter().map(|(id, _)| node(grid, id))));
+    let (key, spans) = match &scenario.busy {
+        Some(busy) => ("busy", busy.as_slice()),
+        None => ("slots", snapshot.slots.as_slice()),
+    };
+    section(&mut out, key, &lines(spans.iter().map(|span| slot(grid, span))));
+    section(&mut out, "jobs", &lines(snapshot.jobs.iter().map(job)));
+    section(&mut out, "policy", &policy(&snapshot.policy));
+    out.push_str("\n}\n");
+    out
+}
+
+fn section(out: &mut String, key: &str, value: &str) {
+    let comma = if out.len() > 1 { "," } else { "" };
+    // Writing to a string cannot fail.
+    let _ = write!(out, "{comma}\n  \"{key}\": {value}");
+}
+
+fn lines(items: impl Iterator<Item = String>) -> String {
+    let all: Vec<String> = items.map(|item| format!("\n    {item}")).collect();
+    if all.is_empty() { "[]".to_owned() } else { format!("[{}\n  ]", all.join(",")) }
+}
+
+/// One table on one line, in the order of the fields given; `None` is left out.
+fn table<const N: usize>(fields: [(&str, Option<Value>); N]) -> String {
+    let given = fields.into_iter().filter_map(|(key, value)| Some((key, value?)));
+    let text: Vec<String> = given.map(|(key, value)| format!("\"{key}\": {value}")).collect();
+    format!("{{{}}}", text.join(", "))
+}
+
+fn node(grid: &Grid, id: tradewind_model::NodeId) -> String {
+    let node = grid.node(id);
+    table([
+        ("name", Some(json!(node.name))),
+        ("site", Some(json!(grid.site_of(id).name))),
+        ("performance", Some(performance(node.performance))),
+        ("price", Some(Value::Number(decimal::price(node.price)))),
+        ("host", node.host.as_ref().map(|host| json!(host))),
+        ("attributes", attributes(&node.attributes)),
+    ])
+}
+
+fn slot(grid: &Grid, slot: &Slot) -> String {
+    table([
+        ("node", Some(json!(grid.node(slot.node).name))),
+        ("start", Some(json!(slot.start.0))),
+        ("end", Some(json!(slot.end.0))),
+    ])
+}
+
+fn job(job: &Job) -> String {
+    let request = &job.request;
+    let own = Some(&request.criterion).filter(|it| **it != Criterion::default());
+    table([
+        ("name", Some(json!(job.name))),
+        ("nodes", Some(json!(request.tasks))),
+        ("work", Some(json!(request.work.0))),
+        ("min_performance", request.min_performance.map(performance)),
+        ("max_price", request.max_price.map(|price| Value::Number(decimal::price(price)))),
+        ("budget", request.budget.map(|budget| Value::Number(decimal::credits(budget)))),
+        ("deadline", request.deadline.map(|time| json!(time.0))),
+        ("earliest_start", request.earliest_start.map(|time| json!(time.0))),
+        ("minimize", own.map(|it| json!(criterion_name(it)))),
+        ("priority", Some(job.priority).filter(|it| *it != 0).map(|it| json!(it))),
+        ("attributes", attributes(&request.attributes)),
+    ])
+}
+
+fn policy(policy: &VoPolicy) -> String {
+    let auto = || Value::from("auto");
+    let rho = Some(policy.rho).filter(|rho| *rho != Rho::ONE);
+    let time = match policy.time_limit {
+        Limit::Auto => auto(),
+        Limit::At(span) => json!(span.0),
+    };
+    let budget = match policy.budget_limit {
+        Limit::Auto => auto(),
+        Limit::At(budget) => Value::Number(decimal::credits(budget)),
+    };
+    table([
+        ("objective", Some(json!(objective_name(policy.objective)))),
+        ("measure", Some(json!(measure_name(policy.measure)))),
+        ("time_limit", Some(time)),
+        ("budget_limit", Some(budget)),
+        ("rho", rho.map(|rho| thousandths(i64::from(rho.thousandths())))),
+    ])
+}
+
+fn performance(performance: Performance) -> Value {
+    thousandths(i64::from(performance.thousandths()))
+}
+
+fn thousandths(n: i64) -> Value {
+    let number: Number = decimal::json(n, 3);
+    Value::Number(number)
+}
+
+fn attributes(attributes: &Attributes) -> Option<Value> {
+    let value = |attribute: &Attribute| match attribute {
+        Attribute::Flag(flag) => Value::Bool(*flag),
+        Attribute::Number(n) => thousandths(*n),
+        Attribute::Text(text) => Value::from(text.as_str()),
+    };
+    let all: Map<String, Value> =
+        attributes.iter().map(|(name, it)| (name.clone(), value(it))).collect();
+    (!all.is_empty()).then_some(Value::Object(all))
+}
