@@ -1,0 +1,120 @@
+//! Which jobs are planned, and what they ask for.
+
+use std::collections::BTreeSet;
+
+use tradewind_model::{Grid, Horizon, Job, Performance, Request, Span, Time};
+
+use super::history::Moment;
+use super::side::Market;
+use super::{Arrivals, Batch, MissingRequest, Options};
+use crate::swf::{Log, Record};
+
+/// The chosen jobs, by index in the log.
+pub(super) struct Chosen {
+    pub(super) jobs: Vec<usize>,
+    kind: Batch,
+    /// How many of them requested no time.
+    without_request: usize,
+    /// The submit time of the last.
+    last: Time,
+}
+
+pub(super) fn choose(log: &Log, options: &Options, at: Time, moment: &Moment) -> Chosen {
+    let default = if log.has_waits() { Batch::Waiting } else { Batch::Arrivals };
+    let kind = options.batch.unwrap_or(default);
+    let jobs = match kind {
+        Batch::Waiting => moment.waiting.clone(),
+        Batch::Arrivals => arrivals(log, options.arrivals, at),
+    };
+    let records = || jobs.iter().map(|&i| &log.jobs[i]);
+    let without_request = records().filter(|job| requested(job).is_none()).count();
+    let last = records().map(|job| job.submit).max().unwrap_or(at);
+    Chosen { jobs, kind, without_request, last }
+}
+
+fn arrivals(log: &Log, arrivals: Arrivals, at: Time) -> Vec<usize> {
+    let later = log.jobs.iter().enumerate().filter(|(_, job)| job.submit > at && job.ran());
+    match arrivals {
+        Arrivals::Count(count) => later.take(count as usize).map(|(i, _)| i).collect(),
+        Arrivals::Within(span) => {
+            later.take_while(|(_, job)| job.submit - at <= span).map(|(i, _)| i).collect()
+        }
+    }
+}
+
+fn requested(job: &Record) -> Option<Span> {
+    job.requested_time.filter(|span| span.0 > 0)
+}
+
+/// The chosen jobs with all that they ask for. Work is the requested time on the reference node.
+pub(super) fn jobs(
+    log: &Log,
+    options: &Options,
+    grid: &Grid,
+    chosen: &Chosen,
+    at: Time,
+) -> Vec<Job> {
+    let market = Market::of(grid);
+    let mut names = BTreeSet::new();
+    let mut all = Vec::with_capacity(chosen.jobs.len());
+    for &i in &chosen.jobs {
+        let record = &log.jobs[i];
+        let missing = match options.missing_request {
+            MissingRequest::RunTime => record.run.unwrap_or(Span(1)),
+            MissingRequest::Span(span) => span,
+        };
+        let work = requested(record).unwrap_or(missing).max(Span(1));
+        let earliest = (record.submit > at).then_some(record.submit);
+        let mut request = Request::new(record.wanted().unwrap_or(1), work);
+        request.earliest_start = earliest;
+        let mut job = Job { name: name(record.number, &mut names), priority: 0, request };
+        options.side.terms(options.seed, record.number, at, &market, &mut job);
+        all.push(job);
+    }
+    all
+}
+
+/// The job's number in the log; a number that occurs again gets a suffix.
+fn name(number: i64, names: &mut BTreeSet<String>) -> String {
+    let mut name = number.to_string();
+    let mut copy = 1;
+    while !names.insert(name.clone()) {
+        copy += 1;
+        name = format!("{number}#{copy}");
+    }
+    name
+}
+
+impl Chosen {
+    /// Adds what was assumed about the batch, as sentences.
+    pub(super) fn assume(
+        &self,
+        options: &Options,
+        horizon: Horizon,
+        assumptions: &mut Vec<String>,
+    ) {
+        let count = self.jobs.len();
+        assumptions.push(match self.kind {
+            Batch::Waiting => format!("the batch is the {count} jobs that wait"),
+            Batch::Arrivals => format!(
+                "the batch is the next {count} jobs to be submitted, up to {}; none starts before \
+                 its submission",
+                self.last
+            ),
+        });
+        if self.last >= horizon.end {
+            assumptions
+                .push("some are submitted after the horizon and cannot be placed".to_owned());
+        }
+        if self.without_request > 0 {
+            let work = match options.missing_request {
+                MissingRequest::RunTime => "the time that they ran".to_owned(),
+                MissingRequest::Span(span) => format!("{span} s"),
+            };
+            assumptions
+                .push(format!("{} jobs requested no time: {work} is taken", self.without_request));
+        }
+        let reference = Performance::REFERENCE;
+        assumptions.push(format!("requested times are work on a node of performance {reference}"));
+    }
+}

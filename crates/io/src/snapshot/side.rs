@@ -1,0 +1,317 @@
+//! What a log does not say: how fast and dear nodes are, what users pay and when they need it.
+//!
+//! Every draw comes from a stream of its own, named by what is drawn and for which host or job,
+//! from one seed. Draws are whole numbers; the one place with floating point is
+//! [`market_price`], which uses only operations that every machine rounds alike.
+
+use std::collections::BTreeMap;
+
+use tradewind_model::{Criterion, Grid, Job, Money, Node, Performance, Price, Span, Time};
+
+use super::Refusal;
+use crate::random::{stream, within};
+
+pub use super::side_file::{load, parse};
+
+/// The model and what replaces it for single jobs and nodes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Side {
+    /// What is drawn.
+    pub model: Model,
+    /// What is given, by job number.
+    pub jobs: BTreeMap<String, JobTerms>,
+    /// What is given, by node name.
+    pub nodes: BTreeMap<String, NodeTerms>,
+}
+
+/// The parameters of the side model. Factors are in thousandths; ranges include both ends, and
+/// every thousandth in them is equally likely.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Model {
+    /// Performances, each of an equal share of the blocks.
+    pub classes: Vec<Performance>,
+    /// Blocks of neighbouring hosts of one class.
+    pub blocks: u32,
+    /// The market price of performance P is this to the power of P (paper 001: 1.7).
+    pub price_base: u32,
+    /// A host's price over the market price (paper 001: 0.75 to 1.25).
+    pub price_spread: (u32, u32),
+    /// A job's budget over the market value of its request.
+    pub budget: (u32, u32),
+    /// From a job's arrival to its deadline, over its requested time.
+    pub slack: (u32, u32),
+    /// The least requested time that counts for the deadline.
+    pub slack_from: Span,
+    /// The share of jobs with a price cap.
+    pub capped: u32,
+    /// A price cap over the market price at the job's minimum performance.
+    pub cap: (u32, u32),
+    /// One of them, each equally likely, is a job's own.
+    pub criteria: Vec<Criterion>,
+}
+
+impl Default for Model {
+    fn default() -> Model {
+        let classes = [1_000, 1_500, 2_000, 3_000];
+        Model {
+            classes: classes.into_iter().filter_map(Performance::from_thousandths).collect(),
+            blocks: 16,
+            price_base: 1_700,
+            price_spread: (750, 1_250),
+            budget: (1_000, 1_600),
+            slack: (2_000, 10_000),
+            slack_from: Span(3_600),
+            capped: 250,
+            cap: (1_000, 1_600),
+            criteria: vec![
+                Criterion::Start,
+                Criterion::Finish,
+                Criterion::Runtime,
+                Criterion::Cost,
+                Criterion::ProcessorTime,
+            ],
+        }
+    }
+}
+
+/// What is given for one job; `None` leaves what was drawn.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct JobTerms {
+    /// Replaces the drawn one.
+    pub min_performance: Option<Performance>,
+    /// Replaces the drawn one.
+    pub max_price: Option<Price>,
+    /// Replaces the drawn one.
+    pub budget: Option<Money>,
+    /// Replaces the drawn one; on the log's clock.
+    pub deadline: Option<Time>,
+    /// Replaces the drawn one.
+    pub minimize: Option<Criterion>,
+    /// Instead of 0.
+    pub priority: Option<i64>,
+}
+
+/// What is given for one node; `None` leaves what was drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NodeTerms {
+    /// Replaces the drawn one.
+    pub performance: Option<Performance>,
+    /// Replaces the drawn one.
+    pub price: Option<Price>,
+}
+
+/// What the nodes offer: needed to draw demands that can be met.
+pub(super) struct Market {
+    /// Performance and price of every node, fastest first.
+    offers: Vec<(Performance, Price)>,
+}
+
+impl Market {
+    pub(super) fn of(grid: &Grid) -> Market {
+        let mut offers: Vec<_> =
+            grid.nodes().iter().map(|node| (node.performance, node.price)).collect();
+        offers.sort_unstable_by(|a, b| b.cmp(a));
+        Market { offers }
+    }
+
+    /// The price of the `tasks`-th cheapest node with at least this performance.
+    fn price_for(&self, tasks: u32, least: Performance) -> Option<Price> {
+        let suitable = self.offers.partition_point(|(performance, _)| *performance >= least);
+        let mut prices: Vec<Price> = self.offers[..suitable].iter().map(|it| it.1).collect();
+        let index = (tasks as usize).checked_sub(1).filter(|&index| index < prices.len())?;
+        Some(*prices.select_nth_unstable(index).1)
+    }
+
+    /// How many nodes have at least this performance.
+    fn at_least(&self, least: Performance) -> usize {
+        self.offers.partition_point(|(performance, _)| *performance >= least)
+    }
+}
+
+impl Side {
+    /// Performance and price of each of `hosts` hosts.
+    pub(super) fn hosts(&self, seed: u64, hosts: u32) -> Vec<(Performance, Price)> {
+        let model = &self.model;
+        let per_block = hosts.div_ceil(model.blocks.max(1)).max(1);
+        let blocks = hosts.div_ceil(per_block);
+        let classes = shuffled_classes(&model.classes, blocks, seed);
+        let host = |n: u32| {
+            let performance = classes[(n / per_block) as usize];
+            let market = market_price(model.price_base, performance);
+            let factor = draw(seed, "price", u64::from(n), model.price_spread);
+            (performance, Price(scaled(market.0, factor)))
+        };
+        (0..hosts).map(host).collect()
+    }
+
+    /// Puts in what is given for single nodes.
+    pub(super) fn name_nodes(&self, nodes: &mut [Node]) -> Result<(), Refusal> {
+        let mut missing: Vec<&str> = self.nodes.keys().map(String::as_str).collect();
+        for node in nodes {
+            if let Some(terms) = self.nodes.get(&node.name) {
+                node.performance = terms.performance.unwrap_or(node.performance);
+                node.price = terms.price.unwrap_or(node.price);
+                missing.retain(|name| *name != node.name);
+            }
+        }
+        match missing.first() {
+            None => Ok(()),
+            Some(name) => {
+                let hint =
+                    "nodes are named `p0001` and so on, from the lowest processor".to_owned();
+                Err((format!("the side file names the node `{name}`, which is not there"), hint))
+            }
+        }
+    }
+
+    /// Gives `job`, number `number` of the log, its demands, its money and its time.
+    pub(super) fn terms(&self, seed: u64, number: i64, at: Time, market: &Market, job: &mut Job) {
+        let model = &self.model;
+        let key = number as u64;
+        let given = self.jobs.get(&number.to_string()).cloned().unwrap_or_default();
+        let request = &mut job.request;
+        let least = given
+            .min_performance
+            .unwrap_or_else(|| model.least_performance(seed, key, request.tasks, market));
+        let price = market_price(model.price_base, least);
+        let drawn_cap =
+            within(&mut stream(seed, "capped", key), 1, 1_000) <= i64::from(model.capped);
+        let cap = drawn_cap.then(|| {
+            let cap = Price(scaled(price.0, draw(seed, "cap", key, model.cap)));
+            market.price_for(request.tasks, least).map_or(cap, |needed| cap.max(needed))
+        });
+        let arrival = request.earliest_start.unwrap_or(at).max(at);
+        let slack = draw(seed, "deadline", key, model.slack);
+        let deadline = arrival.0 + scaled(request.work.max(model.slack_from).0, slack);
+        let value = value(price, least.length_of(request.work), request.tasks);
+        request.min_performance = Some(least);
+        request.max_price = given.max_price.or(cap);
+        let budget = scaled(value.0, draw(seed, "budget", key, model.budget));
+        request.budget = given.budget.or(Some(Money(budget.min(Money::MAX.0))));
+        request.deadline = given.deadline.or(Some(Time(deadline.min(Time::MAX.0))));
+        request.criterion = given.minimize.unwrap_or_else(|| model.criterion(seed, key));
+        job.priority = given.priority.unwrap_or(0);
+    }
+
+    /// Adds what the model assumed, as sentences.
+    pub(super) fn assume(&self, jobs: &[Job], assumptions: &mut Vec<String>) {
+        let classes: Vec<String> = self.model.classes.iter().map(ToString::to_string).collect();
+        assumptions.push(format!(
+            "performances ({}) and prices of nodes, and budgets, deadlines and criteria of jobs, \
+             are drawn by the side model",
+            classes.join(", ")
+        ));
+        if !self.jobs.is_empty() {
+            let known = jobs.iter().filter(|job| self.jobs.contains_key(&job.name)).count();
+            assumptions.push(format!("the side file gives terms for {known} jobs of the batch"));
+        }
+    }
+}
+
+impl Model {
+    /// A class of the slower half, or the fastest below it that enough nodes reach.
+    fn least_performance(&self, seed: u64, key: u64, tasks: u32, market: &Market) -> Performance {
+        let mut classes = self.classes.clone();
+        classes.sort_unstable();
+        let last = classes.len() / 2;
+        let mut index = within(&mut stream(seed, "min_performance", key), 0, last as i64) as usize;
+        index = index.min(classes.len().saturating_sub(1));
+        while index > 0 && market.at_least(classes[index]) < tasks as usize {
+            index -= 1;
+        }
+        classes.get(index).copied().unwrap_or(Performance::REFERENCE)
+    }
+
+    fn criterion(&self, seed: u64, key: u64) -> Criterion {
+        let last = self.criteria.len() as i64 - 1;
+        let index = within(&mut stream(seed, "minimize", key), 0, last.max(0));
+        self.criteria.get(index as usize).cloned().unwrap_or_default()
+    }
+}
+
+/// A class per block: equal shares, in an order drawn once.
+fn shuffled_classes(classes: &[Performance], blocks: u32, seed: u64) -> Vec<Performance> {
+    let class = |b: u32| classes.get(b as usize % classes.len().max(1)).copied();
+    let mut all: Vec<Performance> =
+        (0..blocks).map(|b| class(b).unwrap_or(Performance::REFERENCE)).collect();
+    let mut rng = stream(seed, "class", 0);
+    for i in (1..all.len()).rev() {
+        all.swap(i, within(&mut rng, 0, i as i64) as usize);
+    }
+    all
+}
+
+/// A factor in thousandths.
+fn draw(seed: u64, noun: &str, key: u64, (low, high): (u32, u32)) -> i64 {
+    within(&mut stream(seed, noun, key), i64::from(low), i64::from(high))
+}
+
+/// `n` × `thousandths` / 1,000, rounded half up.
+fn scaled(n: i64, thousandths: i64) -> i64 {
+    let product = i128::from(n) * i128::from(thousandths) + 500;
+    i64::try_from(product / 1_000).unwrap_or(i64::MAX)
+}
+
+/// Price × length × tasks: what the request is worth at the market price (papers 001 and 002:
+/// S = C·t·N).
+fn value(price: Price, length: Span, tasks: u32) -> Money {
+    let all = i128::from(price.0) * i128::from(length.0) * i128::from(tasks);
+    Money(i64::try_from(all).unwrap_or(Money::MAX.0).min(Money::MAX.0))
+}
+
+/// (`base` / 1,000) to the power of the performance, in micro-credits, rounded to the nearest
+/// (paper 001, section 5). At most a million credits.
+///
+/// The power is made of squarings and square roots, which IEEE 754 rounds exactly, so that the
+/// result is the same on every machine.
+pub(super) fn market_price(base: u32, performance: Performance) -> Price {
+    const MOST: f64 = 1e12;
+    let base = f64::from(base) / 1_000.0;
+    let exponent = performance.thousandths();
+    let mut power = 1.0;
+    for _ in 0..(exponent / 1_000).min(1_000) {
+        power *= base;
+    }
+    // The fraction's binary digits: a half, a quarter, …
+    let (mut rest, mut root) = (exponent % 1_000, base);
+    for _ in 0..24 {
+        root = root.sqrt();
+        rest *= 2;
+        if rest >= 1_000 {
+            rest -= 1_000;
+            power *= root;
+        }
+    }
+    Price((power * 1e6).clamp(0.0, MOST).round() as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn market_prices_are_powers() {
+        let price = |base, p| market_price(base, Performance::from_thousandths(p).unwrap()).0;
+        assert_eq!(price(1_700, 1_000), 1_700_000);
+        assert_eq!(price(1_700, 2_000), 2_890_000);
+        assert_eq!(price(1_700, 3_000), 4_913_000);
+        assert_eq!(price(1_700, 1_500), 2_216_529);
+        assert_eq!(price(1_300, 1_234), 1_382_312);
+        assert_eq!(price(1_700, 1_000_000_000), 1_000_000_000_000);
+    }
+
+    #[test]
+    fn classes_have_equal_shares() {
+        let classes = Model::default().classes;
+        let drawn = shuffled_classes(&classes, 16, 3);
+        for class in &classes {
+            assert_eq!(drawn.iter().filter(|it| *it == class).count(), 4);
+        }
+        assert_ne!(drawn, shuffled_classes(&classes, 16, 4));
+    }
+
+    #[test]
+    fn factors_round_half_up() {
+        assert_eq!([scaled(1, 499), scaled(1, 500), scaled(3, 1_500)], [0, 1, 5]);
+    }
+}

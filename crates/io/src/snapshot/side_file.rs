@@ -1,0 +1,250 @@
+//! The side file: parameters of the side model, and terms of single jobs and nodes.
+
+use std::borrow::Cow;
+
+use tradewind_model::{Criterion, Performance, Span};
+
+use super::side::{JobTerms, Model, NodeTerms, Side};
+use crate::diagnostics::{Diagnostic, Diagnostics, did_you_mean, excerpt};
+use crate::fields::{Fields, Notes, PERFORMANCE, Scale, scaled};
+use crate::input::{self, Input};
+use crate::scenario::criterion;
+use crate::value::{self, Entry, Kind, Value};
+
+const MODEL_KEYS: [&str; 10] = [
+    "classes",
+    "blocks",
+    "price_base",
+    "price_spread",
+    "budget",
+    "slack",
+    "slack_from",
+    "capped",
+    "cap",
+    "criteria",
+];
+const JOB_KEYS: [&str; 7] =
+    ["job", "min_performance", "max_price", "budget", "deadline", "minimize", "priority"];
+const NODE_KEYS: [&str; 3] = ["node", "performance", "price"];
+
+/// A factor of up to a thousand.
+const FACTOR: Scale = Scale { decimals: 3, range: 0..=1_000_000 };
+
+/// Reads the side file `path`; `-` is standard input.
+///
+/// # Errors
+/// All that is wrong with it.
+pub fn load(path: &str) -> Result<Side, Diagnostics> {
+    parse(&input::read(path)?)
+}
+
+/// Reads a side file: CSV with a row per job, or JSON or TOML with `model`, `job` and `node`.
+/// Without an ending in the name, what begins with `job,` is CSV.
+///
+/// # Errors
+/// All that is wrong with it.
+pub fn parse(input: &Input) -> Result<Side, Diagnostics> {
+    let text = input.text()?;
+    let mut notes = Notes::new(&input.name);
+    let side = if input.name.to_lowercase().ends_with(".csv") || text.starts_with("job,") {
+        let rows = rows(&input.name, text)?;
+        let mut side = Side::default();
+        for (i, row) in rows.iter().enumerate() {
+            job(row, format!("row {}", i + 1), &mut side, &mut notes);
+        }
+        Some(side)
+    } else {
+        let document = value::parse(input)?;
+        Fields::of(&document, String::new(), &["model", "job", "node"], &mut notes)
+            .map(|fields| side(&fields, &mut notes))
+    };
+    notes.diagnostics.finish(side).map(|(side, _)| side)
+}
+
+fn side(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Side {
+    let mut side = Side::default();
+    if let Some(value) = fields.get("model")
+        && let Some(fields) = Fields::of(value, "model".to_owned(), &MODEL_KEYS, notes)
+    {
+        model(&fields, &mut side.model, notes);
+    }
+    for (i, value) in fields.list("job", notes).unwrap_or_default().iter().enumerate() {
+        job(value, format!("job[{i}]"), &mut side, notes);
+    }
+    for (i, value) in fields.list("node", notes).unwrap_or_default().iter().enumerate() {
+        node(value, format!("node[{i}]"), &mut side, notes);
+    }
+    side
+}
+
+/// The rows of a CSV file as tables; empty cells are left out.
+fn rows<'i>(file: &str, text: &'i str) -> Result<Vec<Value<'i>>, Diagnostics> {
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
+    let mut diagnostics = Diagnostics::default();
+    let refused = |err: &csv::Error| {
+        let line = err.position().map_or(1, |place| place.line() as u32);
+        Diagnostic::error(file, "not a row of the table")
+            .at_line(line)
+            .with_hint("every row has as many cells as the first")
+    };
+    let names = reader.headers().map_err(|err| refused(&err))?.clone();
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        match record {
+            Err(err) => diagnostics.push(refused(&err)),
+            Ok(record) => {
+                let line = record.position().map_or(1, |place| place.line() as u32);
+                rows.push(row(&names, &record, line));
+            }
+        }
+    }
+    diagnostics.finish(Some(rows)).map(|(rows, _)| rows)
+}
+
+fn row<'i>(names: &csv::StringRecord, record: &csv::StringRecord, line: u32) -> Value<'i> {
+    let cells = names.iter().zip(record).filter(|(_, cell)| !cell.is_empty());
+    let entry = |(name, cell): (&str, &str)| {
+        let text = Cow::Owned(cell.to_owned());
+        let number = cell.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.')
+            && cell.bytes().all(|c| c.is_ascii_digit() || b"+-.eE".contains(&c));
+        let kind = if number { Kind::Number(text) } else { Kind::Text(text) };
+        Entry { key: Cow::Owned(name.to_owned()), line, value: Value { kind, line } }
+    };
+    Value { kind: Kind::Table(cells.map(entry).collect()), line }
+}
+
+fn job(value: &Value<'_>, path: String, side: &mut Side, notes: &mut Notes<'_>) {
+    let Some(fields) = Fields::of(value, path, &JOB_KEYS, notes) else { return };
+    fields.require(&["job"], notes);
+    let number = fields.whole("job", 0..=i64::MAX, notes);
+    let priority = fields.whole("priority", -1_000_000_000_000..=1_000_000_000_000, notes);
+    let terms = JobTerms {
+        min_performance: fields.performance("min_performance", &PERFORMANCE, notes),
+        max_price: fields.price("max_price", notes),
+        budget: fields.money("budget", notes),
+        deadline: fields.time("deadline", notes),
+        minimize: fields.text("minimize", notes).and_then(|name| {
+            named(name, fields.line_of("minimize"), &fields.place("minimize"), notes)
+        }),
+        priority,
+    };
+    let Some(number) = number else { return };
+    if side.jobs.insert(number.to_string(), terms).is_some() {
+        let message = format!("the job {number} is given twice");
+        notes.error(fields.line, &fields.place("job"), message);
+    }
+}
+
+fn node(value: &Value<'_>, path: String, side: &mut Side, notes: &mut Notes<'_>) {
+    let Some(fields) = Fields::of(value, path, &NODE_KEYS, notes) else { return };
+    fields.require(&["node"], notes);
+    let terms = NodeTerms {
+        performance: fields.performance("performance", &PERFORMANCE, notes),
+        price: fields.price("price", notes),
+    };
+    let Some(name) = fields.text("node", notes) else { return };
+    if side.nodes.insert(name.to_owned(), terms).is_some() {
+        let message = format!("the node `{}` is given twice", excerpt(name));
+        notes.error(fields.line, &fields.place("node"), message);
+    }
+}
+
+fn model(fields: &Fields<'_, '_>, model: &mut Model, notes: &mut Notes<'_>) {
+    let classes = classes(fields, notes);
+    let criteria = criteria(fields, notes);
+    let one = |key: &str, scale: &Scale, notes: &mut Notes<'_>| {
+        fields.scaled(key, scale, notes).and_then(|n| u32::try_from(n).ok())
+    };
+    let share = Scale { decimals: 3, range: 0..=1_000 };
+    let base = Scale { decimals: 3, range: 1..=1_000_000 };
+    let blocks = Scale { decimals: 0, range: 1..=1_000_000 };
+    let defaults = Model::default();
+    *model = Model {
+        classes: classes.unwrap_or(defaults.classes),
+        blocks: one("blocks", &blocks, notes).unwrap_or(defaults.blocks),
+        price_base: one("price_base", &base, notes).unwrap_or(defaults.price_base),
+        price_spread: range(fields, "price_spread", notes).unwrap_or(defaults.price_spread),
+        budget: range(fields, "budget", notes).unwrap_or(defaults.budget),
+        slack: range(fields, "slack", notes).unwrap_or(defaults.slack),
+        slack_from: fields
+            .span("slack_from", 0..=Span::MAX.0, notes)
+            .unwrap_or(defaults.slack_from),
+        capped: one("capped", &share, notes).unwrap_or(defaults.capped),
+        cap: range(fields, "cap", notes).unwrap_or(defaults.cap),
+        criteria: criteria.unwrap_or(defaults.criteria),
+    };
+}
+
+/// The numbers of a list, scaled; the list must not be empty.
+fn numbers(
+    fields: &Fields<'_, '_>,
+    key: &str,
+    scale: &Scale,
+    notes: &mut Notes<'_>,
+) -> Option<Vec<u32>> {
+    let items = fields.list(key, notes)?;
+    let mut all = Vec::with_capacity(items.len());
+    for (i, item) in items.iter().enumerate() {
+        let place = format!("{}[{i}]", fields.place(key));
+        match &item.kind {
+            Kind::Number(text) => match scaled(text, scale) {
+                Ok(n) => all.push(u32::try_from(n).unwrap_or(u32::MAX)),
+                Err((message, hint)) => notes.error_hint(item.line, &place, message, &hint),
+            },
+            _ => {
+                let message = format!("expected a number, found {}", item.describe());
+                notes.error(item.line, &place, message);
+            }
+        }
+    }
+    if items.is_empty() {
+        notes.error(fields.line_of(key), &fields.place(key), "an empty list".to_owned());
+    }
+    Some(all)
+}
+
+fn classes(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Vec<Performance>> {
+    let all = numbers(fields, "classes", &PERFORMANCE, notes)?;
+    Some(all.into_iter().filter_map(Performance::from_thousandths).collect())
+}
+
+/// `[low, high]`, in thousandths.
+fn range(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<(u32, u32)> {
+    match numbers(fields, key, &FACTOR, notes)?.as_slice() {
+        [low, high] if low <= high => Some((*low, *high)),
+        _ => {
+            let message = "expected two numbers, the lower first".to_owned();
+            notes.error(fields.line_of(key), &fields.place(key), message);
+            None
+        }
+    }
+}
+
+fn criteria(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Vec<Criterion>> {
+    let items = fields.list("criteria", notes)?;
+    let mut all = Vec::with_capacity(items.len());
+    for (i, item) in items.iter().enumerate() {
+        let place = format!("{}[{i}]", fields.place("criteria"));
+        match &item.kind {
+            Kind::Text(name) => all.extend(named(name, item.line, &place, notes)),
+            _ => {
+                let message = format!("expected a text, found {}", item.describe());
+                notes.error(item.line, &place, message);
+            }
+        }
+    }
+    if items.is_empty() {
+        notes.error(fields.line_of("criteria"), "model.criteria", "an empty list".to_owned());
+    }
+    Some(all)
+}
+
+fn named(name: &str, line: u32, place: &str, notes: &mut Notes<'_>) -> Option<Criterion> {
+    let found = criterion(name);
+    if found.is_none() {
+        let known = ["start", "finish", "runtime", "cost", "processor-time", "sum:ATTRIBUTE"];
+        let message = format!("unknown criterion `{}`", excerpt(name));
+        notes.error_hint(line, place, message, &did_you_mean(name, &known));
+    }
+    found
+}
