@@ -1,0 +1,46 @@
+//! The bounds and the dropping of nodes against solving every start on its own.
+
+use tradewind_model::{Criterion, Money, Request, Span};
+
+use super::*;
+use crate::window::tests::large::random_world;
+use crate::window::{Search, find as search};
+
+/// The least (value, start) by solving each start alone, with all its nodes.
+fn start_by_start(searcher: &Searcher, slots: &[Slot]) -> Option<(i128, i64)> {
+    let bracket = searcher.bracket(Time::MIN);
+    let mut ranks = Vec::new();
+    let mut best = None;
+    for now in slots.iter().map(|slot| slot.start.0) {
+        alive_at(&searcher.ranking, now, slots, bracket, &mut ranks);
+        let items = items(&searcher.ranking, &ranks, |it| (it.value, it.cost));
+        let mut work = Work::new(u64::MAX);
+        let cutoff = best.map_or(i128::MAX >> 1, |(value, _)| value);
+        let limit = searcher.ceiling();
+        if let Some(set) = one::solve(items, searcher.wanted, limit, cutoff, &mut work).best {
+            best = Some((set.objective, now));
+        }
+    }
+    best
+}
+
+#[test]
+fn many_starts_together_give_what_each_gives_alone() {
+    let mut found = 0;
+    for (seed, nodes, tasks) in [(1, 70, 3), (2, 150, 5), (3, 200, 2), (4, 100, 20), (5, 300, 4)] {
+        let (grid, slots) = random_world(seed, nodes, 400);
+        for each in [200, 100, 60, 30, 20] {
+            let mut request = Request::new(tasks, Span(30));
+            request.criterion = Criterion::ProcessorTime;
+            request.budget = Some(Money(each * i64::from(tasks)));
+            let best = Search::best(Criterion::ProcessorTime);
+            let searcher = Searcher::new(&grid, &request, &best);
+            let wanted = start_by_start(&searcher, slots.as_slice());
+            let window = search(&grid, &slots, &request, &best).map(|found| found.window);
+            let got = window.map(|it| (i128::from(it.processor_time().0), it.start().0));
+            assert_eq!(got, wanted, "seed {seed}, {tasks} tasks at {each}");
+            found += u32::from(wanted.is_some());
+        }
+    }
+    assert!(found >= 10, "too few worlds have a window to say anything: {found}");
+}
