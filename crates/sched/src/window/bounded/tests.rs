@@ -1,5 +1,6 @@
 //! The bounds and the dropping of nodes against solving every start on its own.
 
+use proptest::prelude::*;
 use tradewind_model::{Criterion, Money, Request, Span};
 
 use super::*;
@@ -43,4 +44,36 @@ fn many_starts_together_give_what_each_gives_alone() {
         }
     }
     assert!(found >= 10, "too few worlds have a window to say anything: {found}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn one_start_is_solved_like_by_trying_all_subsets(
+        numbers in prop::collection::vec((-3_i64..12, -2_i64..12), 1..9),
+        wanted in 1_usize..5,
+        limit in -3_i128..40,
+        cutoff in prop::sample::select(vec![5_i128, 15, 1_000]),
+    ) {
+        let item = |((objective, constraint), rank)| Item { objective, constraint, rank };
+        let items: Vec<Item> = numbers.iter().copied().zip(0..).map(item).collect();
+        let mut least = None;
+        for mask in 0_u32..1 << items.len() {
+            let chosen = || items.iter().filter(|it| mask >> it.rank & 1 == 1);
+            let constraint: i128 = chosen().map(|it| i128::from(it.constraint)).sum();
+            let objective: i128 = chosen().map(|it| i128::from(it.objective)).sum();
+            if chosen().count() == wanted && constraint <= limit && objective < cutoff {
+                least = Some(least.map_or(objective, |least: i128| least.min(objective)));
+            }
+        }
+        let answer = one::solve(items.clone(), wanted, limit, cutoff, &mut Work::new(u64::MAX));
+        prop_assert!(answer.complete);
+        prop_assert_eq!(answer.best.as_ref().map(|set| set.objective), least);
+        if let Some(set) = answer.best {
+            let sum: i128 = set.ranks.iter().map(|&i| i128::from(items[i as usize].objective)).sum();
+            prop_assert!(set.ranks.len() == wanted && sum == set.objective);
+            prop_assert!(set.constraint <= limit);
+        }
+    }
 }
