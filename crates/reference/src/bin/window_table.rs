@@ -1,4 +1,4 @@
-//! Prints the window search's figures as Markdown tables: `window_table [speed|growth|csa]…`.
+//! Prints the window search's figures as Markdown tables: `window_table [speed|growth|bounded|csa]…`.
 #![expect(clippy::print_stdout, reason = "this is what it is for")]
 
 use std::hint::black_box;
@@ -17,6 +17,9 @@ fn main() {
     }
     if has("growth") {
         growth();
+    }
+    if has("bounded") {
+        bounded();
     }
     if has("csa") {
         csa();
@@ -132,6 +135,34 @@ fn slope(points: &[(f64, f64)]) -> f64 {
     let above: f64 = points.iter().map(|p| (p.0 - x) * (p.1 - y)).sum();
     let below: f64 = points.iter().map(|p| (p.0 - x).powi(2)).sum();
     above / below
+}
+
+/// Processor time under a budget: time and proof.
+fn bounded() {
+    println!("| slots × nodes | tasks | budget / least | processor time | proof | time |");
+    println!("|---|---|---|---|---|---|");
+    for (slots, nodes) in [(1_000, 300), (10_000, 3_000), (100_000, 30_000)] {
+        let market = Market::random(1, slots, nodes);
+        for (tasks, percent) in
+            [5, 50, 200].into_iter().flat_map(|m| [102, 120, 160].map(|b| (m, b)))
+        {
+            let request = request(&market, tasks, &Criterion::ProcessorTime, percent);
+            let search = Search::best(Criterion::ProcessorTime);
+            let searcher = Searcher::new(&market.grid, &request, &search);
+            let mut scratch = Scratch::default();
+            let begin = Instant::now();
+            let found = searcher.find(&market.slots, Time::MIN, &mut scratch);
+            let time = ms(begin.elapsed());
+            let (value, proof) = match found {
+                Some(it) => (it.window.processor_time().0, format!("{:?}", it.proof)),
+                None => (0, "no window".into()),
+            };
+            println!(
+                "| {slots} × {nodes} | {tasks} | {:.2} | {value} | {proof} | {time} |",
+                percent as f64 / 100.0
+            );
+        }
+    }
 }
 
 fn csa() {

@@ -100,7 +100,16 @@ impl Bits {
     }
 
     /// The greatest member below `below`.
+    #[inline]
     pub(super) fn previous(&self, below: u32) -> Option<u32> {
+        let rest = self.words[below as usize / 64] & ((1 << (below % 64)) - 1);
+        match rest {
+            0 => self.previous_beyond(below),
+            _ => Some((below & !63) + 63 - rest.leading_zeros()),
+        }
+    }
+
+    fn previous_beyond(&self, below: u32) -> Option<u32> {
         let mut at = below as usize;
         for (level, &base) in self.levels.iter().enumerate() {
             let end = self.levels.get(level + 1).copied().unwrap_or(self.words.len());

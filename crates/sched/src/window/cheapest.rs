@@ -67,6 +67,12 @@ impl<'a> Cheapest<'a> {
         (self.count == self.wanted).then_some(self.sum)
     }
 
+    /// The same without the heaviest of the m.
+    pub(super) fn sum_without_last(&self) -> Option<i128> {
+        let last = self.present.previous(self.boundary)?;
+        Some(self.sum()? - self.weight(last))
+    }
+
     /// The last start of the slot of this rank that was inserted last.
     pub(super) fn last_start(&self, rank: u32) -> i64 {
         self.last_start[rank as usize]

@@ -1,7 +1,7 @@
 //! One job → its best window.
 //!
 //! A search reads the slots once, in order of start. What it may use, which limits it applies and
-//! what it minimises come from a [`Request`] and a [`Search`]; a [`Searcher`] prepares both for
+//! what it minimises come from a [`Request`](tradewind_model::Request) and a [`Search`]; a [`Searcher`] prepares both for
 //! one grid and can then be asked again and again while the slot list changes.
 //!
 //! - [`Algorithm::Alp`], [`Algorithm::Amp`]: the earliest window with a price cap per slot, or a

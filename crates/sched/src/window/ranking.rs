@@ -85,6 +85,17 @@ impl Ranking {
         Ranking::sorted(&nodes, self.fits.len())
     }
 
+    /// Only the nodes that `keep` says, in the same order.
+    pub(super) fn keeping(&self, keep: impl Fn(&Ranked) -> bool) -> Ranking {
+        let nodes: Vec<Ranked> = self.nodes.iter().copied().filter(|it| keep(it)).collect();
+        Ranking::sorted(&nodes, self.fits.len())
+    }
+
+    /// Of a task on this node, in seconds; longer than any slot if the node is not ranked.
+    pub(super) fn length_on(&self, node: NodeId) -> i64 {
+        self.fits[node.0 as usize].length
+    }
+
     /// `nodes` (in any order) ranked; `all` is the size of their grid.
     fn sorted(nodes: &[Ranked], all: usize) -> Ranking {
         // Small keys sort fast; ties are put in order afterwards.
@@ -116,8 +127,14 @@ impl Ranking {
 
     /// The task on the node of this rank.
     pub(super) fn task(&self, rank: u32) -> Task {
-        let it = &self.nodes[rank as usize];
-        Task { node: it.node, length: Span(it.length), cost: Money(it.cost) }
+        self.nodes[rank as usize].task()
+    }
+}
+
+impl Ranked {
+    /// The task on this node.
+    pub(super) fn task(&self) -> Task {
+        Task { node: self.node, length: Span(self.length), cost: Money(self.cost) }
     }
 }
 

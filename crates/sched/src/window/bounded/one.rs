@@ -51,7 +51,12 @@ impl Multiplier {
     }
 
     fn weigh(self, objective: i64, constraint: i64) -> i128 {
-        self.a * i128::from(objective) + self.b * i128::from(constraint)
+        self.weigh_sums(objective.into(), constraint.into())
+    }
+
+    /// What a set with these sums weighs.
+    pub(super) fn weigh_sums(self, objective: i128, constraint: i128) -> i128 {
+        self.a * objective + self.b * constraint
     }
 
     /// Scaled down (any ratio gives a valid bound) until no weight of (|objective|, |constraint|)
@@ -176,7 +181,7 @@ impl Problem {
             let tangent = Multiplier { a: beyond.1 - within.1, b: (within.0 - beyond.0).max(0) };
             let multiplier = tangent.scaled((objective, constraint), 96);
             let sums = self.least_by(|it| multiplier.weigh(it.objective, it.constraint));
-            let weight = |(o, c): (i128, i128)| multiplier.a * o + multiplier.b * c;
+            let weight = |(o, c): (i128, i128)| multiplier.weigh_sums(o, c);
             let reached = multiplier.bound(weight(sums), self.limit);
             if reached > bound {
                 (best, bound) = (multiplier, reached);
@@ -236,7 +241,7 @@ impl Problem {
         }
         let count = missing as i128;
         let rest = floors.prefix[next + missing] - floors.prefix[next];
-        let so_far = multiplier.a * path.objective + multiplier.b * path.constraint;
+        let so_far = multiplier.weigh_sums(path.objective, path.constraint);
         path.constraint + count * floors.constraint[next] <= self.limit
             && path.objective + count * floors.objective[next] < self.cutoff
             && multiplier.bound(so_far + rest, self.limit) < self.cutoff

@@ -7,7 +7,7 @@ use tradewind_model::Window;
 use super::*;
 
 /// `nodes` nodes with idle and busy spans in turn over `horizon` seconds.
-fn random_world(seed: u64, nodes: u32, horizon: i64) -> (Grid, SlotList) {
+pub(in crate::window) fn random_world(seed: u64, nodes: u32, horizon: i64) -> (Grid, SlotList) {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let specs: Vec<(u32, i64)> = (0..nodes)
         .map(|_| (random.random_range(1..=10) * 500, random.random_range(0..=20)))

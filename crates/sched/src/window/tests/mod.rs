@@ -1,7 +1,7 @@
 //! Worlds for the tests of the window search, and the tests by kind.
 
 mod brute;
-mod large;
+pub(super) mod large;
 mod metamorphic;
 mod paper;
 mod rules;
