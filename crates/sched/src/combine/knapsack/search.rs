@@ -69,8 +69,12 @@ struct Candidate {
 }
 
 impl Candidate {
-    fn order(&self) -> (i128, u32, u32, u32) {
+    fn by_loss(&self) -> (i128, u32, u32, u32) {
         (self.loss, self.distance, self.class, self.member)
+    }
+
+    fn by_distance(&self) -> (i128, u32, u32, u32) {
+        (i128::from(self.distance), 0, self.class, self.member)
     }
 }
 
@@ -226,11 +230,15 @@ impl<'a> Search<'a> {
     /// classes in order of their least loss.
     fn open(&self, candidates: &mut [Candidate], most: usize) -> Vec<Open> {
         let take = most.min(candidates.len());
+        // As long as the capacity is not filled within a value limit, losses matter little, and
+        // small steps lead to sums close to it.
+        let far = matches!(self.goal, Goal::FullestWithin(_)) && !self.only_ties_are_left();
+        let order = if far { Candidate::by_distance } else { Candidate::by_loss };
         if take < candidates.len() {
-            candidates.select_nth_unstable_by_key(take, Candidate::order);
+            candidates.select_nth_unstable_by_key(take, order);
         }
         let core = &mut candidates[..take];
-        core.sort_unstable_by_key(Candidate::order);
+        core.sort_unstable_by_key(order);
         let mut place = vec![usize::MAX; self.base.len()];
         let mut open: Vec<Open> = Vec::new();
         for &Candidate { class, member, .. } in core.iter() {
@@ -274,7 +282,13 @@ impl<'a> Search<'a> {
     /// Looks for the best pair of states, one of each list, on top of `sum`.
     fn sweep(&mut self, lists: [&[State]; 2], sum: State, taken: &[usize]) {
         match self.goal {
-            Goal::FullestWithin(most) => self.sweep_within(lists, sum, taken, most),
+            Goal::FullestWithin(most) => {
+                // Mostly the heaviest partners keep to the limit, and fill the capacity.
+                self.sweep_heaviest(lists, sum, taken);
+                if !self.only_ties_are_left() {
+                    self.sweep_within(lists, sum, taken, most);
+                }
+            }
             Goal::Cheapest | Goal::Fullest => self.sweep_heaviest(lists, sum, taken),
         }
     }
@@ -328,7 +342,6 @@ impl<'a> Search<'a> {
             while partners.next_if(|b| a.weight + b.weight > heaviest).is_some() {}
             if let Some(&&b) = partners.peek()
                 && a.weight + b.weight == heaviest
-                && a.value + b.value + sum.value <= most
             {
                 self.offer(a, b, sum, taken);
             }
@@ -338,7 +351,8 @@ impl<'a> Search<'a> {
     fn offer(&mut self, a: State, b: State, sum: State, taken: &[usize]) {
         let State { weight, value } = a.plus(b).plus(sum);
         let sums = Sums { weight, value };
-        if self.goal.prefers(sums, self.best) {
+        let within = !matches!(self.goal, Goal::FullestWithin(most) if value > most);
+        if within && self.goal.prefers(sums, self.best) {
             self.best = sums;
             self.found = Some(Found { halves: [a, b], rest: taken.to_vec() });
         }
