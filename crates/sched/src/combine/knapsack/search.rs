@@ -87,6 +87,18 @@ struct Open {
     moves: Vec<State>,
 }
 
+impl Open {
+    /// The most that its moves take away from the weight, and add to it.
+    fn reach(&self) -> (i64, i64) {
+        let weights = || self.moves.iter().map(|step| step.weight);
+        (weights().min().unwrap_or_default(), weights().max().unwrap_or_default())
+    }
+}
+
+fn add(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
+    (a.0 + b.0, a.1 + b.1)
+}
+
 /// The classes of a core in two halves of about equal weight in the search, and those for which
 /// the lists had no room.
 #[derive(Debug, Default)]
@@ -157,8 +169,9 @@ impl<'a> Search<'a> {
             }
             let all = candidates.len() <= members;
             let open = self.open(&mut candidates, members);
-            let sieve = Sieve { goal: self.goal, slope: self.slope, most_loss };
-            let (core, lists) = halves(open, &sieve, states);
+            let weights = (i64::MIN, i64::MAX);
+            let sieve = Sieve { goal: self.goal, slope: self.slope, most_loss, weights };
+            let (core, lists) = halves(open, &sieve, self.wanted_weights(), states);
             let full = states >= MOST_STATES;
             let complete = all && (core.rest.is_empty() || full);
             if complete {
@@ -176,6 +189,14 @@ impl<'a> Search<'a> {
             // Full lists have no room for a larger core but the complete one.
             members = if full { usize::MAX } else { members + members / 2 };
             states = MOST_STATES.min(states * 4);
+        }
+    }
+
+    /// Between which weights a better selection lies.
+    fn wanted_weights(&self) -> (i64, i64) {
+        match self.goal {
+            Goal::Cheapest => (i64::MIN, self.slack),
+            Goal::Fullest | Goal::FullestWithin(_) => (self.best.weight, self.slack),
         }
     }
 
@@ -375,12 +396,27 @@ impl<'a> Search<'a> {
 
 /// Deals classes in turn to two halves and lists the states of each, as long as no list gets
 /// longer than `most`; the classes left over are the rest.
-fn halves(open: Vec<Open>, sieve: &Sieve, most: usize) -> (Core, [Vec<State>; 2]) {
+///
+/// States from which the other classes cannot reach the weights that are `wanted` are left out.
+fn halves(
+    open: Vec<Open>,
+    sieve: &Sieve,
+    wanted: (i64, i64),
+    most: usize,
+) -> (Core, [Vec<State>; 2]) {
+    let (down, up) = open.iter().map(Open::reach).fold((0, 0), add);
+    // What the classes outside each half can still take away or add.
+    let mut outside = [(down, up); 2];
     let mut core = Core::default();
     let mut lists = [vec![State::BASE], vec![State::BASE]];
     let mut open = open.into_iter();
     for class in open.by_ref() {
         let half = usize::from(lists[1].len() < lists[0].len());
+        let (down, up) = class.reach();
+        outside[half] = add(outside[half], (-down, -up));
+        let (down, up) = outside[half];
+        let weights = (wanted.0.saturating_sub(up), wanted.1.saturating_sub(down));
+        let sieve = Sieve { weights, ..*sieve };
         let Ok(longer) = sieve.extend(&lists[half], &class.moves, most) else {
             core.rest.push(class);
             break;
