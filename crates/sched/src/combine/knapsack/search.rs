@@ -78,6 +78,8 @@ impl Candidate {
     }
 }
 
+type Order = fn(&Candidate) -> (i128, u32, u32, u32);
+
 /// A class of which more than the base's member is considered.
 #[derive(Debug)]
 struct Open {
@@ -161,14 +163,14 @@ impl<'a> Search<'a> {
     fn run(&mut self) {
         let mut candidates = self.candidates();
         let (mut members, mut states) = (FIRST_MEMBERS, FIRST_STATES);
-        loop {
+        for round in 0.. {
             let most_loss = self.most_loss();
             candidates.retain(|candidate| candidate.loss <= most_loss);
             if candidates.is_empty() {
                 return;
             }
             let all = candidates.len() <= members;
-            let open = self.open(&mut candidates, members);
+            let open = self.open(&mut candidates, members, self.order(round));
             let weights = (i64::MIN, i64::MAX);
             let sieve = Sieve { goal: self.goal, slope: self.slope, most_loss, weights };
             let (core, lists) = halves(open, &sieve, self.wanted_weights(), states);
@@ -190,6 +192,14 @@ impl<'a> Search<'a> {
             members = if full { usize::MAX } else { members + members / 2 };
             states = MOST_STATES.min(states * 4);
         }
+    }
+
+    /// As long as the capacity is not filled within a value limit, it is not known which of the
+    /// two is tight. Small steps in weight lead to sums close to the capacity, small losses keep
+    /// to the limit: they take turns.
+    fn order(&self, round: u32) -> Order {
+        let open = matches!(self.goal, Goal::FullestWithin(_)) && !self.only_ties_are_left();
+        if open && round % 2 == 0 { Candidate::by_distance } else { Candidate::by_loss }
     }
 
     /// Between which weights a better selection lies.
@@ -247,14 +257,10 @@ impl<'a> Search<'a> {
         State { weight: to.weight - from.weight, value: to.value - from.value }
     }
 
-    /// The classes of the `most` candidates of least loss, each with its base's member first;
-    /// classes in order of their least loss.
-    fn open(&self, candidates: &mut [Candidate], most: usize) -> Vec<Open> {
+    /// The classes of the first `most` candidates in this order, each with its base's member first;
+    /// classes in order of their first candidate.
+    fn open(&self, candidates: &mut [Candidate], most: usize, order: Order) -> Vec<Open> {
         let take = most.min(candidates.len());
-        // As long as the capacity is not filled within a value limit, losses matter little, and
-        // small steps lead to sums close to it.
-        let far = matches!(self.goal, Goal::FullestWithin(_)) && !self.only_ties_are_left();
-        let order = if far { Candidate::by_distance } else { Candidate::by_loss };
         if take < candidates.len() {
             candidates.select_nth_unstable_by_key(take, order);
         }
