@@ -69,10 +69,16 @@ struct Candidate {
 }
 
 impl Candidate {
-    fn order(&self) -> (i128, u32, u32, u32) {
+    fn by_loss(&self) -> (i128, u32, u32, u32) {
         (self.loss, self.distance, self.class, self.member)
     }
+
+    fn by_distance(&self) -> (i128, u32, u32, u32) {
+        (i128::from(self.distance), 0, self.class, self.member)
+    }
 }
+
+type Order = fn(&Candidate) -> (i128, u32, u32, u32);
 
 /// A class of which more than the base's member is considered.
 #[derive(Debug)]
@@ -81,6 +87,18 @@ struct Open {
     members: Vec<u32>,
     /// What each member adds to the base, in the same order.
     moves: Vec<State>,
+}
+
+impl Open {
+    /// The most that its moves take away from the weight, and add to it.
+    fn reach(&self) -> (i64, i64) {
+        let weights = || self.moves.iter().map(|step| step.weight);
+        (weights().min().unwrap_or_default(), weights().max().unwrap_or_default())
+    }
+}
+
+fn add(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
+    (a.0 + b.0, a.1 + b.1)
 }
 
 /// The classes of a core in two halves of about equal weight in the search, and those for which
@@ -145,16 +163,17 @@ impl<'a> Search<'a> {
     fn run(&mut self) {
         let mut candidates = self.candidates();
         let (mut members, mut states) = (FIRST_MEMBERS, FIRST_STATES);
-        loop {
+        for round in 0.. {
             let most_loss = self.most_loss();
             candidates.retain(|candidate| candidate.loss <= most_loss);
             if candidates.is_empty() {
                 return;
             }
             let all = candidates.len() <= members;
-            let open = self.open(&mut candidates, members);
-            let sieve = Sieve { goal: self.goal, slope: self.slope, most_loss };
-            let (core, lists) = halves(open, &sieve, states);
+            let open = self.open(&mut candidates, members, self.order(round));
+            let weights = (i64::MIN, i64::MAX);
+            let sieve = Sieve { goal: self.goal, slope: self.slope, most_loss, weights };
+            let (core, lists) = halves(open, &sieve, self.wanted_weights(), states);
             let full = states >= MOST_STATES;
             let complete = all && (core.rest.is_empty() || full);
             if complete {
@@ -172,6 +191,22 @@ impl<'a> Search<'a> {
             // Full lists have no room for a larger core but the complete one.
             members = if full { usize::MAX } else { members + members / 2 };
             states = MOST_STATES.min(states * 4);
+        }
+    }
+
+    /// As long as the capacity is not filled within a value limit, it is not known which of the
+    /// two is tight. Small steps in weight lead to sums close to the capacity, small losses keep
+    /// to the limit: they take turns.
+    fn order(&self, round: u32) -> Order {
+        let open = matches!(self.goal, Goal::FullestWithin(_)) && !self.only_ties_are_left();
+        if open && round % 2 == 0 { Candidate::by_distance } else { Candidate::by_loss }
+    }
+
+    /// Between which weights a better selection lies.
+    fn wanted_weights(&self) -> (i64, i64) {
+        match self.goal {
+            Goal::Cheapest => (i64::MIN, self.slack),
+            Goal::Fullest | Goal::FullestWithin(_) => (self.best.weight, self.slack),
         }
     }
 
@@ -222,15 +257,15 @@ impl<'a> Search<'a> {
         State { weight: to.weight - from.weight, value: to.value - from.value }
     }
 
-    /// The classes of the `most` candidates of least loss, each with its base's member first;
-    /// classes in order of their least loss.
-    fn open(&self, candidates: &mut [Candidate], most: usize) -> Vec<Open> {
+    /// The classes of the first `most` candidates in this order, each with its base's member first;
+    /// classes in order of their first candidate.
+    fn open(&self, candidates: &mut [Candidate], most: usize, order: Order) -> Vec<Open> {
         let take = most.min(candidates.len());
         if take < candidates.len() {
-            candidates.select_nth_unstable_by_key(take, Candidate::order);
+            candidates.select_nth_unstable_by_key(take, order);
         }
         let core = &mut candidates[..take];
-        core.sort_unstable_by_key(Candidate::order);
+        core.sort_unstable_by_key(order);
         let mut place = vec![usize::MAX; self.base.len()];
         let mut open: Vec<Open> = Vec::new();
         for &Candidate { class, member, .. } in core.iter() {
@@ -274,7 +309,13 @@ impl<'a> Search<'a> {
     /// Looks for the best pair of states, one of each list, on top of `sum`.
     fn sweep(&mut self, lists: [&[State]; 2], sum: State, taken: &[usize]) {
         match self.goal {
-            Goal::FullestWithin(most) => self.sweep_within(lists, sum, taken, most),
+            Goal::FullestWithin(most) => {
+                // Mostly the heaviest partners keep to the limit, and fill the capacity.
+                self.sweep_heaviest(lists, sum, taken);
+                if !self.only_ties_are_left() {
+                    self.sweep_within(lists, sum, taken, most);
+                }
+            }
             Goal::Cheapest | Goal::Fullest => self.sweep_heaviest(lists, sum, taken),
         }
     }
@@ -328,7 +369,6 @@ impl<'a> Search<'a> {
             while partners.next_if(|b| a.weight + b.weight > heaviest).is_some() {}
             if let Some(&&b) = partners.peek()
                 && a.weight + b.weight == heaviest
-                && a.value + b.value + sum.value <= most
             {
                 self.offer(a, b, sum, taken);
             }
@@ -338,7 +378,8 @@ impl<'a> Search<'a> {
     fn offer(&mut self, a: State, b: State, sum: State, taken: &[usize]) {
         let State { weight, value } = a.plus(b).plus(sum);
         let sums = Sums { weight, value };
-        if self.goal.prefers(sums, self.best) {
+        let within = !matches!(self.goal, Goal::FullestWithin(most) if value > most);
+        if within && self.goal.prefers(sums, self.best) {
             self.best = sums;
             self.found = Some(Found { halves: [a, b], rest: taken.to_vec() });
         }
@@ -361,12 +402,27 @@ impl<'a> Search<'a> {
 
 /// Deals classes in turn to two halves and lists the states of each, as long as no list gets
 /// longer than `most`; the classes left over are the rest.
-fn halves(open: Vec<Open>, sieve: &Sieve, most: usize) -> (Core, [Vec<State>; 2]) {
+///
+/// States from which the other classes cannot reach the weights that are `wanted` are left out.
+fn halves(
+    open: Vec<Open>,
+    sieve: &Sieve,
+    wanted: (i64, i64),
+    most: usize,
+) -> (Core, [Vec<State>; 2]) {
+    let (down, up) = open.iter().map(Open::reach).fold((0, 0), add);
+    // What the classes outside each half can still take away or add.
+    let mut outside = [(down, up); 2];
     let mut core = Core::default();
     let mut lists = [vec![State::BASE], vec![State::BASE]];
     let mut open = open.into_iter();
     for class in open.by_ref() {
         let half = usize::from(lists[1].len() < lists[0].len());
+        let (down, up) = class.reach();
+        outside[half] = add(outside[half], (-down, -up));
+        let (down, up) = outside[half];
+        let weights = (wanted.0.saturating_sub(up), wanted.1.saturating_sub(down));
+        let sieve = Sieve { weights, ..*sieve };
         let Ok(longer) = sieve.extend(&lists[half], &class.moves, most) else {
             core.rest.push(class);
             break;

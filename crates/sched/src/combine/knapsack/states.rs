@@ -25,6 +25,8 @@ pub(super) struct Sieve {
     pub(super) slope: Slope,
     /// No state may lose more.
     pub(super) most_loss: i128,
+    /// No state may be lighter or heavier: the classes to come could not make up for it.
+    pub(super) weights: (i64, i64),
 }
 
 /// A list would have grown beyond its bound.
@@ -53,7 +55,12 @@ impl Sieve {
     }
 
     fn shifted(&self, list: &[State], step: State) -> Vec<State> {
-        let keeps = |state: &State| self.slope.loss(state.weight, state.value) <= self.most_loss;
+        let (lightest, heaviest) = self.weights;
+        let keeps = |state: &State| {
+            lightest <= state.weight
+                && state.weight <= heaviest
+                && self.slope.loss(state.weight, state.value) <= self.most_loss
+        };
         list.iter().map(|state| state.plus(step)).filter(keeps).collect()
     }
 
