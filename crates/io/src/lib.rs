@@ -16,6 +16,7 @@ pub mod diagnostics;
 pub mod duration;
 mod fields;
 pub mod input;
+mod random;
 pub mod scenario;
 pub mod snapshot;
 pub mod swf;

@@ -1,1 +1,149 @@
-//! swf
+//! Logs in the Standard Workload Format 2.2: reading, writing, and a small generator.
+//!
+//! A log is kept as it is: nothing is dropped or renumbered here. What a use of it has to leave
+//! out, [`Summary`] counts.
+
+mod header;
+mod read;
+mod sample;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use tradewind_model::{Span, Time};
+
+use crate::diagnostics::Diagnostics;
+use crate::input::{self, Input};
+
+pub use header::Header;
+pub use sample::sample;
+pub use write::write;
+
+/// A log: its header and its jobs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Log {
+    /// The file as the user named it.
+    pub name: String,
+    /// What the lines beginning with `;` say.
+    pub header: Header,
+    /// By submit time; jobs of equal submit time keep their order in the file.
+    pub jobs: Vec<Record>,
+    /// What is missing or odd in the jobs.
+    pub summary: Summary,
+}
+
+/// One job: the 18 fields of a line. `None` and, for the fields that we only carry, -1 stand for
+/// what is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record {
+    /// Field 1: the job's number.
+    pub number: i64,
+    /// Field 2: when it was submitted, on the log's clock.
+    pub submit: Time,
+    /// Field 3: how long it waited.
+    pub wait: Option<Span>,
+    /// Field 4: how long it ran; 0 for a job that ended at once.
+    pub run: Option<Span>,
+    /// Field 5: the processors that it got; 0 for none.
+    pub processors: Option<u32>,
+    /// Field 6: average processor time used, in thousandths of a second.
+    pub cpu_time: Option<i64>,
+    /// Field 7: average memory used per processor, in thousandths of a kilobyte.
+    pub memory: Option<i64>,
+    /// Field 8: the processors that it asked for.
+    pub requested_processors: Option<u32>,
+    /// Field 9: the time that it asked for.
+    pub requested_time: Option<Span>,
+    /// Field 10: the memory asked for per processor, in thousandths of a kilobyte.
+    pub requested_memory: Option<i64>,
+    /// Field 11: 1 completed, 0 failed, 5 cancelled, others as the format says.
+    pub status: i64,
+    /// Field 12.
+    pub user: i64,
+    /// Field 13.
+    pub group: i64,
+    /// Field 14: the application.
+    pub application: i64,
+    /// Field 15.
+    pub queue: i64,
+    /// Field 16.
+    pub partition: i64,
+    /// Field 17: the number of the job that had to end first.
+    pub preceding: i64,
+    /// Field 18: seconds between that job's end and this one's submission.
+    pub think_time: i64,
+}
+
+impl Record {
+    /// When it started, if the log says.
+    pub fn start(&self) -> Option<Time> {
+        self.wait.map(|wait| self.submit + wait)
+    }
+
+    /// The processors that it held: those it got, or else those it asked for.
+    pub fn held(&self) -> Option<u32> {
+        let given = |count: Option<u32>| count.filter(|count| *count > 0);
+        given(self.processors).or(given(self.requested_processors))
+    }
+
+    /// The processors that it wants: those it asked for, or else those it got.
+    pub fn wanted(&self) -> Option<u32> {
+        self.requested_processors.filter(|count| *count > 0).or(self.held())
+    }
+
+    /// Whether it has a run time and processors, so that it can have occupied a machine.
+    pub fn ran(&self) -> bool {
+        self.run.is_some_and(|run| run.0 > 0) && self.held().is_some()
+    }
+}
+
+/// Counts of what is missing or odd in a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Summary {
+    /// Lines that hold a job.
+    pub jobs: usize,
+    /// Jobs that ran for some time on some processors.
+    pub usable: usize,
+    /// Jobs without a run time above 0.
+    pub without_run: usize,
+    /// Jobs with neither processors held nor asked for.
+    pub without_processors: usize,
+    /// Jobs without a wait time.
+    pub without_wait: usize,
+    /// Jobs without a requested time above 0.
+    pub without_request: usize,
+    /// Jobs submitted earlier than the job of the line before.
+    pub out_of_order: usize,
+    /// Times with a fraction of a second, which were rounded up.
+    pub rounded: usize,
+}
+
+impl Log {
+    /// Whether the log says how long jobs waited. If no job has a wait time, it does not.
+    pub fn has_waits(&self) -> bool {
+        self.summary.without_wait < self.summary.jobs
+    }
+
+    /// From the first submission to the last: to the last end of a job, where it is known.
+    pub fn span(&self) -> (Time, Time) {
+        let first = self.jobs.first().map_or(Time(0), |job| job.submit);
+        let end = |job: &Record| job.start().unwrap_or(job.submit) + job.run.unwrap_or_default();
+        (first, self.jobs.iter().map(end).max().unwrap_or(first).max(first))
+    }
+}
+
+/// Reads the log in the file `path`, plain or gzip; `-` is standard input.
+///
+/// # Errors
+/// All that is wrong with it.
+pub fn load(path: &str) -> Result<Log, Diagnostics> {
+    parse(&input::read(path)?)
+}
+
+/// Reads a log that is already in memory (and unpacked).
+///
+/// # Errors
+/// Lines that do not have 18 numbers, numbers out of range, or no job that ran.
+pub fn parse(input: &Input) -> Result<Log, Diagnostics> {
+    read::parse(input)
+}

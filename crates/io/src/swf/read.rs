@@ -1,0 +1,278 @@
+//! Lines of numbers become records.
+
+use tradewind_model::{Grid, Span, Time};
+
+use super::{Header, Log, Record, Summary};
+use crate::decimal::{self, DecimalError};
+use crate::diagnostics::{Diagnostic, Diagnostics, excerpt};
+use crate::input::Input;
+
+const FIELDS: usize = 18;
+
+/// Names for diagnostics, in order.
+const NAMES: [&str; FIELDS] = [
+    "job number",
+    "submit time",
+    "wait time",
+    "run time",
+    "allocated processors",
+    "average CPU time used",
+    "used memory",
+    "requested processors",
+    "requested time",
+    "requested memory",
+    "status",
+    "user",
+    "group",
+    "application",
+    "queue",
+    "partition",
+    "preceding job",
+    "think time",
+];
+
+/// The largest number in a field that is only carried along.
+const MAX_CARRIED: i64 = 1 << 50;
+
+/// What a field may hold.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// A whole number, -1 for missing; a fraction is rounded up.
+    Count { most: i64 },
+    /// Up to three decimals (more are cut), -1 for missing; kept in thousandths.
+    Decimal,
+    /// Any whole number.
+    Carried,
+}
+
+const SECONDS: Kind = Kind::Count { most: Span::MAX.0 };
+const PROCESSORS: Kind = Kind::Count { most: Grid::MAX_NODES as i64 };
+
+const KINDS: [Kind; FIELDS] = [
+    Kind::Count { most: MAX_CARRIED },
+    Kind::Count { most: Time::MAX.0 },
+    SECONDS,
+    SECONDS,
+    PROCESSORS,
+    Kind::Decimal,
+    Kind::Decimal,
+    PROCESSORS,
+    SECONDS,
+    Kind::Decimal,
+    Kind::Carried,
+    Kind::Carried,
+    Kind::Carried,
+    Kind::Carried,
+    Kind::Carried,
+    Kind::Carried,
+    Kind::Carried,
+    Kind::Carried,
+];
+
+pub(super) fn parse(input: &Input) -> Result<Log, Diagnostics> {
+    let mut reader = Reader { file: &input.name, ..Reader::default() };
+    let bytes = input.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&input.bytes);
+    for line in bytes.split(|&byte| byte == b'\n') {
+        reader.line += 1;
+        if line.contains(&0) {
+            reader.error("a binary file, not a log".to_owned(), "logs are SWF text, plain or gzip");
+            return Err(reader.diagnostics);
+        }
+        reader.take(line);
+    }
+    reader.finish()
+}
+
+#[derive(Default)]
+struct Reader<'f> {
+    file: &'f str,
+    line: u32,
+    header: Header,
+    jobs: Vec<Record>,
+    summary: Summary,
+    diagnostics: Diagnostics,
+}
+
+impl Reader<'_> {
+    fn error(&mut self, message: String, hint: &str) {
+        let it = Diagnostic::error(self.file, message).at_line(self.line);
+        self.diagnostics.push(it.with_hint(hint));
+    }
+
+    fn take(&mut self, line: &[u8]) {
+        let line = line.trim_ascii();
+        match line.strip_prefix(b";") {
+            Some(comment) => self.header.add(&String::from_utf8_lossy(comment)),
+            None if line.is_empty() => {}
+            None => self.record(line),
+        }
+    }
+
+    fn record(&mut self, line: &[u8]) {
+        let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let mut values = [-1i64; FIELDS];
+        let mut count = 0;
+        let mut sound = true;
+        for word in words {
+            if let Some(value) = values.get_mut(count) {
+                match number(word, KINDS[count]) {
+                    Ok((number, rounded)) => {
+                        *value = number;
+                        self.summary.rounded += usize::from(rounded);
+                    }
+                    Err(message) => {
+                        self.bad_field(count, message);
+                        sound = false;
+                    }
+                }
+            }
+            count += 1;
+        }
+        if count != FIELDS {
+            let hint = "a line of SWF has 18 fields, with -1 for what is missing";
+            self.error(format!("{count} fields instead of {FIELDS}"), hint);
+            return;
+        }
+        sound &= self.has(&values, 0) & self.has(&values, 1);
+        if sound {
+            self.add(&values);
+        }
+    }
+
+    fn bad_field(&mut self, index: usize, message: String) {
+        let place = format!("field {} ({})", index + 1, NAMES[index]);
+        let it = Diagnostic::error(self.file, message).at_line(self.line).in_field(place);
+        self.diagnostics.push(it.with_hint("write -1 for what is missing"));
+    }
+
+    /// Whether a field that no job can do without is there.
+    fn has(&mut self, values: &[i64; FIELDS], index: usize) -> bool {
+        if values[index] < 0 {
+            self.bad_field(index, "missing".to_owned());
+        }
+        values[index] >= 0
+    }
+
+    fn add(&mut self, values: &[i64; FIELDS]) {
+        let job = record(values);
+        let summary = &mut self.summary;
+        summary.jobs += 1;
+        summary.usable += usize::from(job.ran());
+        summary.without_run += usize::from(job.run.is_none_or(|run| run.0 == 0));
+        summary.without_processors += usize::from(job.held().is_none());
+        summary.without_wait += usize::from(job.wait.is_none());
+        summary.without_request += usize::from(job.requested_time.is_none_or(|it| it.0 == 0));
+        let early = self.jobs.last().is_some_and(|before| job.submit < before.submit);
+        summary.out_of_order += usize::from(early);
+        self.jobs.push(job);
+    }
+
+    fn finish(mut self) -> Result<Log, Diagnostics> {
+        if self.diagnostics.errors() == 0 && self.summary.usable == 0 {
+            let message = match self.summary.jobs {
+                0 => "no job in the log".to_owned(),
+                jobs => format!("none of the {jobs} jobs has a run time and processors"),
+            };
+            let it = Diagnostic::error(self.file, message);
+            self.diagnostics.push(it.with_hint("is this a log in the Standard Workload Format?"));
+        }
+        if self.diagnostics.errors() > 0 {
+            return Err(self.diagnostics);
+        }
+        if self.summary.out_of_order > 0 {
+            self.jobs.sort_by_key(|job| job.submit);
+        }
+        let name = self.file.to_owned();
+        Ok(Log { name, header: self.header, jobs: self.jobs, summary: self.summary })
+    }
+}
+
+fn record(values: &[i64; FIELDS]) -> Record {
+    let given = |index: usize| Some(values[index]).filter(|value| *value >= 0);
+    let span = |index: usize| given(index).map(Span);
+    let count = |index: usize| given(index).map(|value| value as u32);
+    Record {
+        number: values[0],
+        submit: Time(values[1]),
+        wait: span(2),
+        run: span(3),
+        processors: count(4),
+        cpu_time: given(5),
+        memory: given(6),
+        requested_processors: count(7),
+        requested_time: span(8),
+        requested_memory: given(9),
+        status: values[10],
+        user: values[11],
+        group: values[12],
+        application: values[13],
+        queue: values[14],
+        partition: values[15],
+        preceding: values[16],
+        think_time: values[17],
+    }
+}
+
+/// The field's value, and whether it was rounded to a whole number.
+fn number(word: &[u8], kind: Kind) -> Result<(i64, bool), String> {
+    let (value, rounded) = match (whole(word), kind) {
+        (Some(value), Kind::Decimal) if value >= 0 => (value * 1_000, false),
+        (Some(value), _) => (value, false),
+        (None, _) => fraction(word, kind)?,
+    };
+    let (least, most) = match kind {
+        Kind::Count { most } => (-1, most),
+        Kind::Decimal => (-1, MAX_CARRIED * 1_000),
+        Kind::Carried => (-MAX_CARRIED, MAX_CARRIED),
+    };
+    if value < least || value > most {
+        let shown = String::from_utf8_lossy(word);
+        return Err(format!("`{}` is out of range", excerpt(&shown)));
+    }
+    Ok((value, rounded))
+}
+
+/// The quick way: a sign and up to 15 digits.
+fn whole(word: &[u8]) -> Option<i64> {
+    let (sign, digits) = match word {
+        [b'-', digits @ ..] => (-1, digits),
+        digits => (1, digits),
+    };
+    if digits.is_empty() || digits.len() > 15 || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    Some(sign * digits.iter().fold(0, |n, c| n * 10 + i64::from(c - b'0')))
+}
+
+/// The slow way: any decimal. Counts are rounded up, decimals cut to thousandths.
+fn fraction(word: &[u8], kind: Kind) -> Result<(i64, bool), String> {
+    let text = String::from_utf8_lossy(word);
+    let refused = |err: DecimalError| match err {
+        DecimalError::NotANumber => format!("`{}` is not a number", excerpt(&text)),
+        _ => format!("`{}` is out of range", excerpt(&text)),
+    };
+    // Digits beyond the ninth decimal mean nothing in a log.
+    let billionths = match text.split_once('.') {
+        Some((whole, part)) if part.len() > 9 && part.bytes().all(|c| c.is_ascii_digit()) => {
+            decimal::parse(&format!("{whole}.{}", &part[..9]), 9)
+        }
+        _ => decimal::parse(&text, 9),
+    };
+    // A number too large for nine decimals is still whole.
+    let billionths = match billionths {
+        Ok(n) => n,
+        Err(err @ DecimalError::OutOfRange) => {
+            let whole = decimal::parse(&text, 0).map_err(|_| refused(err))?;
+            return Ok((whole, false));
+        }
+        Err(err) => return Err(refused(err)),
+    };
+    Ok(match kind {
+        Kind::Decimal if billionths < 0 => (billionths.div_euclid(1_000_000_000), false),
+        Kind::Decimal => (billionths / 1_000_000, false),
+        _ => {
+            let rounded = billionths % 1_000_000_000 != 0;
+            (-(-billionths).div_euclid(1_000_000_000), rounded)
+        }
+    })
+}

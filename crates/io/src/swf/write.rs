@@ -1,0 +1,47 @@
+//! Records become lines of numbers.
+
+use std::fmt::Write as _;
+
+use super::{Log, Record};
+use crate::decimal;
+
+/// The log as SWF text: the header's entries, then 18 columns per job.
+pub fn write(log: &Log) -> String {
+    let mut out = String::new();
+    for (key, value) in &log.header.entries {
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "; {key}: {value}");
+    }
+    for job in &log.jobs {
+        line(&mut out, job);
+    }
+    out
+}
+
+fn line(out: &mut String, job: &Record) {
+    let seconds = |span: Option<tradewind_model::Span>| span.map_or(-1, |span| span.0);
+    let count = |count: Option<u32>| count.map_or(-1, i64::from);
+    let decimal = |n: Option<i64>| n.map_or("-1".to_owned(), |n| decimal::format(n, 3));
+    let _ = writeln!(
+        out,
+        "{:>6} {:>8} {:>6} {:>6} {:>4} {} {} {:>4} {:>6} {} {} {} {} {} {} {} {} {}",
+        job.number,
+        job.submit,
+        seconds(job.wait),
+        seconds(job.run),
+        count(job.processors),
+        decimal(job.cpu_time),
+        decimal(job.memory),
+        count(job.requested_processors),
+        seconds(job.requested_time),
+        decimal(job.requested_memory),
+        job.status,
+        job.user,
+        job.group,
+        job.application,
+        job.queue,
+        job.partition,
+        job.preceding,
+        job.think_time,
+    );
+}

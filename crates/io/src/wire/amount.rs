@@ -1,0 +1,59 @@
+//! A number with its unit.
+
+use serde::{Serialize, Serializer};
+use tradewind_model::{Money, Price};
+
+use crate::decimal;
+
+/// A number as documents show it. Which unit it has, the field's name says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Amount {
+    /// Credits, exact.
+    Credits(Money),
+    /// Credits per node-second, exact.
+    Price(Price),
+    /// A time or a length of time.
+    Seconds(i64),
+    /// Thousandths of the reference node, shown as a decimal.
+    Performance(u32),
+    /// A number of things.
+    Count(u32),
+}
+
+impl Serialize for Amount {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Amount::Credits(money) => decimal::credits(*money).serialize(to),
+            Amount::Price(price) => decimal::price(*price).serialize(to),
+            Amount::Seconds(seconds) => seconds.serialize(to),
+            Amount::Performance(thousandths) => {
+                decimal::json(i64::from(*thousandths), 3).serialize(to)
+            }
+            Amount::Count(count) => count.serialize(to),
+        }
+    }
+}
+
+impl std::fmt::Display for Amount {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Amount::Credits(money) => money.fmt(f),
+            Amount::Price(price) => price.fmt(f),
+            Amount::Seconds(seconds) => seconds.fmt(f),
+            Amount::Performance(thousandths) => {
+                f.write_str(&decimal::format(i64::from(*thousandths), 3))
+            }
+            Amount::Count(count) => count.fmt(f),
+        }
+    }
+}
+
+/// Serialises money as an exact number of credits, for `#[serde(serialize_with)]`.
+pub(super) fn credits<S: Serializer>(money: &Money, to: S) -> Result<S::Ok, S::Error> {
+    Amount::Credits(*money).serialize(to)
+}
+
+/// The same for what may be missing (`null`).
+pub(super) fn some_credits<S: Serializer>(money: &Option<Money>, to: S) -> Result<S::Ok, S::Error> {
+    money.map(Amount::Credits).serialize(to)
+}

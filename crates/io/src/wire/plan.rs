@@ -1,0 +1,117 @@
+//! The document of `plan`.
+
+use serde::Serialize;
+use tradewind_model::{self as model, Grid, Measure, Money, Outcome, Snapshot};
+
+use super::amount::{credits, some_credits};
+use super::{Postponed, Window};
+
+/// A plan of a batch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Plan {
+    /// The scheme's name, if stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheme: Option<String>,
+    /// The seed of the papers' random choices, if stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// How many sub-batches were used.
+    pub sub_batches: u32,
+    /// One per job, in the scenario's order.
+    pub jobs: Vec<JobPlan>,
+    /// The VO's limits that applied.
+    pub limits: Limits,
+    /// Sums over the placed jobs.
+    pub totals: Totals,
+}
+
+/// What becomes of one job: a window, or why it is postponed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct JobPlan {
+    /// The job's name.
+    pub name: String,
+    /// Where and when it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
+    /// Why it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub postponed: Option<Postponed>,
+    /// The windows that were considered, in the order found.
+    pub alternatives: Vec<Window>,
+    /// Whether the search stopped at the allowed number of alternatives.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+    /// How many alternatives are not proven best.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unproven: u32,
+}
+
+/// Limits over the batch; `null` where none applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Limits {
+    /// T*, in seconds.
+    pub time: Option<i64>,
+    /// B*, in credits.
+    #[serde(serialize_with = "some_credits")]
+    pub budget: Option<Money>,
+}
+
+/// Sums over the placed jobs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Totals {
+    /// By the policy's measure, in seconds.
+    pub time: i64,
+    /// In credits.
+    #[serde(serialize_with = "credits")]
+    pub cost: Money,
+    /// In node-seconds.
+    pub processor_time: i64,
+    /// Jobs with a window.
+    pub placed: u32,
+}
+
+/// What `skip_serializing_if` asks for.
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+impl Plan {
+    /// `plan` with the names of `snapshot`; `measure` is what "time" means in the totals.
+    pub fn new(snapshot: &Snapshot, plan: &model::Plan, measure: Measure) -> Plan {
+        let jobs = snapshot.jobs.iter().zip(&plan.jobs);
+        let totals = plan.totals(measure);
+        Plan {
+            scheme: None,
+            seed: None,
+            sub_batches: plan.sub_batches,
+            jobs: jobs.map(|(job, it)| JobPlan::new(&job.name, it, &snapshot.grid)).collect(),
+            limits: Limits {
+                time: plan.limits.time.map(|span| span.0),
+                budget: plan.limits.budget,
+            },
+            totals: Totals {
+                time: totals.time.0,
+                cost: totals.cost,
+                processor_time: totals.processor_time.0,
+                placed: totals.placed,
+            },
+        }
+    }
+}
+
+impl JobPlan {
+    fn new(name: &str, plan: &model::JobPlan, grid: &Grid) -> JobPlan {
+        let postponed = match &plan.outcome {
+            Outcome::Placed(_) => None,
+            Outcome::Postponed(reason) => Some(Postponed::from(reason)),
+        };
+        JobPlan {
+            name: name.to_owned(),
+            window: plan.window().map(|window| Window::new(window, grid)),
+            postponed,
+            alternatives: plan.alternatives.iter().map(|it| Window::new(it, grid)).collect(),
+            cut: plan.cut,
+            unproven: plan.unproven,
+        }
+    }
+}

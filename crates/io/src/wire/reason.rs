@@ -1,0 +1,82 @@
+//! A reason with its numbers by name.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use tradewind_model as model;
+
+use super::Amount;
+
+/// Why there is no window: `{"code", "text", …numbers}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Reason {
+    /// A fixed name, such as `budget-short`.
+    pub code: &'static str,
+    /// One sentence for people.
+    pub text: String,
+    /// The numbers that decided it, by name.
+    #[serde(flatten)]
+    pub numbers: BTreeMap<&'static str, Amount>,
+}
+
+/// The same in a plan: `{"reason", "message", …numbers}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Postponed {
+    /// A fixed name, such as `budget-short`.
+    pub reason: &'static str,
+    /// One sentence for people.
+    pub message: String,
+    /// The numbers that decided it, by name.
+    #[serde(flatten)]
+    pub numbers: BTreeMap<&'static str, Amount>,
+}
+
+impl From<&model::Reason> for Reason {
+    fn from(reason: &model::Reason) -> Reason {
+        Reason { code: reason.code(), text: reason.to_string(), numbers: numbers(reason) }
+    }
+}
+
+impl From<&model::Reason> for Postponed {
+    fn from(reason: &model::Reason) -> Postponed {
+        Postponed { reason: reason.code(), message: reason.to_string(), numbers: numbers(reason) }
+    }
+}
+
+fn numbers(reason: &model::Reason) -> BTreeMap<&'static str, Amount> {
+    use model::Reason as R;
+    let credits = Amount::Credits;
+    let all: Vec<(&'static str, Option<Amount>)> = match reason {
+        R::WiderThanGrid { needed, nodes } => {
+            vec![("needed", Some(Amount::Count(*needed))), ("nodes", Some(Amount::Count(*nodes)))]
+        }
+        R::TooFewNodes { needed, suitable, min_performance } => vec![
+            ("needed", Some(Amount::Count(*needed))),
+            ("suitable", Some(Amount::Count(*suitable))),
+            ("min_performance", min_performance.map(|it| Amount::Performance(it.thousandths()))),
+        ],
+        R::NoCommonTime { needed, most, deadline } => vec![
+            ("needed", Some(Amount::Count(*needed))),
+            ("most", Some(Amount::Count(*most))),
+            ("deadline", deadline.map(|it| Amount::Seconds(it.0))),
+        ],
+        R::BudgetShort { cheapest, budget } => vec![
+            ("cheapest", Some(credits(*cheapest))),
+            ("budget", Some(credits(*budget))),
+            ("short_by", Some(credits(*cheapest - *budget))),
+        ],
+        R::Outbid => Vec::new(),
+        R::TimeLimit { limit, least } => vec![
+            ("limit", Some(Amount::Seconds(limit.0))),
+            ("least", Some(Amount::Seconds(least.0))),
+        ],
+        R::BudgetLimit { limit, least } => {
+            vec![("limit", Some(credits(*limit))), ("least", Some(credits(*least)))]
+        }
+        R::BothLimits { time, budget } => vec![
+            ("time_limit", Some(Amount::Seconds(time.0))),
+            ("budget_limit", Some(credits(*budget))),
+        ],
+    };
+    all.into_iter().filter_map(|(name, amount)| Some((name, amount?))).collect()
+}
