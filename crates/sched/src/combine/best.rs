@@ -50,6 +50,11 @@ impl Quantity {
 /// is not promised, only that it is always the same one for the same input; it does not
 /// depend on alternatives that repeat a time and cost of their job, of which the first is taken.
 ///
+/// Ties are exact too, with one exception: for an objective whose optimum uses up its own limit
+/// to the last unit (idleness, and income with a budget limit), the least of the other sum is
+/// only searched for as long as that takes lists of at most a million states. Numbers with more
+/// than some ten digits get there.
+///
 /// A limit that is given is kept, whatever the objective. Exact. Milliseconds for
 /// thousands of jobs with tens of alternatives; exponential time in the worst case, as the
 /// problem is NP-hard, but bounded memory: about 200 MiB at the very most beside the input, and

@@ -150,8 +150,14 @@ proptest! {
             order.iter().chain(&[Cost, Time]).map(|of| component(it, of)).collect()
         };
         let least = all(&jobs).iter().filter(|it| bounds.admit(it)).map(vector).min();
-        let found = lexicographic(&jobs, &order, bounds);
-        prop_assert_eq!(found.ok().map(|it| vector(&it)), least);
+        let found = lexicographic(&jobs, &order, bounds).ok().map(|it| vector(&it));
+        let both_most = order.contains(&LostIncome) && order.contains(&Idleness);
+        if both_most && bounds.time.is_some() && bounds.budget.is_some() {
+            // The documented exception: only the first component is promised.
+            prop_assert_eq!(found.map(|it| it[0]), least.map(|it| it[0]));
+        } else {
+            prop_assert_eq!(found, least);
+        }
     }
 
     #[test]

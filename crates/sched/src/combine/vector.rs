@@ -3,7 +3,7 @@
 
 use tradewind_model::Objective;
 
-use super::best::{COST, Other, TIME, most};
+use super::best::{COST, Other, Quantity, TIME, most};
 use super::{Bounds, Choice, Combination, Infeasible, best};
 
 /// One component of the vector; all are wanted small.
@@ -55,6 +55,15 @@ impl Component {
         }
     }
 
+    fn wants_most(self) -> bool {
+        matches!(self, Component::LostIncome | Component::Idleness)
+    }
+
+    /// The sum that it is about, and that sum's limit.
+    fn quantity(self, bounds: Bounds) -> (Quantity, Option<i64>) {
+        if self.is_money() { (COST, bounds.budget) } else { (TIME, bounds.time) }
+    }
+
     fn is_money(self) -> bool {
         matches!(self, Component::Cost | Component::LostIncome)
     }
@@ -66,7 +75,9 @@ impl Component {
 /// Cost and lost income mirror each other, as time and idleness do, so at most two components
 /// decide: the first, and the first after it on the other side. Without a second the least of the
 /// other sum breaks ties, as in [`best`]; an empty order means `[Time]`. Exact, by at most four
-/// searches.
+/// searches, with one exception: lost income and idleness together, in either order, with both
+/// limits given. Then the first is exact, and the second is settled only if it keeps its limit
+/// by itself; otherwise the least of that sum breaks the tie.
 ///
 /// # Errors
 /// [`Infeasible`], as of [`best`].
@@ -79,18 +90,19 @@ pub fn lexicographic(
     let leader = best(jobs, first.objective(), bounds)?;
     let second = order.iter().find(|component| component.is_money() != first.is_money());
     // Cost and time, as second components, are the tie-break of `best` already.
-    let chosen = match second {
-        Some(Component::Idleness) => {
-            let cost = if first == Component::Cost { COST } else { COST.negative() };
-            let fixed = Other { quantity: cost, most: Some(cost.total(&leader)) };
-            most(jobs, TIME, bounds.time, fixed)
-        }
-        Some(Component::LostIncome) => {
-            let time = if first == Component::Time { TIME } else { TIME.negative() };
-            let fixed = Other { quantity: time, most: Some(time.total(&leader)) };
-            most(jobs, COST, bounds.budget, fixed)
-        }
-        _ => None,
+    let Some(second) = second.filter(|second| second.wants_most()) else {
+        return Ok(leader);
     };
-    Ok(chosen.map_or(leader, |chosen| Combination::of(jobs, chosen)))
+    let (leading, lead_limit) = first.quantity(bounds);
+    let (following, follow_limit) = second.quantity(bounds);
+    let chosen = if first.wants_most() && lead_limit.is_some() {
+        most(jobs, leading, lead_limit, Other { quantity: following.negative(), most: None })
+    } else {
+        let quantity = if first.wants_most() { leading.negative() } else { leading };
+        let fixed = Other { quantity, most: Some(quantity.total(&leader)) };
+        most(jobs, following, follow_limit, fixed)
+    };
+    let combination = chosen.map(|chosen| Combination::of(jobs, chosen));
+    let keeps = |it: &Combination| bounds.admit(it) && leading.total(it) == leading.total(&leader);
+    Ok(combination.filter(keeps).unwrap_or(leader))
 }

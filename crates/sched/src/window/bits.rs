@@ -1,6 +1,6 @@
 //! A set of small integers that finds its neighbours fast.
 
-/// A set of integers below a fixed size as a tree of 64-bit words: a bit of an upper word says
+/// A set of integers up to a fixed size as a tree of 64-bit words: a bit of an upper word says
 /// whether the word under it holds anything. Every operation is O(log₆₄ size).
 #[derive(Debug, Default)]
 pub(super) struct Bits {
@@ -11,10 +11,10 @@ pub(super) struct Bits {
 }
 
 impl Bits {
-    /// Makes this the empty set of integers below `size`.
+    /// Makes this the empty set of integers up to `size`.
     pub(super) fn reset(&mut self, size: usize) {
         self.levels.clear();
-        // Room for `size` itself, which `next` and `previous` may be asked about.
+        // Room for `size` itself, so that `next` and `previous` may be asked about it.
         let (mut total, mut level) = (0, size / 64 + 1);
         loop {
             self.levels.push(total);
@@ -32,9 +32,18 @@ impl Bits {
         self.words[i as usize / 64] >> (i % 64) & 1 == 1
     }
 
+    #[inline]
     pub(super) fn insert(&mut self, i: u32) {
-        let mut at = i as usize;
-        for &base in &self.levels {
+        let word = &mut self.words[i as usize / 64];
+        let before = *word;
+        *word |= 1 << (i % 64);
+        if before == 0 {
+            self.insert_above(i as usize / 64);
+        }
+    }
+
+    fn insert_above(&mut self, mut at: usize) {
+        for &base in &self.levels[1..] {
             let word = &mut self.words[base + at / 64];
             let before = *word;
             *word |= 1 << (at % 64);
@@ -45,9 +54,17 @@ impl Bits {
         }
     }
 
+    #[inline]
     pub(super) fn remove(&mut self, i: u32) {
-        let mut at = i as usize;
-        for &base in &self.levels {
+        let word = &mut self.words[i as usize / 64];
+        *word &= !(1 << (i % 64));
+        if *word == 0 {
+            self.remove_above(i as usize / 64);
+        }
+    }
+
+    fn remove_above(&mut self, mut at: usize) {
+        for &base in &self.levels[1..] {
             let word = &mut self.words[base + at / 64];
             *word &= !(1 << (at % 64));
             if *word != 0 {
@@ -58,12 +75,21 @@ impl Bits {
     }
 
     /// The least member that is at least `from`.
+    #[inline]
     pub(super) fn next(&self, from: u32) -> Option<u32> {
+        let rest = self.words[from as usize / 64] & (u64::MAX << (from % 64));
+        match rest {
+            0 => self.next_beyond(from),
+            _ => Some((from & !63) + rest.trailing_zeros()),
+        }
+    }
+
+    fn next_beyond(&self, from: u32) -> Option<u32> {
         let mut at = from as usize;
         for (level, &base) in self.levels.iter().enumerate() {
             let end = self.levels.get(level + 1).copied().unwrap_or(self.words.len());
             let word = self.words[base..end].get(at / 64).copied().unwrap_or(0);
-            let rest = word & u64::MAX.checked_shl(at as u32 % 64).unwrap_or(0);
+            let rest = word & (u64::MAX << (at % 64));
             if rest != 0 {
                 let found = (at & !63) + rest.trailing_zeros() as usize;
                 return Some(self.descend(level, found, u64::trailing_zeros));

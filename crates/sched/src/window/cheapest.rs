@@ -1,9 +1,7 @@
 //! The m least alive nodes of a ranking while time goes on.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use super::bits::Bits;
+use super::expiries::Expiries;
 use super::ranking::Ranking;
 
 /// Buffers of [`Cheapest`].
@@ -11,7 +9,7 @@ use super::ranking::Ranking;
 pub(super) struct Buffers {
     present: Bits,
     last_start: Vec<i64>,
-    expiries: BinaryHeap<Reverse<(i64, u32)>>,
+    expiries: Expiries,
 }
 
 /// The m least alive nodes by rank, with the sum of their weights, under insertion, expiry and
@@ -21,7 +19,7 @@ pub(super) struct Buffers {
 /// Slots of one node never overlap, so at most one slot per node is alive at a time and a set of
 /// ranks says it all. The *members* are the alive nodes below a boundary rank: all of them if
 /// there are at most m, else exactly the m least. Only members are kept exact: their expiries
-/// wait in a heap. Nodes from the boundary on may have expired unnoticed; that is looked at when
+/// are watched. Nodes from the boundary on may have expired unnoticed; that is looked at when
 /// one of them is about to become a member. So an insertion beyond the boundary, by far the most
 /// common step on a large grid, costs two stores.
 ///
@@ -37,8 +35,7 @@ pub(super) struct Cheapest<'a> {
     present: &'a mut Bits,
     /// By rank: the last start of the slot inserted last.
     last_start: &'a mut Vec<i64>,
-    /// Last starts of members, and of former members.
-    expiries: &'a mut BinaryHeap<Reverse<(i64, u32)>>,
+    expiries: &'a mut Expiries,
 }
 
 impl<'a> Cheapest<'a> {
@@ -50,7 +47,7 @@ impl<'a> Cheapest<'a> {
         if last_start.len() < ranking.nodes.len() {
             last_start.resize(ranking.nodes.len(), 0);
         }
-        expiries.clear();
+        expiries.reset(wanted);
         let boundary = ranking.nodes.len() as u32;
         Cheapest {
             ranking,
@@ -83,14 +80,18 @@ impl<'a> Cheapest<'a> {
     }
 
     /// Moves on to the time `now`, which never falls.
+    #[inline]
     pub(super) fn advance(&mut self, now: i64) {
         self.now = now;
-        while let Some(&Reverse((last, rank))) = self.expiries.peek()
-            && last < now
-        {
-            self.expiries.pop();
-            // The entry may be of a former member, or of one that came back with a later slot.
-            let expired = self.last_start[rank as usize] < now;
+        if self.expiries.due(now) {
+            self.expire();
+        }
+    }
+
+    fn expire(&mut self) {
+        while let Some(rank) = self.expiries.pop(self.now) {
+            // It may be a former member, or one that came back with a later slot.
+            let expired = self.last_start[rank as usize] < self.now;
             if rank < self.boundary && expired && self.present.contains(rank) {
                 self.leave(rank);
             }
@@ -99,6 +100,7 @@ impl<'a> Cheapest<'a> {
     }
 
     /// The node of this rank becomes alive until `last_start`.
+    #[inline]
     pub(super) fn insert(&mut self, rank: u32, last_start: i64) {
         self.last_start[rank as usize] = last_start;
         if rank >= self.boundary {
@@ -118,6 +120,7 @@ impl<'a> Cheapest<'a> {
             // It stays alive, just beyond the boundary.
             self.count -= 1;
             self.sum -= self.weight(worst);
+            self.expiries.forget(worst);
             self.boundary = worst;
         }
     }
@@ -129,6 +132,7 @@ impl<'a> Cheapest<'a> {
             return false;
         }
         if rank < self.boundary {
+            self.expiries.forget(rank);
             self.leave(rank);
             return true;
         }
@@ -156,7 +160,7 @@ impl<'a> Cheapest<'a> {
     fn join(&mut self, rank: u32) {
         self.count += 1;
         self.sum += self.weight(rank);
-        self.expiries.push(Reverse((self.last_start[rank as usize], rank)));
+        self.expiries.add(self.last_start[rank as usize], rank);
     }
 
     fn leave(&mut self, rank: u32) {

@@ -1,6 +1,7 @@
 //! The criteria that one forward pass decides exactly.
 
 use std::ops::ControlFlow;
+use std::sync::OnceLock;
 
 use super::cheapest::Cheapest;
 use super::ranking::Ranking;
@@ -46,6 +47,20 @@ impl Judge for Least {
     }
 }
 
+/// The nodes by length, sorted when the first window is found and not before: many searches find
+/// none.
+#[derive(Debug)]
+pub(super) struct Lengths<'a> {
+    pub(super) ranking: &'a Ranking,
+    pub(super) sorted: &'a OnceLock<Vec<(i64, u32)>>,
+}
+
+impl Lengths<'_> {
+    fn longest_first(&self) -> &[(i64, u32)] {
+        self.sorted.get_or_init(|| self.ranking.longest_first())
+    }
+}
+
 /// Which right edge is to be least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edge {
@@ -65,9 +80,8 @@ pub(super) struct Shrinking<'a> {
     edge: Edge,
     budget: i128,
     wanted: usize,
-    ranking: &'a Ranking,
-    /// Ranks from the longest task to the shortest; those before `dropped` are dropped.
-    longest_first: &'a [u32],
+    lengths: &'a Lengths<'a>,
+    /// So many of the longest are dropped.
     dropped: usize,
     /// The best right edge so far: a length or a time.
     best: i64,
@@ -76,15 +90,8 @@ pub(super) struct Shrinking<'a> {
 }
 
 impl<'a> Shrinking<'a> {
-    pub(super) fn new(
-        edge: Edge,
-        budget: i128,
-        wanted: usize,
-        ranking: &'a Ranking,
-        longest_first: &'a [u32],
-    ) -> Self {
-        let best = ANY_LENGTH;
-        Shrinking { edge, budget, wanted, ranking, longest_first, dropped: 0, best, found: None }
+    pub(super) fn new(edge: Edge, budget: i128, wanted: usize, lengths: &'a Lengths<'a>) -> Self {
+        Shrinking { edge, budget, wanted, lengths, dropped: 0, best: ANY_LENGTH, found: None }
     }
 
     fn limit(&self, now: i64) -> i64 {
@@ -96,16 +103,18 @@ impl<'a> Shrinking<'a> {
 
     /// Drops the node with the longest task; whether it was a member, and its length.
     fn drop_longest(&mut self, cheapest: &mut Cheapest<'_>) -> Option<(bool, i64)> {
-        let rank = *self.longest_first.get(self.dropped)?;
+        let (length, rank) = *self.lengths.longest_first().get(self.dropped)?;
         self.dropped += 1;
-        Some((cheapest.remove(rank), self.ranking.nodes[rank as usize].length))
+        Some((cheapest.remove(rank), length))
     }
 
     /// Drops all nodes with tasks of at least `limit` and lets the next cheapest in.
     fn drop_from(&mut self, limit: i64, cheapest: &mut Cheapest<'_>) {
-        let too_long = |rank: &u32| self.ranking.nodes[*rank as usize].length >= limit;
-        while self.longest_first.get(self.dropped).is_some_and(too_long) {
-            cheapest.remove(self.longest_first[self.dropped]);
+        for &(length, rank) in &self.lengths.longest_first()[self.dropped..] {
+            if length < limit {
+                break;
+            }
+            cheapest.remove(rank);
             self.dropped += 1;
         }
         cheapest.refill();
@@ -115,7 +124,7 @@ impl<'a> Shrinking<'a> {
 impl Judge for Shrinking<'_> {
     fn open(&mut self, now: i64, cheapest: &mut Cheapest<'_>) -> i64 {
         let limit = self.limit(now);
-        if self.edge == Edge::Finish {
+        if self.edge == Edge::Finish && self.found.is_some() {
             self.drop_from(limit, cheapest);
         }
         limit
@@ -135,7 +144,7 @@ impl Judge for Shrinking<'_> {
             self.best = if self.edge == Edge::Finish { now + length } else { length };
             self.drop_from(length, cheapest);
         }
-        let left = self.longest_first.len() - self.dropped;
+        let left = self.lengths.ranking.nodes.len() - self.dropped;
         if left < self.wanted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }

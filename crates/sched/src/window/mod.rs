@@ -18,6 +18,7 @@ mod bits;
 mod bounded;
 mod cheapest;
 mod csa;
+mod expiries;
 mod judges;
 mod limits;
 mod paper;

@@ -75,30 +75,43 @@ impl Ranking {
             let weight = if by == By::Cost { cost } else { value };
             nodes.push(Ranked { node: id, length: length.0, cost, value, weight });
         }
-        Ranking::sorted(nodes, grid.len())
+        Ranking::sorted(&nodes, grid.len())
     }
 
     /// The same nodes ranked by another weight.
     pub(super) fn reweighted(&self, weight: impl Fn(&Ranked) -> i64) -> Ranking {
         let with = |it: &Ranked| Ranked { weight: weight(it), ..*it };
-        Ranking::sorted(self.nodes.iter().map(with).collect(), self.fits.len())
+        let nodes: Vec<Ranked> = self.nodes.iter().map(with).collect();
+        Ranking::sorted(&nodes, self.fits.len())
     }
 
     /// `nodes` (in any order) ranked; `all` is the size of their grid.
-    fn sorted(mut nodes: Vec<Ranked>, all: usize) -> Ranking {
-        nodes.sort_unstable_by_key(|it| (it.weight, it.cost, it.length, it.node));
+    fn sorted(nodes: &[Ranked], all: usize) -> Ranking {
+        // Small keys sort fast; ties are put in order afterwards.
+        let mut order: Vec<(i64, u32)> = Vec::with_capacity(nodes.len());
+        order.extend(nodes.iter().zip(0..).map(|(it, i)| (it.weight, i)));
+        order.sort_unstable();
+        for tied in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|tied| tied.len() > 1) {
+            tied.sort_unstable_by_key(|&(_, i)| {
+                let it = &nodes[i as usize];
+                (it.cost, it.length, it.node)
+            });
+        }
+        let nodes: Vec<Ranked> = order.iter().map(|&(_, i)| nodes[i as usize]).collect();
         let mut fits = vec![Fit { length: NEVER, rank: 0 }; all];
-        for (rank, it) in nodes.iter().enumerate() {
-            fits[it.node.0 as usize] = Fit { length: it.length, rank: rank as u32 };
+        for (it, rank) in nodes.iter().zip(0..) {
+            fits[it.node.0 as usize] = Fit { length: it.length.min(NEVER), rank };
         }
         Ranking { fits, nodes }
     }
 
-    /// The ranks from the longest task to the shortest.
-    pub(super) fn longest_first(&self) -> Vec<u32> {
-        let mut ranks: Vec<u32> = (0..self.nodes.len() as u32).collect();
-        ranks.sort_unstable_by_key(|&rank| -self.nodes[rank as usize].length);
-        ranks
+    /// (length, rank) from the longest task to the shortest. O(n log n).
+    pub(super) fn longest_first(&self) -> Vec<(i64, u32)> {
+        let mut all: Vec<(i64, u32)> = Vec::with_capacity(self.nodes.len());
+        all.extend(self.nodes.iter().zip(0..).map(|(it, rank)| (-it.length, rank)));
+        all.sort_unstable();
+        all.iter_mut().for_each(|it| it.0 = -it.0);
+        all
     }
 
     /// The task on the node of this rank.

@@ -1,5 +1,7 @@
 //! What can be searched for, and the searcher that does it.
 
+use std::sync::OnceLock;
+
 use tradewind_model::{
     Criterion, Grid, Money, NodeId, Performance, Reason, Request, Rho, Slot, SlotList, Task, Time,
     Window,
@@ -7,7 +9,7 @@ use tradewind_model::{
 
 use super::bounded::{self, Bounded};
 use super::cheapest::{Buffers, Cheapest};
-use super::judges::{Earliest, Edge, Least, Shrinking};
+use super::judges::{Earliest, Edge, Least, Lengths, Shrinking};
 use super::limits::Limits;
 use super::ranking::{By, Ranking};
 use super::sweep::{ANY_LENGTH, Bracket, sweep};
@@ -135,8 +137,8 @@ pub struct Searcher {
 enum Method {
     Earliest,
     Least,
-    Shrinking(Edge, Vec<u32>),
-    /// With the ranking by cost.
+    /// With the nodes by length, once they were needed.
+    Shrinking(Edge, OnceLock<Vec<(i64, u32)>>),
     Bounded(Bounded),
     Csa,
     Paper,
@@ -192,8 +194,9 @@ impl Searcher {
         match &self.method {
             Method::Earliest => self.earliest(slots, bracket, scratch),
             Method::Least => self.least(slots, bracket, scratch),
-            Method::Shrinking(edge, longest_first) => {
-                self.shrink(*edge, longest_first, slots, bracket, scratch)
+            Method::Shrinking(edge, sorted) => {
+                let lengths = Lengths { ranking: &self.ranking, sorted };
+                self.shrink(*edge, &lengths, slots, bracket, scratch)
             }
             Method::Bounded(bounded) => bounded::find(self, bounded, slots, bracket, scratch),
             Method::Csa => csa::find(self, slots, bracket, scratch),
@@ -249,14 +252,14 @@ impl Searcher {
     fn shrink(
         &self,
         edge: Edge,
-        longest_first: &[u32],
+        lengths: &Lengths<'_>,
         slots: &[Slot],
         bracket: Bracket,
         scratch: &mut Scratch,
     ) -> Option<Found> {
         let ranking = &self.ranking;
         let mut cheapest = Cheapest::new(ranking, self.wanted, &mut scratch.buffers);
-        let mut judge = Shrinking::new(edge, self.ceiling(), self.wanted, ranking, longest_first);
+        let mut judge = Shrinking::new(edge, self.ceiling(), self.wanted, lengths);
         sweep(ranking, slots, bracket, &mut cheapest, &mut judge);
         let (start, longest) = judge.found?;
         exact(start, self.first_at(start, longest, slots, bracket, &mut scratch.ranks))
@@ -322,8 +325,8 @@ impl Method {
         match criterion {
             Criterion::Start => Method::Earliest,
             Criterion::Cost => Method::Least,
-            Criterion::Runtime => Method::Shrinking(Edge::Runtime, ranking.longest_first()),
-            Criterion::Finish => Method::Shrinking(Edge::Finish, ranking.longest_first()),
+            Criterion::Runtime => Method::Shrinking(Edge::Runtime, OnceLock::new()),
+            Criterion::Finish => Method::Shrinking(Edge::Finish, OnceLock::new()),
             Criterion::ProcessorTime | Criterion::Sum(_) => match limits.budget {
                 None => Method::Least,
                 Some(_) => Method::Bounded(Bounded::new(ranking)),

@@ -24,7 +24,7 @@ impl Bracket {
     #[inline]
     pub(super) fn starts(self, slot: &Slot, length: i64) -> Option<(i64, i64)> {
         let first = slot.start.0.max(self.from);
-        let last = slot.end.0.min(self.until).saturating_sub(length);
+        let last = slot.end.0.min(self.until) - length;
         (first <= last).then_some((first, last))
     }
 }

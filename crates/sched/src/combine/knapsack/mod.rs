@@ -57,7 +57,9 @@ pub(super) struct Sums {
 /// The best selection, as one index per class, or `None` when nothing is better than `known`.
 ///
 /// `known` are the sums of a selection that the caller has: `FullestWithin` needs one, because
-/// its first solution is not for free. Exact. Time is exponential in the worst case, as for any
+/// its first solution is not for free. Exact, but for ties of a filled capacity: where the least
+/// value among selections of that weight would take lists of more than a million states, the
+/// least that was found is taken. Time is exponential in the worst case, as for any
 /// exact method; memory is bounded: at most [`search::MOST_STATES`] states of 16 bytes per half,
 /// and less than thrice that while a list is merged, beside the input.
 ///

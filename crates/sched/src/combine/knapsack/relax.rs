@@ -46,10 +46,12 @@ struct Edge {
 }
 
 impl Edge {
+    /// By slope. Of equal slopes the first steps of all classes come before the second ones, so
+    /// that the base has heavier and lighter members of no loss beside it in many classes.
     fn order(&self, other: &Edge) -> Ordering {
         let left = i128::from(self.rise) * i128::from(other.run);
         let right = i128::from(other.rise) * i128::from(self.run);
-        left.cmp(&right).then(self.class.cmp(&other.class)).then(self.to.cmp(&other.to))
+        left.cmp(&right).then(self.to.cmp(&other.to)).then(self.class.cmp(&other.class))
     }
 }
 
@@ -96,7 +98,7 @@ fn prefix_that_fits(edges: &mut [Edge], room: &mut i64) -> usize {
     low
 }
 
-/// The edges of all lower hulls (monotone chain; collinear members are passed over).
+/// The edges of all lower hulls (monotone chain; collinear members stay on it).
 fn hull_edges(classes: &[Vec<Member>]) -> Vec<Edge> {
     let mut edges = Vec::new();
     let mut hull: Vec<u32> = Vec::new();
@@ -119,8 +121,9 @@ fn hull_edges(classes: &[Vec<Member>]) -> Vec<Edge> {
     edges
 }
 
+/// Or goes straight on.
 fn turns_left(a: &Member, b: &Member, c: &Member) -> bool {
     let first = i128::from(b.weight - a.weight) * i128::from(c.value - b.value);
     let second = i128::from(b.value - a.value) * i128::from(c.weight - b.weight);
-    first > second
+    first >= second
 }

@@ -9,6 +9,8 @@ use super::{Goal, Sums};
 
 /// The most states in the list of one half.
 pub(super) const MOST_STATES: usize = 1 << 22;
+/// The most when only a tie is left to break.
+const MOST_TIE_STATES: usize = 1 << 20;
 /// Members and states of the first, smallest core. Each further core is half as large again,
 /// with lists four times as long.
 const FIRST_MEMBERS: usize = 16;
@@ -153,7 +155,8 @@ impl<'a> Search<'a> {
             let open = self.open(&mut candidates, members);
             let sieve = Sieve { goal: self.goal, slope: self.slope, most_loss };
             let (core, lists) = halves(open, &sieve, states);
-            let complete = all && (core.rest.is_empty() || states >= MOST_STATES);
+            let full = states >= MOST_STATES;
+            let complete = all && (core.rest.is_empty() || full);
             if complete {
                 self.sweep_rest(&core.rest, [&lists[0], &lists[1]], State::BASE, &mut Vec::new());
             } else {
@@ -163,12 +166,18 @@ impl<'a> Search<'a> {
             if let Some(found) = self.found.take() {
                 self.choose(&core, &sieve, &found);
             }
-            if complete {
+            if complete || (self.only_ties_are_left() && states >= MOST_TIE_STATES) {
                 return;
             }
-            members += members / 2;
+            // Full lists have no room for a larger core but the complete one.
+            members = if full { usize::MAX } else { members + members / 2 };
             states = MOST_STATES.min(states * 4);
         }
+    }
+
+    /// Whether the capacity is used up where that is wanted most.
+    fn only_ties_are_left(&self) -> bool {
+        self.goal != Goal::Cheapest && self.best.weight == self.slack
     }
 
     /// The most that a better selection can lose in all: at least zero if there may be one.
@@ -253,6 +262,9 @@ impl<'a> Search<'a> {
             return;
         };
         for (at, step) in open.moves.iter().enumerate() {
+            if self.only_ties_are_left() {
+                return;
+            }
             taken.push(at);
             self.sweep_rest(rest, lists, sum.plus(*step), taken);
             taken.pop();
@@ -352,16 +364,17 @@ impl<'a> Search<'a> {
 fn halves(open: Vec<Open>, sieve: &Sieve, most: usize) -> (Core, [Vec<State>; 2]) {
     let mut core = Core::default();
     let mut lists = [vec![State::BASE], vec![State::BASE]];
-    for open in open {
+    let mut open = open.into_iter();
+    for class in open.by_ref() {
         let half = usize::from(lists[1].len() < lists[0].len());
-        match sieve.extend(&lists[half], &open.moves, most) {
-            Ok(longer) => {
-                lists[half] = longer;
-                core.halves[half].push(open);
-            }
-            Err(_) => core.rest.push(open),
-        }
+        let Ok(longer) = sieve.extend(&lists[half], &class.moves, most) else {
+            core.rest.push(class);
+            break;
+        };
+        lists[half] = longer;
+        core.halves[half].push(class);
     }
+    core.rest.extend(open);
     (core, lists)
 }
 
