@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{completions, explain, plan, quote};
+use crate::commands::{combine, completions, explain, plan, quote};
 
 /// An economic metascheduler: plans parallel jobs on clusters that are not all yours.
 #[derive(Debug, Parser)]
@@ -58,6 +58,8 @@ pub(crate) enum Command {
     Explain(explain::Args),
     /// Plan a batch: alternatives for each job, then the best combination of them.
     Plan(plan::Args),
+    /// Choose one of each job's alternatives: the combination step alone.
+    Combine(combine::Args),
     /// Print a completion script for a shell.
     Completions(completions::Args),
     /// Print the manual page, of everything or of one command.

@@ -57,6 +57,11 @@ impl Failure {
         Failure::new(Exit::Data, message)
     }
 
+    /// Nothing satisfies what was asked.
+    pub(crate) fn infeasible(message: impl Into<String>) -> Failure {
+        Failure::new(Exit::Infeasible, message)
+    }
+
     /// With a way out.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Failure {
         if let Some(last) = self.problems.last_mut() {

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use owo_colors::OwoColorize as _;
-use tradewind_model::{Job, Snapshot};
-use tradewind_sched::explain::{self, Change, Explanation, Relaxation};
+use tradewind_io::wire::{self, Amount};
+use tradewind_model::Snapshot;
+use tradewind_sched::explain::{self, Explanation};
 use tradewind_sched::window::Search;
 
 use crate::cli::Format;
@@ -34,16 +35,21 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let job = input::job(&snapshot, &args.job)?;
     let search = Search::best(job.request.criterion.clone());
     let explanation = explain::explain(&snapshot.grid, &snapshot.slots, &job.request, &search);
+    let document = documents::explanation(&snapshot, job, &explanation);
     match format {
-        Format::Json => output::json(&documents::explain(&snapshot, job, &explanation))?,
-        Format::Csv => output::print(&output::csv(&csv(job, &explanation))?)?,
-        Format::Table => output::print_styled(&sentences(&snapshot, job, &explanation))?,
+        Format::Json => output::json(&document)?,
+        Format::Csv => output::print(&output::csv(&csv(&document))?)?,
+        Format::Table => output::print_styled(&sentences(&snapshot, &explanation, &document))?,
     }
     Ok(Exit::Ok)
 }
 
-fn sentences(snapshot: &Snapshot, job: &Job, explanation: &Explanation) -> String {
-    let name = job.name.bold();
+fn sentences(
+    snapshot: &Snapshot,
+    explanation: &Explanation,
+    document: &wire::Explanation,
+) -> String {
+    let name = document.job.bold();
     let reason = match &explanation.answer {
         Ok(window) => {
             return format!(
@@ -57,7 +63,7 @@ fn sentences(snapshot: &Snapshot, job: &Job, explanation: &Explanation) -> Strin
         Err(reason) => reason,
     };
     let mut text = format!("{name} cannot be placed: {reason}.\n");
-    let relaxations = &explanation.relaxations;
+    let relaxations = &document.relaxations;
     match (relaxations.is_empty(), explanation.possible_without_limits) {
         (false, _) => text.push_str("Any one of these alone, and no less, would place it:\n"),
         (true, true) => text.push_str("No single change would place it; several together would.\n"),
@@ -71,63 +77,58 @@ fn sentences(snapshot: &Snapshot, job: &Job, explanation: &Explanation) -> Strin
             text,
             "  {}: it then runs from {} s to {} s for {} credits",
             words(relaxation).green(),
-            window.start(),
-            window.finish(),
-            window.cost()
+            window.start,
+            window.finish,
+            window.cost
         );
     }
     text
 }
 
 /// "budget + 12.5 credits (to 812.5)".
-fn words(relaxation: &Relaxation) -> String {
-    let limit = relaxation.change.limit();
-    let by = amount(&relaxation.change);
-    let to = new_value(relaxation);
-    match &relaxation.change {
-        Change::Budget(_) => format!("{limit} + {by} credits (to {to})"),
-        Change::MaxPrice(_) => format!("{limit} + {by} credits per node-second (to {to})"),
-        Change::Deadline(_) => format!("{limit} + {by} s (to {to} s)"),
-        Change::EarliestStart(_) => format!("{limit} - {by} s (to {to} s)"),
-        Change::MinPerformance(_) => format!("{limit} - {by} (to {to})"),
-        Change::Tasks(_) => format!("{limit} - {by} (to {to})"),
-        Change::Attribute(name) => format!("without the attribute `{name}`"),
+fn words(relaxation: &wire::Relaxation) -> String {
+    let wire::Relaxation { limit, attribute, by, to, .. } = relaxation;
+    let sign =
+        if ["budget", "max_price", "deadline"].contains(&limit.as_str()) { "+" } else { "-" };
+    match (attribute, by, to) {
+        (Some(name), ..) => format!("without the attribute `{name}`"),
+        (None, Some(by), Some(to)) => format!("{limit} {sign} {by}{} (to {to})", unit(*by)),
+        (None, Some(by), None) => format!("{limit} {sign} {by}{} (to none)", unit(*by)),
+        (None, None, _) => limit.clone(),
     }
 }
 
-fn amount(change: &Change) -> String {
-    match change {
-        Change::Attribute(name) => name.clone(),
-        other => documents::change_by(other).to_string(),
+fn unit(amount: Amount) -> &'static str {
+    match amount {
+        Amount::Credits(_) => " credits",
+        Amount::Price(_) => " credits per node-second",
+        Amount::Seconds(_) => " s",
+        Amount::Performance(_) | Amount::Count(_) | Amount::Thousandths(_) => "",
     }
 }
 
-fn new_value(relaxation: &Relaxation) -> String {
-    documents::change_to(relaxation).map(|value| value.to_string()).unwrap_or_default()
-}
-
-fn csv(job: &Job, explanation: &Explanation) -> Vec<Vec<String>> {
+fn csv(document: &wire::Explanation) -> Vec<Vec<String>> {
     let head = "job,placed,reason,limit,by,to,start_s,finish_s,cost";
     let mut rows = vec![head.split(',').map(str::to_owned).collect()];
-    let (placed, reason) = match &explanation.answer {
-        Ok(_) => ("true", String::new()),
-        Err(reason) => ("false", reason.code().to_owned()),
-    };
-    let first = [job.name.clone(), placed.to_owned(), reason];
-    if explanation.relaxations.is_empty() {
+    let reason = document.reason.as_ref().map_or("", |reason| reason.code);
+    let placed = document.placed.is_some().to_string();
+    let first = [document.job.clone(), placed, reason.to_owned()];
+    if document.relaxations.is_empty() {
         let mut row = first.to_vec();
         row.extend(std::iter::repeat_n(String::new(), 6));
         rows.push(row);
     }
-    for relaxation in &explanation.relaxations {
+    let text = |amount: Option<Amount>| amount.map(|it| it.to_string());
+    for relaxation in &document.relaxations {
+        let by = text(relaxation.by).or(relaxation.attribute.clone());
         let mut row = first.to_vec();
         row.extend([
-            relaxation.change.limit().to_owned(),
-            amount(&relaxation.change),
-            new_value(relaxation),
-            relaxation.window.start().to_string(),
-            relaxation.window.finish().to_string(),
-            relaxation.window.cost().to_string(),
+            relaxation.limit.clone(),
+            by.unwrap_or_default(),
+            text(relaxation.to).unwrap_or_default(),
+            relaxation.window.start.to_string(),
+            relaxation.window.finish.to_string(),
+            relaxation.window.cost.to_string(),
         ]);
         rows.push(row);
     }

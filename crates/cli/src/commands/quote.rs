@@ -49,7 +49,9 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         report.note(&format!("the front is cut after {shown} points (--max-points)"));
     }
     match format {
-        Format::Json => output::json(&documents::quote(&snapshot, job, &quotes, &front, rejected))?,
+        Format::Json => {
+            output::json(&documents::quotes(&snapshot, job, &quotes, &front, rejected))?
+        }
         Format::Csv => output::print(&output::csv(&csv(&snapshot, &quotes, &front))?)?,
         Format::Table => {
             output::print_styled(&table(&snapshot, job, &quotes, &front, rejected))?;

@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use tradewind_io::scenario;
-use tradewind_model::{Limit, Measure, Money, Objective, Rho, Span, VoPolicy};
+use tradewind_io::{scenario, wire};
+use tradewind_model::{Limit, Measure, Money, Objective, Plan, Rho, Snapshot, Span, VoPolicy};
 use tradewind_sched::policy::cyclic::{Cyclic, SearchBy, SliceBy, SubBatches};
 use tradewind_sched::window::{Algorithm, Search, Variant};
 
-use crate::documents::Context;
 use crate::exit::Failure;
 use crate::values::{self, Count};
 
@@ -213,16 +212,16 @@ impl Args {
         }
     }
 
-    /// How the plan is made, for its document.
-    pub(super) fn context(&self, policy: &VoPolicy) -> Context {
-        Context {
-            scheme: match self.scheme {
-                Scheme::Css => "css",
-                Scheme::BatchSlicer => "batch-slicer",
-            },
-            objective: scenario::objective_name(policy.objective),
-            measure: scenario::measure_name(policy.measure),
+    /// The document of a plan made this way.
+    pub(super) fn document(&self, snapshot: &Snapshot, plan: &Plan) -> wire::Plan {
+        let scheme = match self.scheme {
+            Scheme::Css => "css",
+            Scheme::BatchSlicer => "batch-slicer",
+        };
+        wire::Plan {
+            scheme: Some(scheme.to_owned()),
             seed: (self.variant == VariantName::Paper).then_some(self.seed),
+            ..wire::Plan::new(snapshot, plan, snapshot.policy.measure)
         }
     }
 

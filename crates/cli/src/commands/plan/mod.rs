@@ -12,9 +12,9 @@ use crate::cli::Format;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::progress::Progress;
 use crate::report::Report;
-use crate::{documents, input, output};
+use crate::{input, output};
 
-pub(crate) use args::Args;
+pub(crate) use args::{Args, ObjectiveName};
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let picture = args.chart.as_deref().map(args::picture_kind).transpose()?;
@@ -24,7 +24,6 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     if cyclic.variant == Variant::Paper {
         report.seed(cyclic.seed);
     }
-    let context = args.context(&snapshot.policy);
     let plan = plan_with_progress(&snapshot, &cyclic, report);
     let title = args.title(&snapshot.policy, plan.sub_batches);
     let chart = || Chart::of_plan(title.clone(), &snapshot, &plan);
@@ -33,7 +32,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     }
     notes(&snapshot, &plan, report);
     match format {
-        Format::Json => output::json(&documents::plan(&snapshot, &plan, context))?,
+        Format::Json => output::json(&args.document(&snapshot, &plan))?,
         Format::Csv => output::print(&output::csv(&render::csv(&snapshot, &plan))?)?,
         Format::Table => {
             output::print_styled(&render::table(&snapshot, &plan, &title, &chart()))?;
