@@ -1,2 +1,46 @@
-//! The `tradewind` command.
-fn main() {}
+//! The `tradewind` command: arguments → settings → calls → rendering. One module per subcommand
+//! in `commands`; what they share stands beside them. No decision is made here.
+
+mod cli;
+mod commands;
+mod documents;
+mod exit;
+mod input;
+mod output;
+mod progress;
+mod report;
+mod tables;
+mod values;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::cli::Cli;
+use crate::exit::Exit;
+use crate::report::Report;
+
+fn main() -> ExitCode {
+    exit::install_bug_notice();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error).into(),
+    };
+    let report = Report::new(&cli.global);
+    match commands::run(&cli, &report) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            report.failure(&failure);
+            failure.exit.into()
+        }
+    }
+}
+
+/// Help and version go to standard output and are no error.
+fn usage(error: &clap::Error) -> Exit {
+    let printed = error.print();
+    match (error.use_stderr(), printed) {
+        (true, _) => Exit::Usage,
+        (false, _) => Exit::Ok,
+    }
+}

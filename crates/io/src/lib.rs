@@ -4,11 +4,13 @@
 //! - [`scenario`]: a planning problem in JSON or TOML.
 //! - [`snapshot`]: a moment of a log, made into a scenario with a seeded side model.
 //! - [`wire`]: every JSON document that a command reads or prints.
+//! - [`chart`]: a plan as a picture: SVG, PNG or text.
 //! - [`diagnostics`]: everything that is wrong with an input, with file, line, field and a hint.
 //!
 //! Raw text becomes types that cannot be wrong, or a list of *all* problems. Amounts go from text
 //! to integers and back without a binary float in between.
 
+pub mod chart;
 pub mod decimal;
 pub mod diagnostics;
 pub mod duration;

@@ -95,6 +95,11 @@ impl SlotList {
         self.slots.is_empty()
     }
 
+    /// Drops the slots for which `keep` is false; the others stay in order.
+    pub fn retain(&mut self, keep: impl FnMut(&Slot) -> bool) {
+        self.slots.retain(keep);
+    }
+
     /// Takes the span `taken` (K′) out of the slot K that holds it, leaving
     /// K1 = [K.start, K′.start) in K's place and K2 = [K′.end, K.end) after all slots of equal
     /// start; empty remainders are not kept (paper 001, section 2, figure 1 b).
@@ -144,8 +149,9 @@ impl SlotList {
         let reach = self.slots.partition_point(|slot| slot.start <= window.start());
         let tasks = window.tasks();
         let mut at = vec![usize::MAX; tasks.len()];
+        let shortest = tasks.iter().map(|task| task.length).min().unwrap_or_default();
         for (i, slot) in self.slots[..reach].iter().enumerate() {
-            if slot.end <= window.start() {
+            if slot.end < window.start() + shortest {
                 continue;
             }
             if let Ok(k) = tasks.binary_search_by_key(&slot.node, |task| task.node)

@@ -1,1 +1,7 @@
-//! Yardsticks.
+//! Yardsticks for tests and benchmarks, and the worlds to measure them on.
+
+pub mod instances;
+#[cfg(feature = "mip")]
+pub mod mip;
+pub mod scan;
+pub mod worlds;

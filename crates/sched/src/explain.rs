@@ -168,7 +168,8 @@ impl Trial<'_> {
 
     fn max_price(&mut self, request: &Request) -> Option<Change> {
         let cap = request.max_price?;
-        let derives = self.search.algorithm.derives_budget() && request.budget.is_none();
+        let derives = matches!(self.search.algorithm, Algorithm::Amp | Algorithm::Csa(_))
+            && request.budget.is_none();
         // A cap above every price rules out nothing more; a derived budget has no such end.
         let dearest = self.grid.nodes().iter().map(|node| node.price.0).max().unwrap_or(0);
         let most = if derives { Money::MAX.0 - cap.0 } else { dearest - cap.0 };

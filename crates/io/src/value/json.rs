@@ -164,7 +164,7 @@ impl<'i> Reader<'i> {
 
     fn word(&mut self) -> Result<Kind<'i>, Problem> {
         let rest = &self.text[self.at..];
-        let length = rest.bytes().take_while(|c| c.is_ascii_alphabetic()).count();
+        let length = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
         let kind = match &rest[..length] {
             "null" => Kind::Null,
             "true" => Kind::Flag(true),

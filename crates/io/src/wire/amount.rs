@@ -16,6 +16,8 @@ pub enum Amount {
     Seconds(i64),
     /// Thousandths of the reference node, shown as a decimal.
     Performance(u32),
+    /// Thousandths of a criterion's own unit, shown as a decimal.
+    Thousandths(i64),
     /// A number of things.
     Count(u32),
 }
@@ -29,6 +31,7 @@ impl Serialize for Amount {
             Amount::Performance(thousandths) => {
                 decimal::json(i64::from(*thousandths), 3).serialize(to)
             }
+            Amount::Thousandths(number) => decimal::json(*number, 3).serialize(to),
             Amount::Count(count) => count.serialize(to),
         }
     }
@@ -43,6 +46,7 @@ impl std::fmt::Display for Amount {
             Amount::Performance(thousandths) => {
                 f.write_str(&decimal::format(i64::from(*thousandths), 3))
             }
+            Amount::Thousandths(number) => f.write_str(&decimal::format(*number, 3)),
             Amount::Count(count) => count.fmt(f),
         }
     }

@@ -51,11 +51,13 @@ fn row(jobs: usize, nodes: u32, mix: Mix) {
         Mix::Drawn => "drawn of start, finish, runtime, cost",
     };
     let slots = snapshot.slots.len();
-    println!("| {jobs} | {nodes} | {slots} | 20 | {criterion} | {placed} | {windows} | {best:.3} s |");
+    println!(
+        "| {jobs} | {nodes} | {slots} | 20 | {criterion} | {placed} | {windows} | {best:.3} s |"
+    );
 }
 
-/// A day on a grid of four speeds with owners' tasks on every node, and a batch of jobs of 1–32
-/// tasks that asks for about half of what is free.
+/// A day on a grid of four speeds with owners' tasks on every node, and a batch of jobs of 1–16
+/// tasks, small enough that nearly every job has its 20 alternatives.
 fn market(jobs: usize, nodes: u32, mix: Mix) -> Snapshot {
     let mut rng = Pcg64Mcg::seed_from_u64(SEED);
     let speeds = [1_000u32, 1_500, 2_000, 3_000];
@@ -66,7 +68,8 @@ fn market(jobs: usize, nodes: u32, mix: Mix) -> Snapshot {
             name: format!("n{i:05}"),
             site: SiteId(0),
             host: None,
-            performance: Performance::from_thousandths(speeds[class]).unwrap_or(Performance::REFERENCE),
+            performance: Performance::from_thousandths(speeds[class])
+                .unwrap_or(Performance::REFERENCE),
             price: Price(base[class] * i64::from(750 + (i * 7_919) % 500) / 1_000),
             attributes: Attributes::new(),
         }
@@ -90,8 +93,8 @@ fn market(jobs: usize, nodes: u32, mix: Mix) -> Snapshot {
 
 fn job(i: usize, rng: &mut Pcg64Mcg, mix: Mix) -> Job {
     let drawn = [Criterion::Start, Criterion::Finish, Criterion::Runtime, Criterion::Cost];
-    let tasks = 1u32 << rng.random_range(0..6);
-    let work = rng.random_range(600..7_200i64);
+    let tasks = 1u32 << rng.random_range(0..5);
+    let work = rng.random_range(300..3_600i64);
     // Around the market value on nodes of middling speed: 2 credits per second of work.
     let budget = i64::from(tasks) * work * rng.random_range(1_500_000..2_500_000i64);
     let request = Request {

@@ -1,1 +1,34 @@
-//! window
+//! One job → its best window.
+//!
+//! A search reads the slots once, in order of start. What it may use, which limits it applies and
+//! what it minimises come from a [`Request`](tradewind_model::Request) and a [`Search`]; a [`Searcher`] prepares both for
+//! one grid and can then be asked again and again while the slot list changes.
+//!
+//! - [`Algorithm::Alp`], [`Algorithm::Amp`]: the earliest window with a price cap per slot, or a
+//!   budget for the whole (papers 001, 002).
+//! - [`Algorithm::Best`]: the best window by a criterion under every limit given (paper 000's AEP).
+//! - [`Algorithm::Csa`]: the best by a criterion among all disjoint AMP windows.
+//!
+//! Each is exact by default ([`Variant::Exact`]); [`Variant::Paper`] follows the papers' own
+//! steps. Windows that are equal by the criterion are ordered by a second stage: earlier start,
+//! then lower cost, then earlier finish, then the nodes, ranked by (cost, length, node order),
+//! in lexicographic order.
+
+mod bits;
+mod bounded;
+mod cheapest;
+mod csa;
+mod expiries;
+mod judges;
+mod limits;
+mod paper;
+mod ranking;
+mod reason;
+mod search;
+mod sweep;
+
+pub use limits::derived_budget;
+pub use search::{Algorithm, Found, Proof, Scratch, Search, Searcher, Variant, find};
+
+#[cfg(test)]
+mod tests;

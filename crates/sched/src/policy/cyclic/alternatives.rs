@@ -1,6 +1,6 @@
 //! Several windows for every job of a batch, none of which intersect.
 
-use tradewind_model::{Criterion, Reason, SlotList, Snapshot, Time, Window};
+use tradewind_model::{Criterion, Reason, SlotList, Snapshot, Span, Time, Window};
 
 use super::{Cyclic, Meter, searcher};
 use crate::window::{Algorithm, Proof, Scratch, Searcher, Variant};
@@ -50,8 +50,10 @@ pub(super) fn search(
     let mut quests: Vec<Quest> =
         batch.iter().map(|&job| Quest::new(snapshot, cyclic, job)).collect();
     let most = cyclic.max_alternatives.map_or(usize::MAX, |most| most as usize);
+    let shortest = shortest_lengths(snapshot, batch);
     loop {
         let mut any = false;
+        drop_useless(&mut list, &shortest, &quests, most);
         for (quest, &job) in quests.iter_mut().zip(batch) {
             if quest.state == State::Open && quest.found.windows.len() < most {
                 any |= quest.step(snapshot, cyclic, job, &mut list, &mut scratch);
@@ -66,6 +68,20 @@ pub(super) fn search(
         }
     }
     quests.into_iter().map(|quest| quest.finish(&snapshot.slots, most, &mut scratch)).collect()
+}
+
+/// By node, the length of the shortest task that any job of the batch would run there.
+fn shortest_lengths(snapshot: &Snapshot, batch: &[usize]) -> Vec<Span> {
+    let work = batch.iter().map(|&job| snapshot.jobs[job].request.work).min().unwrap_or_default();
+    snapshot.grid.nodes().iter().map(|node| node.performance.length_of(work)).collect()
+}
+
+/// Drops the slots that are too short for every job from here on: scraps that earlier windows
+/// left, and what lies before all searches that resume. No search would have used them.
+fn drop_useless(list: &mut SlotList, shortest: &[Span], quests: &[Quest], most: usize) {
+    let open = quests.iter().filter(|quest| !quest.is_done(most));
+    let Some(from) = open.map(|quest| quest.from).min() else { return };
+    list.retain(|slot| slot.end - slot.start.max(from) >= shortest[slot.node.0 as usize]);
 }
 
 impl Quest {

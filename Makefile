@@ -1,0 +1,37 @@
+# Everything that people and machines do with the tree. `make test` is the one command.
+.PHONY: build test test-quick test-long lint bench docs fmt setup
+
+CARGO ?= cargo
+# Long runs of the fuzz and property tests.
+LONG_CASES ?= 20000
+
+build:
+	$(CARGO) build --release
+
+# cmake and a C++ compiler for the MIP solver that the optimum is checked against.
+setup:
+	./scripts/setup.sh
+
+test: setup
+	$(CARGO) test --workspace --features tradewind-reference/mip
+
+# Without the MIP solver: nothing to install, a few minutes less to compile.
+test-quick:
+	$(CARGO) test
+
+test-long: setup
+	TRADEWIND_FUZZ_CASES=$(LONG_CASES) PROPTEST_CASES=$(LONG_CASES) \
+	  $(CARGO) test --release --workspace --features tradewind-reference/mip
+
+lint:
+	$(CARGO) fmt --all -- --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+bench: setup
+	$(CARGO) bench -p tradewind-reference --features mip
+
+docs:
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps
+
+fmt:
+	$(CARGO) fmt --all

@@ -1,0 +1,67 @@
+//! The tree of commands and options: the one source of help, completions and man pages.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::commands::{combine, completions, explain, plan, quote};
+
+/// An economic metascheduler: plans parallel jobs on clusters that are not all yours.
+#[derive(Debug, Parser)]
+#[command(name = "tradewind", version, max_term_width = 100, propagate_version = true)]
+#[command(after_help = AFTER)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const AFTER: &str = "\
+Examples:
+  tradewind plan examples/batch.toml
+  tradewind quote examples/batch.toml --job render
+  tradewind snapshot log.swf.gz --at 10d --horizon 24h --seed 1 | tradewind plan -
+
+Exit codes: 0 ok, 1 negative answer, 2 usage, 3 input data, 4 infeasible, 70 bug.";
+
+/// Options of every command.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Global {
+    /// How to print the result on standard output.
+    #[arg(long, global = true, value_enum, default_value_t, help_heading = "Output")]
+    pub(crate) format: Format,
+    /// Print errors only on standard error.
+    #[arg(short, long, global = true, help_heading = "Output")]
+    pub(crate) quiet: bool,
+    /// Print sizes and times on standard error, too.
+    #[arg(short, long, global = true, conflicts_with = "quiet", help_heading = "Output")]
+    pub(crate) verbose: bool,
+}
+
+/// How to print a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    #[default]
+    Table,
+    /// The whole document, for programs.
+    Json,
+    /// One line per result, for spreadsheets.
+    Csv,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show what one job could get: the best window by every criterion, cost against finish.
+    Quote(quote::Args),
+    /// Say why a job has no window, and the smallest change that would give it one.
+    Explain(explain::Args),
+    /// Plan a batch: alternatives for each job, then the best combination of them.
+    Plan(plan::Args),
+    /// Choose one of each job's alternatives: the combination step alone.
+    Combine(combine::Args),
+    /// Print a completion script for a shell.
+    Completions(completions::Args),
+    /// Print the manual page, of everything or of one command.
+    Man(completions::ManArgs),
+}

@@ -1,0 +1,162 @@
+//! `tradewind combine`: the combination step alone.
+
+use std::fmt::Write as _;
+
+use tradewind_io::scenario::objective_name;
+use tradewind_io::wire::combine::{Job, Sums};
+use tradewind_io::{input, wire};
+use tradewind_model::{Limit, Money, Objective, Span};
+use tradewind_sched::combine::{self, Bounds, Choice, Combination, Infeasible};
+
+use crate::cli::Format;
+use crate::commands::plan::ObjectiveName;
+use crate::exit::{Exit, Failure, Outcome};
+use crate::output;
+use crate::tables::{self, Column, Side};
+use crate::values;
+
+/// What to combine, and for what.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind combine alternatives.json --objective min-cost --time-limit 2h
+  tradewind combine - --objective min-time --budget-limit 812.5 --format json < alternatives.json
+
+The file: {\"jobs\": [{\"name\": \"a\", \"alternatives\": [{\"time\": 60, \"cost\": 12.5}, …]}, …]}
+Exit code 4, with the reason on standard error, when nothing meets the limits.")]
+pub(crate) struct Args {
+    /// Jobs with alternatives in JSON or TOML; `-` reads standard input.
+    #[arg(value_name = "FILE")]
+    file: String,
+    /// What to optimise.
+    #[arg(long, value_enum, default_value = "min-time")]
+    objective: ObjectiveName,
+    /// The most time in all: seconds, `2h`, or `auto`, which applies where it binds.
+    #[arg(long, value_name = "N|auto", default_value = "auto", value_parser = values::time_limit)]
+    time_limit: Limit<Span>,
+    /// The most credits in all, or `auto`, which applies where it binds.
+    #[arg(long, value_name = "N|auto", default_value = "auto", value_parser = values::budget_limit)]
+    budget_limit: Limit<Money>,
+}
+
+pub(crate) fn run(args: &Args, format: Format) -> Outcome {
+    let jobs = wire::combine::parse(&input::read(&args.file)?)?;
+    let objective = Objective::from(args.objective);
+    let (bounds, best) = match combined(&jobs, objective, args) {
+        Ok(found) => found,
+        Err(why) => return refuse(&jobs, objective, &why, format),
+    };
+    match format {
+        Format::Json => output::json(&document(objective, bounds, &best))?,
+        Format::Csv => output::print(&output::csv(&csv(&jobs, &best))?)?,
+        Format::Table => output::print(&table(&jobs, objective, bounds, &best))?,
+    }
+    Ok(Exit::Ok)
+}
+
+fn combined(
+    jobs: &[Job],
+    objective: Objective,
+    args: &Args,
+) -> Result<(Bounds, Combination), Infeasible> {
+    let choices: Vec<Vec<Choice>> = jobs
+        .iter()
+        .map(|job| {
+            let all = job.alternatives.iter();
+            all.map(|it| Choice { time: it.time.0, cost: it.cost.0 }).collect()
+        })
+        .collect();
+    let time = match args.time_limit {
+        Limit::Auto => Limit::Auto,
+        Limit::At(span) => Limit::At(span.0),
+    };
+    let budget = match args.budget_limit {
+        Limit::Auto => Limit::Auto,
+        Limit::At(money) => Limit::At(money.0),
+    };
+    let bounds = combine::limits(&choices, objective, time, budget)?;
+    Ok((bounds, combine::best(&choices, objective, bounds)?))
+}
+
+/// The answer that there is none: the reason on standard error, and the whole document all the
+/// same where a program reads it.
+fn refuse(jobs: &[Job], objective: Objective, why: &Infeasible, format: Format) -> Outcome {
+    let reason = match why {
+        Infeasible::NoAlternative { job } => {
+            format!("the job `{}` has no alternative", jobs[*job].name)
+        }
+        other => other.to_string(),
+    };
+    if format == Format::Json {
+        let objective = objective_name(objective);
+        output::json(&Refused {
+            objective,
+            chosen: None,
+            totals: None,
+            limits: None,
+            reason: &reason,
+        })?;
+    }
+    Err(Failure::infeasible(reason))
+}
+
+/// The document when nothing meets the limits.
+#[derive(Debug, serde::Serialize)]
+struct Refused<'a> {
+    objective: &'a str,
+    chosen: Option<()>,
+    totals: Option<()>,
+    limits: Option<()>,
+    reason: &'a str,
+}
+
+fn document(objective: Objective, bounds: Bounds, best: &Combination) -> wire::Combined {
+    wire::Combined {
+        objective: objective_name(objective).to_owned(),
+        chosen: best.chosen.clone(),
+        totals: Sums { time: best.time, cost: Money(best.cost) },
+        limits: wire::Limits { time: bounds.time, budget: bounds.budget.map(Money) },
+    }
+}
+
+fn table(jobs: &[Job], objective: Objective, bounds: Bounds, best: &Combination) -> String {
+    const COLUMNS: [Column; 4] = [
+        ("job", Side::Left),
+        ("chosen", Side::Right),
+        ("time s", Side::Right),
+        ("cost credits", Side::Right),
+    ];
+    let row = |(job, &chosen): (&Job, &usize)| {
+        let alternative = job.alternatives[chosen];
+        vec![
+            job.name.clone(),
+            format!("{} of {}", chosen + 1, job.alternatives.len()),
+            alternative.time.to_string(),
+            alternative.cost.to_string(),
+        ]
+    };
+    let rows = jobs.iter().zip(&best.chosen).map(row).collect();
+    let mut text = tables::table(&COLUMNS, rows);
+    let time = bounds.time.map(|limit| format!(" (limit {limit} s)")).unwrap_or_default();
+    let budget = bounds.budget.map(|limit| format!(" (limit {})", Money(limit)));
+    let _ = writeln!(
+        text,
+        "\n{}: time {} s{time}; cost {} credits{}",
+        objective_name(objective),
+        best.time,
+        Money(best.cost),
+        budget.unwrap_or_default()
+    );
+    text
+}
+
+fn csv(jobs: &[Job], best: &Combination) -> Vec<Vec<String>> {
+    let head = ["job", "chosen", "time_s", "cost"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for (job, &chosen) in jobs.iter().zip(&best.chosen) {
+        let alternative = job.alternatives[chosen];
+        let (time, cost) = (alternative.time.to_string(), alternative.cost.to_string());
+        rows.push(vec![job.name.clone(), chosen.to_string(), time, cost]);
+    }
+    rows
+}

@@ -1,0 +1,136 @@
+//! `tradewind explain`: which limit binds, and the least that would help.
+
+use std::fmt::Write as _;
+
+use owo_colors::OwoColorize as _;
+use tradewind_io::wire::{self, Amount};
+use tradewind_model::Snapshot;
+use tradewind_sched::explain::{self, Explanation};
+use tradewind_sched::window::Search;
+
+use crate::cli::Format;
+use crate::exit::{Exit, Outcome};
+use crate::report::Report;
+use crate::{documents, input, output, tables};
+
+/// For which job.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind explain examples/batch.toml --job train
+  tradewind explain examples/batch.toml --job train --format json
+
+The job is judged alone, as if it came first: what other jobs of the batch take is not counted.")]
+pub(crate) struct Args {
+    /// A scenario in JSON or TOML; `-` reads standard input.
+    #[arg(value_name = "SCENARIO")]
+    scenario: String,
+    /// The job's name.
+    #[arg(long, value_name = "NAME")]
+    job: String,
+}
+
+pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
+    let snapshot = input::scenario(&args.scenario, report)?.snapshot;
+    let job = input::job(&snapshot, &args.job)?;
+    let search = Search::best(job.request.criterion.clone());
+    let explanation = explain::explain(&snapshot.grid, &snapshot.slots, &job.request, &search);
+    let document = documents::explanation(&snapshot, job, &explanation);
+    match format {
+        Format::Json => output::json(&document)?,
+        Format::Csv => output::print(&output::csv(&csv(&document))?)?,
+        Format::Table => output::print_styled(&sentences(&snapshot, &explanation, &document))?,
+    }
+    Ok(Exit::Ok)
+}
+
+fn sentences(
+    snapshot: &Snapshot,
+    explanation: &Explanation,
+    document: &wire::Explanation,
+) -> String {
+    let name = document.job.bold();
+    let reason = match &explanation.answer {
+        Ok(window) => {
+            return format!(
+                "{name} can be placed: from {} s to {} s for {} credits on {}.\n",
+                window.start(),
+                window.finish(),
+                window.cost(),
+                tables::nodes_in_short(&snapshot.grid, window)
+            );
+        }
+        Err(reason) => reason,
+    };
+    let mut text = format!("{name} cannot be placed: {reason}.\n");
+    let relaxations = &document.relaxations;
+    match (relaxations.is_empty(), explanation.possible_without_limits) {
+        (false, _) => text.push_str("Any one of these alone, and no less, would place it:\n"),
+        (true, true) => text.push_str("No single change would place it; several together would.\n"),
+        (true, false) => {
+            text.push_str("No limit of the job is to blame: the grid has no room for it.\n");
+        }
+    }
+    for relaxation in relaxations {
+        let window = &relaxation.window;
+        let _ = writeln!(
+            text,
+            "  {}: it then runs from {} s to {} s for {} credits",
+            words(relaxation).green(),
+            window.start,
+            window.finish,
+            window.cost
+        );
+    }
+    text
+}
+
+/// "budget + 12.5 credits (to 812.5)".
+fn words(relaxation: &wire::Relaxation) -> String {
+    let wire::Relaxation { limit, attribute, by, to, .. } = relaxation;
+    let sign =
+        if ["budget", "max_price", "deadline"].contains(&limit.as_str()) { "+" } else { "-" };
+    match (attribute, by, to) {
+        (Some(name), ..) => format!("without the attribute `{name}`"),
+        (None, Some(by), Some(to)) => format!("{limit} {sign} {by}{} (to {to})", unit(*by)),
+        (None, Some(by), None) => format!("{limit} {sign} {by}{} (to none)", unit(*by)),
+        (None, None, _) => limit.clone(),
+    }
+}
+
+fn unit(amount: Amount) -> &'static str {
+    match amount {
+        Amount::Credits(_) => " credits",
+        Amount::Price(_) => " credits per node-second",
+        Amount::Seconds(_) => " s",
+        Amount::Performance(_) | Amount::Count(_) | Amount::Thousandths(_) => "",
+    }
+}
+
+fn csv(document: &wire::Explanation) -> Vec<Vec<String>> {
+    let head = "job,placed,reason,limit,by,to,start_s,finish_s,cost";
+    let mut rows = vec![head.split(',').map(str::to_owned).collect()];
+    let reason = document.reason.as_ref().map_or("", |reason| reason.code);
+    let placed = document.placed.is_some().to_string();
+    let first = [document.job.clone(), placed, reason.to_owned()];
+    if document.relaxations.is_empty() {
+        let mut row = first.to_vec();
+        row.extend(std::iter::repeat_n(String::new(), 6));
+        rows.push(row);
+    }
+    let text = |amount: Option<Amount>| amount.map(|it| it.to_string());
+    for relaxation in &document.relaxations {
+        let by = text(relaxation.by).or(relaxation.attribute.clone());
+        let mut row = first.to_vec();
+        row.extend([
+            relaxation.limit.clone(),
+            by.unwrap_or_default(),
+            text(relaxation.to).unwrap_or_default(),
+            relaxation.window.start.to_string(),
+            relaxation.window.finish.to_string(),
+            relaxation.window.cost.to_string(),
+        ]);
+        rows.push(row);
+    }
+    rows
+}

@@ -1,0 +1,24 @@
+//! The subcommands: each takes its arguments apart, calls the library and renders the answer.
+
+pub(crate) mod combine;
+pub(crate) mod completions;
+pub(crate) mod explain;
+pub(crate) mod plan;
+pub(crate) mod quote;
+
+use crate::cli::{Cli, Command};
+use crate::exit::Outcome;
+use crate::report::Report;
+
+/// Runs the command that was asked for.
+pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
+    let format = cli.global.format;
+    match &cli.command {
+        Command::Quote(args) => quote::run(args, format, report),
+        Command::Explain(args) => explain::run(args, format, report),
+        Command::Plan(args) => plan::run(args, format, report),
+        Command::Combine(args) => combine::run(args, format),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => completions::man(args),
+    }
+}

@@ -1,0 +1,240 @@
+//! The options of `plan`, and what they mean to the library.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use tradewind_io::{scenario, wire};
+use tradewind_model::{Limit, Measure, Money, Objective, Plan, Rho, Snapshot, Span, VoPolicy};
+use tradewind_sched::policy::cyclic::{Cyclic, SearchBy, SliceBy, SubBatches};
+use tradewind_sched::window::{Algorithm, Search, Variant};
+
+use crate::exit::Failure;
+use crate::values::{self, Count};
+
+/// How to plan.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind plan examples/batch.toml
+  tradewind plan examples/batch.toml --objective max-income --chart plan.svg
+  tradewind plan examples/batch.toml --scheme batch-slicer --sub-batches auto --format json
+  tradewind snapshot log.swf --at 10d --horizon 24h --seed 1 | tradewind plan -
+
+Exit code 4 if no job could be placed.")]
+pub(crate) struct Args {
+    /// A scenario in JSON or TOML; `-` reads standard input.
+    #[arg(value_name = "SCENARIO")]
+    pub(crate) scenario: String,
+    /// How the batch is cut: `css` plans it whole, `batch-slicer` part by part.
+    #[arg(long, value_enum, default_value_t)]
+    scheme: Scheme,
+    /// What searches windows: `job` (each job's own criterion), `alp`, `amp`, `csa`, `start`,
+    /// `finish`, `runtime`, `cost`, `processor-time` or `sum:ATTRIBUTE`.
+    #[arg(long, default_value = "job", value_parser = search)]
+    search: SearchBy,
+    /// Exact searches, or the papers' own heuristics.
+    #[arg(long, value_enum, default_value_t)]
+    variant: VariantName,
+    /// What the combination optimises [default: the scenario's, else min-time].
+    #[arg(long, value_enum)]
+    objective: Option<ObjectiveName>,
+    /// What "time" is in the combination [default: the scenario's, else runtime].
+    #[arg(long, value_enum)]
+    measure: Option<MeasureName>,
+    /// The number of parts for `batch-slicer`; `auto` picks it by the result [default: auto].
+    #[arg(long, value_name = "K|auto", value_parser = values::count_or_auto)]
+    sub_batches: Option<Count>,
+    /// The order in which `batch-slicer` cuts.
+    #[arg(long, value_enum, default_value_t)]
+    slice_by: SliceName,
+    /// The most time for the batch: seconds, `2h`, or `auto` [default: the scenario's, else auto].
+    #[arg(long, value_name = "N|auto", value_parser = values::time_limit)]
+    time_limit: Option<Limit<Span>>,
+    /// The most credits for the batch, or `auto` [default: the scenario's, else auto].
+    #[arg(long, value_name = "N|auto", value_parser = values::budget_limit)]
+    budget_limit: Option<Limit<Money>>,
+    /// Scales budgets that are derived from a price cap, within (0, 1] [default: the scenario's,
+    /// else 1].
+    #[arg(long, value_name = "R", value_parser = values::rho)]
+    rho: Option<Rho>,
+    /// Alternatives per job; `all` searches until nothing is left.
+    #[arg(long, value_name = "N|all", default_value = "50", value_parser = values::count_or_all)]
+    max_alternatives: Count,
+    /// Steps that a bounded search (processor-time, sum) may take per window.
+    #[arg(long, value_name = "N", default_value_t = Search::DEFAULT_WORK_LIMIT)]
+    work_limit: u64,
+    /// For the papers' random choices.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Draw who runs where and when, as `.svg` or `.png` by the name.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) chart: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum Scheme {
+    #[default]
+    Css,
+    BatchSlicer,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum VariantName {
+    #[default]
+    Exact,
+    Paper,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ObjectiveName {
+    /// Most income for the owners, within the time limit.
+    MaxIncome,
+    /// Least time, within the budget limit.
+    MinTime,
+    /// Least cost, within the time limit.
+    MinCost,
+    /// Least idleness: most used time, within the time limit.
+    MinIdle,
+}
+
+impl From<ObjectiveName> for Objective {
+    fn from(name: ObjectiveName) -> Objective {
+        match name {
+            ObjectiveName::MaxIncome => Objective::MaxIncome,
+            ObjectiveName::MinTime => Objective::MinTime,
+            ObjectiveName::MinCost => Objective::MinCost,
+            ObjectiveName::MinIdle => Objective::MinIdle,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum MeasureName {
+    Runtime,
+    ProcessorTime,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum SliceName {
+    #[default]
+    Priority,
+    Cost,
+    Performance,
+    Criterion,
+}
+
+/// What a picture is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Picture {
+    Svg,
+    Png,
+}
+
+fn search(text: &str) -> Result<SearchBy, String> {
+    Ok(match text {
+        "job" => SearchBy::Job,
+        "csa" => SearchBy::Csa,
+        "alp" => SearchBy::All(Algorithm::Alp),
+        "amp" => SearchBy::All(Algorithm::Amp),
+        other => match scenario::criterion(other) {
+            Some(criterion) => SearchBy::All(Algorithm::Best(criterion)),
+            None => {
+                return Err("one of job, alp, amp, csa, start, finish, runtime, cost, \
+                            processor-time, sum:ATTRIBUTE is needed"
+                    .to_owned());
+            }
+        },
+    })
+}
+
+/// By the ending of the file's name.
+pub(super) fn picture_kind(path: &Path) -> Result<Picture, Failure> {
+    let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
+    match ending.as_deref() {
+        Some("svg") => Ok(Picture::Svg),
+        Some("png") => Ok(Picture::Png),
+        _ => Err(Failure::usage(format!("`{}` is neither an SVG nor a PNG", path.display()))
+            .hint("end the name of the chart in `.svg` or `.png`")),
+    }
+}
+
+impl Args {
+    /// Options win over the scenario.
+    pub(super) fn override_policy(&self, policy: &mut VoPolicy) {
+        let measure = |name| match name {
+            MeasureName::Runtime => Measure::Runtime,
+            MeasureName::ProcessorTime => Measure::ProcessorTime,
+        };
+        policy.objective = self.objective.map_or(policy.objective, Objective::from);
+        policy.measure = self.measure.map_or(policy.measure, measure);
+        policy.time_limit = self.time_limit.unwrap_or(policy.time_limit);
+        policy.budget_limit = self.budget_limit.unwrap_or(policy.budget_limit);
+        policy.rho = self.rho.unwrap_or(policy.rho);
+    }
+
+    /// The scheme for a batch of `jobs` jobs.
+    pub(super) fn cyclic(&self, jobs: usize) -> Result<Cyclic, Failure> {
+        Ok(Cyclic {
+            sub_batches: self.sub_batches(jobs)?,
+            slice_by: match self.slice_by {
+                SliceName::Priority => SliceBy::Priority,
+                SliceName::Cost => SliceBy::Cost,
+                SliceName::Performance => SliceBy::Performance,
+                SliceName::Criterion => SliceBy::Criterion,
+            },
+            search: self.search.clone(),
+            variant: match self.variant {
+                VariantName::Exact => Variant::Exact,
+                VariantName::Paper => Variant::Paper,
+            },
+            max_alternatives: match self.max_alternatives {
+                Count::Number(most) => Some(most),
+                Count::Word => None,
+            },
+            work_limit: self.work_limit,
+            seed: self.seed,
+        })
+    }
+
+    fn sub_batches(&self, jobs: usize) -> Result<SubBatches, Failure> {
+        match (self.scheme, self.sub_batches) {
+            (Scheme::Css, None) => Ok(SubBatches::Count(1)),
+            (Scheme::Css, Some(_)) => {
+                Err(Failure::usage("`--sub-batches` has no meaning with the scheme `css`")
+                    .hint("add `--scheme batch-slicer`"))
+            }
+            (Scheme::BatchSlicer, Some(Count::Number(count))) if count as usize > jobs => {
+                Err(Failure::usage(format!("{count} sub-batches of a batch of {jobs} jobs"))
+                    .hint("`--sub-batches` is at most the number of jobs"))
+            }
+            (Scheme::BatchSlicer, Some(Count::Number(count))) => Ok(SubBatches::Count(count)),
+            (Scheme::BatchSlicer, None | Some(Count::Word)) => Ok(SubBatches::Auto),
+        }
+    }
+
+    /// The document of a plan made this way.
+    pub(super) fn document(&self, snapshot: &Snapshot, plan: &Plan) -> wire::Plan {
+        let scheme = match self.scheme {
+            Scheme::Css => "css",
+            Scheme::BatchSlicer => "batch-slicer",
+        };
+        wire::Plan {
+            scheme: Some(scheme.to_owned()),
+            seed: (self.variant == VariantName::Paper).then_some(self.seed),
+            ..wire::Plan::new(snapshot, plan, snapshot.policy.measure)
+        }
+    }
+
+    /// What a reader needs to tell two plans apart.
+    pub(super) fn title(&self, policy: &VoPolicy, sub_batches: u32) -> String {
+        let scheme = match self.scheme {
+            Scheme::Css => "css".to_owned(),
+            Scheme::BatchSlicer => format!("batch-slicer in {sub_batches}"),
+        };
+        let file = match self.scenario.as_str() {
+            "-" => "standard input",
+            path => Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path),
+        };
+        format!("{file}: {scheme}, {}", scenario::objective_name(policy.objective))
+    }
+}

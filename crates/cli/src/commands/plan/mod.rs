@@ -1,0 +1,87 @@
+//! `tradewind plan`: a whole batch.
+
+mod args;
+mod render;
+
+use tradewind_io::chart::{self, Chart};
+use tradewind_model::{Plan, Snapshot};
+use tradewind_sched::policy::cyclic::{self, Cyclic};
+use tradewind_sched::window::Variant;
+
+use crate::cli::Format;
+use crate::exit::{Exit, Failure, Outcome};
+use crate::progress::Progress;
+use crate::report::Report;
+use crate::{input, output};
+
+pub(crate) use args::{Args, ObjectiveName};
+
+pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
+    let picture = args.chart.as_deref().map(args::picture_kind).transpose()?;
+    let mut snapshot = input::scenario(&args.scenario, report)?.snapshot;
+    args.override_policy(&mut snapshot.policy);
+    let cyclic = args.cyclic(snapshot.jobs.len())?;
+    if cyclic.variant == Variant::Paper {
+        report.seed(cyclic.seed);
+    }
+    let plan = plan_with_progress(&snapshot, &cyclic, report);
+    let title = args.title(&snapshot.policy, plan.sub_batches);
+    let chart = || Chart::of_plan(title.clone(), &snapshot, &plan);
+    if let (Some(path), Some(kind)) = (&args.chart, picture) {
+        output::write_file(path, &draw(kind, &chart())?)?;
+    }
+    notes(&snapshot, &plan, report);
+    match format {
+        Format::Json => output::json(&args.document(&snapshot, &plan))?,
+        Format::Csv => output::print(&output::csv(&render::csv(&snapshot, &plan))?)?,
+        Format::Table => {
+            output::print_styled(&render::table(&snapshot, &plan, &title, &chart()))?;
+        }
+    }
+    let placed = plan.jobs.iter().any(|job| job.window().is_some());
+    Ok(if placed { Exit::Ok } else { Exit::Infeasible })
+}
+
+fn plan_with_progress(snapshot: &Snapshot, cyclic: &Cyclic, report: &Report) -> Plan {
+    let mut progress = Progress::new(report);
+    let plan = cyclic::plan(snapshot, cyclic, &mut |so_far| {
+        progress.set(so_far.jobs_done, so_far.jobs, || format!("{} windows", so_far.windows));
+    });
+    let took = progress.finish();
+    report.detail(|| {
+        format!(
+            "planned {} jobs on {} nodes with {} slots in {:.3} s",
+            snapshot.jobs.len(),
+            snapshot.grid.len(),
+            snapshot.slots.as_slice().len(),
+            took.as_secs_f64()
+        )
+    });
+    plan
+}
+
+fn draw(kind: args::Picture, chart: &Chart) -> Result<Vec<u8>, Failure> {
+    match kind {
+        args::Picture::Svg => Ok(chart::svg(chart).into_bytes()),
+        args::Picture::Png => {
+            chart::png(chart).map_err(|error| Failure::data(format!("failed to draw: {error}")))
+        }
+    }
+}
+
+/// What a reader of the plan should know and the result does not shout.
+fn notes(snapshot: &Snapshot, plan: &Plan, report: &Report) {
+    let cut = plan.jobs.iter().filter(|job| job.cut).count();
+    if cut > 0 {
+        report.note(&format!(
+            "{cut} of {} jobs stopped at the most alternatives allowed (--max-alternatives)",
+            snapshot.jobs.len()
+        ));
+    }
+    let unproven: u32 = plan.jobs.iter().map(|job| job.unproven).sum();
+    if unproven > 0 {
+        report.note(&format!(
+            "{unproven} alternatives are not proven best: the work limit was hit (--work-limit)"
+        ));
+    }
+}

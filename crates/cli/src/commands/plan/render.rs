@@ -1,0 +1,128 @@
+//! A plan as a table with a chart, and as CSV.
+
+use std::fmt::Write as _;
+
+use owo_colors::OwoColorize as _;
+use tradewind_io::chart::{self, Chart, Glyphs, TextOptions};
+use tradewind_model::{JobPlan, Money, Outcome, Plan, Snapshot, Span};
+
+use crate::output;
+use crate::tables::{self, Column, Side};
+
+const COLUMNS: [Column; 8] = [
+    ("job", Side::Left),
+    ("start s", Side::Right),
+    ("finish s", Side::Right),
+    ("runtime s", Side::Right),
+    ("cost credits", Side::Right),
+    ("proc.time s", Side::Right),
+    ("chosen", Side::Right),
+    ("nodes", Side::Left),
+];
+
+/// Placed jobs, postponed jobs with their reasons, sums, and the chart.
+pub(super) fn table(snapshot: &Snapshot, plan: &Plan, title: &str, chart: &Chart) -> String {
+    let mut rows = Vec::new();
+    let mut postponed = Vec::new();
+    for (job, planned) in snapshot.jobs.iter().zip(&plan.jobs) {
+        match (&planned.outcome, planned.window()) {
+            (Outcome::Placed(index), Some(window)) => rows.push(vec![
+                job.name.clone(),
+                window.start().to_string(),
+                window.finish().to_string(),
+                window.runtime().to_string(),
+                window.cost().to_string(),
+                window.processor_time().to_string(),
+                format!("{} of {}", index + 1, alternatives(planned)),
+                tables::nodes_in_short(&snapshot.grid, window),
+            ]),
+            (Outcome::Postponed(reason), _) => postponed.push((&job.name, reason.to_string())),
+            (Outcome::Placed(_), None) => {}
+        }
+    }
+    let mut text = format!("{}\n\n", title.bold());
+    if !rows.is_empty() {
+        text.push_str(&tables::table(&COLUMNS, rows));
+        text.push('\n');
+    }
+    for (name, reason) in &postponed {
+        let _ = writeln!(text, "{} {name}: {reason}", "postponed".yellow());
+    }
+    if !postponed.is_empty() {
+        text.push('\n');
+    }
+    let _ = writeln!(text, "{}\n", sums(snapshot, plan));
+    let width = output::terminal_width();
+    text.push_str(&chart::text(chart, TextOptions { width, glyphs: glyphs() }));
+    text
+}
+
+/// `50+` when the search stopped at the allowed number.
+fn alternatives(planned: &JobPlan) -> String {
+    let more = if planned.cut { "+" } else { "" };
+    format!("{}{more}", planned.alternatives.len())
+}
+
+/// "6 of 8 jobs placed; time 420 s (limit 500 s); …".
+fn sums(snapshot: &Snapshot, plan: &Plan) -> String {
+    let totals = plan.totals(snapshot.policy.measure);
+    let time = |limit: Span| format!(" (limit {limit} s)");
+    let money = |limit: Money| format!(" (limit {limit})");
+    format!(
+        "{} of {} jobs placed; time {} s{}; cost {} credits{}; processor time {} s",
+        totals.placed,
+        plan.jobs.len(),
+        totals.time,
+        plan.limits.time.map(time).unwrap_or_default(),
+        totals.cost,
+        plan.limits.budget.map(money).unwrap_or_default(),
+        totals.processor_time,
+    )
+}
+
+/// Unicode unless the locale says plainly that the terminal cannot show it.
+fn glyphs() -> Glyphs {
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG"));
+    match locale.as_deref() {
+        Some("C" | "POSIX") => Glyphs::Ascii,
+        _ => Glyphs::Unicode,
+    }
+}
+
+/// One line per job in the order of the file.
+pub(super) fn csv(snapshot: &Snapshot, plan: &Plan) -> Vec<Vec<String>> {
+    let head = "job,status,start_s,finish_s,runtime_s,cost,processor_time_s,alternatives,cut,reason,\
+                nodes";
+    let mut rows = vec![head.split(',').map(str::to_owned).collect()];
+    for (job, planned) in snapshot.jobs.iter().zip(&plan.jobs) {
+        let mut row = vec![job.name.clone()];
+        match planned.window() {
+            Some(window) => row.extend([
+                "placed".to_owned(),
+                window.start().to_string(),
+                window.finish().to_string(),
+                window.runtime().to_string(),
+                window.cost().to_string(),
+                window.processor_time().to_string(),
+            ]),
+            None => {
+                row.push("postponed".to_owned());
+                row.extend(std::iter::repeat_n(String::new(), 5));
+            }
+        }
+        row.push(planned.alternatives.len().to_string());
+        row.push(planned.cut.to_string());
+        row.push(match &planned.outcome {
+            Outcome::Postponed(reason) => reason.code().to_owned(),
+            Outcome::Placed(_) => String::new(),
+        });
+        row.push(
+            planned
+                .window()
+                .map_or_else(String::new, |window| tables::node_names(&snapshot.grid, window)),
+        );
+        rows.push(row);
+    }
+    rows
+}

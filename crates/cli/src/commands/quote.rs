@@ -1,0 +1,233 @@
+//! `tradewind quote`: what one job could get.
+
+use std::fmt::Write as _;
+
+use owo_colors::OwoColorize as _;
+use tradewind_model::{Job, Snapshot, Window};
+use tradewind_sched::quote::{self, Front, Quote, Rejected};
+use tradewind_sched::window::{Proof, Search};
+
+use crate::cli::Format;
+use crate::exit::{Exit, Outcome};
+use crate::report::Report;
+use crate::tables::{self, Column, Side};
+use crate::{documents, input, output};
+use tradewind_io::scenario::criterion_name;
+
+/// For which job.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind quote examples/batch.toml --job render
+  tradewind quote examples/batch.toml --job render --format json
+
+Exit code 4 if there is no window by any criterion.")]
+pub(crate) struct Args {
+    /// A scenario in JSON or TOML; `-` reads standard input.
+    #[arg(value_name = "SCENARIO")]
+    scenario: String,
+    /// The job's name.
+    #[arg(long, value_name = "NAME")]
+    job: String,
+    /// The most points of the front of cost against finish.
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    max_points: usize,
+    /// Steps that a bounded search (processor-time, sum) may take.
+    #[arg(long, value_name = "N", default_value_t = Search::DEFAULT_WORK_LIMIT)]
+    work_limit: u64,
+}
+
+pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
+    let snapshot = input::scenario(&args.scenario, report)?.snapshot;
+    let job = input::job(&snapshot, &args.job)?;
+    let (grid, slots, request) = (&snapshot.grid, &snapshot.slots, &job.request);
+    let quotes = quote::quotes(grid, slots, request, args.work_limit);
+    let front = quote::front(grid, slots, request, args.max_points);
+    let rejected = quote::rejected(grid, slots, request);
+    if !front.complete {
+        let shown = front.windows.len();
+        report.note(&format!("the front is cut after {shown} points (--max-points)"));
+    }
+    match format {
+        Format::Json => {
+            output::json(&documents::quotes(&snapshot, job, &quotes, &front, rejected))?
+        }
+        Format::Csv => output::print(&output::csv(&csv(&snapshot, &quotes, &front))?)?,
+        Format::Table => {
+            output::print_styled(&table(&snapshot, job, &quotes, &front, rejected))?;
+        }
+    }
+    let found = quotes.iter().any(|quote| quote.answer.is_ok());
+    Ok(if found { Exit::Ok } else { Exit::Infeasible })
+}
+
+const COLUMNS: [Column; 8] = [
+    ("least", Side::Left),
+    ("start s", Side::Right),
+    ("finish s", Side::Right),
+    ("runtime s", Side::Right),
+    ("cost credits", Side::Right),
+    ("proc.time s", Side::Right),
+    ("proof", Side::Left),
+    ("nodes", Side::Left),
+];
+
+fn table(
+    snapshot: &Snapshot,
+    job: &Job,
+    quotes: &[Quote],
+    front: &Front,
+    rejected: Rejected,
+) -> String {
+    let mut rows = Vec::new();
+    let mut text = format!("{} {}\n\n", job.name.bold(), asked(job).dimmed());
+    let mut refused: Vec<(String, String)> = Vec::new();
+    for quote in quotes {
+        let name = criterion_name(&quote.criterion);
+        match &quote.answer {
+            Ok(found) => {
+                let proof = proof_words(found.proof);
+                rows.push(row(snapshot, name, &found.window, proof));
+            }
+            Err(reason) => refused.push((name, reason.to_string())),
+        }
+    }
+    if !rows.is_empty() {
+        text.push_str(&tables::table(&COLUMNS, rows));
+    }
+    text.push_str(&refusals(&refused, quotes.len()));
+    if !front.windows.is_empty() {
+        text.push_str("\ncost against finish: no window is both cheaper and earlier\n\n");
+        text.push_str(&front_table(snapshot, front));
+    }
+    let _ = writeln!(text, "\n{}", basis(rejected));
+    text
+}
+
+/// One line per criterion without a window; one for all of them where they agree.
+fn refusals(refused: &[(String, String)], criteria: usize) -> String {
+    let same = refused.windows(2).all(|pair| pair[0].1 == pair[1].1);
+    match refused.first() {
+        Some((_, reason)) if same && refused.len() == criteria => {
+            format!("no window by any criterion: {reason}\n")
+        }
+        _ => refused.iter().map(|(by, why)| format!("no window by {by}: {why}\n")).collect(),
+    }
+}
+
+fn row(snapshot: &Snapshot, name: String, window: &Window, proof: String) -> Vec<String> {
+    vec![
+        name,
+        window.start().to_string(),
+        window.finish().to_string(),
+        window.runtime().to_string(),
+        window.cost().to_string(),
+        window.processor_time().to_string(),
+        proof,
+        tables::nodes_in_short(&snapshot.grid, window),
+    ]
+}
+
+fn front_table(snapshot: &Snapshot, front: &Front) -> String {
+    const COLUMNS: [Column; 4] = [
+        ("finish s", Side::Right),
+        ("cost credits", Side::Right),
+        ("start s", Side::Right),
+        ("nodes", Side::Left),
+    ];
+    let row = |window: &Window| {
+        vec![
+            window.finish().to_string(),
+            window.cost().to_string(),
+            window.start().to_string(),
+            tables::nodes_in_short(&snapshot.grid, window),
+        ]
+    };
+    tables::table(&COLUMNS, front.windows.iter().map(row).collect())
+}
+
+/// "2 nodes × 80 s of work, budget 800, deadline 500 s".
+fn asked(job: &Job) -> String {
+    let request = &job.request;
+    let nodes = if request.tasks == 1 { "node" } else { "nodes" };
+    let mut words = format!("{} {nodes} × {} s of work", request.tasks, request.work);
+    let mut add = |what: Option<String>| {
+        if let Some(what) = what {
+            words.push_str(", ");
+            words.push_str(&what);
+        }
+    };
+    add(request.min_performance.map(|least| format!("performance at least {least}")));
+    add(request.max_price.map(|cap| format!("at most {cap} credits per node-second")));
+    add(request.budget.map(|budget| format!("budget {budget} credits")));
+    add(request.earliest_start.map(|start| format!("not before {start} s")));
+    add(request.deadline.map(|deadline| format!("done by {deadline} s")));
+    for (name, wanted) in &request.attributes {
+        add(Some(format!("{name} {wanted}")));
+    }
+    words
+}
+
+fn basis(rejected: Rejected) -> String {
+    let counts = [
+        (rejected.too_slow, "too slow"),
+        (rejected.lacks_attribute, "without an attribute asked for"),
+        (rejected.too_dear, "above the price cap"),
+        (rejected.never_free, "never free for long enough"),
+        (rejected.over_budget, "too dear for the budget with one task alone"),
+    ];
+    let some = counts.iter().filter(|(count, _)| *count > 0);
+    let list: Vec<String> = some.map(|(count, why)| format!("{count} {why}")).collect();
+    let rejected_words = match list.is_empty() {
+        true => "none rejected".to_owned(),
+        false => format!("rejected: {}", list.join(", ")),
+    };
+    format!(
+        "nodes: {} usable; {rejected_words}\nprices: credits per node-second; a task takes work / \
+         performance seconds, rounded up",
+        rejected.usable
+    )
+}
+
+fn proof_words(proof: Proof) -> String {
+    match proof {
+        Proof::Exact => "exact".to_owned(),
+        Proof::Heuristic => "heuristic".to_owned(),
+        Proof::Gap { bound } => format!("not below {bound}"),
+    }
+}
+
+fn csv(snapshot: &Snapshot, quotes: &[Quote], front: &Front) -> Vec<Vec<String>> {
+    let head = "by,proof,start_s,finish_s,runtime_s,cost,processor_time_s,reason,nodes";
+    let mut rows = vec![head.split(',').map(str::to_owned).collect()];
+    let mut add = |name: String, proof: String, answer: Result<&Window, &str>| {
+        let mut row = vec![name, proof];
+        match answer {
+            Ok(window) => row.extend([
+                window.start().to_string(),
+                window.finish().to_string(),
+                window.runtime().to_string(),
+                window.cost().to_string(),
+                window.processor_time().to_string(),
+                String::new(),
+                tables::node_names(&snapshot.grid, window),
+            ]),
+            Err(reason) => {
+                row.extend(std::iter::repeat_n(String::new(), 5));
+                row.extend([reason.to_owned(), String::new()]);
+            }
+        }
+        rows.push(row);
+    };
+    for quote in quotes {
+        let name = criterion_name(&quote.criterion);
+        match &quote.answer {
+            Ok(found) => add(name, proof_words(found.proof), Ok(&found.window)),
+            Err(reason) => add(name, String::new(), Err(reason.code())),
+        }
+    }
+    for window in &front.windows {
+        add("pareto".to_owned(), "exact".to_owned(), Ok(window));
+    }
+    rows
+}

@@ -1,0 +1,164 @@
+//! From answers of the library to the JSON documents of `quote` and `explain`.
+
+use serde::Serialize;
+use tradewind_io::scenario::criterion_name;
+use tradewind_io::wire::{self, Amount};
+use tradewind_model::{Criterion, Grid, Job, Money, Request, Snapshot, Window};
+use tradewind_sched::explain::{Change, Explanation, Relaxation};
+use tradewind_sched::quote::{Front, Quote, Rejected};
+use tradewind_sched::window::Proof;
+
+/// Quotes, with what they rest on.
+#[derive(Debug, Serialize)]
+pub(crate) struct Quotes {
+    #[serde(flatten)]
+    quotes: wire::Quotes,
+    nodes: Nodes,
+    units: Units,
+}
+
+/// How many nodes there were to choose from; the others count at their first failing.
+#[derive(Debug, Serialize)]
+struct Nodes {
+    usable: u32,
+    too_slow: u32,
+    lacks_attribute: u32,
+    too_dear: u32,
+    never_free: u32,
+    over_budget: u32,
+}
+
+#[derive(Debug, Serialize)]
+struct Units {
+    time: &'static str,
+    cost: &'static str,
+    price: &'static str,
+}
+
+const UNITS: Units = Units { time: "s", cost: "credits", price: "credits per node-second" };
+
+/// The document of one job's quotes.
+pub(crate) fn quotes(
+    snapshot: &Snapshot,
+    job: &Job,
+    quotes: &[Quote],
+    front: &Front,
+    rejected: Rejected,
+) -> Quotes {
+    let grid = &snapshot.grid;
+    let point = |window| wire::Point::from(wire::Window::new(window, grid));
+    Quotes {
+        quotes: wire::Quotes {
+            job: job.name.clone(),
+            quotes: quotes.iter().map(|quote| by_criterion(quote, grid)).collect(),
+            pareto: front.windows.iter().map(point).collect(),
+            pareto_complete: front.complete,
+        },
+        nodes: Nodes {
+            usable: rejected.usable,
+            too_slow: rejected.too_slow,
+            lacks_attribute: rejected.lacks_attribute,
+            too_dear: rejected.too_dear,
+            never_free: rejected.never_free,
+            over_budget: rejected.over_budget,
+        },
+        units: UNITS,
+    }
+}
+
+fn by_criterion(quote: &Quote, grid: &Grid) -> wire::Quote {
+    let found = quote.answer.as_ref().ok();
+    let bounded = matches!(quote.criterion, Criterion::ProcessorTime | Criterion::Sum(_));
+    wire::Quote {
+        criterion: criterion_name(&quote.criterion),
+        algorithm: if bounded { "bounded-search" } else { "one-pass" }.to_owned(),
+        exact: found.is_none_or(|found| found.proof == Proof::Exact),
+        gap: found.and_then(|found| gap(&quote.criterion, &found.window, found.proof, grid)),
+        window: found.map(|found| wire::Window::new(&found.window, grid)),
+        reason: quote.answer.as_ref().err().map(wire::Reason::from),
+    }
+}
+
+/// How far a better window can be below this one, where that is not ruled out.
+fn gap(criterion: &Criterion, window: &Window, proof: Proof, grid: &Grid) -> Option<Amount> {
+    let Proof::Gap { bound } = proof else { return None };
+    Some(match criterion {
+        Criterion::Start => Amount::Seconds(window.start().0 - bound),
+        Criterion::Finish => Amount::Seconds(window.finish().0 - bound),
+        Criterion::Runtime => Amount::Seconds(window.runtime().0 - bound),
+        Criterion::Cost => Amount::Credits(Money(window.cost().0 - bound)),
+        Criterion::ProcessorTime => Amount::Seconds(window.processor_time().0 - bound),
+        Criterion::Sum(name) => Amount::Thousandths(sum(name, window, grid) - bound),
+    })
+}
+
+/// Σ attribute × length, in thousandths of the attribute's unit.
+fn sum(name: &str, window: &Window, grid: &Grid) -> i64 {
+    let rate = |task: &tradewind_model::Task| match grid.node(task.node).attributes.get(name) {
+        Some(tradewind_model::Attribute::Number(rate)) => *rate,
+        _ => 0,
+    };
+    window.tasks().iter().map(|task| rate(task).saturating_mul(task.length.0)).sum()
+}
+
+/// The document of one job's explanation.
+pub(crate) fn explanation(
+    snapshot: &Snapshot,
+    job: &Job,
+    explanation: &Explanation,
+) -> wire::Explanation {
+    let grid = &snapshot.grid;
+    let binding = |relaxation: &Relaxation| wire::Binding {
+        limit: relaxation.change.limit().to_owned(),
+        now: value(&relaxation.change, &job.request),
+    };
+    wire::Explanation {
+        job: job.name.clone(),
+        placed: explanation.answer.as_ref().ok().map(|window| wire::Window::new(window, grid)),
+        reason: explanation.answer.as_ref().err().map(wire::Reason::from),
+        binding: explanation.relaxations.iter().map(binding).collect(),
+        relaxations: explanation.relaxations.iter().map(|it| relaxation(it, grid)).collect(),
+        possible_without_limits: explanation.possible_without_limits,
+    }
+}
+
+/// One change that would help.
+pub(crate) fn relaxation(relaxation: &Relaxation, grid: &Grid) -> wire::Relaxation {
+    wire::Relaxation {
+        limit: relaxation.change.limit().to_owned(),
+        attribute: match &relaxation.change {
+            Change::Attribute(name) => Some(name.clone()),
+            _ => None,
+        },
+        by: amount(&relaxation.change),
+        to: value(&relaxation.change, &relaxation.request),
+        window: wire::Window::new(&relaxation.window, grid),
+    }
+}
+
+/// How far the limit moves.
+fn amount(change: &Change) -> Option<Amount> {
+    Some(match *change {
+        Change::Budget(by) => Amount::Credits(by),
+        Change::MaxPrice(by) => Amount::Price(by),
+        Change::Deadline(by) | Change::EarliestStart(by) => Amount::Seconds(by.0),
+        Change::MinPerformance(by) => Amount::Performance(by),
+        Change::Tasks(by) => Amount::Count(by),
+        Change::Attribute(_) => return None,
+    })
+}
+
+/// Where the limit that `change` moves stands in `request`.
+fn value(change: &Change, request: &Request) -> Option<Amount> {
+    match change {
+        Change::Budget(_) => request.budget.map(Amount::Credits),
+        Change::MaxPrice(_) => request.max_price.map(Amount::Price),
+        Change::Deadline(_) => request.deadline.map(|time| Amount::Seconds(time.0)),
+        Change::EarliestStart(_) => request.earliest_start.map(|time| Amount::Seconds(time.0)),
+        Change::MinPerformance(_) => {
+            request.min_performance.map(|least| Amount::Performance(least.thousandths()))
+        }
+        Change::Tasks(_) => Some(Amount::Count(request.tasks)),
+        Change::Attribute(_) => None,
+    }
+}

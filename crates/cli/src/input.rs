@@ -1,0 +1,60 @@
+//! Input files, and what may be wrong with them.
+
+use tradewind_io::diagnostics::{self, Diagnostic, Diagnostics};
+use tradewind_io::scenario::{self, Scenario};
+use tradewind_model::{Job, Snapshot};
+
+use crate::exit::{Exit, Failure, Problem};
+use crate::report::Report;
+
+/// The scenario at `path`; `-` is standard input. Warnings go to `report`.
+pub(crate) fn scenario(path: &str, report: &Report) -> Result<Scenario, Failure> {
+    let (scenario, warnings) = scenario::load(path).map_err(Failure::from)?;
+    warn(&warnings, report);
+    Ok(scenario)
+}
+
+/// Passes warnings on.
+pub(crate) fn warn(warnings: &Diagnostics, report: &Report) {
+    for warning in warnings.iter().take(Diagnostics::SHOWN) {
+        report.warning(&problem(warning));
+    }
+}
+
+/// The job of this name.
+pub(crate) fn job<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Job, Failure> {
+    let found = snapshot.jobs.iter().find(|job| job.name == name);
+    found.ok_or_else(|| {
+        let names: Vec<&str> = snapshot.jobs.iter().map(|job| job.name.as_str()).collect();
+        let hint = match diagnostics::suggestion(name, names.iter().copied()) {
+            Some(best) => format!("did you mean `{best}`?"),
+            None => match names.as_slice() {
+                few @ [_, ..] if few.len() <= 20 => format!("its jobs: {}", few.join(", ")),
+                many => format!("it has {} jobs", many.len()),
+            },
+        };
+        Failure::usage(format!("the scenario has no job `{name}`")).hint(hint)
+    })
+}
+
+impl From<Diagnostics> for Failure {
+    /// Bad input, whole: as many problems as one can read.
+    fn from(all: Diagnostics) -> Failure {
+        let shown = all.iter().take(Diagnostics::SHOWN);
+        let mut problems: Vec<Problem> = shown.map(problem).collect();
+        let more = all.errors() + all.warnings() - problems.len();
+        if more > 0 {
+            problems.push(Problem { message: format!("… and {more} more problems"), hint: None });
+        }
+        Failure { exit: Exit::Data, problems }
+    }
+}
+
+/// `FILE:LINE:COLUMN: field: message`, without the word for its severity.
+fn problem(diagnostic: &Diagnostic) -> Problem {
+    let bare = Diagnostic { hint: None, ..diagnostic.clone() };
+    let text = bare.to_string();
+    let label = format!("{}: ", diagnostic.severity.name());
+    let message = text.strip_prefix(&label).unwrap_or(&text).to_owned();
+    Problem { message, hint: diagnostic.hint.clone() }
+}

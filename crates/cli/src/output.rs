@@ -1,0 +1,71 @@
+//! Results on standard output and in files.
+
+use std::io::{ErrorKind, Write as _};
+use std::path::Path;
+
+use crate::exit::Failure;
+
+/// Prints `text` on standard output. A reader that has gone is no error.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut to = std::io::stdout().lock();
+    let written = to.write_all(text.as_bytes()).and_then(|()| to.flush());
+    written.map_err(|error| failed(&error))
+}
+
+/// Prints text that may carry colours; they are dropped where they are not wanted.
+pub(crate) fn print_styled(text: &str) -> Result<(), Failure> {
+    let mut to = anstream::stdout().lock();
+    let written = to.write_all(text.as_bytes()).and_then(|()| to.flush());
+    written.map_err(|error| failed(&error))
+}
+
+/// Writes `bytes` to `path` whole or not at all: beside it first, then renamed over it.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::data(format!("failed to write `{}`: {error}", path.display()))
+    };
+    let name = path
+        .file_name()
+        .ok_or_else(|| Failure::usage(format!("`{}` is not the name of a file", path.display())))?;
+    let mut beside = name.to_owned();
+    beside.push(format!(".{}.part", std::process::id()));
+    let beside = path.with_file_name(beside);
+    let written = std::fs::write(&beside, bytes).and_then(|()| std::fs::rename(&beside, path));
+    written.inspect_err(|_| drop(std::fs::remove_file(&beside))).map_err(failed)
+}
+
+/// Rows of text as CSV, the first being the header.
+pub(crate) fn csv(rows: &[Vec<String>]) -> Result<String, Failure> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in rows {
+        writer.write_record(row).map_err(|error| Failure::data(error.to_string()))?;
+    }
+    let bytes = writer.into_inner().map_err(|error| Failure::data(error.to_string()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Columns of the terminal; 100 where there is none.
+pub(crate) fn terminal_width() -> usize {
+    const DEFAULT: usize = 100;
+    const MOST: usize = 160;
+    let columns = match std::io::IsTerminal::is_terminal(&std::io::stdout()) {
+        true => comfy_table::Table::new().width().map_or(DEFAULT, usize::from),
+        false => DEFAULT,
+    };
+    columns.clamp(40, MOST)
+}
+
+/// Prints a document as JSON, on one line.
+pub(crate) fn json(document: &impl serde::Serialize) -> Result<(), Failure> {
+    let mut to = std::io::BufWriter::new(std::io::stdout().lock());
+    let written = serde_json::to_writer(&mut to, document).map_err(std::io::Error::from);
+    let written = written.and_then(|()| to.write_all(b"\n")).and_then(|()| to.flush());
+    written.map_err(|error| failed(&error))
+}
+
+fn failed(error: &std::io::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::BrokenPipe => Failure::quiet(),
+        _ => Failure::data(format!("failed to write to standard output: {error}")),
+    }
+}

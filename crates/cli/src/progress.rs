@@ -1,0 +1,57 @@
+//! A progress bar on standard error, for work that takes more than a moment.
+
+use std::io::IsTerminal as _;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::report::{Report, Volume};
+
+/// Nothing shows before this long.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A bar that appears when work takes long and somebody watches.
+pub(crate) struct Progress {
+    started: Instant,
+    watched: bool,
+    bar: Option<ProgressBar>,
+}
+
+impl Progress {
+    pub(crate) fn new(report: &Report) -> Progress {
+        let watched = std::io::stderr().is_terminal() && report.volume > Volume::Quiet;
+        Progress { started: Instant::now(), watched, bar: None }
+    }
+
+    /// `done` of `all`, with a few words.
+    pub(crate) fn set(&mut self, done: u64, all: u64, words: impl FnOnce() -> String) {
+        if !self.watched {
+            return;
+        }
+        if self.bar.is_none() && self.started.elapsed() >= PATIENCE {
+            self.bar = Some(new_bar());
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_length(all);
+            bar.set_position(done);
+            bar.set_message(words());
+        }
+    }
+
+    /// Takes the bar away and says how long it took.
+    pub(crate) fn finish(self) -> Duration {
+        if let Some(bar) = self.bar {
+            bar.finish_and_clear();
+        }
+        self.started.elapsed()
+    }
+}
+
+fn new_bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
+    let style = ProgressStyle::with_template("{bar:32} {pos}/{len} jobs  {msg}  {elapsed}");
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar
+}

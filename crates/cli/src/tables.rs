@@ -1,0 +1,139 @@
+//! Aligned tables for people, and names of nodes in short.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+use tradewind_model::{Grid, NodeId, Window};
+
+use crate::output;
+
+/// To which side a column's cells lean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// A column's head, with the unit, and its side.
+pub(crate) type Column = (&'static str, Side);
+
+/// `rows` under `columns`, two blanks apart, wrapped to the terminal.
+pub(crate) fn table(columns: &[Column], rows: Vec<Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(output::terminal_width() as u16);
+    table.set_header(columns.iter().map(|(head, _)| *head));
+    table.add_rows(rows);
+    for (column, (_, side)) in table.column_iter_mut().zip(columns) {
+        column.set_padding((0, 2));
+        column.set_cell_alignment(match side {
+            Side::Left => CellAlignment::Left,
+            Side::Right => CellAlignment::Right,
+        });
+    }
+    let mut text = String::new();
+    for line in table.lines() {
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// The names of a window's nodes, separated by blanks.
+pub(crate) fn node_names(grid: &Grid, window: &Window) -> String {
+    let names: Vec<&str> = window.tasks().iter().map(|t| grid.node(t.node).name.as_str()).collect();
+    names.join(" ")
+}
+
+/// The nodes of a window in short: `lyra[1-3], orion2`, at most [`RUNS_MOST`] runs of names.
+pub(crate) fn nodes_in_short(grid: &Grid, window: &Window) -> String {
+    let names = |node: NodeId| grid.node(node).name.as_str();
+    let runs = runs(&window.tasks().iter().map(|task| names(task.node)).collect::<Vec<_>>());
+    if runs.len() <= RUNS_MOST {
+        let all: Vec<String> = runs.iter().map(Run::text).collect();
+        return all.join(", ");
+    }
+    let shown: Vec<String> = runs[..RUNS_MOST - 1].iter().map(Run::text).collect();
+    let rest: u64 = runs[RUNS_MOST - 1..].iter().map(|run| run.last - run.first + 1).sum();
+    format!("{}, {rest} more", shown.join(", "))
+}
+
+const RUNS_MOST: usize = 3;
+
+/// Names that differ by a number that counts up: `p007` to `p019`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Run {
+    stem: String,
+    /// Digits of the number; 0 if the name has none.
+    digits: usize,
+    first: u64,
+    last: u64,
+}
+
+impl Run {
+    fn of(name: &str) -> Run {
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        match name[stem.len()..].parse() {
+            Ok(number) => {
+                let digits = name.len() - stem.len();
+                Run { stem: stem.to_owned(), digits, first: number, last: number }
+            }
+            Err(_) => Run { stem: name.to_owned(), digits: 0, first: 0, last: 0 },
+        }
+    }
+
+    fn takes(&self, next: &Run) -> bool {
+        let widths = self.digits == next.digits || !self.padded() && !next.padded();
+        next.digits > 0 && self.stem == next.stem && widths && self.last + 1 == next.first
+    }
+
+    fn padded(&self) -> bool {
+        self.digits > self.first.to_string().len()
+    }
+
+    fn text(&self) -> String {
+        let Run { stem, digits, first, last } = self;
+        match (digits, first == last) {
+            (0, _) => stem.clone(),
+            (_, true) => format!("{stem}{first:0digits$}"),
+            (_, false) => format!("{stem}[{first:0digits$}-{last:0digits$}]"),
+        }
+    }
+}
+
+fn runs(names: &[&str]) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for name in names {
+        let next = Run::of(name);
+        match runs.last_mut() {
+            Some(run) if run.takes(&next) => run.last = next.last,
+            _ => runs.push(next),
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn short(names: &[&str]) -> Vec<String> {
+        runs(names).iter().map(Run::text).collect()
+    }
+
+    #[test]
+    fn names_that_count_up_become_one_run() {
+        assert_eq!(short(&["p01", "p02", "p03", "q1"]), ["p[01-03]", "q1"]);
+        assert_eq!(short(&["p9", "p10", "p12"]), ["p[9-10]", "p12"]);
+        assert_eq!(short(&["p09", "p010"]), ["p09", "p010"]);
+        assert_eq!(short(&["big", "bigger", "7", "8"]), ["big", "bigger", "[7-8]"]);
+    }
+
+    #[test]
+    fn absurd_numbers_are_names() {
+        let long = "n99999999999999999999999999";
+        assert_eq!(short(&[long]), [long]);
+    }
+}

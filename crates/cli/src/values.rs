@@ -1,0 +1,87 @@
+//! Values of options, from text.
+
+use tradewind_io::{decimal, duration};
+use tradewind_model::{Limit, Money, Rho, Span};
+
+/// `auto` or a length of time.
+pub(crate) fn time_limit(text: &str) -> Result<Limit<Span>, String> {
+    match text {
+        "auto" => Ok(Limit::Auto),
+        text => duration::parse_span(text).map(Limit::At),
+    }
+}
+
+/// `auto` or an amount in credits.
+pub(crate) fn budget_limit(text: &str) -> Result<Limit<Money>, String> {
+    match text {
+        "auto" => Ok(Limit::Auto),
+        text => decimal::parse_credits(text).map(Limit::At),
+    }
+}
+
+/// A factor above 0 and up to 1, with at most three decimals.
+pub(crate) fn rho(text: &str) -> Result<Rho, String> {
+    let thousandths = decimal::parse(text, 3).ok().and_then(|value| u32::try_from(value).ok());
+    thousandths
+        .and_then(Rho::from_thousandths)
+        .ok_or_else(|| "not a number above 0 and up to 1 with at most three decimals".to_owned())
+}
+
+/// A number from 1, or a word that stands for none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Count {
+    /// `auto` or `all`.
+    Word,
+    /// This many.
+    Number(u32),
+}
+
+/// `all` or a number from 1.
+pub(crate) fn count_or_all(text: &str) -> Result<Count, String> {
+    count(text, "all")
+}
+
+/// `auto` or a number from 1.
+pub(crate) fn count_or_auto(text: &str) -> Result<Count, String> {
+    count(text, "auto")
+}
+
+fn count(text: &str, word: &str) -> Result<Count, String> {
+    match text.parse::<u32>() {
+        Ok(value) if value >= 1 => Ok(Count::Number(value)),
+        _ if text == word => Ok(Count::Word),
+        _ => Err(format!("not a whole number from 1, nor `{word}`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn factors_are_above_zero_and_up_to_one() {
+        assert_eq!(rho("0.8").ok().map(Rho::thousandths), Some(800));
+        for text in ["0", "1.001", "0.0001", "2", "-0.5", "NaN", "1e999"] {
+            assert!(rho(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn counts_start_at_one() {
+        assert_eq!(count_or_all("all"), Ok(Count::Word));
+        assert_eq!(count_or_auto("7"), Ok(Count::Number(7)));
+        for text in ["0", "-1", "auto", "1.5", "99999999999", ""] {
+            assert!(count_or_all(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn limits_are_auto_or_exact() {
+        assert_eq!(time_limit("auto"), Ok(Limit::Auto));
+        assert_eq!(time_limit("15m"), Ok(Limit::At(Span(900))));
+        assert_eq!(budget_limit("0.000001"), Ok(Limit::At(Money(1))));
+        for text in ["", "ten", "-1", "NaN", "1e999"] {
+            assert!(time_limit(text).is_err() && budget_limit(text).is_err(), "{text}");
+        }
+    }
+}

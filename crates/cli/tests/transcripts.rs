@@ -1,0 +1,10 @@
+//! Whole sessions: what is typed, what is printed, with which exit code. `TRYCMD=overwrite`
+//! rewrites them from what the program does now.
+
+#[test]
+fn transcripts() {
+    trycmd::TestCases::new()
+        .env("LC_ALL", "C.UTF-8")
+        .env("NO_COLOR", "1")
+        .case("tests/cmd/*.trycmd");
+}

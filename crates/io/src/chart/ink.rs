@@ -1,0 +1,207 @@
+//! A small SVG writer.
+
+use std::fmt::Write as _;
+
+use super::letters;
+
+/// How letters get into the picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lettering {
+    /// As text, in the viewer's sans-serif font: can be searched and read aloud.
+    Text,
+    /// As strokes of our own: the same picture on a machine without fonts.
+    Strokes,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Weight {
+    Regular,
+    Bold,
+}
+
+/// How a piece of text looks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Style {
+    pub(super) size: f64,
+    pub(super) anchor: Anchor,
+    pub(super) weight: Weight,
+    pub(super) fill: &'static str,
+}
+
+/// A rectangle in pixels.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rect {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    pub(super) width: f64,
+    pub(super) height: f64,
+}
+
+/// The picture so far.
+pub(super) struct Ink {
+    out: String,
+    lettering: Lettering,
+}
+
+impl Ink {
+    pub(super) fn new(width: f64, height: f64, title: &str, lettering: Lettering) -> Ink {
+        let (w, h) = (num(width), num(height));
+        let mut out = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" \
+             viewBox=\"0 0 {w} {h}\" role=\"img\" font-family=\"Inter, 'Segoe UI', 'Helvetica \
+             Neue', Arial, 'DejaVu Sans', sans-serif\">\n"
+        );
+        let _ = writeln!(out, "<title>{}</title>", escape(title));
+        Ink { out, lettering }
+    }
+
+    /// Markup as it is.
+    pub(super) fn raw(&mut self, markup: &str) {
+        self.out.push_str(markup);
+        self.out.push('\n');
+    }
+
+    /// A rectangle; `look` holds its other attributes.
+    pub(super) fn rect(&mut self, rect: Rect, look: &str) {
+        let _ = writeln!(self.out, "<rect {}{look}/>", place(rect));
+    }
+
+    /// A rectangle that names itself when pointed at.
+    pub(super) fn rect_titled(&mut self, rect: Rect, look: &str, title: &str) {
+        let title = escape(title);
+        let _ = writeln!(self.out, "<rect {}{look}><title>{title}</title></rect>", place(rect));
+    }
+
+    /// A straight line.
+    pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64), look: &str) {
+        let _ = writeln!(
+            self.out,
+            "<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" {look}/>",
+            num(from.0),
+            num(from.1),
+            num(to.0),
+            num(to.1)
+        );
+    }
+
+    /// Text with its baseline at `y`.
+    pub(super) fn text(&mut self, x: f64, y: f64, style: Style, text: &str) {
+        match self.lettering {
+            Lettering::Text => self.letters(x, y, style, text),
+            Lettering::Strokes => self.strokes(x, y, style, text),
+        }
+    }
+
+    fn letters(&mut self, x: f64, y: f64, style: Style, text: &str) {
+        let anchor = match style.anchor {
+            Anchor::Start => "",
+            Anchor::Middle => " text-anchor=\"middle\"",
+            Anchor::End => " text-anchor=\"end\"",
+        };
+        let weight = if style.weight == Weight::Bold { " font-weight=\"600\"" } else { "" };
+        let (x, y, size) = (num(x), num(y), num(style.size));
+        let _ = writeln!(
+            self.out,
+            "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{}\"{anchor}{weight}>{}</text>",
+            style.fill,
+            escape(text)
+        );
+    }
+
+    fn strokes(&mut self, x: f64, y: f64, style: Style, text: &str) {
+        let width = text_width(text, style.size);
+        let left = match style.anchor {
+            Anchor::Start => x,
+            Anchor::Middle => x - width / 2.0,
+            Anchor::End => x - width,
+        };
+        let scale = style.size / letters::EM;
+        let thickness = if style.weight == Weight::Bold { 1.25 } else { 0.85 };
+        let _ = writeln!(
+            self.out,
+            "<g fill=\"none\" stroke=\"{}\" stroke-width=\"{thickness}\" stroke-linecap=\"round\" \
+             stroke-linejoin=\"round\">",
+            style.fill
+        );
+        let mut at = left;
+        for letter in text.chars() {
+            let glyph = letters::glyph(letter);
+            if !glyph.path.is_empty() {
+                let _ = writeln!(
+                    self.out,
+                    "<path transform=\"translate({at:.2} {y:.2}) scale({scale:.3})\" d=\"{}\"/>",
+                    glyph.path
+                );
+            }
+            at += glyph.advance() * scale;
+        }
+        self.out.push_str("</g>\n");
+    }
+
+    pub(super) fn finish(mut self) -> String {
+        self.out.push_str("</svg>\n");
+        self.out
+    }
+}
+
+/// About how wide `text` is at `size`, in pixels.
+pub(super) fn text_width(text: &str, size: f64) -> f64 {
+    text.chars().map(|letter| letters::glyph(letter).advance()).sum::<f64>() * size / letters::EM
+}
+
+/// `text`, cut with an ellipsis to fit `width` at `size`.
+pub(super) fn fit(text: &str, size: f64, width: f64) -> String {
+    if text_width(text, size) <= width {
+        return text.to_owned();
+    }
+    let mut cut = String::new();
+    for letter in text.chars() {
+        cut.push(letter);
+        if text_width(&cut, size) + text_width("…", size) > width {
+            cut.pop();
+            break;
+        }
+    }
+    cut.push('…');
+    cut
+}
+
+fn place(rect: Rect) -> String {
+    format!(
+        "x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" ",
+        num(rect.x),
+        num(rect.y),
+        num(rect.width),
+        num(rect.height)
+    )
+}
+
+/// Pixels with at most two decimals.
+fn num(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// `text` as character data; control characters, which XML forbids, become spaces.
+pub(super) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            control if control.is_control() => out.push(' '),
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            plain => out.push(plain),
+        }
+    }
+    out
+}

@@ -1,0 +1,124 @@
+//! Who runs where and when: a Gantt chart of a plan as SVG, PNG or text.
+//!
+//! One [`Chart`] of plain data feeds all three. Everything drawn is a function of that data: no
+//! font, clock or locale of the machine has a say, so the same plan gives the same bytes
+//! everywhere. What a picture leaves out, its caption says.
+
+mod axis;
+mod blocks;
+mod ink;
+mod letters;
+mod plan;
+mod png;
+mod rows;
+mod svg;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use tradewind_model::{Horizon, Money, Time};
+
+pub use png::{PngError, png};
+pub use svg::svg;
+pub use text::{Glyphs, TextOptions, text};
+
+/// What to draw.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chart {
+    /// Above the picture.
+    pub title: String,
+    /// The time axis.
+    pub horizon: Horizon,
+    /// A vertical line at this moment.
+    pub now: Option<Time>,
+    /// One per node; rows of one group stand together.
+    pub rows: Vec<Row>,
+    /// In any order.
+    pub bars: Vec<Bar>,
+    /// The batch, for colours and the legend.
+    pub jobs: Vec<ChartJob>,
+}
+
+/// One node's line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The node's name.
+    pub label: String,
+    /// The site's name.
+    pub group: String,
+}
+
+/// A span on one row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bar {
+    /// Index into [`Chart::rows`].
+    pub row: usize,
+    /// First second.
+    pub start: Time,
+    /// First second after it.
+    pub end: Time,
+    /// What it stands for.
+    pub kind: Kind,
+}
+
+/// What a bar stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// The owner's own load, or anything else that keeps the node busy.
+    Local,
+    /// The job of this index in [`Chart::jobs`] runs here.
+    Placed(usize),
+    /// The job of this index could have run here.
+    Alternative(usize),
+}
+
+/// One line of the legend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChartJob {
+    /// The job's name.
+    pub name: String,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What became of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// It runs.
+    Placed {
+        /// First second.
+        start: Time,
+        /// First second after its longest task.
+        finish: Time,
+        /// What it costs in all.
+        cost: Money,
+    },
+    /// It waits, for this reason.
+    Postponed(String),
+}
+
+impl Chart {
+    fn placed(&self) -> usize {
+        self.jobs.iter().filter(|job| matches!(job.fate, Fate::Placed { .. })).count()
+    }
+
+    /// "6 of 8 jobs placed", the line under every title.
+    fn summary(&self) -> String {
+        let nodes = grouped(self.rows.len());
+        let jobs = self.jobs.len();
+        format!("{} of {jobs} jobs placed on {nodes} nodes", self.placed())
+    }
+}
+
+/// A count with thousands separated: `4,008`.
+fn grouped(count: usize) -> String {
+    let digits = count.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}

@@ -1,0 +1,47 @@
+//! The SVG as pixels.
+
+use resvg::{tiny_skia, usvg};
+
+use super::ink::Lettering;
+use super::{Chart, svg};
+
+/// Why there is no picture.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PngError {
+    /// The drawing could not be read back.
+    #[error("failed to read the drawing: {0}")]
+    Drawing(String),
+    /// More pixels than a picture can have.
+    #[error("the picture would be {width} × {height} pixels")]
+    TooLarge {
+        /// Pixels.
+        width: u32,
+        /// Pixels.
+        height: u32,
+    },
+    /// The pixels could not be written.
+    #[error("failed to encode the picture: {0}")]
+    Encoding(String),
+}
+
+/// Pixels per unit of the SVG, for sharp text on dense screens.
+const SCALE: f32 = 2.0;
+
+/// `chart` as a PNG: the same picture as [`super::svg`], at twice its size. Letters are drawn as
+/// strokes, so no font is needed; characters beyond ASCII in names become boxes.
+///
+/// # Errors
+/// [`PngError`]: in practice only when a picture is beyond all size.
+pub fn png(chart: &Chart) -> Result<Vec<u8>, PngError> {
+    let drawing = svg::draw(chart, Lettering::Strokes);
+    let tree = usvg::Tree::from_str(&drawing, &usvg::Options::default())
+        .map_err(|error| PngError::Drawing(error.to_string()))?;
+    let size = tree.size();
+    let width = (size.width() * SCALE).ceil() as u32;
+    let height = (size.height() * SCALE).ceil() as u32;
+    let mut pixels =
+        tiny_skia::Pixmap::new(width, height).ok_or(PngError::TooLarge { width, height })?;
+    let scale = tiny_skia::Transform::from_scale(SCALE, SCALE);
+    resvg::render(&tree, scale, &mut pixels.as_mut());
+    pixels.encode_png().map_err(|error| PngError::Encoding(error.to_string()))
+}

@@ -1,0 +1,54 @@
+//! Our optimum equals the MIP solver's.
+#![cfg(feature = "mip")]
+
+use tradewind_model::Objective;
+use tradewind_reference::instances::{Class, Scale, bounds, drawn, objectives};
+use tradewind_reference::mip::{self, Verdict};
+use tradewind_sched::combine::{Bounds, Choice, Combination, best};
+
+const SCALE: Scale = Scale { time: 2_000, cost: 200_000 };
+
+fn wanted(objective: Objective, it: &Combination) -> i64 {
+    match objective {
+        Objective::MinTime | Objective::MinIdle => it.time,
+        Objective::MaxIncome | Objective::MinCost => it.cost,
+    }
+}
+
+#[track_caller]
+fn check(jobs: &[Vec<Choice>], objective: Objective, bounds: Bounds) {
+    let ours = best(jobs, objective, bounds);
+    match (mip::best(jobs, objective, bounds, 20.0), ours) {
+        (Verdict::Optimal(theirs), Ok(ours)) => {
+            assert_eq!(wanted(objective, &ours), wanted(objective, &theirs), "{objective:?}");
+        }
+        (Verdict::Infeasible, Err(_)) => {}
+        (theirs, ours) => panic!("{objective:?} {bounds:?}: {theirs} against {ours:?}"),
+    }
+}
+
+#[test]
+fn optima_are_equal_with_one_bound() {
+    for class in Class::ALL {
+        for seed in 0..12 {
+            let jobs = drawn(class, 20 + 3 * seed as usize, 12, SCALE, seed);
+            for &objective in objectives(class) {
+                check(&jobs, objective, bounds(&jobs, objective));
+            }
+        }
+    }
+}
+
+#[test]
+fn verdicts_are_equal_with_both_bounds() {
+    for seed in 0..12 {
+        let jobs = drawn(Class::Market, 20, 10, SCALE, seed);
+        let time = bounds(&jobs, Objective::MaxIncome).time;
+        // From comfortable to impossible.
+        let middle = bounds(&jobs, Objective::MinTime).budget.unwrap();
+        let budget = Some(middle - middle / 40 * (seed as i64 - 4));
+        for objective in [Objective::MaxIncome, Objective::MinIdle, Objective::MinTime] {
+            check(&jobs, objective, Bounds { time, budget });
+        }
+    }
+}

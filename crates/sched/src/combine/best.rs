@@ -1,0 +1,164 @@
+//! The four objectives as knapsack problems.
+
+use tradewind_model::Objective;
+
+use super::knapsack::{self, Goal, Item, Sums};
+use super::{Bounds, Choice, Combination, Infeasible};
+
+/// One of the two numbers of an alternative, or its negative.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Quantity {
+    axis: Axis,
+    sign: i64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Axis {
+    Time,
+    Cost,
+}
+
+pub(super) const TIME: Quantity = Quantity { axis: Axis::Time, sign: 1 };
+pub(super) const COST: Quantity = Quantity { axis: Axis::Cost, sign: 1 };
+
+impl Quantity {
+    pub(super) fn negative(self) -> Quantity {
+        Quantity { sign: -self.sign, ..self }
+    }
+
+    pub(super) fn of(self, choice: &Choice) -> i64 {
+        match self.axis {
+            Axis::Time => self.sign * choice.time,
+            Axis::Cost => self.sign * choice.cost,
+        }
+    }
+
+    pub(super) fn total(self, combination: &Combination) -> i64 {
+        self.of(&Choice { time: combination.time, cost: combination.cost })
+    }
+
+    fn sum(self, jobs: &[Vec<Choice>], chosen: &[usize]) -> i64 {
+        jobs.iter().zip(chosen).map(|(job, &index)| self.of(&job[index])).sum()
+    }
+}
+
+/// The best combination for `objective` among those that keep to `bounds` (paper 000, problems
+/// (6)–(9)): most income, least time, least cost, or most used time, which is least idleness.
+///
+/// Among combinations of the same objective value it has the least of the other sum: least time
+/// for income and cost, least cost for time and idleness. Which of several with both sums equal
+/// is not promised, only that it is always the same one for the same input; it does not
+/// depend on alternatives that repeat a time and cost of their job, of which the first is taken.
+///
+/// Ties are exact too, with one exception: for an objective whose optimum uses up its own limit
+/// to the last unit (idleness, and income with a budget limit), the least of the other sum is
+/// only searched for as long as that takes lists of at most a million states. Numbers with more
+/// than some ten digits get there.
+///
+/// A limit that is given is kept, whatever the objective. Exact. Milliseconds for
+/// thousands of jobs with tens of alternatives; exponential time in the worst case, as the
+/// problem is NP-hard, but bounded memory: about 200 MiB at the very most beside the input, and
+/// commonly a few.
+///
+/// # Errors
+/// [`Infeasible`]: a job without alternatives; else the time limit, if no combination keeps to it;
+/// else the budget limit; else both.
+pub fn best(
+    jobs: &[Vec<Choice>],
+    objective: Objective,
+    bounds: Bounds,
+) -> Result<Combination, Infeasible> {
+    feasible_alone(jobs, bounds)?;
+    let Bounds { time, budget } = bounds;
+    let chosen = match objective {
+        Objective::MinTime => Some(least(jobs, TIME, Other { quantity: COST, most: budget })),
+        Objective::MinCost => Some(least(jobs, COST, Other { quantity: TIME, most: time })),
+        Objective::MaxIncome => most(jobs, COST, budget, Other { quantity: TIME, most: time }),
+        Objective::MinIdle => most(jobs, TIME, time, Other { quantity: COST, most: budget }),
+    };
+    let combination = chosen.map(|chosen| Combination::of(jobs, chosen));
+    match (combination, time, budget) {
+        (Some(combination), ..) if bounds.admit(&combination) => Ok(combination),
+        (_, time, budget) => Err(Infeasible::Both {
+            time: time.unwrap_or(i64::MAX),
+            budget: budget.unwrap_or(i64::MAX),
+        }),
+    }
+}
+
+/// Whether there are combinations, and each limit alone can be kept.
+fn feasible_alone(jobs: &[Vec<Choice>], bounds: Bounds) -> Result<(), Infeasible> {
+    if let Some(job) = jobs.iter().position(Vec::is_empty) {
+        return Err(Infeasible::NoAlternative { job });
+    }
+    let least = |of: Quantity| {
+        jobs.iter().filter_map(|job| job.iter().map(|choice| of.of(choice)).min()).sum()
+    };
+    let (time, cost): (i64, i64) = (least(TIME), least(COST));
+    match bounds {
+        Bounds { time: Some(limit), .. } if time > limit => {
+            Err(Infeasible::Time { limit, least: time })
+        }
+        Bounds { budget: Some(limit), .. } if cost > limit => {
+            Err(Infeasible::Budget { limit, least: cost })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The sum that is not optimised: limited, perhaps, and least among equals.
+#[derive(Clone, Copy)]
+pub(super) struct Other {
+    pub(super) quantity: Quantity,
+    pub(super) most: Option<i64>,
+}
+
+/// The least sum of `wanted`, then the least of the other, within the other's limit, which some
+/// combination keeps.
+fn least(jobs: &[Vec<Choice>], wanted: Quantity, other: Other) -> Vec<usize> {
+    let Some(most) = other.most else {
+        return each(jobs, wanted, other.quantity);
+    };
+    let classes = classes(jobs, other.quantity, wanted);
+    // Without a known selection there always is a better one; the fallback is never taken.
+    knapsack::solve(&classes, most, Goal::Cheapest, None)
+        .unwrap_or_else(|| each(jobs, other.quantity, wanted))
+}
+
+/// The most of `wanted` that is at most `limit`, then the least of the other, within the other's
+/// limit, which some combination keeps; `None` if no combination keeps to both limits.
+pub(super) fn most(
+    jobs: &[Vec<Choice>],
+    wanted: Quantity,
+    limit: Option<i64>,
+    other: Other,
+) -> Option<Vec<usize>> {
+    let unlimited = least(jobs, wanted.negative(), other);
+    let Some(limit) = limit.filter(|&limit| wanted.sum(jobs, &unlimited) > limit) else {
+        return Some(unlimited);
+    };
+    let items = classes(jobs, wanted, other.quantity);
+    let Some(most) = other.most else {
+        return knapsack::solve(&items, limit, Goal::Fullest, None);
+    };
+    let smallest = least(jobs, wanted, other);
+    let known =
+        Sums { weight: wanted.sum(jobs, &smallest), value: other.quantity.sum(jobs, &smallest) };
+    if known.weight > limit {
+        return None;
+    }
+    let fuller = knapsack::solve(&items, limit, Goal::FullestWithin(most), Some(known));
+    Some(fuller.unwrap_or(smallest))
+}
+
+/// For each job alone, the alternative with the least of `first`, then of `second`.
+fn each(jobs: &[Vec<Choice>], first: Quantity, second: Quantity) -> Vec<usize> {
+    let key = |choice: &Choice| (first.of(choice), second.of(choice));
+    let least = |job: &Vec<Choice>| (0..job.len()).min_by_key(|&index| key(&job[index]));
+    jobs.iter().filter_map(least).collect()
+}
+
+fn classes(jobs: &[Vec<Choice>], weight: Quantity, value: Quantity) -> Vec<Vec<Item>> {
+    let item = |choice: &Choice| Item { weight: weight.of(choice), value: value.of(choice) };
+    jobs.iter().map(|job| job.iter().map(item).collect()).collect()
+}

@@ -1,0 +1,308 @@
+//! One start: the least Σ objective with Σ constraint within a limit over exactly m items.
+
+use crate::window::ranking::Ranked;
+
+/// Rounds of tightening the multiplier; each adds to the bound, and a handful is usual.
+const MOST_ROUNDS: usize = 64;
+
+/// An alive node.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Item {
+    pub(super) objective: i64,
+    pub(super) constraint: i64,
+    pub(super) rank: u32,
+}
+
+/// The steps that are left of a work limit.
+#[derive(Debug)]
+pub(super) struct Work {
+    left: u64,
+}
+
+impl Work {
+    pub(super) fn new(limit: u64) -> Work {
+        Work { left: limit }
+    }
+
+    /// Takes `steps`; whether there were that many.
+    fn spend(&mut self, steps: u64) -> bool {
+        let enough = self.left >= steps;
+        self.left = self.left.saturating_sub(steps);
+        enough
+    }
+}
+
+/// The Lagrangian multiplier b/a as two integers: items weigh a·objective + b·constraint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Multiplier {
+    a: i128,
+    b: i128,
+}
+
+impl Multiplier {
+    pub(super) const VALUE_ONLY: Multiplier = Multiplier { a: 1, b: 0 };
+
+    /// The least Σ objective that a set of weight `sum` or more can have within `limit`.
+    pub(super) fn bound(self, sum: i128, limit: i128) -> i128 {
+        if self.b == 0 {
+            return ceil_div(sum, self.a);
+        }
+        ceil_div(sum - self.b * limit, self.a)
+    }
+
+    fn weigh(self, objective: i64, constraint: i64) -> i128 {
+        self.weigh_sums(objective.into(), constraint.into())
+    }
+
+    /// What a set with these sums weighs.
+    pub(super) fn weigh_sums(self, objective: i128, constraint: i128) -> i128 {
+        self.a * objective + self.b * constraint
+    }
+
+    /// Scaled down (any ratio gives a valid bound) until no weight of (|objective|, |constraint|)
+    /// up to `greatest` reaches 2^`bits`.
+    fn scaled(mut self, greatest: (u64, u64), bits: u32) -> Multiplier {
+        let most = (1_i128 << (bits - 1)) - 1;
+        let by = |x: u64| most / i128::from(x.max(1));
+        while self.a > by(greatest.0) || self.b > by(greatest.1) {
+            self.a /= 2;
+            self.b /= 2;
+        }
+        Multiplier { a: self.a.max(1), b: self.b }
+    }
+
+    /// Scaled so that the weights of `nodes` (value, cost) fit 64-bit words.
+    pub(super) fn within_words(self, nodes: &[Ranked]) -> Multiplier {
+        let value = nodes.iter().map(|it| it.value.unsigned_abs()).max().unwrap_or(0);
+        let cost = nodes.iter().map(|it| it.cost.unsigned_abs()).max().unwrap_or(0);
+        self.scaled((value, cost), 62)
+    }
+
+    /// What a node weighs with a multiplier from [`Multiplier::within_words`].
+    pub(super) fn weight_of(self, node: &Ranked) -> i64 {
+        let weight = self.weigh(node.value, node.cost);
+        weight.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+    }
+}
+
+/// m items.
+#[derive(Debug, Clone)]
+pub(super) struct Set {
+    pub(super) objective: i128,
+    pub(super) constraint: i128,
+    pub(super) ranks: Vec<u32>,
+}
+
+/// What became of one problem.
+#[derive(Debug)]
+pub(super) struct Answer {
+    /// The best set below the cutoff that was found.
+    pub(super) best: Option<Set>,
+    /// Whether no better one exists; else the work limit was hit.
+    pub(super) complete: bool,
+    /// The multiplier with the best bound.
+    pub(super) multiplier: Multiplier,
+}
+
+/// Searches `wanted` of `items` with Σ constraint ≤ `limit` and the least Σ objective below
+/// `cutoff`. Exact unless the work limit is hit: the multiplier is tightened to the optimum of the
+/// relaxation (tangents to its concave bound, in integers), then sets are built depth first in
+/// order of weight, as long as the bound leaves room below the cutoff.
+pub(super) fn solve(
+    items: Vec<Item>,
+    wanted: usize,
+    limit: i128,
+    cutoff: i128,
+    work: &mut Work,
+) -> Answer {
+    let mut problem = Problem { items, wanted, limit, cutoff, best: None };
+    let multiplier = Multiplier::VALUE_ONLY;
+    if problem.items.len() < wanted {
+        return Answer { best: None, complete: true, multiplier };
+    }
+    if !work.spend(problem.items.len() as u64) {
+        return Answer { best: None, complete: false, multiplier };
+    }
+    let (multiplier, bound) = problem.tighten();
+    let complete = bound >= problem.cutoff || problem.search(multiplier, work);
+    Answer { best: problem.best, complete, multiplier }
+}
+
+struct Problem {
+    items: Vec<Item>,
+    wanted: usize,
+    limit: i128,
+    /// Only an objective below it counts; falls to that of the best set.
+    cutoff: i128,
+    best: Option<Set>,
+}
+
+impl Problem {
+    /// Takes the set of these items, if it keeps to the limit and is better.
+    fn offer(&mut self, objective: i128, constraint: i128, ranks: impl Fn(&Problem) -> Vec<u32>) {
+        if constraint <= self.limit && objective < self.cutoff {
+            self.cutoff = objective;
+            self.best = Some(Set { objective, constraint, ranks: ranks(self) });
+        }
+    }
+
+    /// The sums (objective, constraint) of the m least items by `weight`, which are offered.
+    fn least_by(&mut self, weight: impl Fn(&Item) -> i128) -> (i128, i128) {
+        let key = |it: &Item| (weight(it), it.objective, it.constraint, it.rank);
+        if self.wanted < self.items.len() {
+            self.items.select_nth_unstable_by_key(self.wanted, key);
+        }
+        let least = &self.items[..self.wanted];
+        let objective = least.iter().map(|it| i128::from(it.objective)).sum();
+        let constraint = least.iter().map(|it| i128::from(it.constraint)).sum();
+        self.offer(objective, constraint, |problem| {
+            problem.items[..problem.wanted].iter().map(|it| it.rank).collect()
+        });
+        (objective, constraint)
+    }
+
+    /// The best multiplier and its bound. Sets found on the way are offered.
+    fn tighten(&mut self) -> (Multiplier, i128) {
+        let mut best = Multiplier::VALUE_ONLY;
+        // The best set without the limit, and the most modest one.
+        let mut beyond = self.least_by(|it| it.objective.into());
+        let mut bound = beyond.0;
+        if beyond.1 <= self.limit {
+            return (best, bound);
+        }
+        let mut within = self.least_by(|it| it.constraint.into());
+        if within.1 > self.limit {
+            return (best, i128::MAX);
+        }
+        let objective = self.items.iter().map(|it| it.objective.unsigned_abs()).max().unwrap_or(0);
+        let constraint =
+            self.items.iter().map(|it| it.constraint.unsigned_abs()).max().unwrap_or(0);
+        for _ in 0..MOST_ROUNDS {
+            let tangent = Multiplier { a: beyond.1 - within.1, b: (within.0 - beyond.0).max(0) };
+            let multiplier = tangent.scaled((objective, constraint), 96);
+            let sums = self.least_by(|it| multiplier.weigh(it.objective, it.constraint));
+            let weight = |(o, c): (i128, i128)| multiplier.weigh_sums(o, c);
+            let reached = multiplier.bound(weight(sums), self.limit);
+            if reached > bound {
+                (best, bound) = (multiplier, reached);
+            }
+            if bound >= self.cutoff || weight(sums) >= weight(beyond).min(weight(within)) {
+                break;
+            }
+            if sums.1 <= self.limit {
+                within = sums;
+            } else {
+                beyond = sums;
+            }
+        }
+        (best, bound)
+    }
+
+    /// Depth first over sets in order of weight; whether it came to its end.
+    fn search(&mut self, multiplier: Multiplier, work: &mut Work) -> bool {
+        let weigh = |it: &Item| multiplier.weigh(it.objective, it.constraint);
+        self.items.sort_unstable_by_key(|it| (weigh(it), it.objective, it.constraint, it.rank));
+        let floors = Floors::new(&self.items, multiplier);
+        let mut path = Path::default();
+        let mut next = 0;
+        loop {
+            if !work.spend(1) {
+                return false;
+            }
+            let missing = self.wanted - path.taken.len();
+            if missing == 0 {
+                self.offer(path.objective, path.constraint, |problem| {
+                    path.taken.iter().map(|&i| problem.items[i].rank).collect()
+                });
+            } else if self.has_room(&floors, &path, next, missing, multiplier) {
+                path.push(next, &self.items);
+                next += 1;
+                continue;
+            }
+            // What fails from here on fails from every later item on, too.
+            match path.pop(&self.items) {
+                Some(last) => next = last + 1,
+                None => return true,
+            }
+        }
+    }
+
+    /// Whether `path` and `missing` items from number `next` on can still make a better set.
+    fn has_room(
+        &self,
+        floors: &Floors,
+        path: &Path,
+        next: usize,
+        missing: usize,
+        multiplier: Multiplier,
+    ) -> bool {
+        if next + missing > self.items.len() {
+            return false;
+        }
+        let count = missing as i128;
+        let rest = floors.prefix[next + missing] - floors.prefix[next];
+        let so_far = multiplier.weigh_sums(path.objective, path.constraint);
+        path.constraint + count * floors.constraint[next] <= self.limit
+            && path.objective + count * floors.objective[next] < self.cutoff
+            && multiplier.bound(so_far + rest, self.limit) < self.cutoff
+    }
+}
+
+/// The items taken so far, by number.
+#[derive(Debug, Default)]
+struct Path {
+    taken: Vec<usize>,
+    objective: i128,
+    constraint: i128,
+}
+
+impl Path {
+    fn push(&mut self, i: usize, items: &[Item]) {
+        self.taken.push(i);
+        self.objective += i128::from(items[i].objective);
+        self.constraint += i128::from(items[i].constraint);
+    }
+
+    fn pop(&mut self, items: &[Item]) -> Option<usize> {
+        let i = self.taken.pop()?;
+        self.objective -= i128::from(items[i].objective);
+        self.constraint -= i128::from(items[i].constraint);
+        Some(i)
+    }
+}
+
+/// What the items from each number on weigh at least.
+struct Floors {
+    /// Sums of the weights of the items before each number.
+    prefix: Vec<i128>,
+    /// The least objective from each number on.
+    objective: Vec<i128>,
+    /// The least constraint from each number on.
+    constraint: Vec<i128>,
+}
+
+impl Floors {
+    fn new(items: &[Item], multiplier: Multiplier) -> Floors {
+        let mut prefix = vec![0];
+        let mut sum = 0;
+        for it in items {
+            sum += multiplier.weigh(it.objective, it.constraint);
+            prefix.push(sum);
+        }
+        let suffix = |number: fn(&Item) -> i64| {
+            let mut least = vec![i128::MAX; items.len() + 1];
+            for (i, it) in items.iter().enumerate().rev() {
+                least[i] = least[i + 1].min(i128::from(number(it)));
+            }
+            least
+        };
+        let objective = suffix(|it| it.objective);
+        let constraint = suffix(|it| it.constraint);
+        Floors { prefix, objective, constraint }
+    }
+}
+
+/// ⌈n / d⌉ for d > 0.
+fn ceil_div(n: i128, d: i128) -> i128 {
+    n.div_euclid(d) + i128::from(n.rem_euclid(d) != 0)
+}

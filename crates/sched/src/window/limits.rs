@@ -1,0 +1,44 @@
+//! Which of a request's limits a search applies.
+
+use tradewind_model::{Money, Performance, Price, Request, Rho};
+
+use super::{Algorithm, Search};
+
+/// The money limits that a search applies; `None` where none does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Limits {
+    /// The most for the whole window.
+    pub(super) budget: Option<Money>,
+    /// The most per node-second.
+    pub(super) max_price: Option<Price>,
+}
+
+impl Limits {
+    /// ALP looks at the price of each slot only, AMP (and so CSA) at the sum only, and the
+    /// criteria at every limit given (papers 001/002, section 3).
+    pub(super) fn of(request: &Request, search: &Search) -> Limits {
+        match search.algorithm {
+            Algorithm::Alp => Limits { budget: None, max_price: request.max_price },
+            Algorithm::Amp | Algorithm::Csa(_) => {
+                let budget = request.budget.or_else(|| derived_budget(request, search.rho));
+                Limits { budget, max_price: None }
+            }
+            Algorithm::Best(_) => Limits { budget: request.budget, max_price: request.max_price },
+        }
+    }
+}
+
+/// S = ρ·C·(t/P_min)·N in micro-credits, rounded down (paper 001, section 3, with t/P_min as the
+/// time that the user asked for). `None` without a price cap C. A request without a minimum
+/// performance means the reference node. Saturates at the range of money.
+pub fn derived_budget(request: &Request, rho: Rho) -> Option<Money> {
+    let cap = i128::from(request.max_price?.0);
+    let least = request.min_performance.unwrap_or(Performance::REFERENCE);
+    // ρ and P_min are both in thousandths, which cancel.
+    let all = i128::from(rho.thousandths())
+        .saturating_mul(cap)
+        .saturating_mul(i128::from(request.work.0))
+        .saturating_mul(i128::from(request.tasks))
+        .div_euclid(i128::from(least.thousandths()));
+    Some(Money(all.clamp(0, i128::from(i64::MAX)) as i64))
+}

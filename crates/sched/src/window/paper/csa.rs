@@ -1,0 +1,26 @@
+//! CSA: all AMP windows, then the best by a criterion.
+
+use tradewind_model::{SlotList, Time};
+
+use super::{Cut, Task, amp};
+use crate::window::csa::Score;
+use crate::window::sweep::Bracket;
+
+/// AMP again and again on what the earlier windows left (paper 000, section 6.1, strategy 6); the
+/// first of equals by (criterion, start, cost, finish).
+pub(super) fn find(task: &Task<'_>, slots: &SlotList, bracket: Bracket) -> Option<Cut> {
+    let mut left = slots.clone();
+    let mut best: Option<(Score, Cut)> = None;
+    while let Some((start, ranks)) = amp::find(task, left.as_slice(), bracket) {
+        let window = task.window(start, &ranks)?;
+        debug_assert_eq!(window.start(), Time(start));
+        if left.subtract_window(&window).is_err() {
+            break;
+        }
+        let score = Score::of(task.criterion, start, &ranks, task.ranking);
+        if best.as_ref().is_none_or(|(least, _)| score < *least) {
+            best = Some((score, (start, ranks)));
+        }
+    }
+    best.map(|(_, cut)| cut)
+}

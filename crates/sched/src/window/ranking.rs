@@ -1,0 +1,152 @@
+//! The nodes that suit a request, from the most to the least wanted.
+
+use tradewind_model::{Attribute, Criterion, Grid, Money, Node, NodeId, Request, Span, Task};
+
+use super::limits::Limits;
+
+/// A length that fits no slot: what a node that does not suit shows.
+const NEVER: i64 = i64::MAX / 4;
+
+/// What a scan must know of a slot's node.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fit {
+    /// Of a task on it, in seconds.
+    pub(super) length: i64,
+    /// Its place in the ranking.
+    pub(super) rank: u32,
+}
+
+/// One suitable node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ranked {
+    pub(super) node: NodeId,
+    /// Of a task on it, in seconds.
+    pub(super) length: i64,
+    /// Of a task on it, in micro-credits.
+    pub(super) cost: i64,
+    /// Of a task on it, in the criterion's own unit, where the criterion is a sum; else the cost.
+    pub(super) value: i64,
+    /// What the ranking goes by.
+    pub(super) weight: i64,
+}
+
+/// The suitable nodes in order of (weight, cost, length, node).
+///
+/// Length and cost belong to the node, not to the slot, so that this order is known before the
+/// scan. With the cost as weight the first nodes of a set are also the best by the second stage:
+/// least cost, then the shortest among equals, then node order.
+#[derive(Debug, Clone)]
+pub(super) struct Ranking {
+    /// By node.
+    pub(super) fits: Vec<Fit>,
+    /// By rank.
+    pub(super) nodes: Vec<Ranked>,
+}
+
+/// What a ranking goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    Cost,
+    Value,
+}
+
+impl Ranking {
+    /// Ranks the nodes of `grid` that suit `request` under the price cap of `limits` and that
+    /// have the number that a [`Criterion::Sum`] adds up. O(n log n) for n nodes.
+    pub(super) fn new(
+        grid: &Grid,
+        request: &Request,
+        limits: Limits,
+        criterion: &Criterion,
+        by: By,
+    ) -> Ranking {
+        let mut nodes = Vec::with_capacity(grid.len());
+        for (id, node) in grid.iter() {
+            let affordable = limits.max_price.is_none_or(|most| node.price <= most);
+            if !affordable || !request.suits(node) {
+                continue;
+            }
+            // A task of no length could not be cut out of a slot; requests ask for some work.
+            let length = node.performance.length_of(request.work).max(Span(1));
+            let cost = (node.price * length).0;
+            let Some(value) = value_of(criterion, node, length.0, cost) else {
+                continue;
+            };
+            let weight = if by == By::Cost { cost } else { value };
+            nodes.push(Ranked { node: id, length: length.0, cost, value, weight });
+        }
+        Ranking::sorted(&nodes, grid.len())
+    }
+
+    /// The same nodes ranked by another weight.
+    pub(super) fn reweighted(&self, weight: impl Fn(&Ranked) -> i64) -> Ranking {
+        let with = |it: &Ranked| Ranked { weight: weight(it), ..*it };
+        let nodes: Vec<Ranked> = self.nodes.iter().map(with).collect();
+        Ranking::sorted(&nodes, self.fits.len())
+    }
+
+    /// Only the nodes that `keep` says, in the same order.
+    pub(super) fn keeping(&self, keep: impl Fn(&Ranked) -> bool) -> Ranking {
+        let nodes: Vec<Ranked> = self.nodes.iter().copied().filter(|it| keep(it)).collect();
+        Ranking::sorted(&nodes, self.fits.len())
+    }
+
+    /// Of a task on this node, in seconds; longer than any slot if the node is not ranked.
+    pub(super) fn length_on(&self, node: NodeId) -> i64 {
+        self.fits[node.0 as usize].length
+    }
+
+    /// `nodes` (in any order) ranked; `all` is the size of their grid.
+    fn sorted(nodes: &[Ranked], all: usize) -> Ranking {
+        // Small keys sort fast; ties are put in order afterwards.
+        let mut order: Vec<(i64, u32)> = Vec::with_capacity(nodes.len());
+        order.extend(nodes.iter().zip(0..).map(|(it, i)| (it.weight, i)));
+        order.sort_unstable();
+        for tied in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|tied| tied.len() > 1) {
+            tied.sort_unstable_by_key(|&(_, i)| {
+                let it = &nodes[i as usize];
+                (it.cost, it.length, it.node)
+            });
+        }
+        let nodes: Vec<Ranked> = order.iter().map(|&(_, i)| nodes[i as usize]).collect();
+        let mut fits = vec![Fit { length: NEVER, rank: 0 }; all];
+        for (it, rank) in nodes.iter().zip(0..) {
+            fits[it.node.0 as usize] = Fit { length: it.length.min(NEVER), rank };
+        }
+        Ranking { fits, nodes }
+    }
+
+    /// (length, rank) from the longest task to the shortest. O(n log n).
+    pub(super) fn longest_first(&self) -> Vec<(i64, u32)> {
+        let mut all: Vec<(i64, u32)> = Vec::with_capacity(self.nodes.len());
+        all.extend(self.nodes.iter().zip(0..).map(|(it, rank)| (-it.length, rank)));
+        all.sort_unstable();
+        all.iter_mut().for_each(|it| it.0 = -it.0);
+        all
+    }
+
+    /// The task on the node of this rank.
+    pub(super) fn task(&self, rank: u32) -> Task {
+        self.nodes[rank as usize].task()
+    }
+}
+
+impl Ranked {
+    /// The task on this node.
+    pub(super) fn task(&self) -> Task {
+        Task { node: self.node, length: Span(self.length), cost: Money(self.cost) }
+    }
+}
+
+/// What a task adds to a criterion that is a sum; the cost for the others. `None` if the node
+/// lacks the number to add up.
+fn value_of(criterion: &Criterion, node: &Node, length: i64, cost: i64) -> Option<i64> {
+    match criterion {
+        Criterion::ProcessorTime => Some(length),
+        Criterion::Sum(name) => match node.attributes.get(name) {
+            Some(Attribute::Number(rate)) => Some(rate.saturating_mul(length)),
+            _ => None,
+        },
+        _ => Some(cost),
+    }
+}

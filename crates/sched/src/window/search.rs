@@ -1,0 +1,342 @@
+//! What can be searched for, and the searcher that does it.
+
+use std::sync::OnceLock;
+
+use tradewind_model::{
+    Criterion, Grid, Money, NodeId, Performance, Reason, Request, Rho, Slot, SlotList, Task, Time,
+    Window,
+};
+
+use super::bounded::{self, Bounded};
+use super::cheapest::{Buffers, Cheapest};
+use super::judges::{Earliest, Edge, Least, Lengths, Shrinking};
+use super::limits::Limits;
+use super::ranking::{By, Ranking};
+use super::sweep::{ANY_LENGTH, Bracket, sweep};
+use super::{csa, paper, reason};
+
+/// How to choose a window.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Algorithm {
+    /// The earliest window of slots that each keep to the price cap. Ignores the budget.
+    Alp,
+    /// The earliest window that as a whole keeps to the budget, given or derived from the price
+    /// cap (see [`super::derived_budget`]). Ignores the price cap of the single slot.
+    Amp,
+    /// The best by the criterion of all disjoint AMP windows. A heuristic: the windows are those
+    /// that AMP happens to cut.
+    Csa(Criterion),
+    /// The best by the criterion of all windows that keep to every limit given.
+    Best(Criterion),
+}
+
+impl Algorithm {
+    pub(super) fn criterion(&self) -> &Criterion {
+        match self {
+            Algorithm::Alp | Algorithm::Amp => &Criterion::Start,
+            Algorithm::Csa(criterion) | Algorithm::Best(criterion) => criterion,
+        }
+    }
+}
+
+/// Whose steps to follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Variant {
+    /// Ours: budgets are tested after all slots of one start, and every answer is best.
+    #[default]
+    Exact,
+    /// The papers': budgets are tested after every slot in list order, with substitution for the
+    /// runtime and random windows for processor time.
+    Paper,
+}
+
+/// A search, apart from what is searched for and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Search {
+    /// How to choose.
+    pub algorithm: Algorithm,
+    /// Whose steps to follow.
+    pub variant: Variant,
+    /// Scales a derived budget.
+    pub rho: Rho,
+    /// The most steps of a bounded search (processor time and sums under a budget); see
+    /// [`Proof::Gap`]. One step looks at one node of one start.
+    pub work_limit: u64,
+    /// Seed of the random windows in [`Variant::Paper`]. Each call to find starts from it anew.
+    pub seed: u64,
+}
+
+impl Search {
+    /// Far more than markets of 100,000 slots on 30,000 nodes have been seen to need (some ten
+    /// milliseconds), and a few seconds at most.
+    pub const DEFAULT_WORK_LIMIT: u64 = 20_000_000;
+
+    /// The exact search for the best window by `criterion`.
+    pub fn best(criterion: Criterion) -> Search {
+        Search::new(Algorithm::Best(criterion))
+    }
+
+    /// The exact search by `algorithm`.
+    pub fn new(algorithm: Algorithm) -> Search {
+        Search {
+            algorithm,
+            variant: Variant::Exact,
+            rho: Rho::ONE,
+            work_limit: Search::DEFAULT_WORK_LIMIT,
+            seed: 0,
+        }
+    }
+}
+
+/// A window, and how good it is known to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The window.
+    pub window: Window,
+    /// What is known of its criterion's value.
+    pub proof: Proof,
+}
+
+/// What is known of a window's value by the criterion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// No window is better.
+    Exact,
+    /// Found by a rule that does not promise the best.
+    Heuristic,
+    /// The work limit was hit: no window has a value below `bound`, in the criterion's unit
+    /// (seconds, or thousandths × seconds for a [`Criterion::Sum`]).
+    Gap {
+        /// A proven lower bound.
+        bound: i64,
+    },
+}
+
+/// Buffers that searches share so as not to allocate anew. Contents never influence results.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    pub(super) buffers: Buffers,
+    pub(super) ranks: Vec<u32>,
+}
+
+/// A request prepared for one grid: which nodes suit it, how long and how dear a task is on each,
+/// and in which order they are wanted. Slot lists come and go.
+#[derive(Debug, Clone)]
+pub struct Searcher {
+    pub(super) search: Search,
+    pub(super) wanted: usize,
+    earliest_start: Option<Time>,
+    pub(super) deadline: Option<Time>,
+    pub(super) min_performance: Option<Performance>,
+    pub(super) grid_size: u32,
+    pub(super) budget: Option<Money>,
+    pub(super) ranking: Ranking,
+    method: Method,
+}
+
+#[derive(Debug, Clone)]
+enum Method {
+    Earliest,
+    Least,
+    /// With the nodes by length, once they were needed.
+    Shrinking(Edge, OnceLock<Vec<(i64, u32)>>),
+    Bounded(Bounded),
+    Csa,
+    Paper,
+}
+
+/// The best window of `request` in `slots`, by one search alone. To search more than once keep a
+/// [`Searcher`].
+pub fn find(grid: &Grid, slots: &SlotList, request: &Request, search: &Search) -> Option<Found> {
+    Searcher::new(grid, request, search).find(slots, Time(i64::MIN), &mut Scratch::default())
+}
+
+impl Searcher {
+    /// Prepares `search` for `request` on `grid`. O(n log n) for n nodes.
+    pub fn new(grid: &Grid, request: &Request, search: &Search) -> Searcher {
+        let limits = Limits::of(request, search);
+        let criterion = search.algorithm.criterion();
+        let ranking = Ranking::new(grid, request, limits, criterion, Method::order(search));
+        let method = Method::choose(search, limits, &ranking);
+        Searcher {
+            search: search.clone(),
+            wanted: request.tasks as usize,
+            earliest_start: request.earliest_start,
+            deadline: request.deadline,
+            min_performance: request.min_performance,
+            grid_size: grid.len() as u32,
+            budget: limits.budget,
+            ranking,
+            method,
+        }
+    }
+
+    /// The best window that starts at `from` or later, if there is any. `from` acts like a later
+    /// earliest start: slots that begin before are clipped.
+    ///
+    /// For p slots and n nodes:
+    /// - ALP, AMP, and the criteria start, cost, runtime and finish: exact, in one pass of
+    ///   O((p + n) log n) (paper 000, Algorithm 1 with the best subset of each step kept up to
+    ///   date instead of searched anew). So are processor time and sums if no budget applies.
+    ///   The whole second stage is kept.
+    /// - Processor time and sums under a budget: a knapsack with a fixed number of items, NP-hard;
+    ///   exact by bounded search, see [`Proof`]. Among equals the start is the earliest and the
+    ///   cost the least (least as far as the work limit reaches); finish and nodes are not
+    ///   minimised beyond that.
+    /// - CSA: a heuristic, in one pass of O((p + w) log n) for w tasks in all its windows. Among
+    ///   windows equal by criterion, start, cost and finish it takes the one cut first.
+    /// - [`Variant::Paper`]: O(p · alive nodes) as in the papers; the first among equals.
+    pub fn find(&self, slots: &SlotList, from: Time, scratch: &mut Scratch) -> Option<Found> {
+        if self.wanted == 0 || self.ranking.nodes.len() < self.wanted {
+            return None;
+        }
+        let (list, bracket) = (slots, self.bracket(from));
+        let slots = list.as_slice();
+        match &self.method {
+            Method::Earliest => self.earliest(slots, bracket, scratch),
+            Method::Least => self.least(slots, bracket, scratch),
+            Method::Shrinking(edge, sorted) => {
+                let lengths = Lengths { ranking: &self.ranking, sorted };
+                self.shrink(*edge, &lengths, slots, bracket, scratch)
+            }
+            Method::Bounded(bounded) => bounded::find(self, bounded, slots, bracket, scratch),
+            Method::Csa => csa::find(self, slots, bracket, scratch),
+            Method::Paper => paper::find(self, list, bracket),
+        }
+    }
+
+    /// Why [`Searcher::find`] gave nothing: the first of too wide for the grid, too few suitable
+    /// nodes (price cap and the attribute to sum up counted, where they apply), never enough of
+    /// them free together, budget too small. O((p + n) log n).
+    pub fn reason(&self, slots: &SlotList, scratch: &mut Scratch) -> Reason {
+        reason::reason(self, slots.as_slice(), self.bracket(Time(i64::MIN)), scratch)
+    }
+
+    /// The budget that this search applies: the request's own, or the derived one for AMP and CSA.
+    pub fn budget(&self) -> Option<Money> {
+        self.budget
+    }
+
+    pub(super) fn bracket(&self, from: Time) -> Bracket {
+        Bracket {
+            from: self.earliest_start.unwrap_or(from).max(from).0,
+            until: self.deadline.map_or(i64::MAX, |deadline| deadline.0),
+        }
+    }
+
+    /// The budget as a number that every sum can be compared with.
+    pub(super) fn ceiling(&self) -> i128 {
+        self.budget.map_or(i128::MAX, |budget| i128::from(budget.0))
+    }
+
+    fn earliest(&self, slots: &[Slot], bracket: Bracket, scratch: &mut Scratch) -> Option<Found> {
+        let mut cheapest = Cheapest::new(&self.ranking, self.wanted, &mut scratch.buffers);
+        let mut judge = Earliest { budget: self.ceiling(), found: None };
+        sweep(&self.ranking, slots, bracket, &mut cheapest, &mut judge);
+        let tasks = cheapest.members().map(|rank| self.ranking.task(rank)).collect();
+        exact(judge.found?, tasks)
+    }
+
+    fn least(&self, slots: &[Slot], bracket: Bracket, scratch: &mut Scratch) -> Option<Found> {
+        let ceiling = match self.search.algorithm.criterion() {
+            Criterion::Cost => self.ceiling(),
+            // No budget applies here, or the search would be a bounded one.
+            _ => i128::MAX,
+        };
+        let mut cheapest = Cheapest::new(&self.ranking, self.wanted, &mut scratch.buffers);
+        let mut judge = Least { ceiling, found: None };
+        sweep(&self.ranking, slots, bracket, &mut cheapest, &mut judge);
+        let (start, _) = judge.found?;
+        exact(start, self.first_at(start, ANY_LENGTH, slots, bracket, &mut scratch.ranks))
+    }
+
+    fn shrink(
+        &self,
+        edge: Edge,
+        lengths: &Lengths<'_>,
+        slots: &[Slot],
+        bracket: Bracket,
+        scratch: &mut Scratch,
+    ) -> Option<Found> {
+        let ranking = &self.ranking;
+        let mut cheapest = Cheapest::new(ranking, self.wanted, &mut scratch.buffers);
+        let mut judge = Shrinking::new(edge, self.ceiling(), self.wanted, lengths);
+        sweep(ranking, slots, bracket, &mut cheapest, &mut judge);
+        let (start, longest) = judge.found?;
+        exact(start, self.first_at(start, longest, slots, bracket, &mut scratch.ranks))
+    }
+
+    /// Tasks on the first nodes by rank that are alive at `start`, none longer than `longest`.
+    /// O(slots that start by then).
+    fn first_at(
+        &self,
+        start: i64,
+        longest: i64,
+        slots: &[Slot],
+        bracket: Bracket,
+        ranks: &mut Vec<u32>,
+    ) -> Vec<Task> {
+        alive_at(&self.ranking, start, slots, bracket, ranks);
+        ranks.retain(|&rank| self.ranking.nodes[rank as usize].length <= longest);
+        if self.wanted < ranks.len() {
+            ranks.select_nth_unstable(self.wanted);
+            ranks.truncate(self.wanted);
+        }
+        ranks.iter().map(|&rank| self.ranking.task(rank)).collect()
+    }
+}
+
+/// Fills `ranks` with the nodes that are alive at `start`.
+pub(super) fn alive_at(
+    ranking: &Ranking,
+    start: i64,
+    slots: &[Slot],
+    bracket: Bracket,
+    ranks: &mut Vec<u32>,
+) {
+    ranks.clear();
+    let reach = slots.partition_point(|slot| slot.start.0 <= start);
+    for slot in slots[..reach].iter().filter(|slot| slot.end.0 > start) {
+        let NodeId(node) = slot.node;
+        let fit = ranking.fits[node as usize];
+        if bracket.starts(slot, fit.length).is_some_and(|(_, last)| start <= last) {
+            ranks.push(fit.rank);
+        }
+    }
+}
+
+impl Method {
+    /// What the ranking for `search` goes by.
+    fn order(search: &Search) -> By {
+        match (search.variant, &search.algorithm) {
+            (Variant::Exact, Algorithm::Best(Criterion::ProcessorTime | Criterion::Sum(_))) => {
+                By::Value
+            }
+            _ => By::Cost,
+        }
+    }
+
+    /// What answers `search`; `ranking` is in its [`Method::order`].
+    fn choose(search: &Search, limits: Limits, ranking: &Ranking) -> Method {
+        let criterion = match (search.variant, &search.algorithm) {
+            (Variant::Paper, _) => return Method::Paper,
+            (Variant::Exact, Algorithm::Csa(_)) => return Method::Csa,
+            (Variant::Exact, algorithm) => algorithm.criterion(),
+        };
+        match criterion {
+            Criterion::Start => Method::Earliest,
+            Criterion::Cost => Method::Least,
+            Criterion::Runtime => Method::Shrinking(Edge::Runtime, OnceLock::new()),
+            Criterion::Finish => Method::Shrinking(Edge::Finish, OnceLock::new()),
+            Criterion::ProcessorTime | Criterion::Sum(_) => match limits.budget {
+                None => Method::Least,
+                Some(_) => Method::Bounded(Bounded::new(ranking)),
+            },
+        }
+    }
+}
+
+fn exact(start: i64, tasks: Vec<Task>) -> Option<Found> {
+    let window = Window::new(Time(start), tasks).ok()?;
+    Some(Found { window, proof: Proof::Exact })
+}

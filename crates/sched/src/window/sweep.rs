@@ -1,0 +1,80 @@
+//! The one forward pass over the slots that every exact search is.
+
+use std::ops::ControlFlow;
+
+use tradewind_model::Slot;
+
+use super::cheapest::Cheapest;
+use super::ranking::Ranking;
+
+/// No limit on lengths.
+pub(super) const ANY_LENGTH: i64 = i64::MAX;
+
+/// The times between which tasks must lie.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bracket {
+    /// No task starts before.
+    pub(super) from: i64,
+    /// Every task has ended by then.
+    pub(super) until: i64,
+}
+
+impl Bracket {
+    /// The first and the last start of a task of `length` in `slot`; `None` if it does not fit.
+    #[inline]
+    pub(super) fn starts(self, slot: &Slot, length: i64) -> Option<(i64, i64)> {
+        let first = slot.start.0.max(self.from);
+        let last = slot.end.0.min(self.until) - length;
+        (first <= last).then_some((first, last))
+    }
+}
+
+/// What one search does at each start time on the way. Only starts of slots need a look: between
+/// two of them nodes only expire.
+pub(super) trait Judge {
+    /// A new start time. Returns the length at and beyond which tasks are of no use from here on;
+    /// it must never rise.
+    fn open(&mut self, _now: i64, _cheapest: &mut Cheapest<'_>) -> i64 {
+        ANY_LENGTH
+    }
+
+    /// All slots that start at `now` are in: looks for a window. Breaks when no later one can be
+    /// better.
+    fn close(&mut self, now: i64, cheapest: &mut Cheapest<'_>) -> ControlFlow<()>;
+}
+
+/// Takes the slots in order of start, keeps `cheapest` up to date and asks `judge` once per
+/// start time, after the whole group of slots that start then.
+pub(super) fn sweep(
+    ranking: &Ranking,
+    slots: &[Slot],
+    bracket: Bracket,
+    cheapest: &mut Cheapest<'_>,
+    judge: &mut impl Judge,
+) {
+    let mut now = i64::MIN;
+    let mut limit = ANY_LENGTH;
+    for slot in slots {
+        if slot.end.0 <= bracket.from {
+            continue;
+        }
+        let fit = ranking.fits[slot.node.0 as usize];
+        let Some((first, last)) = bracket.starts(slot, fit.length) else {
+            continue;
+        };
+        if first != now {
+            if now != i64::MIN && judge.close(now, cheapest).is_break() {
+                return;
+            }
+            now = first;
+            cheapest.advance(now);
+            limit = judge.open(now, cheapest);
+        }
+        if fit.length < limit {
+            cheapest.insert(fit.rank, last);
+        }
+    }
+    if now != i64::MIN {
+        let _ = judge.close(now, cheapest);
+    }
+}
