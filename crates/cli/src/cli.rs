@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{combine, completions, explain, plan, quote};
+use crate::commands::{combine, completions, explain, plan, quote, snapshot};
 
 /// An economic metascheduler: plans parallel jobs on clusters that are not all yours.
 #[derive(Debug, Parser)]
@@ -52,6 +52,8 @@ pub(crate) enum Format {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Turn a moment of a workload log (SWF) into a planning problem.
+    Snapshot(snapshot::Args),
     /// Show what one job could get: the best window by every criterion, cost against finish.
     Quote(quote::Args),
     /// Say why a job has no window, and the smallest change that would give it one.
