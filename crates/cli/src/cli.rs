@@ -18,7 +18,7 @@ pub(crate) struct Cli {
 const AFTER: &str = "\
 Examples:
   tradewind plan examples/batch.toml
-  tradewind quote examples/batch.toml --job render
+  tradewind quote examples/batch.toml --job forecast
   tradewind snapshot log.swf.gz --at 10d --horizon 24h --seed 1 | tradewind plan -
 
 Exit codes: 0 ok, 1 negative answer, 2 usage, 3 input data, 4 infeasible, 70 bug.";

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use tradewind_io::duration::parse_span;
-use tradewind_io::snapshot::{self, Arrivals, At, Batch, LocalUntil, MissingRequest, Options, side};
+use tradewind_io::snapshot::{
+    self, Arrivals, At, Batch, LocalUntil, MissingRequest, Options, side,
+};
 use tradewind_io::swf;
 use tradewind_model::Span;
 
