@@ -61,7 +61,7 @@ pub(super) struct Sums {
 /// value among selections of that weight would take lists of more than a million states, the
 /// least that was found is taken. Time is exponential in the worst case, as for any
 /// exact method; memory is bounded: at most [`search::MOST_STATES`] states of 16 bytes per half,
-/// and less than thrice that while a list is merged, beside the input.
+/// and some six times that while a list is merged, beside the input.
 ///
 /// The caller has made sure that the least weights together keep to the capacity, that no class
 /// is empty, and that no sum leaves the range of `i64`.
