@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use owo_colors::OwoColorize as _;
 use tradewind_io::wire::{self, Amount};
-use tradewind_model::Snapshot;
+use tradewind_model::{JobPlan, SlotList, Snapshot};
 use tradewind_sched::explain::{self, Explanation};
+use tradewind_sched::policy::cyclic::{self, Cyclic};
 use tradewind_sched::window::Search;
 
 use crate::cli::Format;
@@ -19,8 +20,10 @@ use crate::{documents, input, output, tables};
 Examples:
   tradewind explain examples/batch.toml --job wing-study
   tradewind explain examples/batch.toml --job wing-study --format json
+  tradewind explain examples/batch.toml --job wing-study --after-batch
 
-The job is judged alone, as if it came first: what other jobs of the batch take is not counted.")]
+The job is judged alone, as if it came first; with `--after-batch` on what the plan of all other
+jobs leaves.")]
 pub(crate) struct Args {
     /// A scenario in JSON or TOML; `-` reads standard input.
     #[arg(value_name = "SCENARIO")]
@@ -28,13 +31,18 @@ pub(crate) struct Args {
     /// The job's name.
     #[arg(long, value_name = "NAME")]
     job: String,
+    /// Plan all other jobs first (as `plan` does without options), and judge on what they leave.
+    #[arg(long)]
+    after_batch: bool,
 }
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let snapshot = input::scenario(&args.scenario, report)?.snapshot;
     let job = input::job(&snapshot, &args.job)?;
     let search = Search::best(job.request.criterion.clone());
-    let explanation = explain::explain(&snapshot.grid, &snapshot.slots, &job.request, &search);
+    let left = args.after_batch.then(|| after_batch(&snapshot, &job.name));
+    let slots = left.as_ref().unwrap_or(&snapshot.slots);
+    let explanation = explain::explain(&snapshot.grid, slots, &job.request, &search);
     let document = documents::explanation(&snapshot, job, &explanation);
     match format {
         Format::Json => output::json(&document)?,
@@ -42,6 +50,19 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         Format::Table => output::print_styled(&sentences(&snapshot, &explanation, &document))?,
     }
     Ok(Exit::Ok)
+}
+
+/// What is free once all jobs but `name` have their windows.
+fn after_batch(snapshot: &Snapshot, name: &str) -> SlotList {
+    let mut others = snapshot.clone();
+    others.jobs.retain(|job| job.name != name);
+    let plan = cyclic::plan(&others, &Cyclic::default(), &mut |_| {});
+    let mut left = others.slots;
+    for window in plan.jobs.iter().filter_map(JobPlan::window) {
+        let taken = left.subtract_window(window);
+        debug_assert!(taken.is_ok(), "windows of a plan do not intersect");
+    }
+    left
 }
 
 fn sentences(

@@ -1,17 +1,24 @@
 //! What `combine` reads and prints: the combination step alone.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use tradewind_model::{Money, Span};
 
 use super::Limits;
 use super::amount::credits;
 use crate::diagnostics::Diagnostics;
 use crate::fields::{Fields, Notes};
-use crate::input::Input;
+use crate::input::Input as Text;
 use crate::value::{self, Value};
 
+/// What `combine` reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Input {
+    /// In order of priority.
+    pub jobs: Vec<Job>,
+}
+
 /// A job of a `combine` document.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Job {
     /// As given.
     pub name: String,
@@ -20,11 +27,13 @@ pub struct Job {
 }
 
 /// One alternative of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Alternative {
-    /// Its time, 0 or more.
+    /// Its time in seconds, 0 or more.
+    #[serde(serialize_with = "seconds")]
     pub time: Span,
-    /// Its cost, 0 or more.
+    /// Its cost in credits, 0 or more.
+    #[serde(serialize_with = "credits")]
     pub cost: Money,
 }
 
@@ -41,6 +50,49 @@ pub struct Combined {
     pub limits: Limits,
 }
 
+/// The Pareto front of cost and time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Front {
+    /// By rising cost and falling time.
+    pub pareto: Vec<Point>,
+    /// Whether these are all points.
+    pub complete: bool,
+}
+
+/// One point of a [`Front`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Point {
+    /// The alternative of each job, counted from 0, in job order.
+    pub chosen: Vec<usize>,
+    /// Sums over the chosen alternatives.
+    pub totals: Sums,
+}
+
+/// A lexicographic choice over the vector criterion.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Ordered {
+    /// The components, most important first.
+    pub order: Vec<String>,
+    /// The alternative of each job, counted from 0, in job order.
+    pub chosen: Vec<usize>,
+    /// Sums over the chosen alternatives.
+    pub totals: Sums,
+    /// The given limits.
+    pub limits: Limits,
+    /// What is left of the limits, given or else T* and B*.
+    pub vector: Left,
+}
+
+/// The second and fourth component of ⟨C, B*−C, T, T*−T⟩; the totals are the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Left {
+    /// B* − C in credits.
+    #[serde(serialize_with = "credits")]
+    pub lost_income: Money,
+    /// T* − T in seconds.
+    pub idleness: i64,
+}
+
 /// Sums over the chosen alternatives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Sums {
@@ -51,6 +103,10 @@ pub struct Sums {
     pub cost: Money,
 }
 
+fn seconds<S: Serializer>(span: &Span, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_i64(span.0)
+}
+
 /// The largest sum of times; the largest sum of costs is [`Money::MAX`].
 const MAX_TIME_SUM: i64 = i64::MAX / 4;
 
@@ -58,7 +114,7 @@ const MAX_TIME_SUM: i64 = i64::MAX / 4;
 ///
 /// # Errors
 /// All that is wrong with it.
-pub fn parse(input: &Input) -> Result<Vec<Job>, Diagnostics> {
+pub fn parse(input: &Text) -> Result<Vec<Job>, Diagnostics> {
     let document = value::parse(input)?;
     let mut notes = Notes::new(&input.name);
     let jobs = Fields::of(&document, String::new(), &["jobs"], &mut notes)

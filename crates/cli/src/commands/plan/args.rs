@@ -7,7 +7,7 @@ use tradewind_io::scenario::{self, Scenario};
 use tradewind_io::wire;
 use tradewind_model::{Limit, Measure, Money, Objective, Plan, Rho, Snapshot, Span, VoPolicy};
 use tradewind_sched::policy::cyclic::{Cyclic, SearchBy, SliceBy, SubBatches};
-use tradewind_sched::window::{Algorithm, Search, Variant};
+use tradewind_sched::window::{Algorithm, Variant};
 
 use crate::exit::Failure;
 use crate::values::{self, Count};
@@ -62,7 +62,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N|all", default_value = "50", value_parser = values::count_or_all)]
     max_alternatives: Count,
     /// Steps that a bounded search (processor-time, sum) may take per window.
-    #[arg(long, value_name = "N", default_value_t = Search::DEFAULT_WORK_LIMIT)]
+    #[arg(long, value_name = "N", default_value_t = Cyclic::DEFAULT_WORK_LIMIT)]
     work_limit: u64,
     /// For the papers' random choices.
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -70,6 +70,9 @@ pub(crate) struct Args {
     /// Draw who runs where and when, as `.svg` or `.png` by the name.
     #[arg(long, value_name = "FILE")]
     pub(crate) chart: Option<PathBuf>,
+    /// Write every job's alternatives to a JSON file that `combine` reads.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) alternatives: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]

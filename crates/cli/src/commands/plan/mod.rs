@@ -4,7 +4,8 @@ mod args;
 mod render;
 
 use tradewind_io::chart::{self, Chart};
-use tradewind_model::{Plan, Snapshot};
+use tradewind_io::wire::{self, combine::Alternative};
+use tradewind_model::{Job, JobPlan, Plan, Snapshot, Window};
 use tradewind_sched::policy::cyclic::{self, Cyclic};
 use tradewind_sched::window::Variant;
 
@@ -30,6 +31,10 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let chart = || Chart::of_plan(title.clone(), snapshot, &plan);
     if let (Some(path), Some(kind)) = (&args.chart, picture) {
         output::write_file(path, &draw(kind, &chart())?)?;
+    }
+    if let Some(path) = &args.alternatives {
+        let document = wire::to_json(&alternatives(snapshot, &plan));
+        output::write_file(path, document.as_bytes())?;
     }
     notes(snapshot, &plan, report);
     match format {
@@ -59,6 +64,19 @@ fn plan_with_progress(snapshot: &Snapshot, cyclic: &Cyclic, report: &Report) -> 
         )
     });
     plan
+}
+
+/// What `combine` would have to choose from.
+fn alternatives(snapshot: &Snapshot, plan: &Plan) -> wire::combine::Input {
+    let measure = snapshot.policy.measure;
+    let with_some = |(job, planned): (&Job, &JobPlan)| {
+        let of = |window: &Window| Alternative { time: measure.of(window), cost: window.cost() };
+        let alternatives: Vec<_> = planned.alternatives.iter().map(of).collect();
+        (!alternatives.is_empty())
+            .then(|| wire::combine::Job { name: job.name.clone(), alternatives })
+    };
+    let jobs = snapshot.jobs.iter().zip(&plan.jobs).filter_map(with_some).collect();
+    wire::combine::Input { jobs }
 }
 
 fn draw(kind: args::Picture, chart: &Chart) -> Result<Vec<u8>, Failure> {

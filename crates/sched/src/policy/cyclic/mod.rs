@@ -41,6 +41,9 @@ impl Cyclic {
     /// Alternatives per job unless stated otherwise: one small job on thousands of nodes has
     /// millions.
     pub const DEFAULT_MAX_ALTERNATIVES: u32 = 50;
+    /// Steps of a bounded search per window unless stated otherwise: less than for a single
+    /// search, because a plan asks for hundreds of windows.
+    pub const DEFAULT_WORK_LIMIT: u64 = Search::DEFAULT_WORK_LIMIT / 10;
 }
 
 impl Default for Cyclic {
@@ -52,7 +55,7 @@ impl Default for Cyclic {
             search: SearchBy::Job,
             variant: Variant::Exact,
             max_alternatives: Some(Self::DEFAULT_MAX_ALTERNATIVES),
-            work_limit: Search::DEFAULT_WORK_LIMIT,
+            work_limit: Self::DEFAULT_WORK_LIMIT,
             seed: 0,
         }
     }

@@ -11,17 +11,12 @@ use super::alternatives::{self, Found};
 use super::{Cyclic, Meter, Progress, SliceBy, SubBatches, choose};
 use crate::window::{self, Search};
 
-/// The numbers of sub-batches that [`SubBatches::Auto`] tries for `jobs` jobs: all up to 6, then
-/// steps of about a half, and one job each.
+/// The numbers of sub-batches that [`SubBatches::Auto`] tries for `jobs` jobs: the Fibonacci
+/// numbers 1, 2, 3, 5, 8, … below it, and one job each.
 pub fn candidates(jobs: usize) -> Vec<u32> {
-    let mut counts = Vec::new();
-    let mut count = 1;
-    while count < jobs {
-        counts.push(count as u32);
-        count += if count < 6 { 1 } else { count / 2 };
-    }
-    counts.push(jobs.max(1) as u32);
-    counts
+    let most = jobs.max(1) as u32;
+    let fibonacci = std::iter::successors(Some((1, 2)), |&(now, next)| Some((next, now + next)));
+    fibonacci.map(|(now, _)| now).take_while(|&count| count < most).chain([most]).collect()
 }
 
 /// Plans with every count of [`candidates`] and keeps the best result.

@@ -243,7 +243,7 @@ fn sub_batches_differ_by_at_most_one_and_the_order_is_as_asked() {
     };
     assert_eq!(sizes(11, 3), [4, 4, 3]);
     assert_eq!(sizes(2, 5), [1, 1]);
-    assert_eq!(slice_counts(20), [1, 2, 3, 4, 5, 6, 9, 13, 19, 20]);
+    assert_eq!(slice_counts(20), [1, 2, 3, 5, 8, 13, 20]);
     assert_eq!(slice_counts(1), [1]);
 
     let mut snapshot = two_jobs(VoPolicy::default());

@@ -1,9 +1,12 @@
 //! `tradewind combine`: the combination step alone.
 
+mod vector;
+
 use std::fmt::Write as _;
+use std::num::NonZeroUsize;
 
 use tradewind_io::scenario::objective_name;
-use tradewind_io::wire::combine::{Job, Sums};
+use tradewind_io::wire::combine::{Alternative, Job, Sums};
 use tradewind_io::{input, wire};
 use tradewind_model::{Limit, Money, Objective, Span};
 use tradewind_sched::combine::{self, Bounds, Choice, Combination, Infeasible};
@@ -21,7 +24,10 @@ use crate::values;
 Examples:
   tradewind combine alternatives.json --objective min-cost --time-limit 2h
   tradewind combine - --objective min-time --budget-limit 812.5 --format json < alternatives.json
+  tradewind combine alternatives.json --front 20
+  tradewind combine alternatives.json --order lost-income,time --time-limit 2h
 
+`tradewind plan --alternatives FILE` writes such a file.
 The file: {\"jobs\": [{\"name\": \"a\", \"alternatives\": [{\"time\": 60, \"cost\": 12.5}, …]}, …]}
 Exit code 4, with the reason on standard error, when nothing meets the limits.")]
 pub(crate) struct Args {
@@ -31,6 +37,14 @@ pub(crate) struct Args {
     /// What to optimise.
     #[arg(long, value_enum, default_value = "min-time")]
     objective: ObjectiveName,
+    /// Show every trade of cost against time instead (the Pareto front), at most N of them.
+    #[arg(long, value_name = "N", conflicts_with_all = ["objective", "order", "time_limit", "budget_limit"])]
+    front: Option<NonZeroUsize>,
+    /// Choose the least of the first, among those the least of the second, and so on; only limits
+    /// that are given apply.
+    #[arg(long, value_name = "COMPONENT,...", value_enum, value_delimiter = ',')]
+    #[arg(conflicts_with = "objective")]
+    order: Vec<vector::ComponentName>,
     /// The most time in all: seconds, `2h`, or `auto`, which applies where it binds.
     #[arg(long, value_name = "N|auto", default_value = "auto", value_parser = values::time_limit)]
     time_limit: Limit<Span>,
@@ -41,46 +55,58 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, format: Format) -> Outcome {
     let jobs = wire::combine::parse(&input::read(&args.file)?)?;
+    if let Some(most) = args.front {
+        return vector::front(&jobs, &choices(&jobs), most.get(), format);
+    }
+    if !args.order.is_empty() {
+        return vector::ordered(&jobs, args, format);
+    }
     let objective = Objective::from(args.objective);
-    let (bounds, best) = match combined(&jobs, objective, args) {
+    let (bounds, best) = match combined(&choices(&jobs), objective, args) {
         Ok(found) => found,
-        Err(why) => return refuse(&jobs, objective, &why, format),
+        Err(why) => return refuse(&jobs, objective_name(objective), &why, format),
     };
     match format {
         Format::Json => output::json(&document(objective, bounds, &best))?,
         Format::Csv => output::print(&output::csv(&csv(&jobs, &best))?)?,
-        Format::Table => output::print(&table(&jobs, objective, bounds, &best))?,
+        Format::Table => output::print(&table(&jobs, objective_name(objective), bounds, &best))?,
     }
     Ok(Exit::Ok)
 }
 
+fn choices(jobs: &[Job]) -> Vec<Vec<Choice>> {
+    let choice = |it: &Alternative| Choice { time: it.time.0, cost: it.cost.0 };
+    jobs.iter().map(|job| job.alternatives.iter().map(choice).collect()).collect()
+}
+
+impl Args {
+    /// Both limits as plain numbers.
+    fn limits(&self) -> (Limit<i64>, Limit<i64>) {
+        let time = match self.time_limit {
+            Limit::Auto => Limit::Auto,
+            Limit::At(span) => Limit::At(span.0),
+        };
+        let budget = match self.budget_limit {
+            Limit::Auto => Limit::Auto,
+            Limit::At(money) => Limit::At(money.0),
+        };
+        (time, budget)
+    }
+}
+
 fn combined(
-    jobs: &[Job],
+    choices: &[Vec<Choice>],
     objective: Objective,
     args: &Args,
 ) -> Result<(Bounds, Combination), Infeasible> {
-    let choices: Vec<Vec<Choice>> = jobs
-        .iter()
-        .map(|job| {
-            let all = job.alternatives.iter();
-            all.map(|it| Choice { time: it.time.0, cost: it.cost.0 }).collect()
-        })
-        .collect();
-    let time = match args.time_limit {
-        Limit::Auto => Limit::Auto,
-        Limit::At(span) => Limit::At(span.0),
-    };
-    let budget = match args.budget_limit {
-        Limit::Auto => Limit::Auto,
-        Limit::At(money) => Limit::At(money.0),
-    };
-    let bounds = combine::limits(&choices, objective, time, budget)?;
-    Ok((bounds, combine::best(&choices, objective, bounds)?))
+    let (time, budget) = args.limits();
+    let bounds = combine::limits(choices, objective, time, budget)?;
+    Ok((bounds, combine::best(choices, objective, bounds)?))
 }
 
 /// The answer that there is none: the reason on standard error, and the whole document all the
 /// same where a program reads it.
-fn refuse(jobs: &[Job], objective: Objective, why: &Infeasible, format: Format) -> Outcome {
+fn refuse(jobs: &[Job], objective: &str, why: &Infeasible, format: Format) -> Outcome {
     let reason = match why {
         Infeasible::NoAlternative { job } => {
             format!("the job `{}` has no alternative", jobs[*job].name)
@@ -88,7 +114,6 @@ fn refuse(jobs: &[Job], objective: Objective, why: &Infeasible, format: Format) 
         other => other.to_string(),
     };
     if format == Format::Json {
-        let objective = objective_name(objective);
         output::json(&Refused {
             objective,
             chosen: None,
@@ -114,12 +139,20 @@ fn document(objective: Objective, bounds: Bounds, best: &Combination) -> wire::C
     wire::Combined {
         objective: objective_name(objective).to_owned(),
         chosen: best.chosen.clone(),
-        totals: Sums { time: best.time, cost: Money(best.cost) },
-        limits: wire::Limits { time: bounds.time, budget: bounds.budget.map(Money) },
+        totals: sums(best),
+        limits: limits_of(bounds),
     }
 }
 
-fn table(jobs: &[Job], objective: Objective, bounds: Bounds, best: &Combination) -> String {
+fn sums(best: &Combination) -> Sums {
+    Sums { time: best.time, cost: Money(best.cost) }
+}
+
+fn limits_of(bounds: Bounds) -> wire::Limits {
+    wire::Limits { time: bounds.time, budget: bounds.budget.map(Money) }
+}
+
+fn table(jobs: &[Job], objective: &str, bounds: Bounds, best: &Combination) -> String {
     const COLUMNS: [Column; 4] = [
         ("job", Side::Left),
         ("chosen", Side::Right),
@@ -142,7 +175,7 @@ fn table(jobs: &[Job], objective: Objective, bounds: Bounds, best: &Combination)
     let _ = writeln!(
         text,
         "\n{}: time {} s{time}; cost {} credits{}",
-        objective_name(objective),
+        objective,
         best.time,
         Money(best.cost),
         budget.unwrap_or_default()
