@@ -15,7 +15,10 @@ fn example(name: &str) -> String {
 fn the_small_log_is_made_by_the_generator() {
     let text = input::read(&example("small.swf")).unwrap();
     let expected = swf::write(&swf::sample(2026, 200, 64));
-    assert!(text.bytes == expected.as_bytes(), "run `cargo run -p tradewind-io --example small_log`");
+    assert!(
+        text.bytes == expected.as_bytes(),
+        "run `cargo run -p tradewind-io --example small_log`"
+    );
 }
 
 #[test]

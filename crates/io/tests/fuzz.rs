@@ -76,7 +76,11 @@ fn read_as_all(bytes: &[u8]) {
 fn runner() -> TestRunner {
     let cases = std::env::var("TRADEWIND_FUZZ_CASES").ok().and_then(|n| n.parse().ok());
     let failure_persistence = None;
-    TestRunner::new(Config { cases: cases.unwrap_or(200), failure_persistence, ..Config::default() })
+    TestRunner::new(Config {
+        cases: cases.unwrap_or(200),
+        failure_persistence,
+        ..Config::default()
+    })
 }
 
 #[test]
