@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{combine, completions, explain, plan, quote};
+use crate::commands::{combine, completions, explain, plan, quote, snapshot};
 
 /// An economic metascheduler: plans parallel jobs on clusters that are not all yours.
 #[derive(Debug, Parser)]
@@ -18,7 +18,7 @@ pub(crate) struct Cli {
 const AFTER: &str = "\
 Examples:
   tradewind plan examples/batch.toml
-  tradewind quote examples/batch.toml --job render
+  tradewind quote examples/batch.toml --job forecast
   tradewind snapshot log.swf.gz --at 10d --horizon 24h --seed 1 | tradewind plan -
 
 Exit codes: 0 ok, 1 negative answer, 2 usage, 3 input data, 4 infeasible, 70 bug.";
@@ -52,6 +52,8 @@ pub(crate) enum Format {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Turn a moment of a workload log (SWF) into a planning problem.
+    Snapshot(snapshot::Args),
     /// Show what one job could get: the best window by every criterion, cost against finish.
     Quote(quote::Args),
     /// Say why a job has no window, and the smallest change that would give it one.

@@ -17,20 +17,21 @@ fn wanted(objective: Objective, it: &Combination) -> i64 {
 
 #[track_caller]
 fn check(jobs: &[Vec<Choice>], objective: Objective, bounds: Bounds) {
-    let ours = best(jobs, objective, bounds);
-    match (mip::best(jobs, objective, bounds, 20.0), ours) {
-        (Verdict::Optimal(theirs), Ok(ours)) => {
-            assert_eq!(wanted(objective, &ours), wanted(objective, &theirs), "{objective:?}");
-        }
-        (Verdict::Infeasible, Err(_)) => {}
-        (theirs, ours) => panic!("{objective:?} {bounds:?}: {theirs} against {ours:?}"),
-    }
+    let ours = best(jobs, objective, bounds).ok();
+    let theirs = mip::best(jobs, objective, bounds, 20.0);
+    assert!(!matches!(theirs, Verdict::Unsolved(_)), "{theirs}");
+    let theirs = match theirs {
+        Verdict::Optimal(theirs) => Some(theirs),
+        Verdict::Infeasible | Verdict::Unsolved(_) => None,
+    };
+    let sum = |it: Option<Combination>| it.map(|it| wanted(objective, &it));
+    assert_eq!(sum(ours), sum(theirs), "{objective:?} {bounds:?}");
 }
 
 #[test]
 fn optima_are_equal_with_one_bound() {
     for class in Class::ALL {
-        for seed in 0..12 {
+        for seed in 0..8 {
             let jobs = drawn(class, 20 + 3 * seed as usize, 12, SCALE, seed);
             for &objective in objectives(class) {
                 check(&jobs, objective, bounds(&jobs, objective));

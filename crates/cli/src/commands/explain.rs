@@ -17,8 +17,8 @@ use crate::{documents, input, output, tables};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  tradewind explain examples/batch.toml --job train
-  tradewind explain examples/batch.toml --job train --format json
+  tradewind explain examples/batch.toml --job wing-study
+  tradewind explain examples/batch.toml --job wing-study --format json
 
 The job is judged alone, as if it came first: what other jobs of the batch take is not counted.")]
 pub(crate) struct Args {

@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod explain;
 pub(crate) mod plan;
 pub(crate) mod quote;
+pub(crate) mod snapshot;
 
 use crate::cli::{Cli, Command};
 use crate::exit::Outcome;
@@ -14,6 +15,7 @@ use crate::report::Report;
 pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
     let format = cli.global.format;
     match &cli.command {
+        Command::Snapshot(args) => snapshot::run(args, report),
         Command::Quote(args) => quote::run(args, format, report),
         Command::Explain(args) => explain::run(args, format, report),
         Command::Plan(args) => plan::run(args, format, report),

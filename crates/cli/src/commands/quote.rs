@@ -18,8 +18,8 @@ use tradewind_io::scenario::criterion_name;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  tradewind quote examples/batch.toml --job render
-  tradewind quote examples/batch.toml --job render --format json
+  tradewind quote examples/batch.toml --job forecast
+  tradewind quote examples/batch.toml --job forecast --format json
 
 Exit code 4 if there is no window by any criterion.")]
 pub(crate) struct Args {

@@ -55,10 +55,10 @@ impl Quantity {
 /// only searched for as long as that takes lists of at most a million states. Numbers with more
 /// than some ten digits get there.
 ///
-/// A limit that is given is kept, whatever the objective. Exact. Milliseconds for
-/// thousands of jobs with tens of alternatives; exponential time in the worst case, as the
-/// problem is NP-hard, but bounded memory: about 200 MiB at the very most beside the input, and
-/// commonly a few.
+/// A limit that is given is kept, whatever the objective. Exact. Milliseconds for thousands of
+/// jobs with tens of alternatives, some tenths of a second where both limits bind and the sums
+/// have ten digits and more; exponential time in the worst case, as the problem is NP-hard, but
+/// bounded memory: half a GiB at the very most beside the input, and commonly a few MiB.
 ///
 /// # Errors
 /// [`Infeasible`]: a job without alternatives; else the time limit, if no combination keeps to it;

@@ -23,7 +23,7 @@ const MOST_STATES: usize = 1 << 21;
 /// large to be listed, some are left out and [`Front::complete`] is false: what is shown then is
 /// spread evenly in time between the cheapest and the fastest combination, both of which are
 /// there. Empty and complete if a job has no alternative. Memory is bounded by about 128 MiB
-/// beside one search of [`best`].
+/// beside one search of [`best()`].
 pub fn front(jobs: &[Vec<Choice>], max_points: usize) -> Front {
     if jobs.iter().any(Vec::is_empty) {
         return Front { points: Vec::new(), complete: true };

@@ -25,7 +25,7 @@ pub fn mean_time(jobs: &[Vec<Choice>]) -> i64 {
 /// and one combination for B*.
 ///
 /// # Errors
-/// For B* only: [`Infeasible`] as of [`best`], when a given time limit cannot be kept.
+/// For B* only: [`Infeasible`] as of [`best()`], when a given time limit cannot be kept.
 pub fn limits(
     jobs: &[Vec<Choice>],
     objective: Objective,

@@ -1,7 +1,7 @@
 //! Jobs with alternatives → the best combination: exactly one alternative per job.
 //!
 //! Four objectives over sums of time and cost (paper 000, problems (6)–(9); paper 001,
-//! eq. (1)–(3)), each with an optional limit on either sum; the Pareto [`front`] of cost and
+//! eq. (1)–(3)), each with an optional limit on either sum; the Pareto [`front()`] of cost and
 //! time; and a lexicographic choice over the [`vector`] criterion. All are exact, by a search
 //! whose memory does not depend on the size of the limits. The papers' own backward
 //! [`recursion`], whose table does, is kept for studies.

@@ -3,7 +3,7 @@
 //! f_i(Z) = extr over the alternatives s of job i of g(s) + f_{i+1}(Z − z(s)), with f_{n+1} ≡ 0
 //! (paper 000, eq. (1)–(9); paper 001, eq. (1)). States that no choice can reach are infeasible;
 //! the papers' remarks on zero limits are not used, since the second would make them free.
-//! For studies, and as an oracle in tests: [`super::best`] gives the same sums without a table.
+//! For studies, and as an oracle in tests: [`super::best()`] gives the same sums without a table.
 
 use tradewind_model::Objective;
 
@@ -32,7 +32,7 @@ struct Entry {
 }
 
 /// The best combination under the one limit that binds `objective`: cost for `MinTime`, time for
-/// the others. Ties as in [`super::best`], then by the lower index.
+/// the others. Ties as in [`super::best()`], then by the lower index.
 ///
 /// Exact. O(limit × alternatives) time and O(limit × jobs) memory.
 ///

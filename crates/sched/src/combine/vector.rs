@@ -1,5 +1,5 @@
 //! The vector criterion ⟨C, B*−C, T, T*−T⟩ of paper 001, section 3, and a lexicographic choice
-//! over it. Its [`super::front`] is the other way to read it.
+//! over it. Its [`super::front()`] is the other way to read it.
 
 use tradewind_model::Objective;
 
@@ -74,13 +74,13 @@ impl Component {
 ///
 /// Cost and lost income mirror each other, as time and idleness do, so at most two components
 /// decide: the first, and the first after it on the other side. Without a second the least of the
-/// other sum breaks ties, as in [`best`]; an empty order means `[Time]`. Exact, by at most four
+/// other sum breaks ties, as in [`best()`]; an empty order means `[Time]`. Exact, by at most four
 /// searches, with one exception: lost income and idleness together, in either order, with both
 /// limits given. Then the first is exact, and the second is settled only if it keeps its limit
 /// by itself; otherwise the least of that sum breaks the tie.
 ///
 /// # Errors
-/// [`Infeasible`], as of [`best`].
+/// [`Infeasible`], as of [`best()`].
 pub fn lexicographic(
     jobs: &[Vec<Choice>],
     order: &[Component],

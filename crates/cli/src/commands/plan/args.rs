@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use tradewind_io::{scenario, wire};
+use tradewind_io::scenario::{self, Scenario};
+use tradewind_io::wire;
 use tradewind_model::{Limit, Measure, Money, Objective, Plan, Rho, Snapshot, Span, VoPolicy};
 use tradewind_sched::policy::cyclic::{Cyclic, SearchBy, SliceBy, SubBatches};
 use tradewind_sched::window::{Algorithm, Search, Variant};
@@ -225,8 +226,8 @@ impl Args {
         }
     }
 
-    /// What a reader needs to tell two plans apart.
-    pub(super) fn title(&self, policy: &VoPolicy, sub_batches: u32) -> String {
+    /// What a reader needs to tell two plans apart: the scenario's title or file, and the policy.
+    pub(super) fn title(&self, scenario: &Scenario, sub_batches: u32) -> String {
         let scheme = match self.scheme {
             Scheme::Css => "css".to_owned(),
             Scheme::BatchSlicer => format!("batch-slicer in {sub_batches}"),
@@ -235,6 +236,10 @@ impl Args {
             "-" => "standard input",
             path => Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path),
         };
-        format!("{file}: {scheme}, {}", scenario::objective_name(policy.objective))
+        let subject = scenario.title.as_deref().unwrap_or(file);
+        format!(
+            "{subject}: {scheme}, {}",
+            scenario::objective_name(scenario.snapshot.policy.objective)
+        )
     }
 }

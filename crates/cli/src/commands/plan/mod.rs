@@ -18,24 +18,25 @@ pub(crate) use args::{Args, ObjectiveName};
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let picture = args.chart.as_deref().map(args::picture_kind).transpose()?;
-    let mut snapshot = input::scenario(&args.scenario, report)?.snapshot;
-    args.override_policy(&mut snapshot.policy);
+    let mut scenario = input::scenario(&args.scenario, report)?;
+    args.override_policy(&mut scenario.snapshot.policy);
+    let snapshot = &scenario.snapshot;
     let cyclic = args.cyclic(snapshot.jobs.len())?;
     if cyclic.variant == Variant::Paper {
         report.seed(cyclic.seed);
     }
-    let plan = plan_with_progress(&snapshot, &cyclic, report);
-    let title = args.title(&snapshot.policy, plan.sub_batches);
-    let chart = || Chart::of_plan(title.clone(), &snapshot, &plan);
+    let plan = plan_with_progress(snapshot, &cyclic, report);
+    let title = args.title(&scenario, plan.sub_batches);
+    let chart = || Chart::of_plan(title.clone(), snapshot, &plan);
     if let (Some(path), Some(kind)) = (&args.chart, picture) {
         output::write_file(path, &draw(kind, &chart())?)?;
     }
-    notes(&snapshot, &plan, report);
+    notes(snapshot, &plan, report);
     match format {
-        Format::Json => output::json(&args.document(&snapshot, &plan))?,
-        Format::Csv => output::print(&output::csv(&render::csv(&snapshot, &plan))?)?,
+        Format::Json => output::json(&args.document(snapshot, &plan))?,
+        Format::Csv => output::print(&output::csv(&render::csv(snapshot, &plan))?)?,
         Format::Table => {
-            output::print_styled(&render::table(&snapshot, &plan, &title, &chart()))?;
+            output::print_styled(&render::table(snapshot, &plan, &title, &chart()))?;
         }
     }
     let placed = plan.jobs.iter().any(|job| job.window().is_some());

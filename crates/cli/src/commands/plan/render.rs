@@ -9,13 +9,12 @@ use tradewind_model::{JobPlan, Money, Outcome, Plan, Snapshot, Span};
 use crate::output;
 use crate::tables::{self, Column, Side};
 
-const COLUMNS: [Column; 8] = [
+const COLUMNS: [Column; 7] = [
     ("job", Side::Left),
     ("start s", Side::Right),
     ("finish s", Side::Right),
     ("runtime s", Side::Right),
     ("cost credits", Side::Right),
-    ("proc.time s", Side::Right),
     ("chosen", Side::Right),
     ("nodes", Side::Left),
 ];
@@ -32,7 +31,6 @@ pub(super) fn table(snapshot: &Snapshot, plan: &Plan, title: &str, chart: &Chart
                 window.finish().to_string(),
                 window.runtime().to_string(),
                 window.cost().to_string(),
-                window.processor_time().to_string(),
                 format!("{} of {}", index + 1, alternatives(planned)),
                 tables::nodes_in_short(&snapshot.grid, window),
             ]),

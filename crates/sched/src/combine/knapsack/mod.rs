@@ -4,13 +4,13 @@
 //! weights together keep to a capacity. Values are wanted small and may be negative. Three ideas
 //! make it fast without a table of the size of the capacity:
 //!
-//! 1. [`reduce`]: items that no optimum needs are dropped, and weights and values are counted in
+//! 1. `reduce`: items that no optimum needs are dropped, and weights and values are counted in
 //!    their common divisors.
-//! 2. [`relax`]: the linear relaxation, solved on the lower convex hulls of the classes, prices a
+//! 2. `relax`: the linear relaxation, solved on the lower convex hulls of the classes, prices a
 //!    unit of weight. At that price every item has a *loss* ≥ 0, what choosing it gives away
 //!    against its class's best. A solution better than one at hand has losses that sum to at most
 //!    a small number, so nearly every item is out.
-//! 3. [`search`]: what is left, the core, is split into two halves; the undominated states of each
+//! 3. `search`: what is left, the core, is split into two halves; the undominated states of each
 //!    half are listed and the lists are swept against each other for the best pair.
 //!
 //! The idea of a core that grows until the optimum is proven is Pisinger's ("A minimal algorithm
@@ -61,7 +61,7 @@ pub(super) struct Sums {
 /// value among selections of that weight would take lists of more than a million states, the
 /// least that was found is taken. Time is exponential in the worst case, as for any
 /// exact method; memory is bounded: at most [`search::MOST_STATES`] states of 16 bytes per half,
-/// and less than thrice that while a list is merged, beside the input.
+/// and some six times that while a list is merged, beside the input.
 ///
 /// The caller has made sure that the least weights together keep to the capacity, that no class
 /// is empty, and that no sum leaves the range of `i64`.

@@ -199,7 +199,7 @@ impl<'a> Search<'a> {
     /// to the limit: they take turns.
     fn order(&self, round: u32) -> Order {
         let open = matches!(self.goal, Goal::FullestWithin(_)) && !self.only_ties_are_left();
-        if open && round % 2 == 0 { Candidate::by_distance } else { Candidate::by_loss }
+        if open && round.is_multiple_of(2) { Candidate::by_distance } else { Candidate::by_loss }
     }
 
     /// Between which weights a better selection lies.
