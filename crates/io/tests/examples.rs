@@ -1,5 +1,7 @@
 //! The shipped examples are what they say they are.
 
+#![expect(clippy::unwrap_used, reason = "a test: a panic is its failure")]
+
 use std::path::Path;
 
 use tradewind_io::snapshot::{At, Options, take};

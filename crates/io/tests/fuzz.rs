@@ -1,6 +1,10 @@
 //! No input makes a parser panic: valid documents with random damage, and random bytes. The long
 //! form: `TRADEWIND_FUZZ_CASES=100000 cargo test --release -p tradewind-io --test fuzz`.
 
+#![expect(clippy::unwrap_used, reason = "a test: a panic is its failure")]
+
+use std::cell::Cell;
+
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use tradewind_io::input::Input;
@@ -53,8 +57,10 @@ fn damaged(text: &[u8], damage: &[Damage]) -> Vec<u8> {
     bytes
 }
 
-/// Reads `bytes` as everything that there is, under names that choose each syntax.
-fn read_as_all(bytes: &[u8]) {
+/// Reads `bytes` as everything that there is, under names that choose each syntax; says whether
+/// any reader took them.
+fn read_as_all(bytes: &[u8]) -> bool {
+    let mut taken = false;
     for name in ["x", "x.json", "x.toml", "x.csv"] {
         let input = Input::new(name, bytes);
         if let Ok((scenario, _)) = scenario::parse(&input) {
@@ -62,15 +68,18 @@ fn read_as_all(bytes: &[u8]) {
             let text = scenario.to_json();
             let (back, _) = scenario::parse(&Input::new("y.json", text)).unwrap();
             assert_eq!(back, scenario);
+            taken = true;
         }
-        let _ = wire::combine::parse(&input);
-        let _ = side::parse(&input);
+        taken |= wire::combine::parse(&input).is_ok();
+        taken |= side::parse(&input).is_ok();
     }
     if let Ok(log) = swf::parse(&Input::new("x.swf", bytes)) {
         let options = Options::new(At::Middle, Span(1_000), 1);
         let _ = take(&log, &Options { processors: Some(64), ..options });
         assert_eq!(swf::parse(&Input::new("x.swf", swf::write(&log))).unwrap().jobs, log.jobs);
+        taken = true;
     }
+    taken
 }
 
 fn runner() -> TestRunner {
@@ -89,12 +98,22 @@ fn damaged_documents_are_read_or_refused() {
     let (scenario, _) = scenario::parse(&Input::new("x.toml", TOML)).unwrap();
     let documents = [TOML, &scenario.to_json(), COMBINE, SIDE, TABLE, &log].map(str::to_owned);
     let damage = proptest::collection::vec(any::<Damage>(), 1..8);
+    let (taken, refused) = (Cell::new(0), Cell::new(0));
     runner()
         .run(&(0..documents.len(), damage), |(which, damage)| {
-            read_as_all(&damaged(documents[which].as_bytes(), &damage));
+            let count = match read_as_all(&damaged(documents[which].as_bytes(), &damage)) {
+                true => &taken,
+                false => &refused,
+            };
+            count.set(count.get() + 1);
             Ok(())
         })
         .unwrap();
+    let (taken, refused) = (taken.get(), refused.get());
+    assert!(
+        taken > 10 && refused > 10,
+        "the damage is one-sided: {taken} taken, {refused} refused"
+    );
 }
 
 #[test]

@@ -37,12 +37,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     seed: u64,
     /// The batch: jobs that are `waiting`, or the next `arrivals` [default: waiting if the log has
-    /// wait times, else arrivals].
+    /// wait times and --arrivals is not given, else arrivals].
     #[arg(long, value_name = "waiting|arrivals")]
     batch: Option<Batch>,
-    /// How many of the next arrivals: a count, or a span such as `2h`.
-    #[arg(long, value_name = "SPAN|COUNT", default_value = "50")]
-    arrivals: Arrivals,
+    /// How many of the next arrivals: a count, or a span such as `2h` [default: 50].
+    #[arg(long, value_name = "SPAN|COUNT")]
+    arrivals: Option<Arrivals>,
     /// The work of jobs that requested no time: their `runtime`, or this long.
     #[arg(long, value_name = "runtime|SPAN", default_value = "runtime")]
     missing_request: MissingRequest,

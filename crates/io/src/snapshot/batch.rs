@@ -20,11 +20,14 @@ pub(super) struct Chosen {
 }
 
 pub(super) fn choose(log: &Log, options: &Options, at: Time, moment: &Moment) -> Chosen {
-    let default = if log.has_waits() { Batch::Waiting } else { Batch::Arrivals };
-    let kind = options.batch.unwrap_or(default);
+    let kind = match options.batch {
+        Some(batch) => batch,
+        None if options.arrivals.is_none() && log.has_waits() => Batch::Waiting,
+        None => Batch::Arrivals,
+    };
     let jobs = match kind {
         Batch::Waiting => moment.waiting.clone(),
-        Batch::Arrivals => arrivals(log, options.arrivals, at),
+        Batch::Arrivals => arrivals(log, options.arrivals.unwrap_or_default(), at),
     };
     let records = || jobs.iter().map(|&i| &log.jobs[i]);
     let without_request = records().filter(|job| requested(job).is_none()).count();

@@ -50,9 +50,9 @@ pub(super) fn replay(log: &Log, at: Time, count: u32) -> Moment {
         moment: Moment::default(),
     };
     if log.has_waits() {
-        replay.recorded(at)
+        replay.recorded(at);
     } else {
-        replay.assumed(at)
+        replay.assumed(at);
     }
     replay.finish()
 }

@@ -3,7 +3,7 @@
 use tradewind_model::{Attributes, Grid, Node, Site, SiteId};
 
 use super::{Options, Refusal};
-use crate::swf::Log;
+use crate::swf::{Log, Record};
 
 /// A machine, before the side model says what its nodes are worth.
 pub(super) struct Machine {
@@ -18,7 +18,7 @@ pub(super) struct Machine {
 impl Machine {
     pub(super) fn of(log: &Log, options: &Options) -> Result<Machine, Refusal> {
         let header = log.header.max_procs();
-        let widest = log.jobs.iter().filter_map(|job| job.held()).max().unwrap_or(1);
+        let widest = log.jobs.iter().filter_map(Record::held).max().unwrap_or(1);
         let Some(processors) = options.processors.or(header) else {
             let hint = format!("give `--procs N`; the widest job holds {widest}");
             return Err(("the header does not say how many processors there are".into(), hint));

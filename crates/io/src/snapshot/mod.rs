@@ -34,10 +34,11 @@ pub struct Options {
     pub horizon: Span,
     /// For all that the side model draws.
     pub seed: u64,
-    /// Which jobs are planned; `None`: those that wait if the log has wait times, else arrivals.
+    /// Which jobs are planned; `None`: arrivals if `arrivals` is given or the log has no wait
+    /// times, else those that wait.
     pub batch: Option<Batch>,
-    /// How many of the next arrivals, if they are the batch.
-    pub arrivals: Arrivals,
+    /// How many of the next arrivals; `None`: as [`Arrivals::default`] says.
+    pub arrivals: Option<Arrivals>,
     /// The work of a job that requested no time.
     pub missing_request: MissingRequest,
     /// How long running jobs keep their processors.
@@ -58,7 +59,7 @@ impl Options {
             horizon,
             seed,
             batch: None,
-            arrivals: Arrivals::default(),
+            arrivals: None,
             missing_request: MissingRequest::default(),
             local_until: LocalUntil::default(),
             processors: None,

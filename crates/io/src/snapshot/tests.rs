@@ -117,8 +117,8 @@ fn arrivals_are_counted_or_within_a_time() {
     let lines: Vec<_> = (0..100).map(|n| (n, n * 10, 0, 5, 1, 10)).collect();
     let log = log(&lines);
     let count = |arrivals| {
-        let batch = Some(Batch::Arrivals);
-        names(&taken(&log, &Options { batch, arrivals, ..options(100) })).len()
+        let batch = None;
+        names(&taken(&log, &Options { batch, arrivals: Some(arrivals), ..options(100) })).len()
     };
     assert_eq!(count(Arrivals::default()), 50);
     assert_eq!(count("7".parse().unwrap()), 7);
