@@ -6,7 +6,7 @@ use tradewind_model::{Grid, Horizon, Job, Performance, Request, Span, Time};
 
 use super::history::Moment;
 use super::side::Market;
-use super::{Arrivals, Batch, MissingRequest, Options};
+use super::{Arrivals, Batch, MissingRequest, Options, Refusal};
 use crate::swf::{Log, Record};
 
 /// The chosen jobs, by index in the log.
@@ -15,8 +15,8 @@ pub(super) struct Chosen {
     kind: Batch,
     /// How many of them requested no time.
     without_request: usize,
-    /// The submit time of the last.
-    last: Time,
+    /// The submit time of the first and of the last.
+    submitted: (Time, Time),
 }
 
 pub(super) fn choose(log: &Log, options: &Options, at: Time, moment: &Moment) -> Chosen {
@@ -31,8 +31,9 @@ pub(super) fn choose(log: &Log, options: &Options, at: Time, moment: &Moment) ->
     };
     let records = || jobs.iter().map(|&i| &log.jobs[i]);
     let without_request = records().filter(|job| requested(job).is_none()).count();
-    let last = records().map(|job| job.submit).max().unwrap_or(at);
-    Chosen { jobs, kind, without_request, last }
+    let submits = || records().map(|job| job.submit);
+    let submitted = (submits().min().unwrap_or(at), submits().max().unwrap_or(at));
+    Chosen { jobs, kind, without_request, submitted }
 }
 
 fn arrivals(log: &Log, arrivals: Arrivals, at: Time) -> Vec<usize> {
@@ -89,6 +90,20 @@ fn name(number: i64, names: &mut BTreeSet<String>) -> String {
 }
 
 impl Chosen {
+    /// Why there is nothing to plan, if so: no job, or none that is submitted in the horizon.
+    pub(super) fn emptiness(&self, horizon: Horizon) -> Option<Refusal> {
+        let at = horizon.start;
+        if self.jobs.is_empty() {
+            let hint = "try another moment, or `--batch arrivals` with a larger `--arrivals`";
+            return Some((format!("no job to plan at {at}"), hint.to_owned()));
+        }
+        let (first, end) = (self.submitted.0, horizon.end);
+        (first >= end).then(|| {
+            let message = format!("no job is submitted between {at} and {end}");
+            (message, format!("the next is submitted at {first}: try a moment near it"))
+        })
+    }
+
     /// Adds what was assumed about the batch, as sentences.
     pub(super) fn assume(
         &self,
@@ -101,10 +116,10 @@ impl Chosen {
             Batch::Waiting => format!("the batch is what waits: {count} jobs"),
             Batch::Arrivals => format!(
                 "the batch is what is submitted next, up to {}, and starts no earlier: {count} jobs",
-                self.last
+                self.submitted.1
             ),
         });
-        if self.last >= horizon.end {
+        if self.submitted.1 >= horizon.end {
             assumptions
                 .push("some are submitted after the horizon and cannot be placed".to_owned());
         }

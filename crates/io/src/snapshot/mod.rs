@@ -203,9 +203,8 @@ pub fn take(log: &Log, options: &Options) -> Result<Taken, Diagnostics> {
     let machine = Machine::of(log, options).map_err(|(message, hint)| refuse(message, &hint))?;
     let moment = history::replay(log, at, machine.processors);
     let batch = batch::choose(log, options, at, &moment);
-    if batch.jobs.is_empty() {
-        let hint = "try another moment, or `--batch arrivals` with a larger `--arrivals`";
-        return Err(refuse(format!("no job to plan at {at}"), hint));
+    if let Some((message, hint)) = batch.emptiness(horizon) {
+        return Err(refuse(message, &hint));
     }
     let grid = machine.grid(options).map_err(|(message, hint)| refuse(message, &hint))?;
     let jobs = batch::jobs(log, options, &grid, &batch, at);

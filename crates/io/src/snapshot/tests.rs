@@ -146,6 +146,11 @@ fn impossible_snapshots_are_refused_with_a_hint() {
     assert!(refused(options(9)).contains("outside the log\n  hint: the log goes from 10 to 120"));
     assert!(refused(options(121)).contains("outside the log"));
     assert!(refused(options(50)).contains("no job to plan at 50"));
+    let soon = Options { batch: Some(Batch::Arrivals), horizon: Span(3), ..options(15) };
+    let err = refused(soon);
+    assert!(
+        err.contains("no job is submitted between 15 and 18\n  hint: the next is submitted at 20")
+    );
     assert!(refused(Options { horizon: Span(0), ..options(15) }).contains("horizon"));
     assert!(refused(Options { sites: 9, ..options(15) }).contains("9 sites"));
     let bare = Log { header: swf::Header::default(), ..log.clone() };

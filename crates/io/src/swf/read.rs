@@ -5,7 +5,7 @@ use tradewind_model::{Grid, Span, Time};
 use super::{Header, Log, Record, Summary};
 use crate::decimal::{self, DecimalError};
 use crate::diagnostics::{Diagnostic, Diagnostics, excerpt};
-use crate::input::Input;
+use crate::input::{Input, line_of};
 
 const FIELDS: usize = 18;
 
@@ -72,12 +72,13 @@ const KINDS: [Kind; FIELDS] = [
 pub(super) fn parse(input: &Input) -> Result<Log, Diagnostics> {
     let mut reader = Reader { file: &input.name, ..Reader::default() };
     let bytes = input.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&input.bytes);
+    if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
+        reader.line = line_of(bytes, at);
+        reader.error("a binary file, not a log".to_owned(), "logs are SWF text, plain or gzip");
+        return Err(reader.diagnostics);
+    }
     for line in bytes.split(|&byte| byte == b'\n') {
         reader.line += 1;
-        if line.contains(&0) {
-            reader.error("a binary file, not a log".to_owned(), "logs are SWF text, plain or gzip");
-            return Err(reader.diagnostics);
-        }
         reader.take(line);
     }
     reader.finish()
