@@ -1,5 +1,4 @@
 //! From a log to a plan.
-#![expect(clippy::unwrap_used, reason = "a test that cannot run the program has failed")]
 
 use assert_cmd::Command;
 

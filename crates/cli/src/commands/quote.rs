@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     }
     match format {
         Format::Json => {
-            output::json(&documents::quotes(&snapshot, job, &quotes, &front, rejected))?
+            output::json(&documents::quotes(&snapshot, job, &quotes, &front, rejected))?;
         }
         Format::Csv => output::print(&output::csv(&csv(&snapshot, &quotes, &front))?)?,
         Format::Table => {
