@@ -2,7 +2,8 @@
 //!
 //! `combine_table [--instances DIR] [--sizes 20,200,2000] [--mip-seeds N] [--mip-seconds S]`
 //!
-//! Every row runs in a process of its own, so that its peak memory (VmHWM in
+//! DIR has a folder per row, with files that `tradewind combine` reads; `scripts/instances.sh`
+//! makes them from a log. Every row runs in a process of its own, so that its peak memory (VmHWM in
 //! `/proc/self/status`, input and program included) is its own. Times are wall-clock, one
 //! thread; each instance counts with the best of three runs. With the feature `mip` the solver
 //! runs beside it on the first N instances of the rows up to 200 jobs, in the same process and
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use tradewind_io::{input, wire};
 use tradewind_model::Objective;
 use tradewind_reference::instances::{Class, Scale, bounds, drawn, objectives};
 use tradewind_sched::combine::{Choice, best};
@@ -24,6 +26,7 @@ type Anyhow<T> = Result<T, Box<dyn Error>>;
 const SCALE: Scale = Scale { time: 100_000, cost: 1_000_000_000 };
 const INSTANCES: u64 = 20;
 const RUNS: usize = 3;
+#[cfg(feature = "mip")]
 const MOST_JOBS_FOR_MIP: usize = 200;
 
 const HEAD: &str = "| instances | objective | jobs | median | slowest | peak memory | MIP: same \
@@ -79,13 +82,9 @@ fn print_table(options: &Options) -> Anyhow<()> {
         }
     }
     let Some(folder) = &options.instances else { return Ok(()) };
-    let mut files = fs::read_dir(folder)?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<Result<Vec<_>, _>>()?;
-    files.sort();
-    for file in files {
+    for class in entries(folder)? {
         for objective in OBJECTIVES {
-            spawn_row(&file.to_string_lossy(), objective, 0, options)?;
+            spawn_row(&class.to_string_lossy(), objective, 0, options)?;
         }
     }
     Ok(())
@@ -111,14 +110,17 @@ fn print_row(row: &str, objective: usize, options: &Options) -> Anyhow<()> {
         Some(class) => {
             (1..=INSTANCES).map(|seed| drawn(class, options.sizes[0], 30, SCALE, seed)).collect()
         }
-        None => vec![read(Path::new(row))?],
+        None => read_all(Path::new(row))?,
     };
     let times: Vec<Duration> = batches.iter().map(|jobs| time(jobs, objective)).collect();
     let memory = peak_memory()?;
     let mut sorted = times.clone();
     sorted.sort();
-    let name = Path::new(row).file_stem().map_or(row.into(), |stem| stem.to_string_lossy());
-    let jobs = batches.first().map_or(0, Vec::len);
+    let name = match class {
+        Some(class) => class.name().to_owned(),
+        None => "a real log's".to_owned(),
+    };
+    let jobs = batches.iter().map(Vec::len).max().unwrap_or(0);
     let (median, slowest) = (sorted[sorted.len() / 2], sorted[sorted.len() - 1]);
     writeln!(
         std::io::stdout(),
@@ -194,23 +196,21 @@ fn mip(
         .into()
 }
 
-/// The jobs of a file that `tradewind combine` reads.
-fn read(file: &Path) -> Anyhow<Vec<Vec<Choice>>> {
-    let document: serde_json::Value = serde_json::from_str(&fs::read_to_string(file)?)?;
-    let list = |value: &serde_json::Value, key: &str| -> Anyhow<Vec<serde_json::Value>> {
-        Ok(value[key].as_array().ok_or_else(|| format!("no list `{key}`"))?.clone())
-    };
-    let choice = |it: &serde_json::Value| -> Anyhow<Choice> {
-        let cost = micro_credits(&it["cost"].to_string()).ok_or("a cost is not a number")?;
-        Ok(Choice { time: it["time"].as_i64().ok_or("a time is not an integer")?, cost })
-    };
-    let job = |job: &serde_json::Value| list(job, "alternatives")?.iter().map(choice).collect();
-    list(&document, "jobs")?.iter().map(job).collect()
+/// The jobs of every file of a folder, each as `tradewind combine` reads it.
+fn read_all(folder: &Path) -> Anyhow<Vec<Vec<Vec<Choice>>>> {
+    entries(folder)?.iter().map(|file| read(file)).collect()
 }
 
-/// A plain decimal number of credits, exactly.
-fn micro_credits(text: &str) -> Option<i64> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let micro: i64 = format!("{fraction:0<6}").parse().ok().filter(|_| fraction.len() <= 6)?;
-    whole.parse::<i64>().ok()?.checked_mul(1_000_000)?.checked_add(micro)
+fn read(file: &Path) -> Anyhow<Vec<Vec<Choice>>> {
+    let text = input::read(&file.to_string_lossy()).map_err(|all| all.to_string())?;
+    let jobs = wire::combine::parse(&text).map_err(|all| all.to_string())?;
+    let choice = |it: &wire::combine::Alternative| Choice { time: it.time.0, cost: it.cost.0 };
+    Ok(jobs.iter().map(|job| job.alternatives.iter().map(choice).collect()).collect())
+}
+
+fn entries(folder: &Path) -> Anyhow<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut entries = entries.collect::<Result<Vec<_>, _>>()?;
+    entries.sort();
+    Ok(entries)
 }

@@ -1,6 +1,8 @@
 //! A whole CSS cycle: search, combination and decision for a batch on a large grid, as a
 //! Markdown table with wall time on one core and the peak memory of the process.
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it prints a table")]
+
 use std::time::Instant;
 
 use rand::{RngExt, SeedableRng};
