@@ -1,5 +1,5 @@
 # Everything that people and machines do with the tree. `make test` is the one command.
-.PHONY: build test test-quick test-long lint bench docs fmt setup
+.PHONY: build test test-quick test-long lint bench bench-criterion docs fmt setup
 
 CARGO ?= cargo
 # Long runs of the fuzz and property tests.
@@ -27,8 +27,14 @@ lint:
 	$(CARGO) fmt --all -- --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 
+# The tables of BENCHMARKS.md, a quarter of an hour on a quiet machine. A log makes the rows of
+# real instances: make bench LOG=ctc.swf.gz
 bench: setup
-	$(CARGO) bench -p tradewind-reference --features mip
+	./scripts/bench.sh $(LOG)
+
+# The same searches under criterion, for comparing two builds.
+bench-criterion:
+	$(CARGO) bench -p tradewind-reference
 
 docs:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps

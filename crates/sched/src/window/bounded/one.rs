@@ -50,6 +50,12 @@ impl Multiplier {
         ceil_div(sum - self.b * limit, self.a)
     }
 
+    /// Whether [`Multiplier::bound`] is below `cutoff`, without a division.
+    fn admits(self, sum: i128, limit: i128, cutoff: i128) -> bool {
+        let least = if self.b == 0 { sum } else { sum - self.b * limit };
+        least <= self.a.saturating_mul(cutoff - 1)
+    }
+
     fn weigh(self, objective: i64, constraint: i64) -> i128 {
         self.weigh_sums(objective.into(), constraint.into())
     }
@@ -199,16 +205,24 @@ impl Problem {
     }
 
     /// Depth first over sets in order of weight; whether it came to its end.
+    ///
+    /// Of items with equal objectives the ones with less constraint come first, and a set that
+    /// passes one over and takes a later one is no better than the other way round. So passing
+    /// one over shuts out the rest of its class: with few different node speeds the search is
+    /// over numbers of nodes per speed.
     fn search(&mut self, multiplier: Multiplier, work: &mut Work) -> bool {
         let weigh = |it: &Item| multiplier.weigh(it.objective, it.constraint);
         self.items.sort_unstable_by_key(|it| (weigh(it), it.objective, it.constraint, it.rank));
         let floors = Floors::new(&self.items, multiplier);
+        let mut classes = Classes::new(&self.items);
         let mut path = Path::default();
         let mut next = 0;
         loop {
-            if !work.spend(1) {
+            let open = classes.first_open(next);
+            if !work.spend(1 + (open - next) as u64) {
                 return false;
             }
+            next = open;
             let missing = self.wanted - path.taken.len();
             if missing == 0 {
                 self.offer(path.objective, path.constraint, |problem| {
@@ -221,7 +235,10 @@ impl Problem {
             }
             // What fails from here on fails from every later item on, too.
             match path.pop(&self.items) {
-                Some(last) => next = last + 1,
+                Some(last) => {
+                    classes.pass_over(last, path.taken.len());
+                    next = last + 1;
+                }
                 None => return true,
             }
         }
@@ -244,7 +261,7 @@ impl Problem {
         let so_far = multiplier.weigh_sums(path.objective, path.constraint);
         path.constraint + count * floors.constraint[next] <= self.limit
             && path.objective + count * floors.objective[next] < self.cutoff
-            && multiplier.bound(so_far + rest, self.limit) < self.cutoff
+            && multiplier.admits(so_far + rest, self.limit, self.cutoff)
     }
 }
 
@@ -268,6 +285,44 @@ impl Path {
         self.objective -= i128::from(items[i].objective);
         self.constraint -= i128::from(items[i].constraint);
         Some(i)
+    }
+}
+
+/// Items of equal objective, and which of these classes the path has shut.
+struct Classes {
+    /// By item.
+    class: Vec<u32>,
+    /// By class.
+    is_shut: Vec<bool>,
+    /// (length of the path when it was shut, class).
+    shut: Vec<(usize, u32)>,
+}
+
+impl Classes {
+    fn new(items: &[Item]) -> Classes {
+        let mut objectives: Vec<i64> = items.iter().map(|it| it.objective).collect();
+        objectives.sort_unstable();
+        objectives.dedup();
+        let class = |it: &Item| objectives.partition_point(|&least| least < it.objective) as u32;
+        let is_shut = vec![false; objectives.len()];
+        Classes { class: items.iter().map(class).collect(), is_shut, shut: Vec::new() }
+    }
+
+    /// The first item from `next` on whose class is open; the number of items if there is none.
+    fn first_open(&self, next: usize) -> usize {
+        let rest = self.class.get(next..).unwrap_or_default();
+        let open = rest.iter().position(|&class| !self.is_shut[class as usize]);
+        next + open.unwrap_or(rest.len())
+    }
+
+    /// The path, now of `length` items, goes on without `item`.
+    fn pass_over(&mut self, item: usize, length: usize) {
+        while let Some((_, class)) = self.shut.pop_if(|(at, _)| *at > length) {
+            self.is_shut[class as usize] = false;
+        }
+        let class = self.class[item];
+        self.is_shut[class as usize] = true;
+        self.shut.push((length, class));
     }
 }
 

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Prints the tables of BENCHMARKS.md. Usage: scripts/bench.sh [LOG.swf[.gz]]
+# With a log the combination is measured on its batches, too.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+cargo build --quiet --release
+cargo build --quiet --release -p tradewind-reference --features mip --bins
+instances=()
+if [ "$#" -gt 0 ]; then
+    folder=$(mktemp -d)
+    trap 'rm -rf "$folder"' EXIT
+    ./scripts/instances.sh "$1" "$folder"
+    instances=(--instances "$folder")
+fi
+for section in speed growth bounded csa; do
+    printf '\n## Window search: %s\n\n' "$section"
+    target/release/window_table "$section"
+done
+printf '\n## A whole CSS cycle\n\n'
+target/release/cycle_table
+printf '\n## Combination\n\n'
+target/release/combine_table --mip-seeds 2 --mip-seconds 4 "${instances[@]}"
+if command -v valgrind >/dev/null; then
+    printf '\n## Instructions\n\n'
+    ./scripts/instructions.sh
+fi
