@@ -1,9 +1,11 @@
 //! From answers of the library to the JSON documents of `quote` and `explain`.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use tradewind_io::scenario::criterion_name;
 use tradewind_io::wire::{self, Amount};
-use tradewind_model::{Criterion, Grid, Job, Money, Request, Snapshot, Window};
+use tradewind_model::{Criterion, Grid, Job, Money, NodeId, Request, Snapshot, Task, Window};
 use tradewind_sched::explain::{Change, Explanation, Relaxation};
 use tradewind_sched::quote::{Front, Quote, Rejected};
 use tradewind_sched::window::Proof;
@@ -14,7 +16,36 @@ pub(crate) struct Quotes {
     #[serde(flatten)]
     quotes: wire::Quotes,
     nodes: Nodes,
+    basis: Vec<Basis>,
     units: Units,
+}
+
+/// What a task costs on one of the nodes that are quoted, and why: price × length.
+#[derive(Debug, Serialize)]
+pub(crate) struct Basis {
+    pub(crate) node: String,
+    pub(crate) performance: Amount,
+    pub(crate) price: Amount,
+    pub(crate) length: i64,
+    pub(crate) cost: Amount,
+}
+
+/// One entry for each node of any quoted window, in node order.
+pub(crate) fn basis(grid: &Grid, quotes: &[Quote], front: &Front) -> Vec<Basis> {
+    let best = quotes.iter().filter_map(|quote| Some(&quote.answer.as_ref().ok()?.window));
+    let tasks = best.chain(&front.windows).flat_map(Window::tasks);
+    let by_node: BTreeMap<NodeId, &Task> = tasks.map(|task| (task.node, task)).collect();
+    let entry = |(id, task): (NodeId, &Task)| {
+        let node = grid.node(id);
+        Basis {
+            node: node.name.clone(),
+            performance: Amount::Performance(node.performance.thousandths()),
+            price: Amount::Price(node.price),
+            length: task.length.0,
+            cost: Amount::Credits(task.cost),
+        }
+    };
+    by_node.into_iter().map(entry).collect()
 }
 
 /// How many nodes there were to choose from; the others count at their first failing.
@@ -62,6 +93,7 @@ pub(crate) fn quotes(
             never_free: rejected.never_free,
             over_budget: rejected.over_budget,
         },
+        basis: basis(grid, quotes, front),
         units: UNITS,
     }
 }

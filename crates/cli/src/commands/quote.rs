@@ -100,7 +100,36 @@ fn table(
         text.push_str("\ncost against finish: no window is both cheaper and earlier\n\n");
         text.push_str(&front_table(snapshot, front));
     }
-    let _ = writeln!(text, "\n{}", basis(rejected));
+    text.push_str(&prices(&documents::basis(&snapshot.grid, quotes, front)));
+    let _ = writeln!(text, "\n{}", nodes_and_units(rejected));
+    text
+}
+
+/// The most nodes whose prices the table shows; JSON shows all.
+const MOST_PRICES: usize = 12;
+
+/// What a task costs on each node that is quoted.
+fn prices(basis: &[documents::Basis]) -> String {
+    const COLUMNS: [Column; 5] = [
+        ("node", Side::Left),
+        ("performance", Side::Right),
+        ("price credits/s", Side::Right),
+        ("length s", Side::Right),
+        ("task credits", Side::Right),
+    ];
+    if basis.is_empty() {
+        return String::new();
+    }
+    let row = |it: &documents::Basis| {
+        let numbers = [it.performance.to_string(), it.price.to_string(), it.length.to_string()];
+        [vec![it.node.clone()], numbers.to_vec(), vec![it.cost.to_string()]].concat()
+    };
+    let rows = basis.iter().take(MOST_PRICES).map(row).collect();
+    let mut text = "\nwhat a task costs: price × length\n\n".to_owned();
+    text.push_str(&tables::table(&COLUMNS, rows));
+    if basis.len() > MOST_PRICES {
+        let _ = writeln!(text, "and {} nodes more (all in JSON)", basis.len() - MOST_PRICES);
+    }
     text
 }
 
@@ -168,7 +197,7 @@ fn asked(job: &Job) -> String {
     words
 }
 
-fn basis(rejected: Rejected) -> String {
+fn nodes_and_units(rejected: Rejected) -> String {
     let counts = [
         (rejected.too_slow, "too slow"),
         (rejected.lacks_attribute, "without an attribute asked for"),
