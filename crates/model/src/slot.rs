@@ -104,6 +104,14 @@ impl SlotList {
     /// K1 = [K.start, K′.start) in K's place and K2 = [K′.end, K.end) after all slots of equal
     /// start; empty remainders are not kept (paper 001, section 2, figure 1 b).
     ///
+    /// ```
+    /// use tradewind_model::{NodeId, Slot, SlotList, Time};
+    /// let slot = |start, end| Slot { node: NodeId(0), start: Time(start), end: Time(end) };
+    /// let mut list = SlotList::new(vec![slot(0, 100)]).unwrap();
+    /// list.subtract(slot(20, 60)).unwrap();
+    /// assert_eq!(list.as_slice(), [slot(0, 20), slot(60, 100)]);
+    /// ```
+    ///
     /// O(slots).
     ///
     /// # Errors
