@@ -96,6 +96,15 @@ fn a_cut_front_says_so() {
 }
 
 #[test]
+fn points_one_second_apart_are_both_on_the_front() {
+    let grid = crate::testing::grid(&[(1_000, 1), (1_112, 9)]);
+    let slots = crate::testing::slots(&[(0, 0, 60), (1, 0, 60)]);
+    let front = front(&grid, &slots, &Request::new(1, Span(10)), 10);
+    let finishes: Vec<Time> = front.windows.iter().map(Window::finish).collect();
+    assert_eq!(finishes, [Time(10), Time(9)]);
+}
+
+#[test]
 fn every_node_is_counted_once_in_what_was_rejected() {
     let grid = crate::testing::grid(&[(500, 1), (1_000, 9), (1_000, 1), (1_000, 2), (2_000, 1)]);
     let slots = crate::testing::slots(&[(1, 0, 60), (2, 0, 9), (3, 0, 60), (4, 0, 60)]);
