@@ -72,7 +72,7 @@ fn minimize(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Criterion>
         let known: Vec<&str> = CRITERIA.iter().copied().chain(["sum:ATTRIBUTE"]).collect();
         let message = format!("unknown criterion `{}`", excerpt(name));
         let (line, place) = (fields.line_of("minimize"), fields.place("minimize"));
-        notes.error_hint(line, &place, message, &did_you_mean(name, &known));
+        notes.error(line, &place, message, &did_you_mean(name, &known));
     }
     found
 }
