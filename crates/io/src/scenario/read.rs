@@ -22,14 +22,15 @@ pub(super) fn parse(input: &Input) -> Result<(Scenario, Diagnostics), Diagnostic
 fn scenario(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Scenario> {
     fields.require(&["horizon", "nodes", "jobs"], notes);
     let horizon = horizon(fields, notes);
-    let nodes = Nodes::read(filled(fields, "nodes", notes), notes);
+    let listed = filled(fields, "nodes", notes);
+    let nodes = Nodes::read(listed, notes);
     let free = free(fields, &nodes, horizon, notes);
-    let jobs = requests::jobs(filled(fields, "jobs", notes), notes);
+    let jobs = requests::jobs(filled(fields, "jobs", notes), listed.len(), notes);
     let policy = fields.get("policy").map(|value| requests::policy(value, notes));
     let (title, texts) = (fields.text("title", notes), texts(fields, notes));
     let grid = nodes.grid(notes)?;
     let (horizon, free) = (horizon?, free?);
-    requests::warn_of_hopeless(&jobs, &grid, horizon, notes);
+    requests::warn_of_hopeless(&jobs, horizon, notes);
     let (snapshot, busy) = snapshot(horizon, grid, free, jobs, policy.unwrap_or_default(), notes)?;
     Some(Scenario { title: title.map(str::to_owned), notes: texts, snapshot, busy })
 }

@@ -132,6 +132,11 @@ fn each_mistake_is_reported_with_its_place() {
         ("\"nodes\": 2,", "\"nodes\": 0,", "jobs[0].nodes: `0` is out of range"),
         ("\"nodes\": 2,", "\"nodes\": 1.5,", "`1.5` is not a whole number"),
         (
+            "\"nodes\": 2,",
+            "\"nodes\": 3,",
+            "s.json:12: jobs[0].nodes: 3 nodes needed, the grid has 2\n  hint: each task",
+        ),
+        (
             "\"name\": \"j2\"",
             "\"name\": \"j\\u001b[31m\\n2\"",
             "s.json:14: jobs[1].name: `j\u{fffd}[31m\u{fffd}2` has control characters",
@@ -329,6 +334,7 @@ prop_compose! {
         }
         for (i, job) in jobs.iter_mut().enumerate() {
             job.name = format!("job-{i}");
+            job.request.tasks = job.request.tasks % nodes.len() as u32 + 1;
         }
         let sites = (0..order.len()).map(|i| Site { name: format!("s{i}") }).collect();
         let count = nodes.len() as u32;
