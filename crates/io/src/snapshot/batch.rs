@@ -137,7 +137,7 @@ impl Chosen {
         if self.too_wide > 0 {
             let count = self.too_wide;
             assumptions
-                .push(format!("jobs of it that ask for more than the machine, left out: {count}"));
+                .push(format!("jobs that ask for more than the machine has, left out: {count}"));
         }
         if self.without_request > 0 {
             let work = match options.missing_request {
