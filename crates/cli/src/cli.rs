@@ -29,7 +29,7 @@ pub(crate) struct Global {
     /// How to print the result on standard output.
     #[arg(long, global = true, value_enum, default_value_t, help_heading = "Output")]
     pub(crate) format: Format,
-    /// Print errors only on standard error.
+    /// Print errors and seeds only on standard error.
     #[arg(short, long, global = true, help_heading = "Output")]
     pub(crate) quiet: bool,
     /// Print sizes and times on standard error, too.

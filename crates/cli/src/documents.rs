@@ -120,17 +120,18 @@ fn gap(criterion: &Criterion, window: &Window, proof: Proof, grid: &Grid) -> Opt
         Criterion::Runtime => Amount::Seconds(window.runtime().0 - bound),
         Criterion::Cost => Amount::Credits(Money(window.cost().0 - bound)),
         Criterion::ProcessorTime => Amount::Seconds(window.processor_time().0 - bound),
-        Criterion::Sum(name) => Amount::Thousandths(sum(name, window, grid) - bound),
+        Criterion::Sum(name) => Amount::Thousandths(sum(name, window, grid).saturating_sub(bound)),
     })
 }
 
-/// Σ attribute × length, in thousandths of the attribute's unit.
+/// Σ attribute × length, in thousandths of the attribute's unit. Saturates, as the search does.
 fn sum(name: &str, window: &Window, grid: &Grid) -> i64 {
     let rate = |task: &tradewind_model::Task| match grid.node(task.node).attributes.get(name) {
         Some(tradewind_model::Attribute::Number(rate)) => *rate,
         _ => 0,
     };
-    window.tasks().iter().map(|task| rate(task).saturating_mul(task.length.0)).sum()
+    let rates = window.tasks().iter().map(|task| rate(task).saturating_mul(task.length.0));
+    rates.fold(0, i64::saturating_add)
 }
 
 /// The document of one job's explanation.

@@ -19,11 +19,17 @@ pub(crate) fn print_styled(text: &str) -> Result<(), Failure> {
     written.map_err(|error| failed(&error))
 }
 
-/// Writes `bytes` to `path` whole or not at all: beside it first, then renamed over it.
+/// Writes `bytes` to `path` whole or not at all: beside it first, then renamed over it. A link
+/// stays and its target is written; what is no plain file, such as `/dev/stdout`, is written to.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let failed = |error: std::io::Error| {
         Failure::data(format!("failed to write `{}`: {error}", path.display()))
     };
+    if path.metadata().is_ok_and(|there| !there.is_file()) {
+        return std::fs::write(path, bytes).map_err(failed);
+    }
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let path = target.as_path();
     let name = path
         .file_name()
         .ok_or_else(|| Failure::usage(format!("`{}` is not the name of a file", path.display())))?;

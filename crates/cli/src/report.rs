@@ -10,7 +10,7 @@ use crate::exit::{Failure, Problem};
 /// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Volume {
-    /// Errors.
+    /// Errors and seeds.
     Quiet,
     /// Warnings and notes that change how the result is read.
     Normal,
@@ -57,11 +57,9 @@ impl Report {
         }
     }
 
-    /// The seed of whatever was drawn.
+    /// The seed of whatever was drawn: always, or nobody could draw the same again.
     pub(crate) fn seed(&self, seed: u64) {
-        if self.volume >= Volume::Normal {
-            let _ = writeln!(anstream::stderr(), "{} {seed}", "seed:".cyan());
-        }
+        let _ = writeln!(anstream::stderr(), "{} {seed}", "seed:".cyan());
     }
 
     /// Sizes, times and the like.

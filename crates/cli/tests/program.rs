@@ -72,6 +72,20 @@ fn charts_are_written_whole_and_the_same_every_time() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing else is left there");
 }
 
+#[cfg(unix)]
+#[test]
+fn devices_and_links_stay_what_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let (link, target) = (folder.path().join("link.svg"), folder.path().join("target.svg"));
+    std::fs::write(&target, "old").unwrap();
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    stdout(&["plan", BATCH, "--chart", link.to_str().unwrap()]);
+    assert!(link.is_symlink());
+    assert!(std::fs::read(&target).unwrap().starts_with(b"<svg"));
+    let both = stdout(&["plan", BATCH, "--alternatives", "/dev/stdout", "--format", "csv"]);
+    assert!(both.starts_with(b"{\n  \"jobs\""));
+}
+
 #[test]
 fn a_chart_that_cannot_be_written_is_an_error_of_data() {
     let args = ["plan", BATCH, "--chart", "/no/such/folder/a.svg"];
@@ -109,6 +123,7 @@ fn the_seed_is_printed_where_one_is_used() {
         String::from_utf8_lossy(&output.stderr).contains("seed: 7")
     };
     assert!(seed_of(&["plan", BATCH, "--variant", "paper", "--seed", "7"]));
+    assert!(seed_of(&["plan", BATCH, "--variant", "paper", "--seed", "7", "--quiet"]));
     assert!(!seed_of(&["plan", BATCH, "--seed", "7"]));
 }
 

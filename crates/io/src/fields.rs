@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use tradewind_model::{Money, Performance, Price, Span, Time};
 
 use crate::decimal::{self, DecimalError};
-use crate::diagnostics::{Diagnostic, Diagnostics, did_you_mean, excerpt};
+use crate::diagnostics::{Diagnostic, Diagnostics, did_you_mean, excerpt, list};
 use crate::duration;
 use crate::value::{Entry, Kind, Value};
 
@@ -21,12 +21,7 @@ impl<'f> Notes<'f> {
         Notes { file, diagnostics: Diagnostics::default() }
     }
 
-    pub(crate) fn error(&mut self, line: u32, field: &str, message: String) {
-        let it = Diagnostic::error(self.file, message).at_line(line).in_field(field);
-        self.diagnostics.push(it);
-    }
-
-    pub(crate) fn error_hint(&mut self, line: u32, field: &str, message: String, hint: &str) {
+    pub(crate) fn error(&mut self, line: u32, field: &str, message: String, hint: &str) {
         let it = Diagnostic::error(self.file, message).at_line(line).in_field(field);
         self.diagnostics.push(it.with_hint(hint));
     }
@@ -71,14 +66,15 @@ impl<'v, 'i> Fields<'v, 'i> {
         notes: &mut Notes<'_>,
     ) -> Option<Fields<'v, 'i>> {
         let Kind::Table(entries) = &value.kind else {
-            notes.error(value.line, &path, format!("expected a table, found {}", value.describe()));
+            let message = format!("expected a table, found {}", value.describe());
+            notes.error(value.line, &path, message, hint_for(TABLE));
             return None;
         };
         let fields = Fields { entries, line: value.line, path };
         for entry in entries.iter().filter(|entry| !known.contains(&entry.key.as_ref())) {
             let hint = did_you_mean(&entry.key, known);
             let place = fields.place(&excerpt(&entry.key));
-            notes.error_hint(entry.line, &place, "unknown key".to_owned(), &hint);
+            notes.error(entry.line, &place, "unknown key".to_owned(), &hint);
         }
         Some(fields)
     }
@@ -104,27 +100,36 @@ impl<'v, 'i> Fields<'v, 'i> {
 
     /// Notes each of `keys` that is not given.
     pub(crate) fn require(&self, keys: &[&str], notes: &mut Notes<'_>) {
+        let hint = format!("needed here: {}", list(keys));
         for key in keys.iter().filter(|key| self.get(key).is_none()) {
-            notes.error(self.line, &self.path, format!("`{key}` is missing"));
+            notes.error(self.line, &self.path, format!("`{key}` is missing"), &hint);
         }
     }
 
     fn wrong(&self, key: &str, value: &Value<'_>, wanted: &str, notes: &mut Notes<'_>) {
         let message = format!("expected {wanted}, found {}", value.describe());
-        notes.error(value.line, &self.place(key), message);
+        notes.error(value.line, &self.place(key), message, hint_for(wanted));
     }
 
-    /// A text that is not empty.
+    /// A text that is not empty and has no control characters, which could move a terminal's
+    /// cursor or break a line of output.
     pub(crate) fn text(&self, key: &str, notes: &mut Notes<'_>) -> Option<&'v str> {
         let value = self.get(key)?;
         match &value.kind {
-            Kind::Text(text) if !text.trim().is_empty() => Some(text),
-            Kind::Text(_) => {
-                notes.error(value.line, &self.place(key), "an empty text".to_owned());
+            Kind::Text(text) if text.trim().is_empty() => {
+                let hint = "write something, or leave the key out";
+                notes.error(value.line, &self.place(key), "an empty text".to_owned(), hint);
                 None
             }
+            Kind::Text(text) if text.chars().any(char::is_control) => {
+                let message = format!("`{}` has control characters", excerpt(text));
+                let hint = "keep to letters, digits and signs on one line";
+                notes.error(value.line, &self.place(key), message, hint);
+                None
+            }
+            Kind::Text(text) => Some(text),
             _ => {
-                self.wrong(key, value, "a text", notes);
+                self.wrong(key, value, TEXT, notes);
                 None
             }
         }
@@ -136,7 +141,7 @@ impl<'v, 'i> Fields<'v, 'i> {
         if let Kind::List(items) = &value.kind {
             return Some(items);
         }
-        self.wrong(key, value, "a list", notes);
+        self.wrong(key, value, LIST, notes);
         None
     }
 
@@ -144,13 +149,13 @@ impl<'v, 'i> Fields<'v, 'i> {
     pub(crate) fn scaled(&self, key: &str, scale: &Scale, notes: &mut Notes<'_>) -> Option<i64> {
         let value = self.get(key)?;
         let Kind::Number(text) = &value.kind else {
-            self.wrong(key, value, "a number", notes);
+            self.wrong(key, value, DIGITS, notes);
             return None;
         };
         let (place, text) = (self.place(key), text.as_ref());
         scaled(text, scale)
             .map_err(|(message, hint)| {
-                notes.error_hint(value.line, &place, message, &hint);
+                notes.error(value.line, &place, message, &hint);
             })
             .ok()
     }
@@ -221,12 +226,12 @@ impl<'v, 'i> Fields<'v, 'i> {
                     let (low, high) = range.into_inner();
                     let hint = format!("at least {low} s and at most {high} s");
                     let message = format!("`{seconds}` s is out of range");
-                    notes.error_hint(line, &place, message, &hint);
+                    notes.error(line, &place, message, &hint);
                     None
                 }
                 Err(_) => {
                     let message = format!("`{}` is not a time", excerpt(text));
-                    notes.error_hint(line, &place, message, duration::FORMS);
+                    notes.error(line, &place, message, duration::FORMS);
                     None
                 }
             },
@@ -247,9 +252,26 @@ impl<'v, 'i> Fields<'v, 'i> {
         if found.is_none() {
             let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
             let message = format!("unknown value `{}`", excerpt(text));
-            notes.error_hint(line, &self.place(key), message, &did_you_mean(text, &known));
+            notes.error(line, &self.place(key), message, &did_you_mean(text, &known));
         }
         found.map(|(_, meaning)| *meaning)
+    }
+}
+
+/// Kinds of values, as messages name them.
+pub(crate) const TABLE: &str = "a table";
+pub(crate) const LIST: &str = "a list";
+pub(crate) const TEXT: &str = "a text";
+pub(crate) const DIGITS: &str = "a number";
+
+/// How a value of the kind `wanted` is written.
+pub(crate) fn hint_for(wanted: &str) -> &'static str {
+    match wanted {
+        TABLE => "keys with values stand here, in braces in JSON",
+        LIST => "write `[`, the items, and `]`, also if there is only one",
+        TEXT => "put it in double quotes",
+        DIGITS => "write digits such as `12.5`, without quotes",
+        _ => duration::FORMS,
     }
 }
 

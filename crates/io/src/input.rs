@@ -30,7 +30,8 @@ impl Input {
     pub fn text(&self) -> Result<&str, Diagnostics> {
         let bytes = self.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&self.bytes);
         if bytes.iter().all(u8::is_ascii_whitespace) {
-            return Err(Diagnostic::error(&self.name, "the file is empty").into());
+            let it = Diagnostic::error(&self.name, "the file is empty");
+            return Err(it.with_hint("was the command that writes it stopped?").into());
         }
         if let Some(at) = bytes.iter().position(|&b| b == 0) {
             return Err(Diagnostic::error(&self.name, "a binary file, not text")
@@ -63,7 +64,8 @@ fn read_within(path: &str, limit: u64) -> Result<Input, Diagnostics> {
             io::ErrorKind::IsADirectory => "a directory, not a file".to_owned(),
             _ => format!("cannot be read: {err}"),
         };
-        Diagnostics::from(Diagnostic::error(path, text))
+        let hint = "give the path of a file that you may read, or `-` for standard input";
+        Diagnostics::from(Diagnostic::error(path, text).with_hint(hint))
     };
     let bytes = if path == "-" {
         read_limited(io::stdin().lock(), limit).map_err(unreadable)?
@@ -148,7 +150,7 @@ mod tests {
         assert!(read_within(path, 100).unwrap_err().to_string().contains("larger than 100 bytes"));
         assert_eq!(read_within(path, 101).unwrap().bytes.len(), 101);
         let missing = read("no/such/file").unwrap_err().to_string();
-        assert_eq!(missing, "error: no/such/file: no such file");
+        assert!(missing.starts_with("error: no/such/file: no such file\n  hint: "), "{missing}");
         assert!(read(dir.path().to_str().unwrap()).is_err());
     }
 

@@ -42,7 +42,7 @@ pub fn quotes(grid: &Grid, slots: &SlotList, request: &Request, work_limit: u64)
 /// The windows of which none is both earlier in finish and cheaper than another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Front {
-    /// By falling cost and rising speed: the cheapest first, the earliest to finish last.
+    /// By rising cost and falling finish: the cheapest first, the earliest to finish last.
     pub windows: Vec<Window>,
     /// Whether these are all; if not, the fastest points are missing.
     pub complete: bool,

@@ -246,7 +246,7 @@ impl Layout {
             let (x, end) = (self.x(part.start), self.x(part.end));
             let last = part.first + part.rows - 1;
             let (top, bottom) = (self.tops[part.first], self.tops[last] + self.row);
-            let number = (job + 1).to_string();
+            let number = numbered(job);
             let size = label_size(bottom - top);
             let fits = |label: &&str| text_width(label, size) <= end - x - 6.0;
             let label = [chart.jobs[job].name.as_str(), &number].into_iter().find(fits);
@@ -378,9 +378,15 @@ impl<'a> Legend<'a> {
     }
 }
 
+/// How the legend and narrow bars number a job; the sign keeps it apart from jobs that have
+/// numbers for names, as those of logs do.
+fn numbered(job: usize) -> String {
+    format!("#{}", job + 1)
+}
+
 /// A swatch with the job's number.
 fn entry(ink: &mut Ink, at: (f64, f64), number: usize, look: &str) {
     ink.rect(Rect { x: at.0, y: at.1, width: 28.0, height: 16.0 }, look);
     let style = Style { anchor: Anchor::Middle, size: 11.0, ..BODY };
-    ink.text(at.0 + 14.0, at.1 + 12.0, style, &(number + 1).to_string());
+    ink.text(at.0 + 14.0, at.1 + 12.0, style, &numbered(number));
 }

@@ -108,6 +108,14 @@ fn a_placed_job_shorter_than_a_cell_still_shows() {
 }
 
 #[test]
+fn numbers_of_jobs_are_no_names() {
+    let mut chart = sample(12);
+    chart.jobs[0].name = "2".to_owned();
+    let picture = svg(&chart);
+    assert!(picture.contains(">#1<") && picture.contains(">#2<"), "{picture}");
+}
+
+#[test]
 fn a_png_has_pixels_and_is_the_same_every_time() {
     let picture = png(&sample(12)).unwrap();
     assert_eq!(&picture[..8], b"\x89PNG\r\n\x1a\n");

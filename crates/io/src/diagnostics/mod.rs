@@ -212,7 +212,8 @@ pub fn did_you_mean(word: &str, known: &[&str]) -> String {
     }
 }
 
-fn list(known: &[&str]) -> String {
+/// The words in back-ticks, with commas between.
+pub(crate) fn list(known: &[&str]) -> String {
     let quoted: Vec<String> = known.iter().map(|it| format!("`{it}`")).collect();
     quoted.join(", ")
 }

@@ -8,7 +8,7 @@ use tradewind_model::{
 
 use super::MAX_NAME;
 use crate::diagnostics::{excerpt, suggestion};
-use crate::fields::{Fields, NUMBER, Notes, PERFORMANCE, scaled};
+use crate::fields::{Fields, NUMBER, Notes, PERFORMANCE, TABLE, hint_for, scaled};
 use crate::value::{Kind, Value};
 
 const NODE_KEYS: [&str; 6] = ["name", "site", "performance", "price", "host", "attributes"];
@@ -34,7 +34,8 @@ impl Names {
         let name = fields.text("name", notes)?.to_owned();
         let (line, place) = (fields.line_of("name"), fields.place("name"));
         if name.len() > MAX_NAME {
-            notes.error(line, &place, format!("a name of more than {MAX_NAME} bytes"));
+            let message = format!("a name of more than {MAX_NAME} bytes");
+            notes.error(line, &place, message, "shorten it");
             return None;
         }
         match self.lines.insert(name.clone(), line) {
@@ -42,11 +43,20 @@ impl Names {
             Some(first) => {
                 let message =
                     format!("the {kind} name `{}` is used before, in line {first}", excerpt(&name));
-                notes.error_hint(line, &place, message, "every name is used once");
+                notes.error(line, &place, message, "every name is used once");
                 None
             }
         }
     }
+}
+
+/// A span and its place in the file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Listed {
+    pub(super) span: Slot,
+    /// In its list, from 0.
+    index: usize,
+    line: u32,
 }
 
 /// The nodes as read, with their ids by name.
@@ -106,13 +116,13 @@ impl Nodes {
         id
     }
 
-    /// Spans `[start, end)` on nodes, with the line of each.
+    /// Spans `[start, end)` on nodes, with the place of each.
     pub(super) fn spans(
         &self,
         key: &str,
         items: &[Value<'_>],
         notes: &mut Notes<'_>,
-    ) -> Vec<(Slot, u32)> {
+    ) -> Vec<Listed> {
         let mut spans = Vec::with_capacity(items.len());
         for (i, item) in items.iter().enumerate() {
             let path = format!("{key}[{i}]");
@@ -123,10 +133,12 @@ impl Nodes {
             let (Some(node), Some(start), Some(end)) = (node, start, end) else { continue };
             if start >= end {
                 let message = format!("`start` {start} is not before `end` {end}");
-                notes.error(fields.line_of("end"), &fields.path, message);
+                let hint = "a span ends after it starts: `end` is the first second beyond it";
+                notes.error(fields.line_of("end"), &fields.path, message, hint);
                 continue;
             }
-            spans.push((Slot { start, end, node }, fields.line));
+            let span = Slot { start, end, node };
+            spans.push(Listed { span, index: i, line: fields.line });
         }
         spans
     }
@@ -140,9 +152,9 @@ impl Nodes {
             match suggestion(name, self.ids.keys().map(String::as_str)) {
                 Some(best) => {
                     let hint = format!("did you mean `{best}`?");
-                    notes.error_hint(line, &place, message, &hint);
+                    notes.error(line, &place, message, &hint);
                 }
-                None => notes.error_hint(line, &place, message, "`nodes` lists all nodes"),
+                None => notes.error(line, &place, message, "`nodes` lists all nodes"),
             }
         }
         id
@@ -152,10 +164,12 @@ impl Nodes {
     pub(super) fn check_slots(
         &self,
         horizon: Option<Horizon>,
-        slots: &[(Slot, u32)],
+        slots: &[Listed],
         notes: &mut Notes<'_>,
     ) {
-        for (slot, line) in slots {
+        let place = |it: &Listed| format!("slots[{}]", it.index);
+        for it in slots {
+            let slot = it.span;
             if let Some(Horizon { start, end }) = horizon
                 && (slot.start < start || slot.end > end)
             {
@@ -163,23 +177,24 @@ impl Nodes {
                     "the slot [{}, {}) is outside the horizon [{start}, {end})",
                     slot.start, slot.end
                 );
-                notes.error_hint(*line, "slots", message, "cut it to the horizon");
+                notes.error(it.line, &place(it), message, "cut it to the horizon");
             }
         }
         let mut by_node = slots.to_vec();
-        by_node.sort_by_key(|(slot, _)| (slot.node, slot.start));
+        by_node.sort_by_key(|it| (it.span.node, it.span.start));
         for pair in by_node.windows(2) {
-            let ((one, first), (two, line)) = (pair[0], pair[1]);
+            let (one, two) = (pair[0].span, pair[1].span);
             if one.node == two.node && one.end > two.start {
                 let message = format!(
-                    "the slot [{}, {}) on `{}` overlaps [{}, {}) of line {first}",
+                    "the slot [{}, {}) on `{}` overlaps [{}, {}) of line {}",
                     two.start,
                     two.end,
                     excerpt(&self.nodes[two.node.0 as usize].name),
                     one.start,
-                    one.end
+                    one.end,
+                    pair[0].line
                 );
-                notes.error_hint(line, "slots", message, "join them into one slot");
+                notes.error(pair[1].line, &place(&pair[1]), message, "join them into one slot");
             }
         }
     }
@@ -192,7 +207,7 @@ impl Nodes {
         match Grid::new(self.sites, self.nodes) {
             Ok(grid) => Some(grid),
             Err(err) => {
-                notes.error(1, "nodes", err.to_string());
+                notes.error(1, "nodes", err.to_string(), "give the nodes in parts");
                 None
             }
         }
@@ -205,7 +220,8 @@ pub(super) fn attributes(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Attr
     let Some(value) = fields.get("attributes") else { return all };
     let path = fields.place("attributes");
     let Kind::Table(entries) = &value.kind else {
-        notes.error(value.line, &path, format!("expected a table, found {}", value.describe()));
+        let message = format!("expected a table, found {}", value.describe());
+        notes.error(value.line, &path, message, hint_for(TABLE));
         return all;
     };
     for entry in entries {
@@ -216,7 +232,7 @@ pub(super) fn attributes(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Attr
             Kind::Number(text) => match scaled(text, &NUMBER) {
                 Ok(thousandths) => Attribute::Number(thousandths),
                 Err((message, hint)) => {
-                    notes.error_hint(entry.line, &place, message, &hint);
+                    notes.error(entry.line, &place, message, &hint);
                     continue;
                 }
             },
@@ -224,7 +240,7 @@ pub(super) fn attributes(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Attr
                 let found = entry.value.describe();
                 let message =
                     format!("expected a text, a number, `true` or `false`, found {found}");
-                notes.error(entry.line, &place, message);
+                notes.error(entry.line, &place, message, "an attribute has a single value");
                 continue;
             }
         };

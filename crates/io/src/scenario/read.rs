@@ -2,10 +2,10 @@
 
 use tradewind_model::{Grid, Horizon, Job, Slot, SlotList, Snapshot, VoPolicy};
 
-use super::nodes::Nodes;
+use super::nodes::{Listed, Nodes};
 use super::{Scenario, requests};
 use crate::diagnostics::Diagnostics;
-use crate::fields::{Fields, Notes};
+use crate::fields::{Fields, Notes, TEXT, hint_for};
 use crate::input::Input;
 use crate::value::{self, Kind, Value};
 
@@ -22,14 +22,15 @@ pub(super) fn parse(input: &Input) -> Result<(Scenario, Diagnostics), Diagnostic
 fn scenario(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Scenario> {
     fields.require(&["horizon", "nodes", "jobs"], notes);
     let horizon = horizon(fields, notes);
-    let nodes = Nodes::read(filled(fields, "nodes", notes), notes);
+    let listed = filled(fields, "nodes", notes);
+    let nodes = Nodes::read(listed, notes);
     let free = free(fields, &nodes, horizon, notes);
-    let jobs = requests::jobs(filled(fields, "jobs", notes), notes);
+    let jobs = requests::jobs(filled(fields, "jobs", notes), listed.len(), notes);
     let policy = fields.get("policy").map(|value| requests::policy(value, notes));
     let (title, texts) = (fields.text("title", notes), texts(fields, notes));
     let grid = nodes.grid(notes)?;
     let (horizon, free) = (horizon?, free?);
-    requests::warn_of_hopeless(&jobs, &grid, horizon, notes);
+    requests::warn_of_hopeless(&jobs, horizon, notes);
     let (snapshot, busy) = snapshot(horizon, grid, free, jobs, policy.unwrap_or_default(), notes)?;
     Some(Scenario { title: title.map(str::to_owned), notes: texts, snapshot, busy })
 }
@@ -39,7 +40,7 @@ fn filled<'v, 'i>(fields: &Fields<'v, 'i>, key: &str, notes: &mut Notes<'_>) -> 
     let items = fields.list(key, notes);
     if items.is_some_and(<[_]>::is_empty) {
         let hint = format!("give at least one of the `{key}`");
-        notes.error_hint(fields.line_of(key), key, "an empty list".to_owned(), &hint);
+        notes.error(fields.line_of(key), key, "an empty list".to_owned(), &hint);
     }
     items.unwrap_or_default()
 }
@@ -53,7 +54,7 @@ fn horizon(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Horizon> {
     let horizon = Horizon { start: start?, end: end? };
     if horizon.start >= horizon.end {
         let message = format!("`start` {} is not before `end` {}", horizon.start, horizon.end);
-        notes.error(fields.line, "horizon", message);
+        notes.error(fields.line, "horizon", message, "a horizon has at least one second");
         return None;
     }
     Some(horizon)
@@ -66,7 +67,7 @@ fn texts(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<String> {
             Kind::Text(text) => all.push(text.to_string()),
             _ => {
                 let message = format!("expected a text, found {}", item.describe());
-                notes.error(item.line, &format!("notes[{i}]"), message);
+                notes.error(item.line, &format!("notes[{i}]"), message, hint_for(TEXT));
             }
         }
     }
@@ -85,25 +86,25 @@ fn free(
     horizon: Option<Horizon>,
     notes: &mut Notes<'_>,
 ) -> Option<Free> {
-    let without_lines = |spans: Vec<(Slot, u32)>| spans.into_iter().map(|(span, _)| span).collect();
+    let spans = |all: Vec<Listed>| all.into_iter().map(|it| it.span).collect();
     match (fields.list("slots", notes), fields.list("busy", notes)) {
         (Some(_), Some(_)) => {
             let message = "both `slots` and `busy` are given".to_owned();
             let hint = "`slots` lists free time, `busy` its complement: keep one";
-            notes.error_hint(fields.line_of("busy"), "busy", message, hint);
+            notes.error(fields.line_of("busy"), "busy", message, hint);
             None
         }
         (Some(items), None) => {
             let slots = nodes.spans("slots", items, notes);
             nodes.check_slots(horizon, &slots, notes);
-            Some(Free::Slots(without_lines(slots)))
+            Some(Free::Slots(spans(slots)))
         }
-        (None, Some(items)) => Some(Free::Busy(without_lines(nodes.spans("busy", items, notes)))),
+        (None, Some(items)) => Some(Free::Busy(spans(nodes.spans("busy", items, notes)))),
         (None, None) => {
             if fields.get("slots").or(fields.get("busy")).is_none() {
                 let message = "`slots` or `busy` is missing".to_owned();
                 let hint = "write `busy: []` if every node is free all the time";
-                notes.error_hint(fields.line, "", message, hint);
+                notes.error(fields.line, "", message, hint);
             }
             None
         }
@@ -122,7 +123,7 @@ fn snapshot(
         Free::Slots(slots) => match SlotList::new(slots) {
             Ok(list) => (list, None),
             Err(err) => {
-                notes.error(1, "slots", err.to_string());
+                notes.error(1, "slots", err.to_string(), "slots of one node do not overlap");
                 return None;
             }
         },
@@ -134,7 +135,7 @@ fn snapshot(
         Ok(()) => Some((snapshot, busy)),
         Err(err) => {
             let hint = "lower the prices or shorten the horizon";
-            notes.error_hint(1, "nodes", err.to_string(), hint);
+            notes.error(1, "nodes", err.to_string(), hint);
             None
         }
     }

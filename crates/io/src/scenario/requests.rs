@@ -1,7 +1,7 @@
 //! Jobs and the policy of a scenario.
 
 use tradewind_model::{
-    Criterion, Grid, Horizon, Job, Limit, Measure, Money, Objective, Request, Rho, Span, VoPolicy,
+    Criterion, Horizon, Job, Limit, Measure, Money, Objective, Request, Rho, Span, VoPolicy,
 };
 
 use super::nodes::{Names, attributes};
@@ -30,8 +30,8 @@ const MAX_PRIORITY: i64 = 1_000_000_000_000;
 /// The largest time limit for a batch: sums over many jobs exceed [`Span::MAX`].
 const MAX_TIME_LIMIT: i64 = i64::MAX / 4;
 
-/// The jobs as read; those with mistakes are left out.
-pub(super) fn jobs(items: &[Value<'_>], notes: &mut Notes<'_>) -> Vec<(Job, u32)> {
+/// The jobs as read, on a grid of `nodes` nodes; those with mistakes are left out.
+pub(super) fn jobs(items: &[Value<'_>], nodes: usize, notes: &mut Notes<'_>) -> Vec<(Job, u32)> {
     let mut names = Names::default();
     let mut all = Vec::with_capacity(items.len());
     for (i, item) in items.iter().enumerate() {
@@ -40,7 +40,7 @@ pub(super) fn jobs(items: &[Value<'_>], notes: &mut Notes<'_>) -> Vec<(Job, u32)
         fields.require(&["name", "nodes", "work"], notes);
         let name = names.take(&fields, "job", notes);
         let priority = fields.whole("priority", -MAX_PRIORITY..=MAX_PRIORITY, notes);
-        let request = request(&fields, notes);
+        let request = request(&fields, nodes, notes);
         if let (Some(name), Some(request)) = (name, request) {
             all.push((Job { name, priority: priority.unwrap_or(0), request }, fields.line));
         }
@@ -48,8 +48,14 @@ pub(super) fn jobs(items: &[Value<'_>], notes: &mut Notes<'_>) -> Vec<(Job, u32)
     all
 }
 
-fn request(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Request> {
+fn request(fields: &Fields<'_, '_>, nodes: usize, notes: &mut Notes<'_>) -> Option<Request> {
     let tasks = fields.whole("nodes", 1..=i64::from(Request::MAX_TASKS), notes);
+    // Without any node there is another mistake to mend first.
+    if let Some(tasks) = tasks.filter(|&tasks| nodes > 0 && tasks as usize > nodes) {
+        let message = format!("{tasks} nodes needed, the grid has {nodes}");
+        let hint = "each task needs a node of its own: ask for fewer, or list more nodes";
+        notes.error(fields.line_of("nodes"), &fields.place("nodes"), message, hint);
+    }
     let work = fields.span("work", 1..=Span::MAX.0, notes);
     let request = Request {
         tasks: tasks.and_then(|n| u32::try_from(n).ok()).unwrap_or(1),
@@ -72,27 +78,17 @@ fn minimize(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Criterion>
         let known: Vec<&str> = CRITERIA.iter().copied().chain(["sum:ATTRIBUTE"]).collect();
         let message = format!("unknown criterion `{}`", excerpt(name));
         let (line, place) = (fields.line_of("minimize"), fields.place("minimize"));
-        notes.error_hint(line, &place, message, &did_you_mean(name, &known));
+        notes.error(line, &place, message, &did_you_mean(name, &known));
     }
     found
 }
 
 /// Warns of jobs that can never be placed as written. They are no mistake in the file: a plan
 /// postpones them with a reason.
-pub(super) fn warn_of_hopeless(
-    jobs: &[(Job, u32)],
-    grid: &Grid,
-    horizon: Horizon,
-    notes: &mut Notes<'_>,
-) {
+pub(super) fn warn_of_hopeless(jobs: &[(Job, u32)], horizon: Horizon, notes: &mut Notes<'_>) {
     let postponed = "the plan will postpone it";
     for (i, (job, line)) in jobs.iter().enumerate() {
         let (field, name, request) = (format!("jobs[{i}]"), excerpt(&job.name), &job.request);
-        if request.tasks as usize > grid.len() {
-            let message =
-                format!("job `{name}` needs {} nodes, the grid has {}", request.tasks, grid.len());
-            notes.warning(*line, &format!("{field}.nodes"), message, postponed);
-        }
         let start = request.earliest_start.unwrap_or(horizon.start).max(horizon.start);
         if let Some(deadline) = request.deadline
             && deadline <= start

@@ -13,27 +13,38 @@ use crate::swf::{Log, Record};
 pub(super) struct Chosen {
     pub(super) jobs: Vec<usize>,
     kind: Batch,
+    /// How many more there would be if the machine were wider.
+    too_wide: usize,
     /// How many of them requested no time.
     without_request: usize,
     /// The submit time of the first and of the last.
     submitted: (Time, Time),
 }
 
-pub(super) fn choose(log: &Log, options: &Options, at: Time, moment: &Moment) -> Chosen {
+pub(super) fn choose(
+    log: &Log,
+    options: &Options,
+    at: Time,
+    moment: &Moment,
+    processors: u32,
+) -> Chosen {
     let kind = match options.batch {
         Some(batch) => batch,
         None if options.arrivals.is_none() && log.has_waits() => Batch::Waiting,
         None => Batch::Arrivals,
     };
-    let jobs = match kind {
+    let all = match kind {
         Batch::Waiting => moment.waiting.clone(),
         Batch::Arrivals => arrivals(log, options.arrivals.unwrap_or_default(), at),
     };
+    let fits = |&i: &usize| log.jobs[i].wanted().is_none_or(|wanted| wanted <= processors);
+    let (jobs, too_wide): (Vec<usize>, Vec<usize>) = all.into_iter().partition(fits);
+    let too_wide = too_wide.len();
     let records = || jobs.iter().map(|&i| &log.jobs[i]);
     let without_request = records().filter(|job| requested(job).is_none()).count();
     let submits = || records().map(|job| job.submit);
     let submitted = (submits().min().unwrap_or(at), submits().max().unwrap_or(at));
-    Chosen { jobs, kind, without_request, submitted }
+    Chosen { jobs, kind, too_wide, without_request, submitted }
 }
 
 fn arrivals(log: &Log, arrivals: Arrivals, at: Time) -> Vec<usize> {
@@ -122,6 +133,11 @@ impl Chosen {
         if self.submitted.1 >= horizon.end {
             assumptions
                 .push("some are submitted after the horizon and cannot be placed".to_owned());
+        }
+        if self.too_wide > 0 {
+            let count = self.too_wide;
+            assumptions
+                .push(format!("jobs that ask for more than the machine has, left out: {count}"));
         }
         if self.without_request > 0 {
             let work = match options.missing_request {

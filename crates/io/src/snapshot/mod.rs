@@ -202,7 +202,7 @@ pub fn take(log: &Log, options: &Options) -> Result<Taken, Diagnostics> {
     }
     let machine = Machine::of(log, options).map_err(|(message, hint)| refuse(message, &hint))?;
     let moment = history::replay(log, at, machine.processors);
-    let batch = batch::choose(log, options, at, &moment);
+    let batch = batch::choose(log, options, at, &moment, machine.processors);
     if let Some((message, hint)) = batch.emptiness(horizon) {
         return Err(refuse(message, &hint));
     }

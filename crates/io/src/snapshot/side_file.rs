@@ -6,7 +6,7 @@ use tradewind_model::{Criterion, Performance, Span};
 
 use super::side::{JobTerms, Model, NodeTerms, Side};
 use crate::diagnostics::{Diagnostic, Diagnostics, did_you_mean, excerpt};
-use crate::fields::{Fields, Notes, PERFORMANCE, Scale, scaled};
+use crate::fields::{DIGITS, Fields, Notes, PERFORMANCE, Scale, TEXT, hint_for, scaled};
 use crate::input::{self, Input};
 use crate::scenario::criterion;
 use crate::value::{self, Entry, Kind, Value};
@@ -131,7 +131,7 @@ fn job(value: &Value<'_>, path: String, side: &mut Side, notes: &mut Notes<'_>) 
     let Some(number) = number else { return };
     if side.jobs.insert(number.to_string(), terms).is_some() {
         let message = format!("the job {number} is given twice");
-        notes.error(fields.line, &fields.place("job"), message);
+        notes.error(fields.line, &fields.place("job"), message, "join the two");
     }
 }
 
@@ -145,7 +145,7 @@ fn node(value: &Value<'_>, path: String, side: &mut Side, notes: &mut Notes<'_>)
     let Some(name) = fields.text("node", notes) else { return };
     if side.nodes.insert(name.to_owned(), terms).is_some() {
         let message = format!("the node `{}` is given twice", excerpt(name));
-        notes.error(fields.line, &fields.place("node"), message);
+        notes.error(fields.line, &fields.place("node"), message, "join the two");
     }
 }
 
@@ -189,16 +189,17 @@ fn numbers(
         match &item.kind {
             Kind::Number(text) => match scaled(text, scale) {
                 Ok(n) => all.push(u32::try_from(n).unwrap_or(u32::MAX)),
-                Err((message, hint)) => notes.error_hint(item.line, &place, message, &hint),
+                Err((message, hint)) => notes.error(item.line, &place, message, &hint),
             },
             _ => {
                 let message = format!("expected a number, found {}", item.describe());
-                notes.error(item.line, &place, message);
+                notes.error(item.line, &place, message, hint_for(DIGITS));
             }
         }
     }
     if items.is_empty() {
-        notes.error(fields.line_of(key), &fields.place(key), "an empty list".to_owned());
+        let (line, place) = (fields.line_of(key), fields.place(key));
+        notes.error(line, &place, "an empty list".to_owned(), "give at least one number");
     }
     Some(all)
 }
@@ -214,7 +215,7 @@ fn range(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<(u
         [low, high] if low <= high => Some((*low, *high)),
         _ => {
             let message = "expected two numbers, the lower first".to_owned();
-            notes.error(fields.line_of(key), &fields.place(key), message);
+            notes.error(fields.line_of(key), &fields.place(key), message, "such as `[1, 1.6]`");
             None
         }
     }
@@ -229,12 +230,13 @@ fn criteria(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Vec<Criter
             Kind::Text(name) => all.extend(named(name, item.line, &place, notes)),
             _ => {
                 let message = format!("expected a text, found {}", item.describe());
-                notes.error(item.line, &place, message);
+                notes.error(item.line, &place, message, hint_for(TEXT));
             }
         }
     }
     if items.is_empty() {
-        notes.error(fields.line_of("criteria"), "model.criteria", "an empty list".to_owned());
+        let (line, place) = (fields.line_of("criteria"), fields.place("criteria"));
+        notes.error(line, &place, "an empty list".to_owned(), "give at least one criterion");
     }
     Some(all)
 }
@@ -244,7 +246,7 @@ fn named(name: &str, line: u32, place: &str, notes: &mut Notes<'_>) -> Option<Cr
     if found.is_none() {
         let known = ["start", "finish", "runtime", "cost", "processor-time", "sum:ATTRIBUTE"];
         let message = format!("unknown criterion `{}`", excerpt(name));
-        notes.error_hint(line, place, message, &did_you_mean(name, &known));
+        notes.error(line, place, message, &did_you_mean(name, &known));
     }
     found
 }

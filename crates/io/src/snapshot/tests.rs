@@ -104,6 +104,11 @@ fn without_wait_times_a_job_starts_when_it_fits() {
             && said("wider than the machine, never started: 1")
             && said("requested no time, given the time that they ran: 1")
     );
+    let next = at(44, None);
+    assert_eq!(names(&next), ["6", "7", "8"], "job 9 is wider than the machine");
+    assert!(
+        next.assumptions.iter().any(|it| it.contains("more than the machine has, left out: 1"))
+    );
     let missing = MissingRequest::Span(Span(99));
     let with = taken(&log, &Options { missing_request: missing, ..options(140) });
     let works = |it: &Taken| {

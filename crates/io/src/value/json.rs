@@ -14,17 +14,15 @@ pub(super) fn parse<'i>(file: &str, text: &'i str) -> Result<Value<'i>, Diagnost
         reader.skip_space();
         match reader.peek() {
             None => Ok(value),
-            Some(_) => Err(reader.problem("something follows the end of the document")),
+            Some(_) => Err(reader
+                .problem("something follows the end of the document")
+                .or_hint("a file holds one document")),
         }
     });
     document.map_err(|problem| {
         let column = (problem.at - problem.line_start + 1) as u32;
         let it = Diagnostic::error(file, problem.message);
-        let it = it.at_line(problem.line).at_column(column);
-        match problem.hint {
-            Some(hint) => it.with_hint(hint),
-            None => it,
-        }
+        it.at_line(problem.line).at_column(column).with_hint(problem.hint.unwrap_or(SYNTAX))
     })
 }
 
@@ -44,6 +42,16 @@ struct Problem {
     line_start: usize,
 }
 
+impl Problem {
+    /// With this hint, unless the file ends too early, which says more.
+    fn or_hint(mut self, hint: &'static str) -> Problem {
+        self.hint = self.hint.or(Some(hint));
+        self
+    }
+}
+
+/// For what no other hint fits.
+const SYNTAX: &str = "JSON has keys and texts in double quotes, and commas between items only";
 const TRUNCATED: &str = "the file is probably truncated";
 
 impl<'i> Reader<'i> {
@@ -105,7 +113,8 @@ impl<'i> Reader<'i> {
         read: impl FnOnce(&mut Self) -> Result<Kind<'i>, Problem>,
     ) -> Result<Kind<'i>, Problem> {
         if self.depth == MAX_DEPTH {
-            return Err(self.problem(format!("nested deeper than {MAX_DEPTH} levels")));
+            let problem = self.problem(format!("nested deeper than {MAX_DEPTH} levels"));
+            return Err(problem.or_hint("nothing that is read here needs so many"));
         }
         self.depth += 1;
         self.at += 1;
@@ -147,7 +156,8 @@ impl<'i> Reader<'i> {
             if !seen.insert(key.clone()) {
                 self.at = before;
                 let key = crate::diagnostics::excerpt(&key);
-                return Err(self.problem(format!("the key `{key}` is given twice")));
+                let problem = self.problem(format!("the key `{key}` is given twice"));
+                return Err(problem.or_hint("join the two, or drop one"));
             }
             if !self.takes(b':') {
                 return Err(self.unexpected("`:`"));

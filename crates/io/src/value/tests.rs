@@ -54,7 +54,7 @@ fn broken_json_is_located() {
         ("{'a': 1}", "expected a key in double quotes, found `\\'`"),
     ] {
         let got = tree("x", text);
-        assert!(got.contains(expected), "{text}: {got}");
+        assert!(got.contains(expected) && got.contains("\n  hint: "), "{text}: {got}");
     }
 }
 

@@ -8,6 +8,9 @@ use toml::de::{DeInteger, DeTable, DeValue};
 use super::{Entry, Kind, Value};
 use crate::diagnostics::{Diagnostic, Diagnostics, excerpt};
 
+const SYNTAX: &str =
+    "TOML has `key = value` lines under `[table]` or `[[list]]`, and texts in double quotes";
+
 /// The tree of `text`. The crate's reader bounds the nesting by itself.
 pub(super) fn parse<'i>(file: &str, text: &'i str) -> Result<Value<'i>, Diagnostics> {
     let lines = Lines::of(text);
@@ -16,7 +19,7 @@ pub(super) fn parse<'i>(file: &str, text: &'i str) -> Result<Value<'i>, Diagnost
     for error in &errors {
         // The first line says what is wrong; further ones draw a picture of the place.
         let message = excerpt_of(error.message());
-        let it = Diagnostic::error(file, message);
+        let it = Diagnostic::error(file, message).with_hint(SYNTAX);
         diagnostics.push(match error.span() {
             Some(span) => {
                 let (line, column) = lines.place(span.start);

@@ -126,7 +126,8 @@ fn jobs(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Job> {
     fields.require(&["jobs"], notes);
     let items = fields.list("jobs", notes);
     if items.is_some_and(<[_]>::is_empty) {
-        notes.error(fields.line_of("jobs"), "jobs", "an empty list".to_owned());
+        let hint = "give at least one job";
+        notes.error(fields.line_of("jobs"), "jobs", "an empty list".to_owned(), hint);
     }
     let mut all = Vec::new();
     for (i, item) in items.unwrap_or_default().iter().enumerate() {
@@ -169,6 +170,6 @@ fn check_sums(jobs: &[Job], fields: &Fields<'_, '_>, notes: &mut Notes<'_>) {
     if too_much {
         let message = "the sum over all jobs is out of range".to_owned();
         let hint = format!("costs add up to at most {} credits", Money::MAX);
-        notes.error_hint(fields.line_of("jobs"), "jobs", message, &hint);
+        notes.error(fields.line_of("jobs"), "jobs", message, &hint);
     }
 }
