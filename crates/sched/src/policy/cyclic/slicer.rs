@@ -8,10 +8,10 @@ use tradewind_model::{
 };
 
 use super::alternatives::{self, Found};
-use super::{Cyclic, Meter, Progress, SliceBy, SubBatches, choose};
+use super::{Cyclic, Meter, Progress, SliceBy, choose};
 use crate::window::{self, Search};
 
-/// The numbers of sub-batches that [`SubBatches::Auto`] tries for `jobs` jobs: the Fibonacci
+/// The numbers of sub-batches that [`super::SubBatches::Auto`] tries for `jobs` jobs: the Fibonacci
 /// numbers 1, 2, 3, 5, 8, … below it, and one job each.
 pub fn candidates(jobs: usize) -> Vec<u32> {
     let most = jobs.max(1) as u32;
@@ -56,8 +56,9 @@ pub(super) fn plan_sliced(
     count: u32,
     meter: &mut Meter<'_>,
 ) -> Plan {
-    let order = slicing_order(snapshot, cyclic);
-    let sub_batches = cut(&order, count);
+    let mut sub_batches = cut(&slicing_order(snapshot, cyclic), count);
+    let by_priority = ranks(&snapshot.by_priority());
+    sub_batches.iter_mut().for_each(|batch| batch.sort_by_key(|&job| by_priority[job]));
     let mut purse = Purse::new(snapshot, &sub_batches);
     let mut free = snapshot.slots.clone();
     let mut jobs: Vec<Option<JobPlan>> = snapshot.jobs.iter().map(|_| None).collect();
@@ -128,11 +129,20 @@ pub(super) fn cut(order: &[usize], count: u32) -> Vec<Vec<usize>> {
         .collect()
 }
 
+/// By job, its place in `order`.
+fn ranks(order: &[usize]) -> Vec<usize> {
+    let mut ranks = vec![0; order.len()];
+    for (rank, &job) in order.iter().enumerate() {
+        ranks[job] = rank;
+    }
+    ranks
+}
+
+/// The order in which jobs are cut; within a sub-batch priority rules again.
 pub(super) fn slicing_order(snapshot: &Snapshot, cyclic: &Cyclic) -> Vec<usize> {
     let mut order = snapshot.by_priority();
     let request = |job: usize| &snapshot.jobs[job].request;
     match cyclic.slice_by {
-        _ if cyclic.sub_batches == SubBatches::Count(1) => {}
         SliceBy::Priority => {}
         SliceBy::Cost => order.sort_by_cached_key(|&job| Reverse(worth(snapshot, request(job)))),
         SliceBy::Performance => order.sort_by_key(|&job| Reverse(request(job).min_performance)),

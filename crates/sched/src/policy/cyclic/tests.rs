@@ -249,6 +249,8 @@ fn sub_batches_differ_by_at_most_one_and_the_order_is_as_asked() {
     let mut snapshot = two_jobs(VoPolicy::default());
     snapshot.jobs[1].request.budget = Some(Money::credits(100));
     snapshot.jobs[0].request.min_performance = Some(performance(1_000));
+    let whole = |slice_by| plan_of(&snapshot, &Cyclic { slice_by, ..sliced(1) });
+    assert_eq!(whole(SliceBy::Cost), whole(SliceBy::Priority), "priority rules within a part");
     let order = |slice_by| {
         let cyclic = Cyclic { slice_by, ..sliced(2) };
         slicer::slicing_order(&snapshot, &cyclic)
