@@ -26,6 +26,7 @@ test-long: setup
 lint:
 	$(CARGO) fmt --all -- --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --no-deps
 
 # The tables of BENCHMARKS.md, a quarter of an hour on a quiet machine. A log makes the rows of
 # real instances: make bench LOG=ctc.swf.gz

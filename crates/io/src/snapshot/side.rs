@@ -2,7 +2,7 @@
 //!
 //! Every draw comes from a stream of its own, named by what is drawn and for which host or job,
 //! from one seed. Draws are whole numbers; the one place with floating point is
-//! [`market_price`], which uses only operations that every machine rounds alike.
+//! `market_price`, which uses only operations that every machine rounds alike.
 
 use std::collections::BTreeMap;
 
