@@ -244,3 +244,6 @@ impl Policy for Backfill {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
