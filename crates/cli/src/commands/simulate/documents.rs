@@ -97,13 +97,13 @@ pub(super) fn print(summaries: &[Summary], format: Format) -> Result<(), Failure
         ("POLICY", Side::Left),
         ("JOBS", Side::Right),
         ("WAIT s", Side::Right),
-        ("TURNAROUND s", Side::Right),
+        ("TURN s", Side::Right),
         ("BSLD", Side::Right),
         ("UTIL %", Side::Right),
-        ("MAKESPAN s", Side::Right),
-        ("BACKFILL %", Side::Right),
+        ("SPAN s", Side::Right),
+        ("BACK %", Side::Right),
         ("KILLED", Side::Right),
-        ("REJECTED", Side::Right),
+        ("REFUSED", Side::Right),
     ];
     let rows: Vec<Vec<String>> = summaries.iter().map(Summary::cells).collect();
     match format {

@@ -96,7 +96,12 @@ struct Rules {
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let policies = policy::list(&args.policy)?;
     let rules = rules(args)?;
+    let started = Instant::now();
     let log = swf::load(&args.log)?;
+    report.detail(|| {
+        let took = started.elapsed().as_secs_f64();
+        format!("read {} jobs in {took:.3} s", log.summary.jobs)
+    });
     let jobs: Vec<LogJob> =
         log.jobs.iter().map(dated).chain(log.undated.iter().map(undated)).collect();
     let processors = args.procs.or(log.header.max_procs()).ok_or_else(|| {
@@ -196,6 +201,7 @@ impl Context<'_> {
             let (took, passes) = (started.elapsed().as_secs_f64(), run.passes);
             format!("{}: {} jobs, {passes} passes in {took:.3} s", choice.name, run.jobs.len())
         });
+        let started = Instant::now();
         let measured = metrics::measure(self.workload, &run);
         let summary = Summary::new(self, choice, &measured);
         std::fs::create_dir_all(folder).map_err(|error| {
@@ -204,6 +210,7 @@ impl Context<'_> {
         let csv = documents::jobs_csv(&self.args.log, self.jobs, self.workload, &run);
         output::write_file(&folder.join("jobs.csv"), &csv)?;
         output::write_file(&folder.join("summary.json"), wire::to_json(&summary).as_bytes())?;
+        report.detail(|| format!("wrote it in {:.3} s", started.elapsed().as_secs_f64()));
         Ok(summary)
     }
 }
