@@ -59,11 +59,24 @@ impl Profile {
     /// The earliest start from `from` on at which `processors` are free for `span`; `None` if
     /// they never are. Exact; linear in the number of steps.
     pub fn earliest(&self, processors: u32, span: Span, from: Time) -> Option<Time> {
+        const FOR_EVER: Time = Time(i64::MAX);
+        self.earlier(processors, span, from, FOR_EVER)
+    }
+
+    /// The earliest start in `[from, held)` to which a reservation of `processors` for `span`
+    /// that stands at `held`, and is taken in this profile, could move; `None` if it cannot move.
+    /// From `held` on the mover stands in nobody's way but its own, so nothing needs to be given
+    /// back to find out. Exact; linear in the number of steps before `held`.
+    pub fn earlier(&self, processors: u32, span: Span, from: Time, held: Time) -> Option<Time> {
+        if from >= held {
+            return None;
+        }
         let wanted = i64::from(processors);
         let first = self.index_at(from);
         let mut start = None;
         for (index, step) in self.steps.iter().enumerate().skip(first) {
             match start {
+                _ if step.at >= held => break,
                 Some(found) if step.at >= found + span => return Some(found),
                 _ if step.free < wanted => start = None,
                 Some(_) => {}
@@ -183,6 +196,21 @@ mod tests {
             let fits = profile.fits(wanted, Time(from), Span(span));
             prop_assert_eq!(fits, flat_fits(&flat, wanted, from, span));
             prop_assert!(profile.steps.windows(2).all(|w| w[0].at < w[1].at && w[0].free != w[1].free));
+        }
+
+        #[test]
+        fn a_reservation_moves_where_it_would_go_if_it_were_given_back(
+            changes in prop::collection::vec(change(), 0..12),
+            wanted in 1u32..6, span in 1i64..20, from in 0i64..20, late in 0i64..30,
+        ) {
+            let (mut profile, _) = both(&changes, 0);
+            let held = profile.earliest(wanted, Span(span), Time(from + late));
+            prop_assume!(held.is_some());
+            let held = held.unwrap_or_default();
+            let free = profile.earliest(wanted, Span(span), Time(from));
+            profile.take(wanted, held, held + Span(span));
+            let moved = profile.earlier(wanted, Span(span), Time(from), held);
+            prop_assert_eq!(moved.or(Some(held)), free);
         }
 
         #[test]

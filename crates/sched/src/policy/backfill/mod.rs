@@ -154,6 +154,11 @@ impl Backfill {
         while seen < queue.len() && !self.hopeless(profile, kept) {
             let mut waiting = queue[seen];
             seen += 1;
+            if waiting.stays(profile) {
+                queue[kept] = waiting;
+                kept += 1;
+                continue;
+            }
             waiting.cancel(profile);
             let start = self.place(profile, &waiting, kept);
             if start == Some(profile.origin()) {

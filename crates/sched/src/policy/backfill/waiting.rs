@@ -75,6 +75,13 @@ impl Waiting {
         }
     }
 
+    /// Whether it has a reservation that is not due and cannot move closer.
+    pub(super) fn stays(&self, profile: &Profile) -> bool {
+        let now = profile.origin();
+        let fixed = |held| profile.earlier(self.processors, self.estimate, now, held).is_none();
+        self.reserved.is_some_and(|held| held > now && fixed(held))
+    }
+
     /// Gives the reservation back, if there is one.
     pub(super) fn cancel(&mut self, profile: &mut Profile) {
         if let Some(start) = self.reserved.take() {
