@@ -134,7 +134,9 @@ impl Backfill {
         if self.settings.depth.covers(before) {
             return profile.earliest(waiting.processors, waiting.estimate, now);
         }
-        profile.fits(waiting.processors, now, waiting.estimate).then_some(now)
+        let wanted = waiting.processors;
+        let fits = || profile.fits(wanted, now, waiting.estimate);
+        (profile.free_now() >= i64::from(wanted) && fits()).then_some(now)
     }
 
     /// Whether no job with `before` waiting jobs ahead of it can start.
