@@ -7,11 +7,12 @@ use std::process::Command;
 use serde_json::Value;
 
 /// What each of our crates may use of ours, outside tests.
-const ALLOWED: [(&str, &[&str]); 5] = [
+const ALLOWED: [(&str, &[&str]); 6] = [
     ("tradewind-model", &[]),
     ("tradewind-sched", &["tradewind-model"]),
+    ("tradewind-sim", &["tradewind-model", "tradewind-sched"]),
     ("tradewind-io", &["tradewind-model"]),
-    ("tradewind", &["tradewind-io", "tradewind-model", "tradewind-sched"]),
+    ("tradewind", &["tradewind-io", "tradewind-model", "tradewind-sched", "tradewind-sim"]),
     ("tradewind-reference", &["tradewind-io", "tradewind-model", "tradewind-sched"]),
 ];
 
@@ -76,7 +77,7 @@ fn no_runtime_network_or_database_is_linked() {
 #[test]
 fn the_model_and_the_decisions_know_no_format() {
     let direct = direct();
-    for name in ["tradewind-model", "tradewind-sched"] {
+    for name in ["tradewind-model", "tradewind-sched", "tradewind-sim"] {
         for format in ["serde", "serde_json", "toml", "csv", "clap"] {
             assert!(!direct[name].contains(format), "{name} must not depend on {format}");
         }

@@ -10,6 +10,7 @@
 //! Raw text becomes types that cannot be wrong, or a list of *all* problems. Amounts go from text
 //! to integers and back without a binary float in between.
 
+pub mod batsim;
 pub mod chart;
 pub mod decimal;
 pub mod diagnostics;

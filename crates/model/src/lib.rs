@@ -8,10 +8,12 @@
 
 mod grid;
 mod job;
+mod market;
 mod money;
 mod performance;
 mod plan;
 mod policy;
+mod profile;
 mod reason;
 mod slot;
 mod snapshot;
@@ -20,10 +22,12 @@ mod window;
 
 pub use grid::{Attribute, Attributes, Grid, GridError, Node, NodeId, Site, SiteId};
 pub use job::{Criterion, Job, Request};
+pub use market::{Command, Demand, Event, JobId, Market, MarketError, Running};
 pub use money::{Money, Price};
 pub use performance::Performance;
 pub use plan::{JobPlan, Limits, Outcome, Plan, Totals};
 pub use policy::{Limit, Measure, Objective, Rho, VoPolicy};
+pub use profile::Profile;
 pub use reason::Reason;
 pub use slot::{Slot, SlotError, SlotList};
 pub use snapshot::{Snapshot, SnapshotError};

@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod explain;
 pub(crate) mod plan;
 pub(crate) mod quote;
+pub(crate) mod simulate;
 pub(crate) mod snapshot;
 
 use crate::cli::{Cli, Command};
@@ -15,6 +16,7 @@ use crate::report::Report;
 pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
     let format = cli.global.format;
     match &cli.command {
+        Command::Simulate(args) => simulate::run(args, format, report),
         Command::Snapshot(args) => snapshot::run(args, report),
         Command::Quote(args) => quote::run(args, format, report),
         Command::Explain(args) => explain::run(args, format, report),

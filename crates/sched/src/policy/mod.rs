@@ -1,3 +1,37 @@
-//! Queue + grid → decisions. A policy is a pure function of the snapshot that it is given.
+//! Queue + grid → decisions. A policy is a pure function of what it is given: no clock, no files.
+//!
+//! [`cyclic`] plans a batch from a snapshot; [`backfill`] decides instant by instant.
 
+pub mod backfill;
 pub mod cyclic;
+
+use tradewind_model::{Command, Event, Market};
+
+/// Decides what to start, instant by instant.
+///
+/// A policy may remember what it derived from earlier calls, as long as the same calls lead to
+/// the same answers.
+pub trait Policy {
+    /// Adds what to do now to `commands`. `events` is what happened since the last call, and
+    /// `market` is the state after it. No events: a wake-up that the policy asked for.
+    ///
+    /// Commands to start a job are carried out at once and in order, and succeed.
+    fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>);
+
+    /// What the policy promises the job that has waited longest.
+    fn promise(&self) -> Promise {
+        Promise::Nothing
+    }
+}
+
+/// What a policy promises the head of the queue, for checkers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Promise {
+    /// Nothing.
+    Nothing,
+    /// Jobs start in the order of submission.
+    Order,
+    /// Nobody delays the head beyond the moment at which enough processors are expected to be
+    /// free for it, as long as no job outlives its estimate.
+    Head,
+}

@@ -1,0 +1,76 @@
+//! A replay from end to end.
+#![expect(clippy::unwrap_used, reason = "a test that cannot read what was written has failed")]
+
+use std::path::Path;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/small.swf");
+
+fn simulate(out: &Path, args: &[&str]) -> assert_cmd::assert::Assert {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tradewind"));
+    command.args(["simulate", LOG, "--out"]).arg(out).args(args).assert()
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn each_policy_gets_a_folder_and_the_same_bytes_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["--policy", "fcfs,easy,easy[depth=3,order=shortest],conservative", "--check"];
+    let [once, again] = ["a", "b"].map(|name| folder.path().join(name));
+    simulate(&once, &args).success();
+    simulate(&again, &args).success();
+    for policy in ["fcfs", "easy", "easy[depth=3,order=shortest]", "conservative"] {
+        let csv = read(&once.join(policy).join("jobs.csv"));
+        assert_eq!(csv.lines().count(), 201, "{policy}");
+        assert_eq!(csv, read(&again.join(policy).join("jobs.csv")));
+        let summary: Value =
+            serde_json::from_str(&read(&once.join(policy).join("summary.json"))).unwrap();
+        assert_eq!(summary["policy"], policy);
+        assert_eq!(summary["jobs"], 200);
+    }
+}
+
+#[test]
+fn backfilling_waits_less_than_first_come_first_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["--policy", "fcfs,easy", "--format", "json", "--check"];
+    let printed = simulate(folder.path(), &args).success().get_output().stdout.clone();
+    let summaries: Value = serde_json::from_slice(&printed).unwrap();
+    let wait = |at: usize| summaries[at]["mean_wait_s"].as_f64().unwrap();
+    assert!(wait(1) < wait(0));
+    assert_eq!(summaries[0]["backfill_ratio"], 0.0);
+    assert!(summaries[1]["backfill_ratio"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_single_policy_writes_straight_into_the_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    simulate(folder.path(), &["--policy", "easy", "--semantics", "pyss", "--check"]).success();
+    assert!(folder.path().join("jobs.csv").exists());
+}
+
+#[test]
+fn what_is_too_wide_is_rejected_and_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    simulate(folder.path(), &["--policy", "easy", "--procs", "16", "--check"]).success();
+    let csv = read(&folder.path().join("jobs.csv"));
+    let rejected = csv.lines().filter(|line| line.ends_with(",0,REJECTED,,,,,,,,,")).count();
+    let ran = csv.lines().filter(|line| line.contains(",COMPLETED_")).count();
+    assert!(rejected > 0);
+    assert_eq!(rejected + ran, 200);
+}
+
+#[test]
+fn an_unknown_policy_is_refused_with_a_suggestion() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = simulate(folder.path(), &["--policy", "esay"]).code(2);
+    let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(said.contains("did you mean `easy`?"), "{said}");
+    simulate(folder.path(), &["--policy", "easy", "--semantics", "pyss", "--overrun", "extend"])
+        .code(2);
+}

@@ -1,0 +1,97 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// A job's submission (gap from the one before), run, processors and estimate beyond the run.
+type Drawn = (i64, i64, u32, i64);
+
+const PROCESSORS: u32 = 6;
+
+/// Replays jobs that end by their estimates; calls `look` after each pass.
+fn replay(drawn: &[Drawn], policy: &mut Backfill, mut look: impl FnMut(&Backfill)) {
+    let mut market = Market::new(PROCESSORS, Time(0));
+    let mut submits = drawn.iter().scan(0, |at, job| {
+        *at += job.0;
+        Some((*at, job))
+    });
+    let mut next = submits.next();
+    let mut ends: BTreeSet<(i64, JobId)> = BTreeSet::new();
+    let (mut submitted, mut runs, mut wake) = (0, Vec::new(), None);
+    loop {
+        let first_end = ends.first().map(|end| end.0);
+        let instants = [next.map(|(at, _)| at), first_end, wake];
+        let Some(now) = instants.into_iter().flatten().min() else { return };
+        market.pass_to(Time(now)).unwrap();
+        let mut events = Vec::new();
+        while let Some(&(at, job)) = ends.first().filter(|end| end.0 == now) {
+            ends.remove(&(at, job));
+            events.push(Event::Ended { job });
+        }
+        while let Some((_, &(_, run, processors, beyond))) = next.filter(|(at, _)| *at == now) {
+            let demand = Demand { processors, estimate: Span(run + beyond) };
+            events.push(Event::Submitted { job: JobId(submitted), demand });
+            submitted += 1;
+            runs.push(run);
+            next = submits.next();
+        }
+        events.iter().for_each(|event| market.apply(*event).unwrap());
+        let mut commands = Vec::new();
+        policy.decide(&market, &events, &mut commands);
+        wake = None;
+        for command in commands {
+            match command {
+                Command::Start { job } => {
+                    market.apply(Event::Started { job }).unwrap();
+                    ends.insert((now + runs[job.index()], job));
+                }
+                Command::Wake { at } => wake = Some(at.0),
+            }
+        }
+        market.check().unwrap();
+        look(policy);
+    }
+}
+
+fn drawn() -> impl Strategy<Value = Vec<Drawn>> {
+    prop::collection::vec((0i64..6, 1i64..20, 1u32..=PROCESSORS, 0i64..15), 1..30)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn conservative_reservations_exist_from_the_first_pass_on_and_never_move_back(
+        drawn in drawn(), order in prop::sample::select(Order::ALL.map(|it| it.0).to_vec()),
+    ) {
+        let mut policy = Backfill::new(Settings { depth: Depth::All, order });
+        let mut promised: std::collections::BTreeMap<JobId, Time> = Default::default();
+        replay(&drawn, &mut policy, |policy| {
+            for waiting in &policy.queue {
+                let start = waiting.reserved.unwrap();
+                let before = promised.insert(waiting.job, start);
+                assert!(before.is_none_or(|before| start <= before));
+            }
+        });
+    }
+
+    #[test]
+    fn the_profile_is_what_runs_and_what_is_reserved(drawn in drawn(), depth in 0u32..4) {
+        let mut policy = Backfill::new(Settings { depth: Depth::First(depth), order: Order::Arrival });
+        replay(&drawn, &mut policy, |policy| {
+            let reserved = policy.queue.iter().filter(|it| it.reserved.is_some()).count();
+            assert_eq!(reserved, policy.queue.len().min(depth as usize));
+            assert!(policy.profile.as_ref().unwrap().free_now() >= 0);
+        });
+        // When all is over, nothing is left in the books.
+        let profile = policy.profile.unwrap();
+        prop_assert_eq!(&profile, &Profile::new(PROCESSORS, profile.origin()));
+        prop_assert!(policy.due.is_empty() && policy.queue.is_empty());
+    }
+}
+
+#[test]
+fn expectations_double_until_they_hold() {
+    let span = |estimate, elapsed| expected_span(Span(estimate), Span(elapsed)).0;
+    assert_eq!([span(10, 0), span(10, 9), span(10, 10), span(10, 45)], [10, 10, 20, 80]);
+    assert_eq!(span(0, 0), 1);
+}

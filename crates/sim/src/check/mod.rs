@@ -1,0 +1,55 @@
+//! Watchers of a replay, one promise each. They keep books of their own.
+
+mod capacity;
+mod head;
+mod lives;
+
+use tradewind_model::{Event, Market};
+use tradewind_sched::policy::Promise;
+
+/// A promise that was broken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{checker}: {what}")]
+pub struct Violation {
+    /// Who noticed.
+    pub checker: &'static str,
+    /// What.
+    pub what: String,
+}
+
+/// Watches one promise.
+pub trait Checker {
+    /// Something happened; `market` is the state after it.
+    ///
+    /// # Errors
+    /// If it breaks the promise.
+    fn event(&mut self, market: &Market, event: Event) -> Result<(), Violation>;
+
+    /// The policy has had its say, and it was done.
+    ///
+    /// # Errors
+    /// If that breaks the promise.
+    fn pass(&mut self, _market: &Market) -> Result<(), Violation> {
+        Ok(())
+    }
+
+    /// The replay is over.
+    ///
+    /// # Errors
+    /// If something is left that should not be.
+    fn finish(&mut self, _market: &Market) -> Result<(), Violation> {
+        Ok(())
+    }
+}
+
+/// Every checker that fits what the policy promises.
+pub fn all(promise: Promise) -> Vec<Box<dyn Checker>> {
+    let mut checkers: Vec<Box<dyn Checker>> =
+        vec![Box::new(capacity::Capacity::default()), Box::new(lives::Lives::default())];
+    match promise {
+        Promise::Nothing => {}
+        Promise::Order => checkers.push(Box::new(head::InOrder)),
+        Promise::Head => checkers.push(Box::new(head::NotDelayed::default())),
+    }
+    checkers
+}

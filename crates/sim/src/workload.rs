@@ -1,0 +1,211 @@
+//! What a log says becomes jobs that can be replayed.
+
+use tradewind_model::{Span, Time};
+
+use crate::Semantics;
+
+/// One job as a log has it; `None` and widths of 0 stand for what is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogJob {
+    /// The log's number for it.
+    pub number: i64,
+    /// When it was submitted; `None` if the log does not say.
+    pub submit: Option<Time>,
+    /// How long it ran.
+    pub run: Option<Span>,
+    /// How many processors it wants.
+    pub processors: Option<u32>,
+    /// How long it asked to run.
+    pub requested: Option<Span>,
+    /// Whose it is.
+    pub user: i64,
+}
+
+/// What happens to a job that outlives its requested time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Overrun {
+    /// It is killed at that moment.
+    #[default]
+    Kill,
+    /// It runs on.
+    Extend,
+}
+
+/// A job that can be replayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Job {
+    /// Its index in the log as it was given.
+    pub source: usize,
+    /// The log's number for it.
+    pub number: i64,
+    /// When it is submitted.
+    pub submit: Time,
+    /// How long it will really run.
+    pub run: Span,
+    /// Processors, at least 1.
+    pub processors: u32,
+    /// How long its user says it runs: at least 1 s.
+    pub requested: Span,
+    /// Whose it is.
+    pub user: i64,
+    /// Whether it is killed at the end of `run`.
+    pub killed: bool,
+}
+
+/// Why a job can never run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Refusal {
+    /// The log does not say when it was submitted.
+    NoSubmit,
+    /// The log does not say how long it ran.
+    NoRun,
+    /// The log does not say how many processors it wants.
+    NoProcessors,
+    /// It wants more processors than there are.
+    TooWide,
+}
+
+impl Refusal {
+    /// In a few words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Refusal::NoSubmit => "no submit time",
+            Refusal::NoRun => "no run time",
+            Refusal::NoProcessors => "no number of processors",
+            Refusal::TooWide => "wider than the machine",
+        }
+    }
+}
+
+/// Jobs to replay on a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workload {
+    /// Processors of the machine.
+    pub processors: u32,
+    /// By submit time, then by number, then as in the log.
+    pub jobs: Vec<Job>,
+    /// Indices in the log of jobs that can never run, and why.
+    pub rejected: Vec<(usize, Refusal)>,
+}
+
+/// Takes the jobs of a log for a machine of so many processors.
+///
+/// Textbook semantics: a run time of 0 stays 0; a job without a requested time is taken to ask
+/// for its run time. Pyss semantics: run and width of 0 or less, or missing, are 1; a job is
+/// expected to run for the larger of request and run, and runs for the smaller.
+pub fn prepare(
+    log: &[LogJob],
+    processors: u32,
+    semantics: Semantics,
+    overrun: Overrun,
+) -> Workload {
+    let mut workload =
+        Workload { processors, jobs: Vec::with_capacity(log.len()), rejected: vec![] };
+    for (source, job) in log.iter().enumerate() {
+        let taken = match semantics {
+            Semantics::Textbook => textbook(job, overrun),
+            Semantics::Pyss => pyss(job),
+        };
+        match taken {
+            Ok(job) if job.processors > processors => {
+                workload.rejected.push((source, Refusal::TooWide));
+            }
+            Ok(job) => workload.jobs.push(Job { source, ..job }),
+            Err(refusal) => workload.rejected.push((source, refusal)),
+        }
+    }
+    workload.jobs.sort_by_key(|job| (job.submit, job.number));
+    workload
+}
+
+fn textbook(job: &LogJob, overrun: Overrun) -> Result<Job, Refusal> {
+    let submit = job.submit.ok_or(Refusal::NoSubmit)?;
+    let run = job.run.ok_or(Refusal::NoRun)?;
+    let processors = job.processors.filter(|count| *count > 0).ok_or(Refusal::NoProcessors)?;
+    let requested = job.requested.filter(|span| span.0 > 0).unwrap_or(run).max(Span(1));
+    let killed = overrun == Overrun::Kill && run > requested;
+    let run = if killed { requested } else { run };
+    let Job { source, number, user, .. } = named(job);
+    Ok(Job { source, number, submit, run, processors, requested, user, killed })
+}
+
+fn pyss(job: &LogJob) -> Result<Job, Refusal> {
+    let submit = job.submit.ok_or(Refusal::NoSubmit)?;
+    let run = job.run.filter(|span| span.0 > 0).unwrap_or(Span(1));
+    let asked = job.requested.filter(|span| span.0 > 0).unwrap_or(run);
+    let processors = job.processors.unwrap_or(1).max(1);
+    let Job { source, number, user, .. } = named(job);
+    let (requested, killed) = (asked.max(run), run > asked);
+    Ok(Job { source, number, submit, run: run.min(asked), processors, requested, user, killed })
+}
+
+/// What needs no reading.
+fn named(job: &LogJob) -> Job {
+    Job {
+        source: 0,
+        number: job.number,
+        submit: Time(0),
+        run: Span::ZERO,
+        processors: 1,
+        requested: Span(1),
+        user: job.user,
+        killed: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log_job(run: Option<i64>, processors: Option<u32>, requested: Option<i64>) -> LogJob {
+        let (run, requested) = (run.map(Span), requested.map(Span));
+        LogJob { number: 7, submit: Some(Time(3)), run, processors, requested, user: 1 }
+    }
+
+    fn one(
+        job: LogJob,
+        semantics: Semantics,
+        overrun: Overrun,
+    ) -> Result<(i64, i64, bool), Refusal> {
+        let workload = prepare(&[job], 4, semantics, overrun);
+        match workload.jobs.first() {
+            Some(job) => Ok((job.run.0, job.requested.0, job.killed)),
+            None => Err(workload.rejected[0].1),
+        }
+    }
+
+    #[test]
+    fn textbook_reads_what_is_there() {
+        let read = |job, overrun| one(job, Semantics::Textbook, overrun);
+        let long = log_job(Some(9), Some(2), Some(5));
+        assert_eq!(read(long, Overrun::Kill), Ok((5, 5, true)));
+        assert_eq!(read(long, Overrun::Extend), Ok((9, 5, false)));
+        assert_eq!(read(log_job(Some(0), Some(1), None), Overrun::Kill), Ok((0, 1, false)));
+        assert_eq!(read(log_job(None, Some(1), None), Overrun::Kill), Err(Refusal::NoRun));
+        assert_eq!(
+            read(log_job(Some(1), Some(0), None), Overrun::Kill),
+            Err(Refusal::NoProcessors)
+        );
+        assert_eq!(read(log_job(Some(1), Some(5), None), Overrun::Kill), Err(Refusal::TooWide));
+    }
+
+    #[test]
+    fn pyss_makes_ones_of_nothings() {
+        let read = |job| one(job, Semantics::Pyss, Overrun::Kill);
+        assert_eq!(read(log_job(Some(9), Some(2), Some(5))), Ok((5, 9, true)));
+        assert_eq!(read(log_job(Some(0), Some(0), Some(5))), Ok((1, 5, false)));
+        assert_eq!(read(log_job(None, None, None)), Ok((1, 1, false)));
+    }
+
+    #[test]
+    fn unsorted_logs_are_put_in_order() {
+        let at = |number, submit| LogJob {
+            number,
+            submit: Some(Time(submit)),
+            ..log_job(Some(1), Some(1), None)
+        };
+        let log = [at(3, 5), at(2, 9), at(1, 5)];
+        let workload = prepare(&log, 4, Semantics::Textbook, Overrun::Kill);
+        assert_eq!(workload.jobs.iter().map(|job| job.source).collect::<Vec<_>>(), [2, 0, 1]);
+    }
+}

@@ -1,0 +1,46 @@
+//! A published EASY schedule, job by job. Runs only if `TRADEWIND_EASY_REFERENCE` names the file:
+//! a log that is input and answer in one (submit, simulated wait, run, processors, request).
+#![expect(clippy::unwrap_used, reason = "a file that cannot be replayed is a test that fails")]
+
+use tradewind_io::swf;
+use tradewind_sched::policy::Policy as _;
+use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knobs};
+use tradewind_sim::workload::{LogJob, Overrun, prepare};
+use tradewind_sim::{Semantics, Settings, check, run};
+
+/// Starts that differ, of how many.
+fn differing(log: &swf::Log, semantics: Semantics) -> (usize, usize) {
+    let jobs: Vec<LogJob> = log
+        .jobs
+        .iter()
+        .map(|job| LogJob {
+            number: job.number,
+            submit: Some(job.submit),
+            run: job.run,
+            processors: job.held(),
+            requested: job.requested_time,
+            user: job.user,
+        })
+        .collect();
+    let processors = log.header.max_procs().unwrap();
+    let workload = prepare(&jobs, processors, semantics, Overrun::Kill);
+    let mut policy = Backfill::new(Knobs { depth: Depth::First(1), order: Order::Arrival });
+    let settings = Settings { semantics, ..Settings::default() };
+    let mut checkers = check::all(policy.promise());
+    let run = run(&workload, settings, &mut policy, &mut checkers).unwrap();
+    let published = workload.jobs.iter().map(|job| log.jobs[job.source].start());
+    let differing = published.zip(&run.jobs).filter(|(start, ran)| *start != Some(ran.start));
+    (differing.count(), run.jobs.len())
+}
+
+#[test]
+fn easy_starts_every_job_when_the_published_schedule_does() {
+    let Ok(path) = std::env::var("TRADEWIND_EASY_REFERENCE") else { return };
+    let log = swf::load(&path).unwrap();
+    let (differ, of) = differing(&log, Semantics::Pyss);
+    assert_eq!((differ, of), (0, log.jobs.len()));
+    // The other order within a second is really another schedule.
+    let (differ, of) = differing(&log, Semantics::Textbook);
+    println!("textbook: {differ} of {of} starts differ");
+    assert!(differ > 0);
+}
