@@ -2,7 +2,8 @@
 //! live.
 //!
 //! [`workload`] turns what a log says into jobs that can be replayed, [`run`](fn@run) replays them
-//! under a policy, [`check`] watches, [`metrics`] sums up and [`placement`] names processors.
+//! under a policy, [`check`] watches, [`metrics`] sums up and [`placement`] names processors;
+//! [`replications`] says how sure a mean is.
 //! No files, no threads, no clock: the same input gives the same run.
 
 pub mod check;
@@ -10,6 +11,7 @@ mod estimate;
 mod kernel;
 pub mod metrics;
 pub mod placement;
+pub mod replications;
 pub mod workload;
 
 pub use estimate::Estimate;
