@@ -76,6 +76,14 @@ impl Serialize for Trim {
     }
 }
 
+impl Workload {
+    /// A name for logs that were given none: theirs, joined.
+    pub fn name_of(logs: &[String]) -> String {
+        let names: Vec<&str> = logs.iter().map(|path| log_name(path)).collect();
+        names.join("+")
+    }
+}
+
 fn names<S: serde::Serializer>(logs: &[String], to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(logs.iter().map(|path| log_name(path)))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use tradewind_model::Span;
 
 use super::words::Word;
-use super::{Campaign, Check, Load, Output, Seeds, Trim, Workload, log_name};
+use super::{Campaign, Check, Load, Output, Seeds, Trim, Workload};
 use crate::diagnostics::{Diagnostics, did_you_mean, excerpt};
 use crate::fields::{Fields, Notes, Scale, TEXT, hint_for, scaled};
 use crate::input::Input;
@@ -211,7 +211,7 @@ fn workload(fields: &Fields<'_, '_>, folder: &Path, notes: &mut Notes<'_>) -> Wo
     }
 }
 
-/// The workload's name: as given, or else its first log's.
+/// The workload's name: as given, or else its logs'.
 fn name(fields: &Fields<'_, '_>, logs: &[String], notes: &mut Notes<'_>) -> String {
     let given = fields.text("name", notes);
     if let Some(text) = given.filter(|text| !is_folder(text)) {
@@ -219,8 +219,7 @@ fn name(fields: &Fields<'_, '_>, logs: &[String], notes: &mut Notes<'_>) -> Stri
         let hint = "no slashes, and no dot in front";
         notes.error(fields.line_of("name"), &fields.place("name"), message, hint);
     }
-    let first = || logs.first().map_or("", |path| log_name(path));
-    given.unwrap_or_else(first).to_owned()
+    given.map_or_else(|| Workload::name_of(logs), str::to_owned)
 }
 
 fn is_folder(name: &str) -> bool {
