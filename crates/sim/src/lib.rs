@@ -9,6 +9,7 @@
 pub mod check;
 mod estimate;
 mod kernel;
+pub mod load;
 pub mod metrics;
 pub mod placement;
 pub mod replications;
