@@ -35,7 +35,7 @@ pub fn scaled(jobs: &[LogJob], processors: u32, thousandths: u32) -> Option<Vec<
             Some(submit) => Some(moved(submit)?),
             None => None,
         };
-        Some(LogJob { submit, ..*job })
+        Some(LogJob { submit, ..job.clone() })
     };
     jobs.iter().map(scaled).collect()
 }
@@ -59,6 +59,7 @@ mod tests {
             processors: Some(processors),
             requested: None,
             user: 1,
+            terms: None,
         }
     }
 

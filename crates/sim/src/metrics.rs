@@ -2,7 +2,7 @@
 
 use tradewind_model::{Span, Time};
 
-use crate::kernel::Run;
+use crate::result::{Ran, Run};
 use crate::workload::{Job, Workload};
 
 /// Runs shorter than this count as this long in the bounded slowdown, in seconds.
@@ -84,12 +84,11 @@ pub fn measure(workload: &Workload, run: &Run, trim: Trim) -> Metrics {
     let (mut wait, mut turnaround) = (0i128, 0i128);
     let (mut backfilled, mut long) = (0usize, 0usize);
     let (mut first, mut last) = (Time::MAX, Time::MIN);
-    let jobs = workload.jobs.iter().zip(&run.jobs);
-    for (job, ran) in jobs.filter(|(job, _)| counted.has(job.submit)) {
+    for (job, ran) in ran(workload, run).filter(|(job, _)| counted.has(job.submit)) {
         let (waited, turned) = ((ran.start - job.submit).0, (ran.end - job.submit).0);
+        sums.jobs += 1;
         wait += i128::from(waited);
         turnaround += i128::from(turned);
-        sums.jobs += 1;
         sums.max_wait_s = sums.max_wait_s.max(waited);
         sums.killed += usize::from(job.killed);
         backfilled += usize::from(ran.backfilled);
@@ -102,7 +101,7 @@ pub fn measure(workload: &Workload, run: &Run, trim: Trim) -> Metrics {
         sums.mean_bounded_slowdown += bounded.max(1.0);
     }
     let jobs = sums.jobs.max(1) as f64;
-    sums.makespan_s = (last - first).0.max(0);
+    sums.makespan_s = if sums.jobs > 0 { (last - first).0 } else { 0 };
     sums.mean_wait_s = wait as f64 / jobs;
     sums.mean_turnaround_s = turnaround as f64 / jobs;
     sums.mean_slowdown /= long.max(1) as f64;
@@ -112,27 +111,38 @@ pub fn measure(workload: &Workload, run: &Run, trim: Trim) -> Metrics {
     sums
 }
 
-/// Used over available processor time between the first and the last moment that count.
+/// The jobs that were not refused.
+fn ran<'a>(workload: &'a Workload, run: &'a Run) -> impl Iterator<Item = (&'a Job, &'a Ran)> {
+    workload.jobs.iter().zip(&run.jobs).filter(|(_, ran)| ran.refused.is_none())
+}
+
+/// Used over available processor time between the first and the last moment that count. A faster
+/// pool is used for as long as its tasks take there.
 #[expect(clippy::cast_precision_loss, reason = "the quotient is for reading")]
 fn utilisation(workload: &Workload, run: &Run, counted: Counted) -> f64 {
     let until = match counted.until_end {
-        true => run.jobs.iter().map(|ran| ran.end).max().unwrap_or(counted.to),
+        true => ran(workload, run).map(|(_, ran)| ran.end).max().unwrap_or(counted.to),
         false => counted.to,
     };
     let mut used = 0i128;
-    for (job, ran) in workload.jobs.iter().zip(&run.jobs) {
-        let within = (ran.end.min(until) - ran.start.max(counted.from)).0.max(0);
-        used += i128::from(within) * i128::from(job.processors);
+    for (job, ran) in ran(workload, run) {
+        for share in ran.place.shares(job.processors) {
+            let end = ran.start + workload.pools.pool(share.pool).length_of(job.run);
+            let within = (end.min(until) - ran.start.max(counted.from)).0.max(0);
+            used += i128::from(within) * i128::from(share.nodes);
+        }
     }
     let span = (until - counted.from).0.max(0);
-    let there_was = i128::from(span) * i128::from(workload.processors);
+    let there_was = i128::from(span) * i128::from(workload.processors());
     used as f64 / there_was.max(1) as f64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::Ran;
+    use std::sync::Arc;
+
+    use tradewind_model::Pools;
 
     /// Jobs of (submit, start, end) on one processor each, on two processors.
     fn replay(jobs: &[(i64, i64, i64)]) -> (Workload, Run) {
@@ -145,15 +155,20 @@ mod tests {
             requested: Span(end - start),
             user: 1,
             killed: false,
+            terms: None,
         };
         let ran = |&(_, start, end): &(i64, i64, i64)| Ran {
-            start: Time(start),
             end: Time(end),
-            backfilled: false,
+            ..Ran::nothing(Time(start))
         };
-        let workload =
-            Workload { processors: 2, jobs: jobs.iter().map(job).collect(), rejected: vec![] };
-        (workload, Run { jobs: jobs.iter().map(ran).collect(), passes: 0 })
+        let workload = Workload {
+            pools: Arc::new(Pools::cluster(2)),
+            jobs: jobs.iter().map(job).collect(),
+            outages: vec![],
+            rejected: vec![],
+        };
+        let jobs = jobs.iter().map(ran).collect();
+        (workload, Run { jobs, lost: vec![], income: vec![], passes: 0 })
     }
 
     const JOBS: [(i64, i64, i64); 3] = [(0, 0, 40), (20, 30, 60), (50, 60, 100)];

@@ -42,11 +42,11 @@ fn jobs_csv(finished: &Finished<'_>) -> Vec<u8> {
         })
         .collect();
     let places = placement::place(&prepared.workload, run);
-    for ((job, ran), ranges) in prepared.workload.jobs.iter().zip(&run.jobs).zip(places) {
+    for ((job, ran), ranges) in prepared.workload.jobs.iter().zip(&run.jobs).zip(places.jobs) {
         let row = &mut rows[job.source];
         row.processors = Some(job.processors);
         row.requested = Some(job.requested);
-        row.life = Some(Life {
+        row.life = ran.refused.is_none().then(|| Life {
             start: ran.start,
             end: ran.end,
             state: if job.killed { FinalState::WalltimeReached } else { FinalState::Completed },

@@ -100,7 +100,7 @@ struct Listener {
 }
 
 impl Checker for Listener {
-    fn event(&mut self, _market: &Market, event: Event) -> Result<(), Violation> {
+    fn event(&mut self, _market: &Market, event: &Event) -> Result<(), Violation> {
         if matches!(event, Event::Ended { .. }) {
             self.signals.ended.fetch_add(1, Ordering::Relaxed);
         }

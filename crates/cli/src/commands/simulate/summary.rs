@@ -66,7 +66,7 @@ impl Summary {
             estimate: run.estimate,
             load: run.load,
             seed: run.seed,
-            processors: of.processors,
+            processors: of.processors(),
             jobs: metrics.jobs,
             killed: metrics.killed,
             rejected,

@@ -1,12 +1,13 @@
 //! A workload of a campaign becomes jobs. Files are read once, whatever number of runs need them.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use tradewind_io::campaign::{self, Workload as Spec};
 use tradewind_io::diagnostics::Diagnostics;
 use tradewind_io::input::{self, Input};
 use tradewind_io::{digest, swf};
+use tradewind_model::Pools;
 use tradewind_sim::load;
 use tradewind_sim::workload::{self, LogJob, Workload};
 
@@ -35,8 +36,8 @@ pub(super) struct Logs {
     pub(super) jobs: Vec<LogJob>,
     /// By index of the job.
     pub(super) log_of: Vec<usize>,
-    /// Processors of the machine.
-    pub(super) processors: u32,
+    /// The machine.
+    pub(super) pools: Arc<Pools>,
 }
 
 /// Jobs ready to be replayed, and those that they come from.
@@ -74,26 +75,30 @@ impl<'a> Source<'a> {
     }
 
     fn parse(&self) -> Result<Logs, Failure> {
-        let mut logs =
-            Logs { names: Vec::new(), jobs: Vec::new(), log_of: Vec::new(), processors: 0 };
+        let (mut names, mut jobs, mut log_of) = (Vec::new(), Vec::new(), Vec::new());
+        let mut largest = None;
         for file in &self.files {
             let packed = file.input.as_ref().map_err(|wrong| Failure::from(wrong.clone()))?;
             let log = swf::parse(&*input::unpacked(packed)?)?;
             let name = campaign::log_name(&log.name).to_owned();
-            if logs.names.contains(&name) {
+            if names.contains(&name) {
                 let failure = Failure::usage(format!("two logs are named `{name}`"));
                 return Err(failure.hint("rename one: their jobs are told apart by it"));
             }
-            logs.add(name, &log, self.spec);
+            add(&mut jobs, &log, names.len(), self.spec);
+            log_of.resize(jobs.len(), names.len());
+            names.push(name);
+            largest = largest.max(log.header.max_procs());
         }
-        logs.processors = self.spec.procs.unwrap_or(logs.processors);
-        match logs.processors {
-            0 => {
-                let failure = Failure::data(format!("{}: no MaxProcs", self.spec.name));
-                Err(failure.hint("say how many processors the machine has: `--procs N`"))
-            }
-            _ => Ok(logs),
+        if jobs.is_empty() {
+            let failure = Failure::data(format!("{}: no job in this time", self.spec.name));
+            return Err(failure.hint("submissions from `from` on and before `to` are replayed"));
         }
+        let processors = self.spec.procs.or(largest).ok_or_else(|| {
+            let message = format!("{}: no MaxProcs in the header", self.spec.logs.join(", "));
+            Failure::data(message).hint("say how many processors the machine has: `--procs N`")
+        })?;
+        Ok(Logs { names, jobs, log_of, pools: Arc::new(Pools::cluster(processors)) })
     }
 
     /// What a run is made of.
@@ -101,7 +106,7 @@ impl<'a> Source<'a> {
         let logs = self.logs()?;
         let jobs = match run.load {
             None => Cow::Borrowed(logs.jobs.as_slice()),
-            Some(to) => load::scaled(&logs.jobs, logs.processors, to.thousandths())
+            Some(to) => load::scaled(&logs.jobs, logs.pools.nodes(), to.thousandths())
                 .map(Cow::Owned)
                 .ok_or_else(|| {
                     let message = format!("{}: cannot be brought to load {to}", self.spec.name);
@@ -109,30 +114,28 @@ impl<'a> Source<'a> {
                 })?,
         };
         let semantics = rules::semantics(run.semantics);
-        let workload =
-            workload::prepare(&jobs, logs.processors, semantics, rules::overrun(run.overrun));
+        let workload = workload::prepare(
+            &jobs,
+            Arc::clone(&logs.pools),
+            semantics,
+            rules::overrun(run.overrun),
+        );
         Ok(Prepared { jobs, workload })
     }
 }
 
-impl Logs {
-    fn add(&mut self, name: String, log: &swf::Log, spec: &Spec) {
-        /// Users of different logs are different, whatever their numbers.
-        const USERS_APART: i64 = 1 << 51;
-        let index = self.names.len();
-        let users = USERS_APART.saturating_mul(index as i64);
-        let inside = |job: &&swf::Record| {
-            spec.from.is_none_or(|from| job.submit >= from)
-                && spec.to.is_none_or(|to| job.submit < to)
-        };
-        let sliced = spec.from.is_some() || spec.to.is_some();
-        let undated = if sliced { &[] } else { log.undated.as_slice() };
-        self.jobs.extend(log.jobs.iter().filter(inside).map(|job| dated(job, users)));
-        self.jobs.extend(undated.iter().map(|job| LogJob { submit: None, ..dated(job, users) }));
-        self.log_of.resize(self.jobs.len(), index);
-        self.names.push(name);
-        self.processors = self.processors.max(log.header.max_procs().unwrap_or(0));
-    }
+/// Adds the jobs of the log at `index` that the workload takes.
+fn add(jobs: &mut Vec<LogJob>, log: &swf::Log, index: usize, spec: &Spec) {
+    /// Users of different logs are different, whatever their numbers.
+    const USERS_APART: i64 = 1 << 51;
+    let users = USERS_APART.saturating_mul(index as i64);
+    let inside = |job: &&swf::Record| {
+        spec.from.is_none_or(|from| job.submit >= from) && spec.to.is_none_or(|to| job.submit < to)
+    };
+    let sliced = spec.from.is_some() || spec.to.is_some();
+    let undated = if sliced { &[] } else { log.undated.as_slice() };
+    jobs.extend(log.jobs.iter().filter(inside).map(|job| dated(job, users)));
+    jobs.extend(undated.iter().map(|job| LogJob { submit: None, ..dated(job, users) }));
 }
 
 /// A job of the log; its width is what it got, or else what it asked for.
@@ -144,5 +147,6 @@ fn dated(job: &swf::Record, users: i64) -> LogJob {
         processors: job.held(),
         requested: job.requested_time.filter(|span| span.0 > 0),
         user: job.user.saturating_add(users),
+        terms: None,
     }
 }
