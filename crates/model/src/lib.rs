@@ -14,6 +14,7 @@ mod performance;
 mod plan;
 mod policy;
 mod profile;
+pub mod random;
 mod reason;
 mod slot;
 mod snapshot;
