@@ -20,7 +20,6 @@ pub mod digest;
 pub mod duration;
 mod fields;
 pub mod input;
-mod random;
 pub mod scenario;
 pub mod snapshot;
 pub mod swf;
