@@ -4,6 +4,7 @@
 //! - [`scenario`]: a planning problem in JSON or TOML.
 //! - [`snapshot`]: a moment of a log, made into a scenario with a seeded side model.
 //! - [`wire`]: every JSON document that a command reads or prints.
+//! - [`batsim`], [`schedule`], [`jobs_table`] (in [`parquet`]): what a replay leaves for notebooks.
 //! - [`chart`]: a plan as a picture: SVG, PNG or text.
 //! - [`diagnostics`]: everything that is wrong with an input, with file, line, field and a hint.
 //!
@@ -17,8 +18,11 @@ pub mod diagnostics;
 pub mod duration;
 mod fields;
 pub mod input;
+pub mod jobs_table;
+pub mod parquet;
 mod random;
 pub mod scenario;
+pub mod schedule;
 pub mod snapshot;
 pub mod swf;
 mod value;
