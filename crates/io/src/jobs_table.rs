@@ -29,6 +29,7 @@ pub const FIELDS: &[Field] = &[
     field("reason", Kind::Word),
     field("backfilled", Kind::Flag),
     field("killed", Kind::Flag),
+    field("busy_processor_s", Kind::Int64),
     field("lost_processor_s", Kind::Int64),
     field("site", Kind::Word),
     field("user", Kind::Int64),
@@ -50,7 +51,7 @@ const fn field(name: &'static str, kind: Kind) -> Field {
 /// What all jobs of one run have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunLabels {
-    /// The log's name.
+    /// The log's name, as in `summary.json`.
     pub log: String,
     /// The policy, with its parameters.
     pub policy: String,
@@ -78,6 +79,8 @@ pub struct Finished {
     pub end: Time,
     /// How.
     pub ending: Ending,
+    /// Processor time that this run took, in processor-seconds.
+    pub busy: Span,
     /// Whether it overtook a job that was submitted earlier.
     pub backfilled: bool,
     /// Where it ran; of a job on several sites, the first.
@@ -242,6 +245,7 @@ fn columns(labels: &RunLabels, rows: &[JobRow]) -> Vec<Cells> {
         words(rows.iter().map(JobRow::reason)),
         flag(|row| row.finished().map(|it| it.backfilled)),
         flag(|row| row.finished().map(|it| it.ending == Ending::Killed)),
+        whole(|row| row.finished().map(|it| it.busy.0)),
         whole(|row| Some(row.lost.0)),
         words(rows.iter().map(|row| row.finished()?.site.as_deref())),
         whole(|row| row.user),

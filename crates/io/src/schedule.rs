@@ -17,8 +17,8 @@ pub struct Stay {
     pub start: Time,
     /// When it ended.
     pub end: Time,
-    /// Its processors.
-    pub processors: u32,
+    /// Processor-seconds that it occupied, earlier runs that were interrupted included.
+    pub processor_time: i128,
     /// Whether it was killed.
     pub killed: bool,
 }
@@ -91,7 +91,7 @@ impl Tally {
         self.max_wait = self.max_wait.max(wait.0);
         self.max_turnaround = self.max_turnaround.max(turnaround.0);
         self.max_slowdown = self.max_slowdown.max(slowdown);
-        self.computing += i128::from(run.0) * i128::from(job.processors);
+        self.computing += job.processor_time;
         let (first, last) = self.ends.unwrap_or((job.submit, job.end));
         self.ends = Some((first.min(job.submit), last.max(job.end)));
     }
@@ -172,15 +172,15 @@ mod tests {
 
     fn tally() -> Tally {
         let mut tally = Tally::default();
-        let stay = |submit, start, end, processors, killed| Stay {
+        let stay = |submit, start, end, processor_time, killed| Stay {
             submit: Time(submit),
             start: Time(start),
             end: Time(end),
-            processors,
+            processor_time,
             killed,
         };
-        tally.finished(&stay(5, 5, 15, 2, false));
-        tally.finished(&stay(6, 15, 18, 4, true));
+        tally.finished(&stay(5, 5, 15, 20, false));
+        tally.finished(&stay(6, 15, 18, 12, true));
         tally.rejected();
         tally
     }

@@ -14,6 +14,7 @@ fn finished(start: i64, end: i64, ending: Ending) -> Fate {
         start: Time(start),
         end: Time(end),
         ending,
+        busy: Span(4 * (end - start)),
         backfilled: true,
         site: Some("alpha".to_owned()),
         cost: Some(Money::credits(2)),
@@ -60,6 +61,7 @@ fn times_and_quotients() {
         job(Fate::Rejected("wide".to_owned())),
     ];
     assert_eq!(cells(&rows, "wait_s"), "Int64([Some(2), Some(20), None])");
+    assert_eq!(cells(&rows, "busy_processor_s"), "Int64([Some(8), Some(0), None])");
     assert_eq!(cells(&rows, "turnaround_s"), "Int64([Some(4), Some(20), None])");
     assert_eq!(cells(&rows, "slowdown"), "Double([Some(2.0), None, None])");
     assert_eq!(cells(&rows, "bounded_slowdown"), "Double([Some(1.0), Some(2.0), None])");
