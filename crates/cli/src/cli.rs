@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{combine, completions, explain, plan, quote, simulate, snapshot};
+use crate::commands::{combine, completions, explain, generate, plan, quote, simulate, snapshot};
 
 /// An economic metascheduler: plans parallel jobs on clusters that are not all yours.
 #[derive(Debug, Parser)]
@@ -62,6 +62,8 @@ pub(crate) enum Command {
     Plan(plan::Args),
     /// Choose one of each job's alternatives: the combination step alone.
     Combine(combine::Args),
+    /// Make a workload: from a model, or from a log.
+    Generate(generate::Args),
     /// Replay a workload log (SWF) on one cluster under one or several policies.
     Simulate(simulate::Args),
     /// Print a completion script for a shell.
