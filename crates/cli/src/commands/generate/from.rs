@@ -75,8 +75,8 @@ pub(super) fn run(args: &Args, report: &Report) -> Outcome {
         let took = started.elapsed().as_secs_f64();
         format!("read {} jobs in {took:.3} s", log.summary.jobs)
     });
-    for sentence in log.summary.sentences() {
-        report.note(&sentence);
+    for remark in log.remarks() {
+        report.note(&remark);
     }
     let made = make(log, args, seed)?;
     if let Some(seed) = seed {
