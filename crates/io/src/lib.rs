@@ -4,7 +4,8 @@
 //! - [`scenario`]: a planning problem in JSON or TOML.
 //! - [`snapshot`]: a moment of a log, made into a scenario with a seeded side model.
 //! - [`wire`]: every JSON document that a command reads or prints.
-//! - [`chart`]: a plan as a picture: SVG, PNG or text.
+//! - [`chart`]: plans, replays and comparisons of policies as pictures: SVG, PNG or text.
+//! - [`report`]: a campaign as one HTML page.
 //! - [`diagnostics`]: everything that is wrong with an input, with file, line, field and a hint.
 //!
 //! Raw text becomes types that cannot be wrong, or a list of *all* problems. Amounts go from text
@@ -18,6 +19,7 @@ pub mod duration;
 mod fields;
 pub mod input;
 mod random;
+pub mod report;
 pub mod scenario;
 pub mod snapshot;
 pub mod swf;
