@@ -197,10 +197,10 @@ impl Measure {
         let mean = |index| self.known(index).map(|value| value.mean / axis.scale.size);
         let means: Vec<Option<f64>> = (0..self.values.len()).map(mean).collect();
         let best = self.better.best(axis.scale.unit, &means);
-        for index in 0..shown {
+        for (index, is_best) in best.into_iter().take(shown).enumerate() {
             let y = top + index as f64 * ROW;
             match self.known(index) {
-                Some(value) => self.bar(ink, &axis, y, (value, best[index])),
+                Some(value) => self.bar(ink, &axis, y, (value, is_best)),
                 None => ink.text(axis.x(0.0) + 5.0, y + 13.5, SMALL, "no value"),
             }
         }

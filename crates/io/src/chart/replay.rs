@@ -155,7 +155,7 @@ impl Replay {
     /// The seven days, from a whole day of the clock on, in which jobs used most processor time;
     /// the whole replay if it is no longer. Ties go to the earlier. O(jobs log jobs + days).
     ///
-    /// Of a replay of more than [`DAYS_MOST`] days only some weeks are looked at.
+    /// Of a replay of more than 50,000 days only some weeks are looked at.
     pub fn busiest_week(&self) -> Option<Horizon> {
         let whole = self.horizon()?;
         if whole.span() <= WEEK {
@@ -188,7 +188,7 @@ const DAY: i64 = 86_400;
 const DAYS_PER_WEEK: usize = 7;
 const WEEK: Span = Span(DAYS_PER_WEEK as i64 * DAY);
 /// Days that the search for the busiest week tells apart: more than a century.
-pub const DAYS_MOST: usize = 50_000;
+const DAYS_MOST: usize = 50_000;
 
 fn step(changes: &mut Vec<Change>, by: i64, from: Time, until: Time) {
     if from < until && by != 0 {

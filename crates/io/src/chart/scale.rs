@@ -159,7 +159,7 @@ pub(super) fn ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
 /// bits with every library of mathematics.
 pub(super) fn log2(value: f64) -> f64 {
     const TERMS: i32 = 24;
-    let (mut mantissa, mut whole) = (value.max(f64::MIN_POSITIVE).min(f64::MAX), 0.0);
+    let (mut mantissa, mut whole) = (value.clamp(f64::MIN_POSITIVE, f64::MAX), 0.0);
     while mantissa >= 2.0 {
         (mantissa, whole) = (mantissa / 2.0, whole + 1.0);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use askama::Template;
 
 use super::{CampaignReport, FileLink, ReportPicture, ReportRow, RunReport};
-use crate::chart::{self, Estimate, grouped};
+use crate::chart::{self, Estimate};
 
 /// Pictures of runs stop being drawn inside the page beyond this size; those of the campaign as a
 /// whole are always there.
@@ -28,9 +28,15 @@ pub fn campaign(report: &CampaignReport) -> String {
         pictures,
         runs,
         files: links(&report.files),
+        intervals: report
+            .rows
+            .iter()
+            .flat_map(|row| &row.values)
+            .flatten()
+            .any(|v| v.interval.is_some()),
     };
     // Writing to memory fails only where a value cannot be written; text always can.
-    page.render().unwrap_or_default()
+    page.render().unwrap_or_default() + "\n"
 }
 
 #[derive(Template)]
@@ -45,6 +51,8 @@ struct Page<'a> {
     pictures: Vec<PictureView<'a>>,
     runs: Vec<RunView<'a>>,
     files: Vec<LinkView<'a>>,
+    /// Whether any value has a confidence interval.
+    intervals: bool,
 }
 
 /// The head of a column: its name with its unit, and which way is better.

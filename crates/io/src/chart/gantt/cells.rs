@@ -77,10 +77,11 @@ impl Grid {
                 if first >= self.processors {
                     continue;
                 }
-                for row in self.row_of(first)..=self.row_of(last.min(self.processors - 1)) {
+                let rows = self.row_of(first)..=self.row_of(last.min(self.processors - 1));
+                for (row, here) in rows.clone().zip(&mut by_row[rows]) {
                     let from = self.edge(row).max(first);
                     let until = self.edge(row + 1).min(last + 1);
-                    by_row[row].push((slot, until as i64 - from as i64, bar, at));
+                    here.push((slot, until as i64 - from as i64, bar, at));
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use tradewind_model::Horizon;
 
-use super::cells::{self, Grid};
+use super::cells::{self, Grid, Tile};
 use super::{GanttOfRun, Paint, USERS, exact, grouped};
 use crate::chart::clock::{self, Clock};
 use crate::chart::ink::{Ink, Rect, text_width};
@@ -164,26 +164,36 @@ impl GanttOfRun {
             cell *= 2.0;
         };
         let Rect { x, y, width, height } = place.frame;
-        let (across, down) = (width / grid.columns as f64, height / grid.rows as f64);
+        let size = (width / grid.columns as f64, height / grid.rows as f64);
         ink.raw(&format!(
-            "<g transform=\"translate({x} {y}) scale({across:.5} {down:.5})\" \
-             shape-rendering=\"crispEdges\">"
+            "<g transform=\"translate({x} {y}) scale({:.5} {:.5})\" shape-rendering=\"crispEdges\">",
+            size.0, size.1
         ));
-        for (paint, path) in cells::paths(&tiles) {
-            let look = match paint {
-                // The hatch would be stretched with the cells.
-                Paint::Closed => format!("fill=\"{EDGE}\""),
-                Paint::Failed => format!("fill=\"{ALARM_LIGHT}\""),
-                Paint::Fill(colour) => format!("fill=\"{}\"", FILLS[colour % USERS].0),
-                Paint::Other | Paint::Reserved => format!("fill=\"{OTHERS}\""),
+        let (closed, others): (Vec<Tile>, Vec<Tile>) =
+            tiles.into_iter().partition(|tile| tile.paint == Paint::Closed);
+        for (paint, path) in cells::paths(&others) {
+            let colour = match paint {
+                Paint::Failed => ALARM_LIGHT,
+                Paint::Fill(colour) => FILLS[colour % USERS].0,
+                Paint::Other | Paint::Closed | Paint::Reserved => OTHERS,
             };
-            ink.path(&path, &look);
+            ink.path(&path, &format!("fill=\"{colour}\""));
         }
         ink.raw("</g>");
+        // Scaled, its hatch would be stretched.
+        for tile in closed {
+            let rect = Rect {
+                x: x + tile.column as f64 * size.0,
+                y: y + tile.row as f64 * size.1,
+                width: tile.columns as f64 * size.0,
+                height: tile.rows as f64 * size.1,
+            };
+            ink.rect(rect, &place.pen.hatched());
+        }
         let seconds = place.clock.horizon.span().0 as f64 / grid.columns as f64;
         format!(
             "Too many jobs or processors to draw each: every cell of {} by {} processors has the \
-             colour of what held most of it; white is idle. Ends of killed jobs and reservations \
+             colour of what held most of it; what is blank was idle. Ends of killed jobs and reservations \
              are left out.",
             scale::span(seconds.max(1.0)),
             scale::Unit::Count.say((grid.processors as f64 / grid.rows as f64).max(1.0)),

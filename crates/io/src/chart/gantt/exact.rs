@@ -60,8 +60,12 @@ fn end_marks(place: &Place<'_>, bar: &Bar) -> String {
 /// Names of jobs on the parts that have room for them.
 fn labels(ink: &mut Ink, place: &Place<'_>, bars: &[Bar]) {
     let mut left = LABELS_MOST;
-    let style = theme::middle(Style { fill: ON_FILL, ..BODY });
-    for bar in bars.iter().filter(|bar| matches!(bar.paint, Paint::Fill(_) | Paint::Other)) {
+    for bar in bars {
+        let fill = match bar.paint {
+            Paint::Fill(_) => ON_FILL,
+            Paint::Other => theme::DARK,
+            Paint::Closed | Paint::Failed | Paint::Reserved => continue,
+        };
         let x = place.clock.x(bar.start);
         for &(first, last, until) in &bar.parts {
             let (top, bottom) = (place.y(first), place.y(last.saturating_add(1)));
@@ -71,7 +75,12 @@ fn labels(ink: &mut Ink, place: &Place<'_>, bars: &[Bar]) {
             if fits && left > 0 {
                 left -= 1;
                 let y = (top + bottom) / 2.0 + size * 0.36;
-                ink.text((x + end) / 2.0, y, Style { size, ..style }, &bar.name);
+                ink.text(
+                    (x + end) / 2.0,
+                    y,
+                    theme::middle(Style { size, fill, ..BODY }),
+                    &bar.name,
+                );
             }
         }
     }

@@ -113,7 +113,7 @@ impl GanttOfRun {
         }
         chart.take_holds(replay, window);
         chart.take_jobs(replay, window);
-        chart.bars.sort_by(|a, b| (a.paint, a.start).cmp(&(b.paint, b.start)));
+        chart.bars.sort_by_key(|bar| (bar.paint, bar.start));
         chart
     }
 
