@@ -8,8 +8,11 @@ use super::theme::{self, BODY, BOLD, DARK, EDGE, GRID, LINES, SMALL, USED};
 
 /// Policies beyond this number are left to the table.
 const POLICIES_MOST: usize = 30;
-const COLUMNS: usize = 3;
-const NAMES: f64 = 190.0;
+/// Room for the names of policies.
+const NAMES_LEAST: f64 = 110.0;
+const NAMES_MOST: f64 = 340.0;
+/// From this width of names on, two panels stand side by side instead of three.
+const NAMES_WIDE: f64 = 230.0;
 const ROW: f64 = 19.0;
 const PANEL_HEAD: f64 = 40.0;
 const PANEL_FOOT: f64 = 32.0;
@@ -123,14 +126,15 @@ impl Comparison {
         };
         let mut ink = sheet::open(pen, &self.title, &subtitle);
         let height = PANEL_HEAD + shown as f64 * ROW + PANEL_FOOT;
-        let columns = COLUMNS.min(measures.len());
-        let width = (WIDTH - 2.0 * MARGIN - NAMES - GAP * (columns - 1) as f64) / columns as f64;
+        let names = self.names_width();
+        let columns = if names < NAMES_WIDE { 3 } else { 2 }.min(measures.len());
+        let width = (WIDTH - 2.0 * MARGIN - names - GAP * (columns - 1) as f64) / columns as f64;
         let (mut bottom, mut has_cut) = (HEAD, false);
         for (line, row) in measures.chunks(columns).enumerate() {
             let top = HEAD + line as f64 * (height + 14.0);
-            self.names(&mut ink, top + PANEL_HEAD, shown);
+            self.names(&mut ink, (top + PANEL_HEAD, names), shown);
             for (column, measure) in row.iter().enumerate() {
-                let x = MARGIN + NAMES + column as f64 * (width + GAP);
+                let x = MARGIN + names + column as f64 * (width + GAP);
                 has_cut |= measure.draw(&mut ink, Rect { x, y: top, width, height }, shown);
             }
             bottom = top + height;
@@ -144,10 +148,17 @@ impl Comparison {
         sheet::close(ink, pen, &self.title, &notes, bottom)
     }
 
-    fn names(&self, ink: &mut Ink, top: f64, shown: usize) {
+    /// Room for the widest name, as far as there is any.
+    fn names_width(&self) -> f64 {
+        let width = |name: &String| text_width(name, BODY.size) * 1.08 + 16.0;
+        let widest = self.policies.iter().take(POLICIES_MOST).map(width).fold(0.0, f64::max);
+        widest.clamp(NAMES_LEAST, NAMES_MOST)
+    }
+
+    fn names(&self, ink: &mut Ink, (top, width): (f64, f64), shown: usize) {
         for (index, name) in self.policies.iter().take(shown).enumerate() {
             let y = top + index as f64 * ROW;
-            ink.text_cut((MARGIN, y + 13.5), BODY, name, (NAMES - 16.0) / 1.08);
+            ink.text_cut((MARGIN, y + 13.5), BODY, name, (width - 16.0) / 1.08 + 0.01);
         }
     }
 
@@ -187,10 +198,14 @@ impl Measure {
     fn draw(&self, ink: &mut Ink, place: Rect, shown: usize) -> bool {
         let better = self.better.label();
         let room = place.width - text_width(better, SMALL.size) * 1.1 - 12.0;
-        ink.text_cut((place.x, place.y + 16.0), BOLD, &self.name, room / 1.12);
         ink.text(place.x + place.width, place.y + 16.0, theme::end(SMALL), better);
         let known: Vec<&Estimate> = (0..shown).filter_map(|index| self.known(index)).collect();
         let axis = Across::new(self.unit, &known, place);
+        let name = match axis.scale.label {
+            "" => self.name.clone(),
+            unit => format!("{}, {unit}", self.name),
+        };
+        ink.text_cut((place.x, place.y + 16.0), BOLD, &name, room / 1.12);
         let top = place.y + PANEL_HEAD;
         let bottom = top + shown as f64 * ROW;
         axis.draw(ink, top - 8.0, bottom + 2.0);
@@ -290,17 +305,13 @@ impl Across {
 
     fn draw(&self, ink: &mut Ink, top: f64, bottom: f64) {
         let look = |colour: &str| format!("stroke=\"{colour}\"");
-        let last = self.ticks.len() - 1;
         let mut free_from = f64::MIN;
-        for (index, &tick) in self.ticks.iter().enumerate() {
+        for &tick in &self.ticks {
             let value = tick * self.scale.size;
             let x = self.x(value);
             let colour = if tick == 0.0 { EDGE } else { GRID };
             ink.line((x, top), (x, bottom), &look(colour));
-            let mut label = self.scale.number(value);
-            if index == last && !self.scale.label.is_empty() {
-                label = format!("{label} {}", self.scale.label);
-            }
+            let label = self.scale.number(value);
             let half = text_width(&label, SMALL.size) / 2.0;
             if x - half >= free_from {
                 free_from = x + half + 6.0;

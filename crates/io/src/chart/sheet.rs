@@ -116,7 +116,7 @@ pub(super) struct Key {
 pub(super) fn legend(ink: &mut Ink, keys: &[Key], y: f64) -> f64 {
     const SWATCH: f64 = 26.0;
     const GAP: f64 = 22.0;
-    const WIDEST: f64 = 360.0;
+    const WIDEST: f64 = 520.0;
     let (mut x, mut y) = (MARGIN, y);
     for key in keys {
         let text = fit(&key.text, SMALL.size, WIDEST);

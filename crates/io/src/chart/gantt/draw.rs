@@ -211,7 +211,10 @@ impl GanttOfRun {
         for pool in &self.pools {
             let (top, bottom) = (place.y(first), place.y(first.saturating_add(pool.processors)));
             first = first.saturating_add(pool.processors);
-            ink.line((MARGIN, top), (right, top), &format!("stroke=\"{EDGE}\""));
+            // Not through the numbers of processors.
+            for ends in [(MARGIN, MARGIN + POOL_NAMES), (place.frame.x, right)] {
+                ink.line((ends.0, top), (ends.1, top), &format!("stroke=\"{EDGE}\""));
+            }
             let y = (top + bottom) / 2.0 + 4.0;
             if y - 12.0 < free_from {
                 hidden += 1;

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use tradewind_model::Time;
+
 use super::draw::Place;
 use super::{Bar, Paint};
 use crate::chart::ink::{Ink, Style, num, text_width};
@@ -57,31 +59,38 @@ fn end_marks(place: &Place<'_>, bar: &Bar) -> String {
     path
 }
 
-/// Names of jobs on the parts that have room for them.
+/// Names of jobs on the parts that have room for them, the largest first.
 fn labels(ink: &mut Ink, place: &Place<'_>, bars: &[Bar]) {
-    let mut left = LABELS_MOST;
-    for bar in bars {
-        let fill = match bar.paint {
-            Paint::Fill(_) => ON_FILL,
-            Paint::Other => theme::DARK,
-            Paint::Closed | Paint::Failed | Paint::Reserved => continue,
-        };
-        let x = place.clock.x(bar.start);
-        for &(first, last, until) in &bar.parts {
-            let (top, bottom) = (place.y(first), place.y(last.saturating_add(1)));
-            let size = ((bottom - top) * 0.75).clamp(7.0, SMALL.size);
-            let end = place.clock.x(until);
-            let fits = text_width(&bar.name, size) * 1.12 + 6.0 <= end - x && bottom - top >= 9.0;
-            if fits && left > 0 {
-                left -= 1;
-                let y = (top + bottom) / 2.0 + size * 0.36;
-                ink.text(
-                    (x + end) / 2.0,
-                    y,
-                    theme::middle(Style { size, fill, ..BODY }),
-                    &bar.name,
-                );
-            }
-        }
+    let mut labels: Vec<Label<'_>> = bars.iter().flat_map(|bar| labels_of(place, bar)).collect();
+    labels.sort_by(|a, b| b.area.total_cmp(&a.area));
+    for label in labels.iter().take(LABELS_MOST) {
+        let style = theme::middle(Style { size: label.size, fill: label.fill, ..BODY });
+        ink.text(label.at.0, label.at.1 + label.size * 0.36, style, label.text);
     }
+}
+
+struct Label<'a> {
+    text: &'a str,
+    at: (f64, f64),
+    size: f64,
+    fill: &'static str,
+    area: f64,
+}
+
+fn labels_of<'a>(place: &Place<'_>, bar: &'a Bar) -> Vec<Label<'a>> {
+    let fill = match bar.paint {
+        Paint::Fill(_) => ON_FILL,
+        Paint::Other => theme::DARK,
+        Paint::Closed | Paint::Failed | Paint::Reserved => return Vec::new(),
+    };
+    let x = place.clock.x(bar.start);
+    let label = |&(first, last, until): &(u32, u32, Time)| {
+        let (top, bottom) = (place.y(first), place.y(last.saturating_add(1)));
+        let (width, height) = (place.clock.x(until) - x, bottom - top);
+        let size = (height * 0.75).clamp(7.0, SMALL.size);
+        let fits = text_width(&bar.name, size) * 1.12 + 6.0 <= width && height >= 9.0;
+        let at = (x + width / 2.0, (top + bottom) / 2.0);
+        fits.then_some(Label { text: &bar.name, at, size, fill, area: width * height })
+    };
+    bar.parts.iter().filter_map(label).collect()
 }
