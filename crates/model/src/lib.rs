@@ -18,6 +18,7 @@ mod reason;
 mod slot;
 mod snapshot;
 mod time;
+pub mod tree;
 mod window;
 
 pub use grid::{Attribute, Attributes, Grid, GridError, Node, NodeId, Site, SiteId};
@@ -27,7 +28,7 @@ pub use money::{Money, Price};
 pub use performance::Performance;
 pub use plan::{JobPlan, Limits, Outcome, Plan, Totals};
 pub use policy::{Limit, Measure, Objective, Rho, VoPolicy};
-pub use profile::Profile;
+pub use profile::{FOR_EVER, Level, Profile};
 pub use reason::Reason;
 pub use slot::{Slot, SlotError, SlotList};
 pub use snapshot::{Snapshot, SnapshotError};
