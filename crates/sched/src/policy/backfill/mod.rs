@@ -28,8 +28,8 @@ use tradewind_model::{
 
 use super::{Policy, Promise};
 use moves::Moves;
-use queue::Queue;
-use shelves::{Limits, Shelves};
+use queue::{Queue, Sought};
+use shelves::Limits;
 use waiting::{Rank, Waiting};
 
 pub use waiting::Order;
@@ -90,11 +90,15 @@ pub struct Backfill {
 impl Backfill {
     /// A policy that has seen nothing so far.
     pub fn new(settings: Settings) -> Backfill {
-        let shelves = (settings.depth != Depth::First(0)).then(Shelves::default);
+        let sought = match settings.depth {
+            Depth::First(0) => Sought::Nobody,
+            Depth::First(_) => Sought::ByEstimate,
+            Depth::All => Sought::ByReservation,
+        };
         Backfill {
             settings,
             profile: None,
-            queue: Queue::new(shelves),
+            queue: Queue::new(sought),
             moves: Moves::default(),
             ends: Vec::new(),
             due: BTreeSet::new(),
@@ -147,23 +151,23 @@ impl Backfill {
         commands.push(Command::Start { job, place: Place::Pool(PoolId(0)) });
     }
 
-    /// Starts the job now or else gives it a reservation; returns whether it started.
+    /// Starts the job now or else gives it a reservation; returns when it starts.
     fn place(
         &mut self,
         profile: &mut Profile,
         waiting: &Waiting,
         commands: &mut Vec<Command>,
-    ) -> bool {
+    ) -> Option<Time> {
         let start = waiting.earliest(profile);
-        if start == Some(profile.origin()) {
-            self.start(profile, waiting, commands);
-            return true;
+        match start {
+            Some(at) if at == profile.origin() => self.start(profile, waiting, commands),
+            Some(at) => {
+                waiting.take(profile, at);
+                self.queue.reserve(waiting.rank, start);
+            }
+            None => self.queue.reserve(waiting.rank, None),
         }
-        if let Some(start) = start {
-            waiting.take(profile, start);
-        }
-        self.queue.reserve(waiting.rank, start);
-        false
+        start
     }
 
     /// Looks at the whole queue, with reservations for the first `count` waiting jobs.
@@ -175,7 +179,8 @@ impl Backfill {
         while kept < count {
             let Some(waiting) = self.queue.after(after) else { return };
             after = Some(waiting.rank);
-            kept += usize::from(!self.place(profile, &waiting, commands));
+            let start = self.place(profile, &waiting, commands);
+            kept += usize::from(start != Some(profile.origin()));
         }
         while let Some(waiting) = self.next_to_start(profile, after, count) {
             after = Some(waiting.rank);

@@ -10,7 +10,8 @@
 //! With m openings, c candidates and d widths: O((m + c)(d + k + log w)), k being the steps of the
 //! profile within an opening. A candidate that does not move after all costs a search. Early ends
 //! in a long queue move many jobs, and no short cut can avoid that; when jobs end as expected,
-//! nothing opens and nothing is looked at.
+//! nothing opens and nothing is looked at. In a short queue it is quicker to look at every job:
+//! O(w) searches.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -20,15 +21,34 @@ use tradewind_model::{Command, Profile, Time};
 use super::Backfill;
 use super::openings::{Opening, Outline};
 use super::queue::Queue;
-use super::waiting::Rank;
+use super::waiting::{Rank, Waiting};
+
+/// It takes as long to follow an opening up as to look at about so many jobs (measured).
+const JOBS_PER_OPENING: usize = 32;
 
 /// What the next walk has to look at.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Moves {
+    /// [`JOBS_PER_OPENING`], but in tests.
+    pub(super) jobs_per_opening: usize,
     openings: Vec<Opening>,
     /// Jobs without a reservation.
     unplaced: BTreeSet<Rank>,
+    /// Buffers.
+    all: Vec<Waiting>,
     outline: Outline,
+}
+
+impl Default for Moves {
+    fn default() -> Moves {
+        Moves {
+            jobs_per_opening: JOBS_PER_OPENING,
+            openings: Vec::new(),
+            unplaced: BTreeSet::new(),
+            all: Vec::new(),
+            outline: Outline::default(),
+        }
+    }
 }
 
 impl Moves {
@@ -84,11 +104,34 @@ impl Backfill {
     /// Looks at all jobs that can start or move.
     pub(super) fn move_all(&mut self, profile: &mut Profile, commands: &mut Vec<Command>) {
         let now = profile.origin();
+        self.moves.openings.retain(|opening| !opening.is_over(now));
+        let worth = (self.moves.openings.len() + 1).saturating_mul(self.moves.jobs_per_opening);
+        match self.queue.len() > worth {
+            true => self.walk_candidates(profile, commands),
+            false => self.walk_all(profile, commands),
+        }
+    }
+
+    /// Looks at every job.
+    fn walk_all(&mut self, profile: &mut Profile, commands: &mut Vec<Command>) {
+        self.moves.openings.clear();
+        self.moves.unplaced.clear();
+        let mut all = std::mem::take(&mut self.moves.all);
+        all.extend(self.queue.iter());
+        for waiting in all.drain(..) {
+            if let Some((from, until)) = self.examine(profile, &waiting, commands) {
+                self.moves.openings.push(Opening::new(from, until, Some(waiting.rank)));
+            }
+        }
+        self.moves.all = all;
+    }
+
+    /// Looks at jobs that may have come to fit somewhere earlier.
+    fn walk_candidates(&mut self, profile: &mut Profile, commands: &mut Vec<Command>) {
         let mut outline = std::mem::take(&mut self.moves.outline);
-        let mut openings = std::mem::take(&mut self.moves.openings);
-        openings.retain(|opening| !opening.is_over(now));
+        let openings = std::mem::take(&mut self.moves.openings);
         let mut listed = std::mem::take(&mut self.moves.unplaced);
-        listed.extend(self.queue.due(now));
+        listed.extend(self.queue.due(profile.origin()));
         let (next, left) = (BinaryHeap::new(), Vec::new());
         let mut walk = Walk { openings, next, seen: None, listed, left };
         for index in 0..walk.openings.len() {
@@ -98,7 +141,9 @@ impl Backfill {
         while let Some(rank) = walk.first() {
             walk.seen = Some(rank);
             walk.listed.remove(&rank);
-            if let Some((from, until)) = self.examine(profile, rank, commands) {
+            let waiting = self.queue.get(rank);
+            let opened = waiting.and_then(|it| self.examine(profile, &it, commands));
+            if let Some((from, until)) = opened {
                 let mut opening = Opening::new(from, until, None);
                 opening.measure(profile, &mut outline);
                 walk.openings.push(opening);
@@ -109,7 +154,11 @@ impl Backfill {
                 && other == rank
             {
                 walk.next.pop();
-                walk.openings[index].measure(profile, &mut outline);
+                // What it was measured to be is still enough for every candidate. A false one is
+                // the sign that others have taken the room since.
+                if opened.is_none() {
+                    walk.openings[index].measure(profile, &mut outline);
+                }
                 walk.seek(index, &self.queue);
             }
         }
@@ -121,22 +170,17 @@ impl Backfill {
     fn examine(
         &mut self,
         profile: &mut Profile,
-        rank: Rank,
+        waiting: &Waiting,
         commands: &mut Vec<Command>,
     ) -> Option<(Time, Time)> {
-        let waiting = self.queue.get(rank)?;
         if waiting.stays(profile) {
             return None;
         }
         let before = waiting.reserved;
         before.into_iter().for_each(|start| waiting.give(profile, start));
-        let started = self.place(profile, &waiting, commands);
-        let start = match started {
-            true => Some(profile.origin()),
-            false => self.queue.get(rank).and_then(|waiting| waiting.reserved),
-        };
+        let start = self.place(profile, waiting, commands);
         if start.is_none() {
-            self.moves.place(rank);
+            self.moves.place(waiting.rank);
         }
         let (from, until) = (before?, before? + waiting.estimate);
         let from = start.map_or(from, |start| from.max(start + waiting.estimate));

@@ -14,13 +14,28 @@ pub(super) struct Queue {
     jobs: BTreeMap<Rank, Waiting>,
     /// Reservations by time.
     starts: BTreeSet<(Time, Rank)>,
-    /// By width; `None` if nobody is looked for by width.
+    /// By width, without reservations if nobody asks for them.
     shelves: Option<Shelves>,
+    /// Who is looked for by width.
+    sought: Sought,
+}
+
+/// Whom a policy looks for among jobs of one width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Sought {
+    /// Nobody.
+    #[default]
+    Nobody,
+    /// Jobs by their estimates.
+    ByEstimate,
+    /// Jobs by their estimates and reservations.
+    ByReservation,
 }
 
 impl Queue {
-    pub(super) fn new(shelves: Option<Shelves>) -> Queue {
-        Queue { shelves, ..Queue::default() }
+    pub(super) fn new(sought: Sought) -> Queue {
+        let shelves = (sought != Sought::Nobody).then(Shelves::default);
+        Queue { shelves, sought, ..Queue::default() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -89,7 +104,9 @@ impl Queue {
         }
         waiting.reserved = start;
         self.starts.extend(start.map(|start| (start, rank)));
-        if let Some(shelves) = &mut self.shelves {
+        if let Some(shelves) = &mut self.shelves
+            && self.sought == Sought::ByReservation
+        {
             shelves.put(waiting);
         }
     }
