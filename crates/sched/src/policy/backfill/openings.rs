@@ -68,7 +68,9 @@ pub(super) struct Outline {
 impl Outline {
     fn draw(&mut self, profile: &Profile, from: Time, until: Time) {
         let Outline { levels, left, right, .. } = self;
-        (levels.clear(), left.clear(), right.clear());
+        levels.clear();
+        left.clear();
+        right.clear();
         profile.lows_back(from, left);
         profile.levels(from, until, levels);
         profile.lows(until, right);
