@@ -25,7 +25,7 @@ EPOCH = datetime(1970, 1, 1)
 with tempfile.TemporaryDirectory() as folder:
     machine = os.path.join(folder, "machine.json")
     with open(machine, "w") as file:
-        # As its manual has it for logs that count processors: one node with all of them.
+        # One node with all processors: the same schedule as a node for each, in less time.
         json.dump(
             {
                 "groups": {"all": {"core": int(processors)}},
