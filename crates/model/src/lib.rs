@@ -13,6 +13,7 @@ mod money;
 mod performance;
 mod plan;
 mod policy;
+mod pool;
 mod profile;
 mod reason;
 mod slot;
@@ -22,11 +23,15 @@ mod window;
 
 pub use grid::{Attribute, Attributes, Grid, GridError, Node, NodeId, Site, SiteId};
 pub use job::{Criterion, Job, Request};
-pub use market::{Command, Demand, Event, JobId, Market, MarketError, Running};
+pub use market::{
+    Cause, Closure, ClosureId, Command, Demand, Event, JobId, Ledger, Market, MarketError, Running,
+    Terms, cost,
+};
 pub use money::{Money, Price};
 pub use performance::Performance;
 pub use plan::{JobPlan, Limits, Outcome, Plan, Totals};
 pub use policy::{Limit, Measure, Objective, Rho, VoPolicy};
+pub use pool::{Place, Pool, PoolId, Pools, PoolsError, Share};
 pub use profile::Profile;
 pub use reason::Reason;
 pub use slot::{Slot, SlotError, SlotList};

@@ -1,23 +1,28 @@
-//! The discrete-event kernel: virtual time in whole seconds, one cluster, one policy.
+//! The discrete-event kernel: virtual time in whole seconds, one market, one policy.
 //!
 //! Events are ordered by time, then class, then sequence. The classes and the passes of the
 //! policy depend on the [`Semantics`].
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
-use tradewind_model::{Command, Demand, Event, JobId, Market, MarketError, Span, Time};
+use tradewind_model::{
+    ClosureId, Command, Demand, Event, JobId, Market, MarketError, Place, PoolId, Reason, Span,
+    Time,
+};
 use tradewind_sched::policy::Policy;
 
 use crate::check::{Checker, Violation};
 use crate::estimate::{Estimate, Estimator};
+use crate::outage;
+use crate::result::{Lost, Ran, Run};
 use crate::workload::Workload;
 
 /// What happens in which order within one second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Semantics {
-    /// All ends, then all submissions, then one pass of the policy. Whatever a pass causes in
-    /// the same second (jobs of no length) is a further round.
+    /// All ends, then outages, then all submissions, then one pass of the policy. Whatever a pass
+    /// causes in the same second (jobs of no length) is a further round.
     #[default]
     Textbook,
     /// As the simulator pyss does it: each submission with a pass of its own, then each end with
@@ -33,26 +38,6 @@ pub struct Settings {
     pub semantics: Semantics,
     /// What the policy is told about run times.
     pub estimate: Estimate,
-}
-
-/// What became of one job of the workload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ran {
-    /// When it started.
-    pub start: Time,
-    /// When it ended.
-    pub end: Time,
-    /// Whether a job that was submitted earlier was waiting when it started.
-    pub backfilled: bool,
-}
-
-/// What a replay gave.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Run {
-    /// By index in the workload's jobs.
-    pub jobs: Vec<Ran>,
-    /// Calls of the policy.
-    pub passes: u64,
 }
 
 /// Why a replay stopped.
@@ -106,12 +91,26 @@ pub fn run(
     kernel.finish()
 }
 
-/// An end to come: in the order of time, then of starts.
+/// How often a policy may be woken for nothing.
+const PATIENCE: u32 = 10_000;
+
+/// Tasks that end: in the order of time, then of starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct End {
     at: Time,
     sequence: u32,
     job: JobId,
+    /// `None`: the job's last ones.
+    only: Option<PoolId>,
+    /// Which of the job's starts this belongs to.
+    attempt: u32,
+}
+
+/// The turn of an outage, in the order within a second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Turn {
+    Reopens,
+    Closes,
 }
 
 struct Kernel<'a> {
@@ -125,10 +124,18 @@ struct Kernel<'a> {
     submitted: usize,
     started: u32,
     ends: BinaryHeap<Reverse<End>>,
+    /// Outages announced so far; they come in the workload's order.
+    announced: usize,
+    outages: BinaryHeap<Reverse<(Time, Turn, ClosureId)>>,
     wake: Option<Time>,
     estimator: Estimator,
     jobs: Vec<Ran>,
+    lost: Vec<Lost>,
+    /// Of jobs that were interrupted: how often.
+    attempts: BTreeMap<JobId, u32>,
     passes: u64,
+    /// Passes in a row that the policy asked for and let go by.
+    idle: u32,
     /// Events that the policy has not seen, and a buffer for its answer.
     events: Vec<Event>,
     commands: Vec<Command>,
@@ -141,22 +148,28 @@ impl<'a> Kernel<'a> {
         policy: &'a mut dyn Policy,
         checkers: &'a mut [Box<dyn Checker>],
     ) -> Kernel<'a> {
-        let now = workload.jobs.first().map_or(Time(0), |job| job.submit);
-        let nothing = Ran { start: now, end: now, backfilled: false };
+        let submit = workload.jobs.first().map(|job| job.submit);
+        let told = workload.outages.first().map(|outage| outage.announced);
+        let now = submit.into_iter().chain(told).min().unwrap_or(Time(0));
         Kernel {
             workload,
             settings,
             policy,
             checkers,
-            market: Market::new(workload.processors, now),
+            market: Market::new(workload.pools.clone(), now),
             now,
             submitted: 0,
             started: 0,
             ends: BinaryHeap::new(),
+            announced: 0,
+            outages: BinaryHeap::new(),
             wake: None,
             estimator: Estimator::default(),
-            jobs: vec![nothing; workload.jobs.len()],
+            jobs: vec![Ran::nothing(now); workload.jobs.len()],
+            lost: Vec::new(),
+            attempts: BTreeMap::new(),
             passes: 0,
+            idle: 0,
             events: Vec::new(),
             commands: Vec::new(),
         }
@@ -165,13 +178,20 @@ impl<'a> Kernel<'a> {
     fn next_instant(&self) -> Option<Time> {
         let submit = self.workload.jobs.get(self.submitted).map(|job| job.submit);
         let end = self.ends.peek().map(|Reverse(end)| end.at);
-        [submit, end, self.wake].into_iter().flatten().min()
+        let work = [submit, end, self.wake].into_iter().flatten().min();
+        if work.is_none() && self.market.queue().len() == 0 {
+            return None; // outages alone are of no interest
+        }
+        let told = self.workload.outages.get(self.announced).map(|outage| outage.announced);
+        let turn = self.outages.peek().map(|Reverse((at, ..))| *at);
+        [work, told, turn].into_iter().flatten().min()
     }
 
     fn textbook_round(&mut self) -> Result<(), SimError> {
         while let Some(end) = self.pop_end() {
-            self.happen(Event::Ended { job: end.job })?;
+            self.end(end)?;
         }
+        self.outages()?;
         while self.submit_next()? {}
         self.pass()
     }
@@ -179,21 +199,24 @@ impl<'a> Kernel<'a> {
     fn pyss_instant(&mut self) -> Result<(), SimError> {
         let ends: Vec<End> = std::iter::from_fn(|| self.pop_end()).collect();
         let on_time = |kernel: &Kernel<'_>, end: &End| {
-            let Ran { start, .. } = kernel.jobs[end.job.index()];
+            let start = kernel.jobs[end.job.index()].start;
             let estimate = kernel.market.demand(end.job).map_or(Span::ZERO, |d| d.estimate);
             start + estimate == end.at
         };
         for end in &ends {
             if on_time(self, end) {
-                self.happen(Event::Ended { job: end.job })?;
+                self.end(*end)?;
             }
+        }
+        if self.outages()? {
+            self.pass()?;
         }
         while self.submit_next()? {
             self.pass()?;
         }
         for end in &ends {
             if !on_time(self, end) {
-                self.happen(Event::Ended { job: end.job })?;
+                self.end(*end)?;
             }
             self.pass()?;
         }
@@ -204,12 +227,63 @@ impl<'a> Kernel<'a> {
     }
 
     fn pop_end(&mut self) -> Option<End> {
-        let Reverse(end) = *self.ends.peek()?;
-        if end.at > self.now {
-            return None;
+        loop {
+            let Reverse(end) = *self.ends.peek()?;
+            if end.at > self.now {
+                return None;
+            }
+            self.ends.pop();
+            if self.attempt(end.job) == end.attempt {
+                return Some(end);
+            }
         }
-        self.ends.pop();
-        Some(end)
+    }
+
+    fn attempt(&self, job: JobId) -> u32 {
+        self.attempts.get(&job).copied().unwrap_or_default()
+    }
+
+    fn end(&mut self, End { job, only, .. }: End) -> Result<(), SimError> {
+        self.happen(match only {
+            Some(pool) => Event::Released { job, pool },
+            None => Event::Ended { job },
+        })
+    }
+
+    /// Everything that outages bring in this second. Whether there was anything.
+    fn outages(&mut self) -> Result<bool, SimError> {
+        let before = self.events.len();
+        while let Some(next) = self.workload.outages.get(self.announced)
+            && next.announced <= self.now
+        {
+            let closure = ClosureId(u32::try_from(self.announced).unwrap_or(u32::MAX));
+            self.announced += 1;
+            self.outages.push(Reverse((next.what.from, Turn::Closes, closure)));
+            self.outages.push(Reverse((next.what.until, Turn::Reopens, closure)));
+            self.happen(Event::Announced { closure, what: next.what })?;
+        }
+        while let Some(Reverse((at, turn, closure))) = self.outages.peek().copied()
+            && at <= self.now
+        {
+            self.outages.pop();
+            match turn {
+                Turn::Reopens => self.happen(Event::Reopened { closure })?,
+                Turn::Closes => self.close(closure)?,
+            }
+        }
+        Ok(self.events.len() > before)
+    }
+
+    fn close(&mut self, closure: ClosureId) -> Result<(), SimError> {
+        let what = self.workload.outages[closure.0 as usize].what;
+        let hit = outage::hit(&self.market, &what);
+        while let Some(job) = outage::victim(&self.market, &what, &hit) {
+            let Ran { start, place, .. } = self.jobs[job.index()].clone();
+            self.lost.push(Lost { job: job.index(), start, end: self.now, place });
+            *self.attempts.entry(job).or_default() += 1;
+            self.happen(Event::Interrupted { job })?;
+        }
+        self.happen(Event::Closed { closure })
     }
 
     /// Submits the next job, if it is time.
@@ -217,7 +291,7 @@ impl<'a> Kernel<'a> {
         let next = self.workload.jobs.get(self.submitted);
         let Some(next) = next.filter(|job| job.submit <= self.now) else { return Ok(false) };
         let estimate = self.estimator.of(next, self.settings.estimate);
-        let demand = Demand { processors: next.processors, estimate };
+        let demand = Demand { processors: next.processors, estimate, terms: next.terms.clone() };
         let job = JobId(u32::try_from(self.submitted).unwrap_or(u32::MAX));
         self.submitted += 1;
         self.happen(Event::Submitted { job, demand })?;
@@ -227,14 +301,19 @@ impl<'a> Kernel<'a> {
     /// Writes an event down and keeps it for the policy's next pass.
     fn happen(&mut self, event: Event) -> Result<(), SimError> {
         let at = self.now;
-        self.market.apply(event).map_err(|error| SimError::Market { at, error })?;
+        self.market.apply(&event).map_err(|error| SimError::Market { at, error })?;
         for checker in &mut *self.checkers {
-            checker.event(&self.market, event).map_err(|v| SimError::Check { at, violation: v })?;
+            checker
+                .event(&self.market, &event)
+                .map_err(|v| SimError::Check { at, violation: v })?;
         }
-        match event {
-            Event::Ended { job } => self.estimator.ended(&self.workload.jobs[job.index()]),
-            Event::Started { .. } => return Ok(()),
-            Event::Submitted { .. } => {}
+        match &event {
+            Event::Ended { job } => {
+                self.estimator.ended(&self.workload.jobs[job.index()]);
+                self.jobs[job.index()].cost = self.market.paid(*job);
+            }
+            Event::Started { .. } | Event::Refused { .. } => return Ok(()),
+            _ => {}
         }
         self.events.push(event);
         Ok(())
@@ -245,29 +324,60 @@ impl<'a> Kernel<'a> {
         self.passes += 1;
         let mut commands = std::mem::take(&mut self.commands);
         self.policy.decide(&self.market, &self.events, &mut commands);
+        self.bear_with(&commands)?;
         self.events.clear();
         self.wake = None;
         for command in commands.drain(..) {
             match command {
-                Command::Start { job } => self.start(job)?,
+                Command::Start { job, place } => self.start(job, place)?,
+                Command::Refuse { job, reason } => self.refuse(job, reason)?,
                 Command::Wake { at } => self.wake = (at > self.now).then_some(at),
             }
         }
         self.commands = commands;
         let at = self.now;
+        let (market, policy) = (&self.market, &*self.policy);
         for checker in &mut *self.checkers {
-            checker.pass(&self.market).map_err(|v| SimError::Check { at, violation: v })?;
+            checker.pass(market, policy).map_err(|v| SimError::Check { at, violation: v })?;
         }
         Ok(())
     }
 
-    fn start(&mut self, job: JobId) -> Result<(), SimError> {
+    /// A policy that is woken again and again, with nothing left that could happen, is stuck.
+    fn bear_with(&mut self, commands: &[Command]) -> Result<(), SimError> {
+        let waits = self.events.is_empty()
+            && self.ends.is_empty()
+            && self.submitted == self.workload.jobs.len()
+            && commands.iter().all(|command| matches!(command, Command::Wake { .. }));
+        self.idle = if waits { self.idle + 1 } else { 0 };
+        match self.idle > PATIENCE {
+            true => Err(SimError::Stuck { at: self.now, waiting: self.market.queue().len() }),
+            false => Ok(()),
+        }
+    }
+
+    fn start(&mut self, job: JobId, place: Place) -> Result<(), SimError> {
         let backfilled = self.market.head().is_some_and(|head| head < job);
-        self.happen(Event::Started { job })?;
-        let end = self.now + self.workload.jobs[job.index()].run;
-        self.jobs[job.index()] = Ran { start: self.now, end, backfilled };
-        self.ends.push(Reverse(End { at: end, sequence: self.started, job }));
+        self.happen(Event::Started { job, place: place.clone() })?;
+        let of = &self.workload.jobs[job.index()];
+        let ends = |pool| self.now + self.workload.pools.pool(pool).length_of(of.run);
+        let shares = || place.shares(of.processors).map(|share| (share.pool, ends(share.pool)));
+        let last = shares().map(|(_, at)| at).max().unwrap_or(self.now);
+        let (sequence, attempt) = (self.started, self.attempt(job));
+        let early = shares().filter(|(_, at)| *at < last);
+        let early = early.map(|(pool, at)| End { at, sequence, job, only: Some(pool), attempt });
+        let all = early.chain([End { at: last, sequence, job, only: None, attempt }]);
+        self.ends.extend(all.map(Reverse));
         self.started += 1;
+        let ran = &mut self.jobs[job.index()];
+        *ran = Ran { start: self.now, end: last, backfilled, place, ..ran.clone() };
+        Ok(())
+    }
+
+    fn refuse(&mut self, job: JobId, reason: Reason) -> Result<(), SimError> {
+        self.happen(Event::Refused { job })?;
+        let ran = &mut self.jobs[job.index()];
+        (ran.start, ran.end, ran.refused) = (self.now, self.now, Some(Box::new(reason)));
         Ok(())
     }
 
@@ -280,6 +390,7 @@ impl<'a> Kernel<'a> {
         for checker in self.checkers {
             checker.finish(&self.market).map_err(|v| SimError::Check { at, violation: v })?;
         }
-        Ok(Run { jobs: self.jobs, passes: self.passes })
+        let income = self.market.ledger().income().to_vec();
+        Ok(Run { jobs: self.jobs, lost: self.lost, income, passes: self.passes })
     }
 }

@@ -2,15 +2,18 @@
 //! live.
 //!
 //! [`workload`] turns what a log says into jobs that can be replayed, [`run`](fn@run) replays them
-//! under a policy, [`check`] watches, [`metrics`] sums up and [`placement`] names processors.
+//! under a policy, [`outage`] takes nodes away, [`check`] watches, [`metrics`] sums up and [`placement`] names processors.
 //! No files, no threads, no clock: the same input gives the same run.
 
 pub mod check;
 mod estimate;
 mod kernel;
 pub mod metrics;
+pub mod outage;
 pub mod placement;
+mod result;
 pub mod workload;
 
 pub use estimate::Estimate;
-pub use kernel::{Ran, Run, Semantics, Settings, SimError, run};
+pub use kernel::{Semantics, Settings, SimError, run};
+pub use result::{Lost, Ran, Run};

@@ -2,7 +2,7 @@
 
 use tradewind_model::Time;
 
-use crate::kernel::Run;
+use crate::result::Run;
 use crate::workload::Workload;
 
 /// Runs shorter than this count as this long in the bounded slowdown, in seconds.
@@ -40,12 +40,13 @@ pub struct Metrics {
     reason = "quotients are for reading; nothing is decided by them"
 )]
 pub fn measure(workload: &Workload, run: &Run) -> Metrics {
-    let mut sums = Metrics { jobs: run.jobs.len(), ..Metrics::default() };
+    let mut sums = Metrics::default();
     let (mut wait, mut turnaround, mut used) = (0i128, 0i128, 0i128);
     let (mut backfilled, mut long) = (0usize, 0usize);
     let (mut first, mut last) = (Time::MAX, Time::MIN);
-    for (job, ran) in workload.jobs.iter().zip(&run.jobs) {
+    for (job, ran) in workload.jobs.iter().zip(&run.jobs).filter(|(_, ran)| ran.refused.is_none()) {
         let (waited, turned) = ((ran.start - job.submit).0, (ran.end - job.submit).0);
+        sums.jobs += 1;
         wait += i128::from(waited);
         turnaround += i128::from(turned);
         used += i128::from(job.run.0) * i128::from(job.processors);
@@ -60,14 +61,14 @@ pub fn measure(workload: &Workload, run: &Run) -> Metrics {
         let bounded = turned as f64 / job.run.0.max(SLOWDOWN_BOUND_S) as f64;
         sums.mean_bounded_slowdown += bounded.max(1.0);
     }
-    let jobs = run.jobs.len().max(1) as f64;
-    sums.makespan_s = (last - first).0.max(0);
+    let jobs = sums.jobs.max(1) as f64;
+    sums.makespan_s = if sums.jobs > 0 { (last - first).0 } else { 0 };
     sums.mean_wait_s = wait as f64 / jobs;
     sums.mean_turnaround_s = turnaround as f64 / jobs;
     sums.mean_slowdown /= long.max(1) as f64;
     sums.mean_bounded_slowdown /= jobs;
     sums.backfill_ratio = backfilled as f64 / jobs;
-    let there_was = i128::from(sums.makespan_s) * i128::from(workload.processors);
+    let there_was = i128::from(sums.makespan_s) * i128::from(workload.processors());
     sums.utilisation = used as f64 / there_was.max(1) as f64;
     sums
 }

@@ -1,12 +1,12 @@
 //! Which processors a job had, for output formats that name them: policies on like processors
 //! only count them.
 
-use tradewind_model::Time;
+use tradewind_model::{Pools, Share, Time};
 
-use crate::kernel::Run;
+use crate::result::{Lost, Ran, Run};
 use crate::workload::Workload;
 
-/// Processors `first..=last`.
+/// Processors `first..=last`, numbered through all pools in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Range {
     /// The lowest.
@@ -15,36 +15,113 @@ pub struct Range {
     pub last: u32,
 }
 
-/// Gives each job the lowest free processors, in the order of starts; by index of the workload's
-/// jobs, ascending. Ends come before starts within a second, except of jobs of no length.
-pub fn place(workload: &Workload, run: &Run) -> Vec<Vec<Range>> {
-    const END: u8 = 0;
-    const START: u8 = 1;
-    const END_AT_ONCE: u8 = 2;
-    let mut events: Vec<(Time, u8, usize)> = Vec::with_capacity(run.jobs.len() * 2);
-    for (job, ran) in run.jobs.iter().enumerate() {
-        let end = if ran.start == ran.end { END_AT_ONCE } else { END };
-        events.push((ran.start, START, job));
-        events.push((ran.end, end, job));
+/// Who had which processors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// By index of the workload's jobs: ascending; nothing for a job that was refused.
+    pub jobs: Vec<Vec<Range>>,
+    /// By index of [`Run::lost`].
+    pub lost: Vec<Vec<Range>>,
+    /// By index of [`Workload::outages`]; nothing for those after the last end.
+    pub outages: Vec<Vec<Range>>,
+}
+
+/// The classes of events within a second, in their order.
+const END: u8 = 0;
+const CLOSE: u8 = 1;
+const START: u8 = 2;
+
+/// A share of something that holds nodes for a while.
+struct Hold {
+    /// Index in the list of holders: jobs, then lost work, then outages.
+    holder: usize,
+    share: Share,
+    start: Time,
+    end: Time,
+    class: u8,
+}
+
+/// Gives each share the lowest free processors of its pool, in the order of starts. Ends come
+/// before starts within a second, except of jobs of no length: such a job goes before every other
+/// start of its second and gives its processors back at once, so that it always finds enough and
+/// never stands in another's way.
+pub fn place(workload: &Workload, run: &Run) -> Places {
+    let holds = holds(workload, run);
+    let mut events: Vec<(Time, u8, bool, usize)> = Vec::with_capacity(holds.len() * 2);
+    for (index, hold) in holds.iter().enumerate() {
+        let lasts = hold.start < hold.end;
+        events.push((hold.start, hold.class, lasts, index));
+        if lasts {
+            events.push((hold.end, END, true, index));
+        }
     }
-    // A job of no length goes before every other start of its second and gives its processors
-    // back at once: so it always finds enough and never stands in another's way.
-    events.retain(|(_, class, _)| *class != END_AT_ONCE);
-    let momentary = |job: usize| run.jobs[job].start == run.jobs[job].end;
-    events.sort_unstable_by_key(|&(at, class, job)| (at, class, !momentary(job), job));
-    let mut free = vec![Range { first: 0, last: workload.processors.saturating_sub(1) }];
-    let mut places: Vec<Vec<Range>> = vec![Vec::new(); run.jobs.len()];
-    for (_, class, job) in events {
+    events.sort_unstable();
+    let mut free = all_free(&workload.pools);
+    let mut taken: Vec<Vec<Range>> = vec![Vec::new(); holds.len()];
+    for (_, class, lasts, index) in events {
+        let free = &mut free[holds[index].share.pool.index()];
         if class == END {
-            give(&mut free, &places[job]);
+            give(free, &taken[index]);
             continue;
         }
-        places[job] = take(&mut free, workload.jobs[job].processors);
-        if momentary(job) {
-            give(&mut free, &places[job]);
+        taken[index] = take(free, holds[index].share.nodes);
+        if !lasts {
+            give(free, &taken[index]);
         }
     }
-    places
+    let holders = run.jobs.len() + run.lost.len() + workload.outages.len();
+    let mut jobs: Vec<Vec<Range>> = vec![Vec::new(); holders];
+    for (hold, ranges) in holds.iter().zip(taken) {
+        match jobs[hold.holder].is_empty() {
+            true => jobs[hold.holder] = ranges,
+            false => jobs[hold.holder].extend(ranges),
+        }
+    }
+    let outages = jobs.split_off(run.jobs.len() + run.lost.len());
+    let lost = jobs.split_off(run.jobs.len());
+    Places { jobs, lost, outages }
+}
+
+/// Everything that held nodes: each share for as long as its own pool needed.
+fn holds(workload: &Workload, run: &Run) -> Vec<Hold> {
+    let mut holds = Vec::with_capacity(run.jobs.len());
+    let pools = &workload.pools;
+    for (holder, (job, ran)) in workload.jobs.iter().zip(&run.jobs).enumerate() {
+        let Ran { start, ref place, .. } = *ran;
+        let shares = place.shares(job.processors).filter(|_| ran.refused.is_none());
+        holds.extend(shares.map(|share| {
+            let end = start + pools.pool(share.pool).length_of(job.run);
+            Hold { holder, share, start, end, class: START }
+        }));
+    }
+    for (index, Lost { job, start, end, place }) in run.lost.iter().enumerate() {
+        let of = &workload.jobs[*job];
+        let holder = run.jobs.len() + index;
+        holds.extend(place.shares(of.processors).map(|share| {
+            let end = (*start + pools.pool(share.pool).length_of(of.run)).min(*end);
+            Hold { holder, share, start: *start, end, class: START }
+        }));
+    }
+    let last = run.jobs.iter().map(|ran| ran.end).max();
+    for (index, outage) in workload.outages.iter().enumerate() {
+        let holder = run.jobs.len() + run.lost.len() + index;
+        let tradewind_model::Closure { pool, nodes, from: start, until: end, .. } = outage.what;
+        if last.is_some_and(|last| start < last) {
+            let share = Share { pool, nodes };
+            holds.push(Hold { holder, share, start, end, class: CLOSE });
+        }
+    }
+    holds
+}
+
+fn all_free(pools: &Pools) -> Vec<Vec<Range>> {
+    let mut first = 0;
+    let range = |pool: &tradewind_model::Pool| {
+        let range = Range { first, last: first + pool.nodes - 1 };
+        first += pool.nodes;
+        vec![range]
+    };
+    pools.as_slice().iter().map(range).collect()
 }
 
 /// The lowest `wanted` processors, or as many as there are.

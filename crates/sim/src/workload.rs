@@ -1,11 +1,14 @@
 //! What a log says becomes jobs that can be replayed.
 
-use tradewind_model::{Span, Time};
+use std::sync::Arc;
+
+use tradewind_model::{Pools, Span, Terms, Time};
 
 use crate::Semantics;
+use crate::outage::Outage;
 
 /// One job as a log has it; `None` and widths of 0 stand for what is missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LogJob {
     /// The log's number for it.
     pub number: i64,
@@ -19,6 +22,8 @@ pub struct LogJob {
     pub requested: Option<Span>,
     /// Whose it is.
     pub user: i64,
+    /// Price, budget, deadline and the like.
+    pub terms: Option<Arc<Terms>>,
 }
 
 /// What happens to a job that outlives its requested time.
@@ -31,8 +36,8 @@ pub enum Overrun {
     Extend,
 }
 
-/// A job that can be replayed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A job that can be replayed. Times are on the reference node.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
     /// Its index in the log as it was given.
     pub source: usize,
@@ -50,6 +55,8 @@ pub struct Job {
     pub user: i64,
     /// Whether it is killed at the end of `run`.
     pub killed: bool,
+    /// Price, budget, deadline and the like.
+    pub terms: Option<Arc<Terms>>,
 }
 
 /// Why a job can never run.
@@ -77,30 +84,40 @@ impl Refusal {
     }
 }
 
-/// Jobs to replay on a machine.
+/// Jobs to replay on a grid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workload {
-    /// Processors of the machine.
-    pub processors: u32,
+    /// The grid.
+    pub pools: Arc<Pools>,
+    /// When nodes are missing; see [`crate::outage::in_order`].
+    pub outages: Vec<Outage>,
     /// By submit time, then by number, then as in the log.
     pub jobs: Vec<Job>,
     /// Indices in the log of jobs that can never run, and why.
     pub rejected: Vec<(usize, Refusal)>,
 }
 
-/// Takes the jobs of a log for a machine of so many processors.
+impl Workload {
+    /// Nodes of the whole grid.
+    pub fn processors(&self) -> u32 {
+        self.pools.nodes()
+    }
+}
+
+/// Takes the jobs of a log for a grid; there are no outages.
 ///
 /// Textbook semantics: a run time of 0 stays 0; a job without a requested time is taken to ask
 /// for its run time. Pyss semantics: run and width of 0 or less, or missing, are 1; a job is
 /// expected to run for the larger of request and run, and runs for the smaller.
 pub fn prepare(
     log: &[LogJob],
-    processors: u32,
+    pools: Arc<Pools>,
     semantics: Semantics,
     overrun: Overrun,
 ) -> Workload {
-    let mut workload =
-        Workload { processors, jobs: Vec::with_capacity(log.len()), rejected: vec![] };
+    let jobs = Vec::with_capacity(log.len());
+    let mut workload = Workload { pools, jobs, outages: vec![], rejected: vec![] };
+    let processors = workload.processors();
     for (source, job) in log.iter().enumerate() {
         let taken = match semantics {
             Semantics::Textbook => textbook(job, overrun),
@@ -125,8 +142,7 @@ fn textbook(job: &LogJob, overrun: Overrun) -> Result<Job, Refusal> {
     let requested = job.requested.filter(|span| span.0 > 0).unwrap_or(run).max(Span(1));
     let killed = overrun == Overrun::Kill && run > requested;
     let run = if killed { requested } else { run };
-    let Job { source, number, user, .. } = named(job);
-    Ok(Job { source, number, submit, run, processors, requested, user, killed })
+    Ok(Job { submit, run, processors, requested, killed, ..named(job) })
 }
 
 fn pyss(job: &LogJob) -> Result<Job, Refusal> {
@@ -134,9 +150,8 @@ fn pyss(job: &LogJob) -> Result<Job, Refusal> {
     let run = job.run.filter(|span| span.0 > 0).unwrap_or(Span(1));
     let asked = job.requested.filter(|span| span.0 > 0).unwrap_or(run);
     let processors = job.processors.unwrap_or(1).max(1);
-    let Job { source, number, user, .. } = named(job);
     let (requested, killed) = (asked.max(run), run > asked);
-    Ok(Job { source, number, submit, run: run.min(asked), processors, requested, user, killed })
+    Ok(Job { submit, run: run.min(asked), processors, requested, killed, ..named(job) })
 }
 
 /// What needs no reading.
@@ -150,6 +165,7 @@ fn named(job: &LogJob) -> Job {
         requested: Span(1),
         user: job.user,
         killed: false,
+        terms: job.terms.clone(),
     }
 }
 
@@ -159,7 +175,15 @@ mod tests {
 
     fn log_job(run: Option<i64>, processors: Option<u32>, requested: Option<i64>) -> LogJob {
         let (run, requested) = (run.map(Span), requested.map(Span));
-        LogJob { number: 7, submit: Some(Time(3)), run, processors, requested, user: 1 }
+        LogJob {
+            number: 7,
+            submit: Some(Time(3)),
+            run,
+            processors,
+            requested,
+            user: 1,
+            terms: None,
+        }
     }
 
     fn one(
@@ -167,7 +191,7 @@ mod tests {
         semantics: Semantics,
         overrun: Overrun,
     ) -> Result<(i64, i64, bool), Refusal> {
-        let workload = prepare(&[job], 4, semantics, overrun);
+        let workload = prepare(&[job], Arc::new(Pools::cluster(4)), semantics, overrun);
         match workload.jobs.first() {
             Some(job) => Ok((job.run.0, job.requested.0, job.killed)),
             None => Err(workload.rejected[0].1),
@@ -178,7 +202,7 @@ mod tests {
     fn textbook_reads_what_is_there() {
         let read = |job, overrun| one(job, Semantics::Textbook, overrun);
         let long = log_job(Some(9), Some(2), Some(5));
-        assert_eq!(read(long, Overrun::Kill), Ok((5, 5, true)));
+        assert_eq!(read(long.clone(), Overrun::Kill), Ok((5, 5, true)));
         assert_eq!(read(long, Overrun::Extend), Ok((9, 5, false)));
         assert_eq!(read(log_job(Some(0), Some(1), None), Overrun::Kill), Ok((0, 1, false)));
         assert_eq!(read(log_job(None, Some(1), None), Overrun::Kill), Err(Refusal::NoRun));
@@ -205,7 +229,8 @@ mod tests {
             ..log_job(Some(1), Some(1), None)
         };
         let log = [at(3, 5), at(2, 9), at(1, 5)];
-        let workload = prepare(&log, 4, Semantics::Textbook, Overrun::Kill);
+        let workload =
+            prepare(&log, Arc::new(Pools::cluster(4)), Semantics::Textbook, Overrun::Kill);
         assert_eq!(workload.jobs.iter().map(|job| job.source).collect::<Vec<_>>(), [2, 0, 1]);
     }
 }

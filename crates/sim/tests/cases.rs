@@ -1,7 +1,9 @@
 //! Cases made by hand: ties, holes that fit exactly, early ends, overruns.
 #![expect(clippy::unwrap_used, reason = "a replay that fails is a test that fails")]
 
-use tradewind_model::{Span, Time};
+use std::sync::Arc;
+
+use tradewind_model::{Pools, Span, Time};
 use tradewind_sched::policy::Policy as _;
 use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knobs};
 use tradewind_sim::workload::{LogJob, Overrun, prepare};
@@ -21,9 +23,10 @@ fn starts(jobs: &[Job], depth: Depth, overrun: Overrun) -> Vec<i64> {
             processors: Some(processors),
             requested: Some(Span(requested)),
             user: 1,
+            terms: None,
         })
         .collect();
-    let workload = prepare(&log, 4, Default::default(), overrun);
+    let workload = prepare(&log, Arc::new(Pools::cluster(4)), Default::default(), overrun);
     let mut policy = Backfill::new(Knobs { depth, order: Order::Arrival });
     let mut checkers = check::all(policy.promise());
     let run = run(&workload, Settings::default(), &mut policy, &mut checkers).unwrap();

@@ -1,8 +1,10 @@
 //! Backfilling against a plain version that walks through time second by second with flat arrays.
 #![expect(clippy::unwrap_used, reason = "a replay that fails is a test that fails")]
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
-use tradewind_model::{Span, Time};
+use tradewind_model::{Pools, Span, Time};
 use tradewind_sched::policy::Policy as _;
 use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knobs, expected_span};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
@@ -56,7 +58,7 @@ impl Naive<'_> {
     /// Free processors in each second from `now` on, beside running jobs and the reservations of
     /// all jobs but `but`.
     fn free(&self, now: i64, but: usize) -> Vec<i64> {
-        let mut free = vec![i64::from(self.workload.processors); AHEAD as usize];
+        let mut free = vec![i64::from(self.workload.processors()); AHEAD as usize];
         let running = self.running.iter().map(|r| (r.job, now, r.believed_end));
         let reserved = self.queue.iter().filter(|w| w.job != but);
         let reserved = reserved.filter_map(|w| Some((w.job, w.reserved?)));
@@ -172,6 +174,7 @@ fn log_job() -> impl Strategy<Value = LogJob> {
             processors: Some(procs),
             requested: Some(Span(asked)),
             user,
+            terms: None,
         },
     )
 }
@@ -202,7 +205,7 @@ proptest! {
     fn every_depth_and_order_starts_jobs_when_the_plain_version_does(
         log in log(), knobs in knobs(), overrun in overrun(),
     ) {
-        let workload = prepare(&log, 7, Semantics::Textbook, overrun);
+        let workload = prepare(&log, Arc::new(Pools::cluster(7)), Semantics::Textbook, overrun);
         let run = replay(&workload, knobs, Settings::default());
         prop_assert_eq!(starts(&run), naive(&workload, knobs));
     }
@@ -213,10 +216,10 @@ proptest! {
             submit: job.submit.map(|at| Time(at.0 * factor)),
             run: job.run.map(|span| Span(span.0 * factor)),
             requested: job.requested.map(|span| Span(span.0 * factor)),
-            ..*job
+            ..job.clone()
         }).collect();
         let of = |log: &[LogJob]| {
-            let workload = prepare(log, 7, Semantics::Textbook, Overrun::Kill);
+            let workload = prepare(log, Arc::new(Pools::cluster(7)), Semantics::Textbook, Overrun::Kill);
             starts(&replay(&workload, knobs, Settings::default()))
         };
         let expected: Vec<i64> = of(&log).into_iter().map(|at| at * factor).collect();
@@ -229,7 +232,7 @@ proptest! {
     ) {
         let semantics = if pyss { Semantics::Pyss } else { Semantics::Textbook };
         let estimate = [Estimate::Requested, Estimate::Exact, Estimate::Predicted][kind as usize];
-        let workload = prepare(&log, 7, semantics, overrun);
+        let workload = prepare(&log, Arc::new(Pools::cluster(7)), semantics, overrun);
         let run = replay(&workload, knobs, Settings { semantics, estimate });
         for (job, ran) in workload.jobs.iter().zip(&run.jobs) {
             prop_assert!(ran.start >= job.submit && ran.end == ran.start + job.run);

@@ -2,7 +2,10 @@
 //! a log that is input and answer in one (submit, simulated wait, run, processors, request).
 #![expect(clippy::unwrap_used, reason = "a file that cannot be replayed is a test that fails")]
 
+use std::sync::Arc;
+
 use tradewind_io::swf;
+use tradewind_model::Pools;
 use tradewind_sched::policy::Policy as _;
 use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knobs};
 use tradewind_sim::workload::{LogJob, Overrun, prepare};
@@ -20,10 +23,11 @@ fn differing(log: &swf::Log, semantics: Semantics) -> (usize, usize) {
             processors: job.held(),
             requested: job.requested_time,
             user: job.user,
+            terms: None,
         })
         .collect();
     let processors = log.header.max_procs().unwrap();
-    let workload = prepare(&jobs, processors, semantics, Overrun::Kill);
+    let workload = prepare(&jobs, Arc::new(Pools::cluster(processors)), semantics, Overrun::Kill);
     let mut policy = Backfill::new(Knobs { depth: Depth::First(1), order: Order::Arrival });
     let settings = Settings { semantics, ..Settings::default() };
     let mut checkers = check::all(policy.promise());

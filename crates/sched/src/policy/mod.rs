@@ -5,7 +5,7 @@
 pub mod backfill;
 pub mod cyclic;
 
-use tradewind_model::{Command, Event, Market};
+use tradewind_model::{Command, Event, JobId, Market, Time};
 
 /// Decides what to start, instant by instant.
 ///
@@ -18,9 +18,15 @@ pub trait Policy {
     /// Commands to start a job are carried out at once and in order, and succeed.
     fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>);
 
-    /// What the policy promises the job that has waited longest.
+    /// What the policy promises to jobs that wait.
     fn promise(&self) -> Promise {
         Promise::Nothing
+    }
+
+    /// When a waiting job is to start, if the policy has set that down. Under
+    /// [`Promise::Reservations`] it is a promise.
+    fn reservation(&self, _job: JobId) -> Option<Time> {
+        None
     }
 }
 
@@ -32,6 +38,8 @@ pub enum Promise {
     /// Jobs start in the order of submission.
     Order,
     /// Nobody delays the head beyond the moment at which enough processors are expected to be
-    /// free for it, as long as no job outlives its estimate.
+    /// free for it.
     Head,
+    /// No job starts later than its first [`Policy::reservation`] said.
+    Reservations,
 }

@@ -1,7 +1,9 @@
 //! What the job that has waited longest was promised.
 
-use tradewind_model::{Event, JobId, Market, Running, Time};
+use tradewind_model::{Event, JobId, Market, Time};
+use tradewind_sched::policy::Policy;
 
+use super::kept::overdue;
 use super::{Checker, Violation};
 
 /// FCFS: nobody overtakes.
@@ -9,9 +11,9 @@ use super::{Checker, Violation};
 pub(super) struct InOrder;
 
 impl Checker for InOrder {
-    fn event(&mut self, market: &Market, event: Event) -> Result<(), Violation> {
+    fn event(&mut self, market: &Market, event: &Event) -> Result<(), Violation> {
         match (event, market.head()) {
-            (Event::Started { job }, Some(head)) if head < job => {
+            (Event::Started { job, .. }, Some(head)) if head < *job => {
                 let what = format!("job {} overtakes job {}", job.0, head.0);
                 Err(Violation { checker: "order", what })
             }
@@ -21,8 +23,8 @@ impl Checker for InOrder {
 }
 
 /// Backfilling: the head starts no later than at the moment when, as running jobs' estimates
-/// say, enough processors are free for it. The promise may only move closer; it lapses when a
-/// running job outlives its estimate.
+/// say, enough processors of the one pool are free for it. The promise may only move closer; it
+/// lapses when a running job outlives its estimate, and while closures are about.
 #[derive(Debug, Default)]
 pub(super) struct NotDelayed {
     promised: Option<(JobId, Time)>,
@@ -45,18 +47,18 @@ fn shadow(market: &Market, head: JobId) -> Option<Time> {
 }
 
 impl Checker for NotDelayed {
-    fn event(&mut self, market: &Market, event: Event) -> Result<(), Violation> {
+    fn event(&mut self, market: &Market, event: &Event) -> Result<(), Violation> {
         // By the time that something starts, everything that ends in this second has ended.
         let started = matches!(event, Event::Started { .. });
-        let late = |job: &Running| job.start + job.demand.estimate <= market.now();
-        if started && self.promised.is_some() && market.running().any(|job| late(&job)) {
+        if started && self.promised.is_some() && market.running().any(|job| overdue(market, &job)) {
             self.promised = None;
         }
         Ok(())
     }
 
-    fn pass(&mut self, market: &Market) -> Result<(), Violation> {
-        let Some(head) = market.head() else {
+    fn pass(&mut self, market: &Market, _policy: &dyn Policy) -> Result<(), Violation> {
+        let head = market.head().filter(|_| market.closures().next().is_none());
+        let Some(head) = head else {
             self.promised = None;
             return Ok(());
         };

@@ -1,4 +1,5 @@
-//! Every job is submitted, started and ended once each, in this order.
+//! Every job is submitted, started and ended once each, in this order, or refused while it waits.
+//! An interrupted job waits again.
 
 use std::collections::BTreeMap;
 
@@ -24,11 +25,14 @@ fn wrong(job: JobId, what: &str) -> Violation {
 }
 
 impl Checker for Lives {
-    fn event(&mut self, _market: &Market, event: Event) -> Result<(), Violation> {
-        let (job, before, after) = match event {
+    fn event(&mut self, _market: &Market, event: &Event) -> Result<(), Violation> {
+        let (job, before, after) = match *event {
             Event::Submitted { job, .. } => (job, None, Stage::Waiting),
-            Event::Started { job } => (job, Some(Stage::Waiting), Stage::Running),
+            Event::Started { job, .. } => (job, Some(Stage::Waiting), Stage::Running),
+            Event::Interrupted { job } => (job, Some(Stage::Running), Stage::Waiting),
             Event::Ended { job } => (job, Some(Stage::Running), Stage::Over),
+            Event::Refused { job } => (job, Some(Stage::Waiting), Stage::Over),
+            _ => return Ok(()),
         };
         match self.stages.insert(job, after) == before {
             true => Ok(()),

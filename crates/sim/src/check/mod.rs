@@ -2,10 +2,12 @@
 
 mod capacity;
 mod head;
+mod kept;
 mod lives;
+mod money;
 
 use tradewind_model::{Event, Market};
-use tradewind_sched::policy::Promise;
+use tradewind_sched::policy::{Policy, Promise};
 
 /// A promise that was broken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -23,13 +25,13 @@ pub trait Checker {
     ///
     /// # Errors
     /// If it breaks the promise.
-    fn event(&mut self, market: &Market, event: Event) -> Result<(), Violation>;
+    fn event(&mut self, market: &Market, event: &Event) -> Result<(), Violation>;
 
     /// The policy has had its say, and it was done.
     ///
     /// # Errors
     /// If that breaks the promise.
-    fn pass(&mut self, _market: &Market) -> Result<(), Violation> {
+    fn pass(&mut self, _market: &Market, _policy: &dyn Policy) -> Result<(), Violation> {
         Ok(())
     }
 
@@ -44,12 +46,16 @@ pub trait Checker {
 
 /// Every checker that fits what the policy promises.
 pub fn all(promise: Promise) -> Vec<Box<dyn Checker>> {
-    let mut checkers: Vec<Box<dyn Checker>> =
-        vec![Box::new(capacity::Capacity::default()), Box::new(lives::Lives::default())];
+    let mut checkers: Vec<Box<dyn Checker>> = vec![
+        Box::new(capacity::Capacity::default()),
+        Box::new(lives::Lives::default()),
+        Box::new(money::Conserved::default()),
+    ];
     match promise {
         Promise::Nothing => {}
         Promise::Order => checkers.push(Box::new(head::InOrder)),
         Promise::Head => checkers.push(Box::new(head::NotDelayed::default())),
+        Promise::Reservations => checkers.push(Box::new(kept::Kept::default())),
     }
     checkers
 }

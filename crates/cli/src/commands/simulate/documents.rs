@@ -57,7 +57,7 @@ impl Summary {
         Summary {
             policy: choice.name.clone(),
             log: log_name(&context.args.log),
-            processors: context.workload.processors,
+            processors: context.workload.processors(),
             semantics: word(&context.args.semantics),
             overrun: word(&context.args.overrun.unwrap_or_default()),
             estimate: word(&context.args.estimate.unwrap_or_default()),
@@ -139,11 +139,11 @@ pub(super) fn jobs_csv(log: &str, jobs: &[LogJob], workload: &Workload, run: &Ru
         })
         .collect();
     let places = placement::place(workload, run);
-    for ((job, ran), ranges) in workload.jobs.iter().zip(&run.jobs).zip(places) {
+    for ((job, ran), ranges) in workload.jobs.iter().zip(&run.jobs).zip(places.jobs) {
         let row = &mut rows[job.source];
         row.processors = Some(job.processors);
         row.requested = Some(job.requested);
-        row.life = Some(Life {
+        row.life = ran.refused.is_none().then(|| Life {
             start: ran.start,
             end: ran.end,
             state: if job.killed { FinalState::WalltimeReached } else { FinalState::Completed },

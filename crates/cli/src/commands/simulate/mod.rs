@@ -4,10 +4,12 @@ mod documents;
 mod policy;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::ValueEnum;
 use tradewind_io::{swf, wire};
+use tradewind_model::Pools;
 use tradewind_sched::policy::Policy as _;
 use tradewind_sched::policy::backfill::Backfill;
 use tradewind_sim::workload::{self, LogJob, Workload};
@@ -108,7 +110,8 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         let failure = Failure::data(format!("{}: no MaxProcs in the header", log.name));
         failure.hint("say how many processors the machine has: `--procs N`")
     })?;
-    let workload = workload::prepare(&jobs, processors, rules.settings.semantics, rules.overrun);
+    let pools = Arc::new(Pools::cluster(processors));
+    let workload = workload::prepare(&jobs, pools, rules.settings.semantics, rules.overrun);
     note_rejected(&workload, report);
     let mut progress = Progress::new(report);
     let all = (policies.len() * workload.jobs.len()) as u64;
@@ -159,6 +162,7 @@ fn dated(job: &swf::Record) -> LogJob {
         processors: job.held(),
         requested: job.requested_time.filter(|span| span.0 > 0),
         user: job.user,
+        terms: None,
     }
 }
 

@@ -18,7 +18,7 @@ mod waiting;
 
 use std::collections::BTreeSet;
 
-use tradewind_model::{Command, Demand, Event, JobId, Market, Profile, Span, Time};
+use tradewind_model::{Command, Demand, Event, JobId, Market, Place, PoolId, Profile, Span, Time};
 
 use super::{Policy, Promise};
 use waiting::Waiting;
@@ -88,7 +88,7 @@ impl Backfill {
         Backfill { settings, profile: None, queue, ends, due }
     }
 
-    fn enqueue(&mut self, job: JobId, demand: Demand) -> usize {
+    fn enqueue(&mut self, job: JobId, demand: &Demand) -> usize {
         let waiting = Waiting::new(job, demand, self.settings.order);
         let place = self.queue.partition_point(|other| other.rank() < waiting.rank());
         self.queue.insert(place, waiting);
@@ -96,14 +96,15 @@ impl Backfill {
     }
 
     /// Takes a job that ended out of the books.
-    fn release(&mut self, profile: &mut Profile, job: JobId, demand: Demand) {
+    fn release(&mut self, profile: &mut Profile, job: JobId, demand: &Demand) {
         let end = self.ends[job.index()];
         profile.give(demand.processors, profile.origin(), end);
         self.due.remove(&(end, job));
     }
 
-    /// Jobs that should have ended are expected to run on; all reservations are dropped.
-    fn overrun(&mut self, profile: &mut Profile, market: &Market) {
+    /// The profile is made anew: jobs that should have ended are expected to run on, closures take
+    /// their nodes, all reservations are dropped.
+    fn rebuild(&mut self, profile: &mut Profile, market: &Market) {
         *profile = Profile::new(market.processors(), market.now());
         self.due.clear();
         for running in market.running() {
@@ -112,6 +113,9 @@ impl Backfill {
             self.ends[running.job.index()] = end;
             self.due.insert((end, running.job));
             profile.take(running.demand.processors, market.now(), end);
+        }
+        for (_, closure) in market.closures() {
+            profile.take(closure.nodes, closure.from.max(market.now()), closure.until);
         }
         self.queue.iter_mut().for_each(|waiting| waiting.reserved = None);
     }
@@ -125,7 +129,7 @@ impl Backfill {
         }
         self.ends[waiting.job.index()] = end;
         self.due.insert((end, waiting.job));
-        commands.push(Command::Start { job: waiting.job });
+        commands.push(Command::Start { job: waiting.job, place: Place::Pool(PoolId(0)) });
     }
 
     /// Where the job goes, with `before` waiting jobs ahead of it: `Some(now)` starts it.
@@ -216,24 +220,35 @@ impl Policy for Backfill {
         let mut profile = self.profile.take().unwrap_or_else(fresh);
         profile.advance(now);
         let mut whole = events.is_empty() || !self.looks_at_new_jobs_alone(now);
+        let mut anew = false;
         for event in events {
-            if let Event::Ended { job } = *event
-                && let Some(demand) = market.demand(job)
-            {
-                self.release(&mut profile, job, demand);
-                whole = true;
+            match event {
+                Event::Ended { job } | Event::Interrupted { job } => {
+                    whole = true;
+                    anew |= matches!(event, Event::Interrupted { .. });
+                    if let Some(demand) = market.demand(*job) {
+                        self.release(&mut profile, *job, demand);
+                    }
+                }
+                Event::Announced { .. } => anew = true,
+                _ => {}
             }
         }
-        if self.due.first().is_some_and(|(end, _)| *end <= now) {
-            self.overrun(&mut profile, market);
+        anew |= self.due.first().is_some_and(|(end, _)| *end <= now);
+        if anew {
+            self.rebuild(&mut profile, market);
             whole = true;
         }
         for event in events {
-            if let Event::Submitted { job, demand } = *event {
-                let place = self.enqueue(job, demand);
-                if !whole {
-                    self.try_one(&mut profile, place, commands);
-                }
+            let joined = match event {
+                Event::Submitted { job, demand } => Some((*job, demand)),
+                Event::Interrupted { job } => market.demand(*job).map(|demand| (*job, demand)),
+                _ => None,
+            };
+            let Some((job, demand)) = joined else { continue };
+            let place = self.enqueue(job, demand);
+            if !whole {
+                self.try_one(&mut profile, place, commands);
             }
         }
         if whole {
@@ -247,8 +262,13 @@ impl Policy for Backfill {
         match (self.settings.order, self.settings.depth) {
             (Order::Arrival, Depth::First(0)) => Promise::Order,
             (Order::Arrival, Depth::First(_)) => Promise::Head,
+            (_, Depth::All) => Promise::Reservations,
             _ => Promise::Nothing,
         }
+    }
+
+    fn reservation(&self, job: JobId) -> Option<Time> {
+        self.queue.iter().find(|waiting| waiting.job == job)?.reserved
     }
 }
 

@@ -1,4 +1,7 @@
+use std::sync::Arc;
+
 use proptest::prelude::*;
+use tradewind_model::Pools;
 
 use super::*;
 
@@ -9,7 +12,7 @@ const PROCESSORS: u32 = 6;
 
 /// Replays jobs that end by their estimates; calls `look` after each pass.
 fn replay(drawn: &[Drawn], policy: &mut Backfill, mut look: impl FnMut(&Backfill)) {
-    let mut market = Market::new(PROCESSORS, Time(0));
+    let mut market = Market::new(Arc::new(Pools::cluster(PROCESSORS)), Time(0));
     let mut submits = drawn.iter().scan(0, |at, job| {
         *at += job.0;
         Some((*at, job))
@@ -28,23 +31,24 @@ fn replay(drawn: &[Drawn], policy: &mut Backfill, mut look: impl FnMut(&Backfill
             events.push(Event::Ended { job });
         }
         while let Some((_, &(_, run, processors, beyond))) = next.filter(|(at, _)| *at == now) {
-            let demand = Demand { processors, estimate: Span(run + beyond) };
+            let demand = Demand::new(processors, Span(run + beyond));
             events.push(Event::Submitted { job: JobId(submitted), demand });
             submitted += 1;
             runs.push(run);
             next = submits.next();
         }
-        events.iter().for_each(|event| market.apply(*event).unwrap());
+        events.iter().for_each(|event| market.apply(event).unwrap());
         let mut commands = Vec::new();
         policy.decide(&market, &events, &mut commands);
         wake = None;
         for command in commands {
             match command {
-                Command::Start { job } => {
-                    market.apply(Event::Started { job }).unwrap();
+                Command::Start { job, place } => {
+                    market.apply(&Event::Started { job, place }).unwrap();
                     ends.insert((now + runs[job.index()], job));
                 }
                 Command::Wake { at } => wake = Some(at.0),
+                Command::Refuse { .. } => panic!("nobody is refused"),
             }
         }
         market.check().unwrap();

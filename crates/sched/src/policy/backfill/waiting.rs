@@ -32,7 +32,7 @@ impl Order {
     ];
 
     /// Lower comes first.
-    fn key(self, demand: Demand) -> i64 {
+    fn key(self, demand: &Demand) -> i64 {
         let processors = i64::from(demand.processors);
         match self {
             Order::Arrival => 0,
@@ -57,8 +57,8 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    pub(super) fn new(job: JobId, demand: Demand, order: Order) -> Waiting {
-        let Demand { processors, estimate } = demand;
+    pub(super) fn new(job: JobId, demand: &Demand, order: Order) -> Waiting {
+        let Demand { processors, estimate, .. } = *demand;
         Waiting { key: order.key(demand), job, processors, estimate, reserved: None }
     }
 

@@ -1,0 +1,261 @@
+//! What happens in a market, and what a policy may do.
+
+use std::sync::Arc;
+
+use crate::{
+    Attributes, Criterion, Money, Performance, Place, PoolId, Price, Reason, Request, SiteId, Span,
+    Time,
+};
+
+/// A job's place in the order of submission, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobId(pub u32);
+
+impl JobId {
+    /// As an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What a job asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Demand {
+    /// Tasks, each on a node of its own: at least 1.
+    pub processors: u32,
+    /// How long it is expected to run on the reference node, at least 1 s.
+    pub estimate: Span,
+    /// Everything else; most jobs of most logs ask for nothing more.
+    pub terms: Option<Arc<Terms>>,
+}
+
+impl Demand {
+    /// A job without further terms.
+    pub fn new(processors: u32, estimate: Span) -> Demand {
+        Demand { processors, estimate, terms: None }
+    }
+
+    /// The terms, or the terms of a job that has none.
+    pub fn terms(&self) -> &Terms {
+        static NONE: Terms = Terms::NONE;
+        self.terms.as_deref().unwrap_or(&NONE)
+    }
+
+    /// As a request for a window.
+    pub fn request(&self) -> Request {
+        let terms = self.terms();
+        Request {
+            min_performance: terms.min_performance,
+            attributes: terms.attributes.clone(),
+            budget: terms.budget,
+            max_price: terms.max_price,
+            earliest_start: terms.earliest_start,
+            deadline: terms.deadline,
+            criterion: terms.criterion.clone(),
+            ..Request::new(self.processors, self.estimate)
+        }
+    }
+}
+
+/// Who asks, and on which conditions.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Terms {
+    /// Whose job it is.
+    pub user: i64,
+    /// Higher comes first, where a policy cares.
+    pub priority: i64,
+    /// Where it was submitted, if at a site of the market.
+    pub home: Option<SiteId>,
+    /// What its completion in time is worth.
+    pub value: Option<Money>,
+    /// Each node's performance at least.
+    pub min_performance: Option<Performance>,
+    /// Each node's price at most.
+    pub max_price: Option<Price>,
+    /// The whole job's cost at most.
+    pub budget: Option<Money>,
+    /// Not before.
+    pub earliest_start: Option<Time>,
+    /// To be finished by.
+    pub deadline: Option<Time>,
+    /// What makes one window better than another.
+    pub criterion: Criterion,
+    /// What each node must offer besides.
+    pub attributes: Attributes,
+}
+
+impl Terms {
+    /// Of a job that asks for nothing but processors and time.
+    pub const NONE: Terms = Terms {
+        user: 0,
+        priority: 0,
+        home: None,
+        value: None,
+        min_performance: None,
+        max_price: None,
+        budget: None,
+        earliest_start: None,
+        deadline: None,
+        criterion: Criterion::Start,
+        attributes: Attributes::new(),
+    };
+}
+
+/// Why nodes are not there for the market's jobs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The owner's own jobs.
+    Local,
+    /// Planned work on the nodes.
+    Maintenance,
+    /// They broke. The number says which of the pool's nodes break, from 0: counted through
+    /// those of running jobs in the order of submission, then through idle ones.
+    Failure(u32),
+}
+
+/// Nodes of one pool that the market's jobs cannot have during `[from, until)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Closure {
+    /// Whose.
+    pub pool: PoolId,
+    /// How many.
+    pub nodes: u32,
+    /// First second.
+    pub from: Time,
+    /// First second after it.
+    pub until: Time,
+    /// Why.
+    pub cause: Cause,
+}
+
+/// A closure's place in the order of announcements, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClosureId(pub u32);
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A job joined the queue. Jobs are submitted in the order of their ids, without gaps.
+    Submitted {
+        /// Which.
+        job: JobId,
+        /// What it asks for.
+        demand: Demand,
+    },
+    /// A job took its nodes.
+    Started {
+        /// Which.
+        job: JobId,
+        /// Where.
+        place: Place,
+    },
+    /// A job's tasks in one of its pools are done, and others are not.
+    Released {
+        /// Which.
+        job: JobId,
+        /// Where.
+        pool: PoolId,
+    },
+    /// A job gave its (last) nodes back.
+    Ended {
+        /// Which.
+        job: JobId,
+    },
+    /// A running job lost its nodes and what it had done; it waits again, in its old place. It
+    /// pays nothing for what was lost.
+    Interrupted {
+        /// Which.
+        job: JobId,
+    },
+    /// A waiting job was told that it will not run.
+    Refused {
+        /// Which.
+        job: JobId,
+    },
+    /// It became known that nodes will be missing. Closures are announced in the order of their
+    /// ids, without gaps.
+    Announced {
+        /// Which.
+        closure: ClosureId,
+        /// What.
+        what: Closure,
+    },
+    /// The announced nodes are gone.
+    Closed {
+        /// Which.
+        closure: ClosureId,
+    },
+    /// They are back.
+    Reopened {
+        /// Which.
+        closure: ClosureId,
+    },
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Start the job now.
+    Start {
+        /// Which.
+        job: JobId,
+        /// Where.
+        place: Place,
+    },
+    /// Never run the job.
+    Refuse {
+        /// Which.
+        job: JobId,
+        /// Why.
+        reason: Reason,
+    },
+    /// Ask again at this moment, even if nothing happens. The latest wish replaces earlier ones.
+    Wake {
+        /// When.
+        at: Time,
+    },
+}
+
+/// Why an event cannot have happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum MarketError {
+    /// Time runs forwards only.
+    #[error("an event at {at} after one at {now}")]
+    Past {
+        /// Of the event.
+        at: Time,
+        /// Of the market.
+        now: Time,
+    },
+    /// The event does not follow from the job's state.
+    #[error("job {} cannot do this in its state", job.0)]
+    State {
+        /// Which.
+        job: JobId,
+    },
+    /// The event does not follow from the closure's state.
+    #[error("closure {} cannot do this in its state", closure.0)]
+    Closure {
+        /// Which.
+        closure: ClosureId,
+    },
+    /// Not enough free nodes.
+    #[error("job {} takes {wanted} nodes, and {free} are free", job.0)]
+    Full {
+        /// Which.
+        job: JobId,
+        /// What it takes.
+        wanted: u32,
+        /// What there is.
+        free: u32,
+    },
+    /// Shares that do not add up to the job's width, or name a pool twice or one that is not there.
+    #[error("job {} cannot be placed like this", job.0)]
+    Place {
+        /// Which.
+        job: JobId,
+    },
+    /// The books do not add up.
+    #[error("the market's books do not add up: {0}")]
+    Books(&'static str),
+}

@@ -1,0 +1,407 @@
+//! What is waiting, what is running and what is free: the state that policies look at.
+//!
+//! [`Market::apply`] is the only way to change it.
+
+mod event;
+mod ledger;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::{Money, Place, PoolId, Pools, Share, Span, Time};
+
+pub use event::{Cause, Closure, ClosureId, Command, Demand, Event, JobId, MarketError, Terms};
+pub use ledger::{Ledger, cost};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Queued,
+    Running,
+    Ended,
+    Refused,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    demand: Demand,
+    phase: Phase,
+    paid: Money,
+}
+
+/// A running job's books.
+#[derive(Debug, Clone)]
+struct Held {
+    start: Time,
+    place: Place,
+    /// Pools that it has given back already.
+    released: Vec<PoolId>,
+    /// What it is expected to cost.
+    hold: Money,
+}
+
+/// A job that holds nodes.
+#[derive(Debug, Clone, Copy)]
+pub struct Running<'a> {
+    /// Which.
+    pub job: JobId,
+    /// What it asked for.
+    pub demand: &'a Demand,
+    /// Since when.
+    pub start: Time,
+    /// Where.
+    pub place: &'a Place,
+    released: &'a [PoolId],
+}
+
+impl<'a> Running<'a> {
+    /// The shares that it holds still.
+    pub fn shares(&self) -> impl Iterator<Item = Share> + 'a {
+        let released = self.released;
+        let all = self.place.shares(self.demand.processors);
+        all.filter(move |share| !released.contains(&share.pool))
+    }
+
+    /// The nodes of `pool` that it holds.
+    pub fn nodes_in(&self, pool: PoolId) -> u32 {
+        self.shares().find(|share| share.pool == pool).map_or(0, |share| share.nodes)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Announced,
+    Closed,
+    Over,
+}
+
+/// The state of all sites and of the queue.
+#[derive(Debug, Clone)]
+pub struct Market {
+    now: Time,
+    pools: Arc<Pools>,
+    /// By pool.
+    free: Vec<u32>,
+    free_nodes: u32,
+    jobs: Vec<Entry>,
+    queue: BTreeSet<JobId>,
+    running: BTreeMap<JobId, Held>,
+    closures: Vec<(Closure, Stage)>,
+    /// Those that are not over.
+    ahead: BTreeSet<ClosureId>,
+    ledger: Ledger,
+}
+
+impl Market {
+    /// Empty sites at `now`.
+    pub fn new(pools: Arc<Pools>, now: Time) -> Market {
+        Market {
+            now,
+            free: pools.as_slice().iter().map(|pool| pool.nodes).collect(),
+            free_nodes: pools.nodes(),
+            jobs: Vec::new(),
+            queue: BTreeSet::new(),
+            running: BTreeMap::new(),
+            closures: Vec::new(),
+            ahead: BTreeSet::new(),
+            ledger: Ledger::new(pools.sites().len()),
+            pools,
+        }
+    }
+
+    /// The moment of the last event.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Sites and pools.
+    pub fn pools(&self) -> &Pools {
+        &self.pools
+    }
+
+    /// Nodes of all pools.
+    pub fn processors(&self) -> u32 {
+        self.pools.nodes()
+    }
+
+    /// Nodes that neither a job nor a closure holds.
+    pub fn free(&self) -> u32 {
+        self.free_nodes
+    }
+
+    /// The same of one pool. Panics if there is no such pool.
+    pub fn free_in(&self, pool: PoolId) -> u32 {
+        self.free[pool.index()]
+    }
+
+    /// Jobs that wait, in the order of submission.
+    pub fn queue(&self) -> impl ExactSizeIterator<Item = JobId> + '_ {
+        self.queue.iter().copied()
+    }
+
+    /// The job that was submitted first of those that wait.
+    pub fn head(&self) -> Option<JobId> {
+        self.queue.first().copied()
+    }
+
+    /// Jobs that run, in the order of submission.
+    pub fn running(&self) -> impl DoubleEndedIterator<Item = Running<'_>> + '_ {
+        self.running.iter().map(|(&job, held)| {
+            let Held { start, place, released, .. } = held;
+            let demand = &self.jobs[job.index()].demand;
+            Running { job, demand, start: *start, place, released }
+        })
+    }
+
+    /// What the job asked for, once it was submitted.
+    pub fn demand(&self, job: JobId) -> Option<&Demand> {
+        self.jobs.get(job.index()).map(|entry| &entry.demand)
+    }
+
+    /// What the job has paid so far.
+    pub fn paid(&self, job: JobId) -> Money {
+        self.jobs.get(job.index()).map_or(Money::ZERO, |entry| entry.paid)
+    }
+
+    /// Closures that are not over, in the order of announcement.
+    pub fn closures(&self) -> impl Iterator<Item = (ClosureId, Closure)> + '_ {
+        self.ahead.iter().map(|&id| (id, self.closures[id.0 as usize].0))
+    }
+
+    /// Where the money is.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Lets time pass.
+    ///
+    /// # Errors
+    /// If `at` is in the past.
+    pub fn pass_to(&mut self, at: Time) -> Result<(), MarketError> {
+        if at < self.now {
+            return Err(MarketError::Past { at, now: self.now });
+        }
+        self.now = at;
+        Ok(())
+    }
+
+    /// Writes down what happened now. Logarithmic in the jobs that wait and run, linear in the
+    /// pools of the job's place.
+    ///
+    /// # Errors
+    /// If it cannot have happened; the market is unchanged.
+    pub fn apply(&mut self, event: &Event) -> Result<(), MarketError> {
+        match event {
+            Event::Submitted { job, demand } => self.submit(*job, demand),
+            Event::Started { job, place } => self.start(*job, place),
+            Event::Released { job, pool } => self.give_back(*job, *pool),
+            Event::Ended { job } => self.end(*job),
+            Event::Interrupted { job } => self.interrupt(*job),
+            Event::Refused { job } => self.refuse(*job),
+            Event::Announced { closure, what } => self.announce(*closure, *what),
+            Event::Closed { closure } => self.close(*closure),
+            Event::Reopened { closure } => self.reopen(*closure),
+        }
+    }
+
+    fn submit(&mut self, job: JobId, demand: &Demand) -> Result<(), MarketError> {
+        if job.index() != self.jobs.len() {
+            return Err(MarketError::State { job });
+        }
+        if demand.processors > self.processors() {
+            let (wanted, free) = (demand.processors, self.processors());
+            return Err(MarketError::Full { job, wanted, free });
+        }
+        let demand = demand.clone();
+        self.jobs.push(Entry { demand, phase: Phase::Queued, paid: Money::ZERO });
+        self.queue.insert(job);
+        Ok(())
+    }
+
+    fn start(&mut self, job: JobId, place: &Place) -> Result<(), MarketError> {
+        let (processors, estimate) = {
+            let entry = self.entry(job, Phase::Queued)?;
+            (entry.demand.processors, entry.demand.estimate)
+        };
+        self.check_place(job, place, processors)?;
+        let mut hold = Money::ZERO;
+        for share in place.shares(processors) {
+            self.take(share);
+            hold += self.pools.charge(share, estimate);
+        }
+        self.ledger.hold(hold);
+        self.jobs[job.index()].phase = Phase::Running;
+        self.queue.remove(&job);
+        let (start, place, released) = (self.now, place.clone(), Vec::new());
+        self.running.insert(job, Held { start, place, released, hold });
+        Ok(())
+    }
+
+    fn check_place(&self, job: JobId, place: &Place, processors: u32) -> Result<(), MarketError> {
+        let (mut sum, mut last) = (0u64, None);
+        for Share { pool, nodes } in place.shares(processors) {
+            let free = self.free.get(pool.index()).copied();
+            let free = free.filter(|_| nodes > 0 && last.is_none_or(|last| last < pool));
+            let free = free.ok_or(MarketError::Place { job })?;
+            if nodes > free {
+                return Err(MarketError::Full { job, wanted: nodes, free });
+            }
+            sum += u64::from(nodes);
+            last = Some(pool);
+        }
+        match sum == u64::from(processors) {
+            true => Ok(()),
+            false => Err(MarketError::Place { job }),
+        }
+    }
+
+    fn take(&mut self, share: Share) {
+        self.free[share.pool.index()] -= share.nodes;
+        self.free_nodes -= share.nodes;
+    }
+
+    fn free_up(&mut self, share: Share) {
+        self.free[share.pool.index()] += share.nodes;
+        self.free_nodes += share.nodes;
+    }
+
+    /// The job pays for the time that it had the share.
+    fn settle(&mut self, job: JobId, share: Share, start: Time) {
+        let pool = self.pools.pool(share.pool);
+        let amount = pool.price_of(share.nodes, self.now - start);
+        self.ledger.settle(pool.site.0 as usize, amount);
+        self.jobs[job.index()].paid += amount;
+    }
+
+    fn give_back(&mut self, job: JobId, pool: PoolId) -> Result<(), MarketError> {
+        let processors = self.entry(job, Phase::Running)?.demand.processors;
+        let held = self.running.get_mut(&job).ok_or(MarketError::State { job })?;
+        let rest = || held.place.shares(processors).filter(|s| !held.released.contains(&s.pool));
+        let share = rest().find(|share| share.pool == pool).filter(|_| rest().count() > 1);
+        let share = share.ok_or(MarketError::State { job })?;
+        held.released.push(pool);
+        let start = held.start;
+        self.free_up(share);
+        self.settle(job, share, start);
+        Ok(())
+    }
+
+    /// Takes a running job off its nodes.
+    fn leave(&mut self, job: JobId, phase: Phase) -> Result<(Time, Vec<Share>), MarketError> {
+        let entry = self.entry(job, Phase::Running)?;
+        entry.phase = phase;
+        let processors = entry.demand.processors;
+        let Some(held) = self.running.remove(&job) else { return Err(MarketError::State { job }) };
+        let all = held.place.shares(processors);
+        let shares: Vec<Share> = all.filter(|s| !held.released.contains(&s.pool)).collect();
+        shares.iter().for_each(|share| self.free_up(*share));
+        self.ledger.release(held.hold);
+        Ok((held.start, shares))
+    }
+
+    fn end(&mut self, job: JobId) -> Result<(), MarketError> {
+        let (start, shares) = self.leave(job, Phase::Ended)?;
+        shares.into_iter().for_each(|share| self.settle(job, share, start));
+        Ok(())
+    }
+
+    fn interrupt(&mut self, job: JobId) -> Result<(), MarketError> {
+        self.leave(job, Phase::Queued)?;
+        self.queue.insert(job);
+        Ok(())
+    }
+
+    fn refuse(&mut self, job: JobId) -> Result<(), MarketError> {
+        self.entry(job, Phase::Queued)?.phase = Phase::Refused;
+        self.queue.remove(&job);
+        Ok(())
+    }
+
+    fn announce(&mut self, closure: ClosureId, what: Closure) -> Result<(), MarketError> {
+        let known = self.pools.as_slice().get(what.pool.index());
+        let fits = known.is_some_and(|pool| what.nodes <= pool.nodes);
+        if closure.0 as usize != self.closures.len() || !fits {
+            return Err(MarketError::Closure { closure });
+        }
+        self.closures.push((what, Stage::Announced));
+        self.ahead.insert(closure);
+        Ok(())
+    }
+
+    fn close(&mut self, closure: ClosureId) -> Result<(), MarketError> {
+        let Closure { pool, nodes, .. } = self.closure(closure, Stage::Announced)?.0;
+        if self.free_in(pool) < nodes {
+            return Err(MarketError::Closure { closure });
+        }
+        self.closures[closure.0 as usize].1 = Stage::Closed;
+        self.take(Share { pool, nodes });
+        Ok(())
+    }
+
+    fn reopen(&mut self, closure: ClosureId) -> Result<(), MarketError> {
+        let Closure { pool, nodes, .. } = self.closure(closure, Stage::Closed)?.0;
+        self.closures[closure.0 as usize].1 = Stage::Over;
+        self.ahead.remove(&closure);
+        self.free_up(Share { pool, nodes });
+        Ok(())
+    }
+
+    fn entry(&mut self, job: JobId, phase: Phase) -> Result<&mut Entry, MarketError> {
+        let entry = self.jobs.get_mut(job.index()).filter(|entry| entry.phase == phase);
+        entry.ok_or(MarketError::State { job })
+    }
+
+    fn closure(&self, closure: ClosureId, stage: Stage) -> Result<(Closure, Stage), MarketError> {
+        let found = self.closures.get(closure.0 as usize).filter(|(_, at)| *at == stage);
+        found.copied().ok_or(MarketError::Closure { closure })
+    }
+
+    /// Adds the books up anew: linear in all jobs, for tests and checked runs.
+    ///
+    /// # Errors
+    /// What does not add up.
+    pub fn check(&self) -> Result<(), MarketError> {
+        let in_phase = |phase| self.jobs.iter().filter(move |entry| entry.phase == phase).count();
+        let mut held: Vec<u64> = vec![0; self.free.len()];
+        let closed = self.closures.iter().filter(|(_, stage)| *stage == Stage::Closed);
+        let closed = closed.map(|(what, _)| Share { pool: what.pool, nodes: what.nodes });
+        for share in self.running().flat_map(|job| job.shares().collect::<Vec<_>>()).chain(closed) {
+            held[share.pool.index()] += u64::from(share.nodes);
+        }
+        for ((pool, held), free) in self.pools.as_slice().iter().zip(held).zip(&self.free) {
+            if held + u64::from(*free) != u64::from(pool.nodes) {
+                return Err(MarketError::Books("nodes held and free"));
+            }
+        }
+        if in_phase(Phase::Queued) != self.queue.len() {
+            return Err(MarketError::Books("jobs in the queue"));
+        }
+        if in_phase(Phase::Running) != self.running.len() {
+            return Err(MarketError::Books("running jobs"));
+        }
+        let hold = self.running.values().map(|held| i128::from(held.hold.0)).sum();
+        match self.ledger.balances(hold) {
+            true => Ok(()),
+            false => Err(MarketError::Books("money")),
+        }
+    }
+}
+
+impl crate::Pool {
+    /// What `nodes` of it cost for `span`, as long as it lasts.
+    pub fn price_of(&self, nodes: u32, span: Span) -> Money {
+        match self.price.0 {
+            0 => Money::ZERO,
+            _ => self.price * Span(span.0.saturating_mul(i64::from(nodes))),
+        }
+    }
+}
+
+impl Pools {
+    /// What a share costs for `work` seconds of the reference node.
+    fn charge(&self, share: Share, work: Span) -> Money {
+        let pool = self.pool(share.pool);
+        pool.price_of(share.nodes, pool.length_of(work))
+    }
+}

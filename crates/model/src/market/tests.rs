@@ -1,0 +1,103 @@
+use super::*;
+use crate::{Attributes, Performance, Pool, Price, Site, SiteId};
+
+fn submitted(job: u32, processors: u32) -> Event {
+    Event::Submitted { job: JobId(job), demand: Demand::new(processors, Span(10)) }
+}
+
+fn cluster(processors: u32) -> Market {
+    Market::new(Arc::new(Pools::cluster(processors)), Time(0))
+}
+
+fn here(job: JobId) -> Event {
+    Event::Started { job, place: Place::Pool(PoolId(0)) }
+}
+
+#[test]
+fn refuses_what_cannot_have_happened_and_stays_as_it_was() {
+    let mut market = cluster(4);
+    let [a, b] = [JobId(0), JobId(1)];
+    assert_eq!(market.apply(&submitted(1, 1)), Err(MarketError::State { job: b }));
+    market.apply(&submitted(0, 3)).unwrap();
+    market.apply(&submitted(1, 2)).unwrap();
+    assert_eq!(market.apply(&Event::Ended { job: a }), Err(MarketError::State { job: a }));
+    market.apply(&here(a)).unwrap();
+    assert_eq!(market.apply(&here(a)), Err(MarketError::State { job: a }));
+    let full = MarketError::Full { job: b, wanted: 2, free: 1 };
+    assert_eq!(market.apply(&here(b)), Err(full));
+    market.check().unwrap();
+    assert_eq!((market.free(), market.head()), (1, Some(b)));
+    market.pass_to(Time(7)).unwrap();
+    assert!(market.pass_to(Time(6)).is_err());
+    market.apply(&Event::Ended { job: a }).unwrap();
+    market.check().unwrap();
+    assert_eq!(market.free(), 4);
+    market.apply(&Event::Refused { job: b }).unwrap();
+    assert!(market.apply(&here(b)).is_err());
+    market.check().unwrap();
+}
+
+/// Two pools: slow nodes at 1 credit, nodes twice as fast at 3.
+fn two_pools() -> Market {
+    let sites = vec![Site { name: "a".to_owned() }, Site { name: "b".to_owned() }];
+    let pool = |site, thousandths, price| Pool {
+        name: format!("pool{site}"),
+        site: SiteId(site),
+        nodes: 4,
+        performance: Performance::from_thousandths(thousandths).unwrap(),
+        price: Price::credits(price),
+        attributes: Attributes::new(),
+    };
+    let pools = Pools::new(sites, vec![pool(0, 1_000, 1), pool(1, 2_000, 3)]).unwrap();
+    Market::new(Arc::new(pools), Time(0))
+}
+
+#[test]
+fn a_job_on_two_sites_gives_the_fast_nodes_back_first_and_pays_each_owner() {
+    let mut market = two_pools();
+    let job = JobId(0);
+    market.apply(&submitted(0, 3)).unwrap();
+    let share = |pool, nodes| Share { pool: PoolId(pool), nodes };
+    let short = Place::of(vec![share(0, 1), share(1, 1)]);
+    let wrong = Event::Started { job, place: short };
+    assert_eq!(market.apply(&wrong), Err(MarketError::Place { job }));
+    let place = Place::of(vec![share(1, 2), share(0, 1)]);
+    market.apply(&Event::Started { job, place }).unwrap();
+    // 10 s on one slow node, 5 s on two fast ones.
+    assert_eq!(market.ledger().held(), i128::from(Money::credits(10 + 30).0));
+    market.pass_to(Time(5)).unwrap();
+    market.apply(&Event::Released { job, pool: PoolId(1) }).unwrap();
+    assert!(market.apply(&Event::Released { job, pool: PoolId(1) }).is_err());
+    assert!(market.apply(&Event::Released { job, pool: PoolId(0) }).is_err(), "the last one ends");
+    assert_eq!((market.free_in(PoolId(1)), market.free()), (4, 7));
+    market.check().unwrap();
+    market.pass_to(Time(8)).unwrap();
+    market.apply(&Event::Ended { job }).unwrap();
+    market.check().unwrap();
+    let credits = |n: i64| i128::from(Money::credits(n).0);
+    assert_eq!(market.ledger().income(), [credits(8), credits(30)]);
+    assert_eq!((market.paid(job), market.ledger().held()), (Money::credits(38), 0));
+}
+
+#[test]
+fn closed_nodes_are_gone_until_they_reopen_and_an_interrupted_job_waits_again() {
+    let mut market = cluster(4);
+    let [a, b] = [JobId(0), JobId(1)];
+    market.apply(&submitted(0, 3)).unwrap();
+    market.apply(&submitted(1, 1)).unwrap();
+    market.apply(&here(a)).unwrap();
+    let closure = ClosureId(0);
+    let (pool, from, until) = (PoolId(0), Time(5), Time(9));
+    let what = Closure { pool, nodes: 2, from, until, cause: Cause::Maintenance };
+    market.apply(&Event::Announced { closure, what }).unwrap();
+    assert_eq!(market.apply(&Event::Closed { closure }), Err(MarketError::Closure { closure }));
+    market.pass_to(Time(5)).unwrap();
+    market.apply(&Event::Interrupted { job: a }).unwrap();
+    market.apply(&Event::Closed { closure }).unwrap();
+    market.check().unwrap();
+    assert_eq!((market.free(), market.head()), (2, Some(a)));
+    market.apply(&here(b)).unwrap();
+    market.apply(&Event::Reopened { closure }).unwrap();
+    market.check().unwrap();
+    assert_eq!((market.free(), market.closures().count()), (3, 0));
+}

@@ -1,0 +1,237 @@
+//! Like nodes of one site, counted instead of named.
+//!
+//! A grid of thousands of equal nodes needs no names for them: a [`Pool`] says how many there are
+//! and what each offers. A node that differs from all others is a pool of one.
+
+use std::sync::Arc;
+
+use crate::{Attribute, Attributes, Performance, Price, Site, SiteId, Span, Terms};
+
+/// A pool's place in its [`Pools`], from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PoolId(pub u32);
+
+impl PoolId {
+    /// As an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Like nodes of one site.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pool {
+    /// Unique among all pools.
+    pub name: String,
+    /// Whose nodes they are.
+    pub site: SiteId,
+    /// How many, at least 1.
+    pub nodes: u32,
+    /// Of each node.
+    pub performance: Performance,
+    /// Per node and second.
+    pub price: Price,
+    /// What each node offers besides.
+    pub attributes: Attributes,
+}
+
+impl Pool {
+    /// Whether its nodes have the performance, the attributes and (where one is given) the price
+    /// that the terms ask for.
+    pub fn suits(&self, terms: &Terms) -> bool {
+        let has = |(name, wanted): (&String, &Attribute)| {
+            Attribute::meets(self.attributes.get(name), wanted)
+        };
+        terms.min_performance.is_none_or(|least| self.performance >= least)
+            && terms.max_price.is_none_or(|most| self.price <= most)
+            && terms.attributes.iter().all(has)
+    }
+
+    /// How long its nodes take for `work` seconds of the reference node, rounded up.
+    pub fn length_of(&self, work: Span) -> Span {
+        match self.performance == Performance::REFERENCE {
+            true => work,
+            false => self.performance.length_of(work),
+        }
+    }
+}
+
+/// All sites and their pools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pools {
+    sites: Vec<Site>,
+    pools: Vec<Pool>,
+    nodes: u32,
+}
+
+/// Why sites and pools do not make a grid.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PoolsError {
+    /// Nothing to run on.
+    #[error("there are no nodes")]
+    Empty,
+    /// A pool without nodes.
+    #[error("the pool `{0}` has no nodes")]
+    NoNodes(String),
+    /// Two sites or two pools of one name.
+    #[error("the name `{0}` is used twice")]
+    DuplicateName(String),
+    /// A pool of a site that is not listed.
+    #[error("the pool `{0}` belongs to no listed site")]
+    UnknownSite(String),
+    /// A price below zero.
+    #[error("the pool `{0}` has a negative price")]
+    NegativePrice(String),
+    /// More nodes than can be counted.
+    #[error("more than {} nodes", Pools::MAX_NODES)]
+    TooMany,
+}
+
+impl Pools {
+    /// The most nodes of all pools together.
+    pub const MAX_NODES: u32 = 1 << 24;
+
+    /// A grid of these pools.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with them.
+    pub fn new(sites: Vec<Site>, pools: Vec<Pool>) -> Result<Pools, PoolsError> {
+        let mut nodes = 0u64;
+        for pool in &pools {
+            if pool.nodes == 0 {
+                return Err(PoolsError::NoNodes(pool.name.clone()));
+            }
+            if pool.site.0 as usize >= sites.len() {
+                return Err(PoolsError::UnknownSite(pool.name.clone()));
+            }
+            if pool.price.0 < 0 {
+                return Err(PoolsError::NegativePrice(pool.name.clone()));
+            }
+            nodes += u64::from(pool.nodes);
+        }
+        duplicate(sites.iter().map(|site| &site.name))?;
+        duplicate(pools.iter().map(|pool| &pool.name))?;
+        match u32::try_from(nodes) {
+            Ok(0) => Err(PoolsError::Empty),
+            Ok(nodes) if nodes <= Self::MAX_NODES => Ok(Pools { sites, pools, nodes }),
+            _ => Err(PoolsError::TooMany),
+        }
+    }
+
+    /// One site that is one pool of reference nodes which cost nothing. No processors count as
+    /// one.
+    pub fn cluster(processors: u32) -> Pools {
+        let pool = Pool {
+            name: "cluster".to_owned(),
+            site: SiteId(0),
+            nodes: processors.max(1),
+            performance: Performance::REFERENCE,
+            price: Price(0),
+            attributes: Attributes::new(),
+        };
+        let sites = vec![Site { name: "cluster".to_owned() }];
+        Pools { sites, nodes: pool.nodes, pools: vec![pool] }
+    }
+
+    /// The sites.
+    pub fn sites(&self) -> &[Site] {
+        &self.sites
+    }
+
+    /// The pools, in the order of their ids.
+    pub fn as_slice(&self) -> &[Pool] {
+        &self.pools
+    }
+
+    /// Pools with their ids.
+    pub fn iter(&self) -> impl Iterator<Item = (PoolId, &Pool)> {
+        self.pools.iter().enumerate().map(|(index, pool)| (PoolId(index as u32), pool))
+    }
+
+    /// The pool `id`. Panics if there is none.
+    pub fn pool(&self, id: PoolId) -> &Pool {
+        &self.pools[id.index()]
+    }
+
+    /// Nodes of all pools.
+    pub fn nodes(&self) -> u32 {
+        self.nodes
+    }
+
+    /// The only pool, if there is just one.
+    pub fn single(&self) -> Option<PoolId> {
+        (self.pools.len() == 1).then_some(PoolId(0))
+    }
+}
+
+fn duplicate<'a>(names: impl Iterator<Item = &'a String>) -> Result<(), PoolsError> {
+    let mut seen = std::collections::BTreeSet::new();
+    match names.into_iter().find(|name| !seen.insert(name.as_str())) {
+        Some(name) => Err(PoolsError::DuplicateName(name.clone())),
+        None => Ok(()),
+    }
+}
+
+/// So many nodes of one pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Share {
+    /// Whose.
+    pub pool: PoolId,
+    /// How many, at least 1.
+    pub nodes: u32,
+}
+
+/// Where a job's tasks run.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// All in one pool.
+    Pool(PoolId),
+    /// In several: ascending by pool, each once.
+    Shares(Arc<[Share]>),
+}
+
+impl Place {
+    /// The shares of a job of `processors` tasks.
+    pub fn shares(&self, processors: u32) -> impl Iterator<Item = Share> + '_ {
+        let (one, many): (Option<Share>, &[Share]) = match self {
+            Place::Pool(pool) => (Some(Share { pool: *pool, nodes: processors }), &[]),
+            Place::Shares(shares) => (None, shares),
+        };
+        one.into_iter().chain(many.iter().copied())
+    }
+
+    /// A place of these shares: the simplest form that says so.
+    pub fn of(mut shares: Vec<Share>) -> Place {
+        shares.sort_unstable_by_key(|share| share.pool);
+        match shares[..] {
+            [Share { pool, .. }] => Place::Pool(pool),
+            _ => Place::Shares(shares.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_makes_no_grid_is_refused() {
+        let site = || vec![Site { name: "a".to_owned() }];
+        let pool = Pools::cluster(4).as_slice()[0].clone();
+        assert_eq!(Pools::new(site(), vec![]), Err(PoolsError::Empty));
+        let twice = Pools::new(site(), vec![pool.clone(), pool.clone()]);
+        assert_eq!(twice, Err(PoolsError::DuplicateName("cluster".to_owned())));
+        let nowhere = Pool { site: SiteId(1), ..pool.clone() };
+        assert!(matches!(Pools::new(site(), vec![nowhere]), Err(PoolsError::UnknownSite(_))));
+        let none = Pool { nodes: 0, ..pool };
+        assert!(matches!(Pools::new(site(), vec![none]), Err(PoolsError::NoNodes(_))));
+    }
+
+    #[test]
+    fn one_share_is_a_pool() {
+        let share = |pool, nodes| Share { pool: PoolId(pool), nodes };
+        assert_eq!(Place::of(vec![share(3, 2)]), Place::Pool(PoolId(3)));
+        let two = Place::of(vec![share(3, 2), share(1, 5)]);
+        assert_eq!(two.shares(7).collect::<Vec<_>>(), [share(1, 5), share(3, 2)]);
+    }
+}

@@ -1,0 +1,53 @@
+//! What a replay gives.
+
+use tradewind_model::{Money, Place, PoolId, Reason, Time};
+
+/// What became of one job of the workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    /// When it started (for good, if it was interrupted before), or was refused.
+    pub start: Time,
+    /// When its last task ended, or it was refused.
+    pub end: Time,
+    /// Where.
+    pub place: Place,
+    /// What it paid.
+    pub cost: Money,
+    /// Whether a job that was submitted earlier was waiting when it started.
+    pub backfilled: bool,
+    /// Why it never ran, if the policy refused it.
+    pub refused: Option<Box<Reason>>,
+}
+
+impl Ran {
+    pub(crate) fn nothing(at: Time) -> Ran {
+        let place = Place::Pool(PoolId(0));
+        Ran { start: at, end: at, place, cost: Money::ZERO, backfilled: false, refused: None }
+    }
+}
+
+/// Work that an interruption undid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lost {
+    /// Index in the workload's jobs.
+    pub job: usize,
+    /// When the job had started.
+    pub start: Time,
+    /// When it was interrupted.
+    pub end: Time,
+    /// Where it ran.
+    pub place: Place,
+}
+
+/// What a replay gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// By index in the workload's jobs.
+    pub jobs: Vec<Ran>,
+    /// In the order of time.
+    pub lost: Vec<Lost>,
+    /// By site: what its owner earned, in micro-credits.
+    pub income: Vec<i128>,
+    /// Calls of the policy.
+    pub passes: u64,
+}
