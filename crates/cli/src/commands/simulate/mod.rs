@@ -1,5 +1,6 @@
 //! `tradewind simulate`: a log replayed under one or several policies.
 
+mod command_policy;
 mod documents;
 mod policy;
 
@@ -8,12 +9,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::ValueEnum;
-use tradewind_io::{swf, wire};
-use tradewind_model::Pools;
+use tradewind_io::{duration, swf, wire};
+use tradewind_model::{Pools, Span};
 use tradewind_sched::policy::Policy as _;
-use tradewind_sched::policy::backfill::Backfill;
+use tradewind_sched::policy::backfill::{self, Backfill};
 use tradewind_sim::workload::{self, LogJob, Workload};
-use tradewind_sim::{Estimate, Semantics, Settings, SimError, check, metrics};
+use tradewind_sim::{Estimate, Run, Semantics, Settings, SimError, check, metrics};
 
 use crate::cli::Format;
 use crate::exit::{Exit, Failure, Outcome};
@@ -21,7 +22,7 @@ use crate::output;
 use crate::progress::Progress;
 use crate::report::Report;
 use documents::Summary;
-use policy::Choice;
+use policy::{Choice, Rule};
 
 /// Which log, which policies, and by which rules.
 #[derive(Debug, clap::Args)]
@@ -38,8 +39,14 @@ pub(crate) struct Args {
     #[arg(value_name = "LOG")]
     log: String,
     /// Policies, separated by commas.
-    #[arg(long, value_name = "P[,P…]")]
-    policy: String,
+    #[arg(long, value_name = "P[,P…]", required_unless_present = "policy_cmd")]
+    policy: Option<String>,
+    /// A policy of your own: a command that answers lines of JSON on standard input.
+    #[arg(long, value_name = "CMD")]
+    policy_cmd: Option<String>,
+    /// How long that command may take for an answer.
+    #[arg(long, value_name = "SPAN", default_value = "60s", value_parser = duration::parse_span)]
+    policy_timeout: Span,
     /// What happens in which order within one second.
     #[arg(long, value_enum, default_value_t)]
     semantics: SemanticsArg,
@@ -96,7 +103,7 @@ struct Rules {
 }
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
-    let policies = policy::list(&args.policy)?;
+    let policies = policy::all(args.policy.as_deref(), args.policy_cmd.as_deref())?;
     let rules = rules(args)?;
     let started = Instant::now();
     let log = swf::load(&args.log)?;
@@ -186,6 +193,16 @@ struct Context<'a> {
 }
 
 impl Context<'_> {
+    fn replay(&self, choice: &Choice, settings: backfill::Settings) -> Result<Run, Failure> {
+        let mut policy = Backfill::new(settings);
+        let mut checkers = match self.args.check {
+            true => check::all(policy.promise()),
+            false => Vec::new(),
+        };
+        tradewind_sim::run(self.workload, self.rules.settings, &mut policy, &mut checkers)
+            .map_err(|error| misbehaved(choice, &error))
+    }
+
     fn simulate(
         &self,
         choice: &Choice,
@@ -193,14 +210,13 @@ impl Context<'_> {
         report: &Report,
     ) -> Result<Summary, Failure> {
         let started = Instant::now();
-        let mut policy = Backfill::new(choice.settings);
-        let mut checkers = match self.args.check {
-            true => check::all(policy.promise()),
-            false => Vec::new(),
+        let run = match &choice.rule {
+            Rule::Backfill(settings) => self.replay(choice, *settings)?,
+            Rule::Command(command) => {
+                let limit = self.args.policy_timeout;
+                command_policy::replay(self.workload, self.rules.settings, command, limit)?
+            }
         };
-        let run =
-            tradewind_sim::run(self.workload, self.rules.settings, &mut policy, &mut checkers)
-                .map_err(|error| misbehaved(choice, &error))?;
         report.detail(|| {
             let (took, passes) = (started.elapsed().as_secs_f64(), run.passes);
             format!("{}: {} jobs, {passes} passes in {took:.3} s", choice.name, run.jobs.len())

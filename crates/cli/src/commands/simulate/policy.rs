@@ -10,13 +10,35 @@ use crate::exit::Failure;
 pub(super) struct Choice {
     /// As typed: the name of its folder and of its line in tables.
     pub(super) name: String,
-    pub(super) settings: Settings,
+    pub(super) rule: Rule,
 }
+
+/// Who decides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// Ours.
+    Backfill(Settings),
+    /// A command of the user's.
+    Command(String),
+}
+
+/// The name of a command's results.
+const COMMAND: &str = "command";
 
 const NAMES: [&str; 4] = ["fcfs", "sjf", "easy", "conservative"];
 
+/// Those of `--policy` and that of `--policy-cmd`.
+pub(super) fn all(names: Option<&str>, command: Option<&str>) -> Result<Vec<Choice>, Failure> {
+    let mut choices = names.map(list).transpose()?.unwrap_or_default();
+    choices.extend(command.map(|command| Choice {
+        name: COMMAND.to_owned(),
+        rule: Rule::Command(command.to_owned()),
+    }));
+    Ok(choices)
+}
+
 /// All policies of `P[,P…]`; commas in brackets belong to a policy.
-pub(super) fn list(text: &str) -> Result<Vec<Choice>, Failure> {
+fn list(text: &str) -> Result<Vec<Choice>, Failure> {
     let mut choices: Vec<Choice> = Vec::new();
     for name in split(text) {
         let settings = one(name.trim())?;
@@ -24,7 +46,7 @@ pub(super) fn list(text: &str) -> Result<Vec<Choice>, Failure> {
         if choices.iter().any(|other| other.name == name) {
             return Err(Failure::usage(format!("policy `{name}` is named twice")));
         }
-        choices.push(Choice { name, settings });
+        choices.push(Choice { name, rule: Rule::Backfill(settings) });
     }
     Ok(choices)
 }
@@ -100,9 +122,9 @@ mod tests {
     #[test]
     fn commas_in_brackets_belong_to_the_policy() {
         let choices = list("fcfs, easy[depth=4,order=sjf],conservative").unwrap();
-        let settings: Vec<Settings> = choices.iter().map(|it| it.settings).collect();
-        assert_eq!(settings[1], Settings { depth: Depth::First(4), order: Order::Shortest });
-        assert_eq!((settings.len(), choices[0].name.as_str()), (3, "fcfs"));
+        let second = Settings { depth: Depth::First(4), order: Order::Shortest };
+        assert_eq!(choices[1].rule, Rule::Backfill(second));
+        assert_eq!((choices.len(), choices[0].name.as_str()), (3, "fcfs"));
     }
 
     #[test]
