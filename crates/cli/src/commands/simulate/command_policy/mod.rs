@@ -5,6 +5,7 @@ mod child;
 mod tests;
 mod wire;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
@@ -49,6 +50,8 @@ pub(super) fn replay(
 struct CommandPolicy {
     dialogue: Dialogue,
     promise: Promise,
+    /// What the command said last of jobs' starts.
+    reserved: BTreeMap<JobId, Time>,
     free: Vec<u32>,
     failure: Option<Failure>,
 }
@@ -65,7 +68,8 @@ impl CommandPolicy {
             return Err(Failure::data(failure));
         }
         let promise = greeting.promise.into();
-        Ok(CommandPolicy { dialogue, promise, free: Vec::new(), failure: None })
+        let (reserved, free) = (BTreeMap::new(), Vec::new());
+        Ok(CommandPolicy { dialogue, promise, reserved, free, failure: None })
     }
 
     fn answer(
@@ -81,16 +85,17 @@ impl CommandPolicy {
         let pass = Pass { now, free: &self.free, events: events.iter().map(Into::into).collect() };
         let when = format!("its answer at {now}");
         let answer: Answer = ask(&mut self.dialogue, &pass, &when)?;
+        let wrong = |error| Failure::data(format!("the policy's command: {when}: {error}"));
+        let wake = answer.wake().map_err(wrong)?;
         for start in answer.start {
-            let command = start.command(pools);
-            let wrong = |error| Failure::data(format!("the policy's command: {when}: {error}"));
-            commands.push(command.map_err(wrong)?);
+            commands.push(start.command(market).map_err(wrong)?);
         }
         commands.extend(answer.refuse.into_iter().map(|refuse| {
             let (job, reason) = (JobId(refuse.job), Reason::Declined);
             Command::Refuse { job, reason }
         }));
-        commands.extend(answer.wake.map(|at| Command::Wake { at: Time(at) }));
+        commands.extend(wake.map(|at| Command::Wake { at }));
+        self.reserved.extend(answer.reserve.iter().map(|it| (JobId(it.job), Time(it.at))));
         Ok(())
     }
 }
@@ -107,6 +112,10 @@ impl Policy for CommandPolicy {
 
     fn promise(&self) -> Promise {
         self.promise
+    }
+
+    fn reservation(&self, job: JobId) -> Option<Time> {
+        self.reserved.get(&job).copied()
     }
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tradewind_model::{
-    Attribute, Cause, Closure, ClosureId, Criterion, Demand, Event, JobId, Money, Performance,
-    Place, Pool, PoolId, Pools, Price, Share, Site, SiteId, Span, Terms, Time,
+    Attribute, Cause, Closure, ClosureId, Command, Criterion, Demand, Event, JobId, Market, Money,
+    Performance, Place, Pool, PoolId, Pools, Price, Share, Site, SiteId, Span, Terms, Time,
 };
 
 use super::read;
@@ -95,19 +95,47 @@ fn terms_are_told_where_a_job_has_them() {
     );
 }
 
+/// A market in which job 0 wants two nodes.
+fn waiting(pools: Pools) -> Market {
+    let mut market = Market::new(Arc::new(pools), Time(0));
+    let demand = Demand::new(2, Span(60));
+    market.apply(&Event::Submitted { job: JobId(0), demand }).unwrap();
+    market
+}
+
 #[test]
 fn answers_say_where_or_leave_it_to_the_only_pool() {
-    let place = |text: &str, pools: &Pools| {
-        let answer: Answer = serde_json::from_str(text).unwrap();
-        answer.start.into_iter().next().unwrap().command(pools)
+    let (one, two) = (waiting(Pools::cluster(8)), waiting(two_pools()));
+    let place = |start: &str, market: &Market| {
+        let answer: Answer = read(&format!(r#"{{"start":[{start}]}}"#)).unwrap();
+        match answer.start.into_iter().next().unwrap().command(market) {
+            Ok(Command::Start { place, .. }) => Some(place),
+            _ => None,
+        }
     };
-    let (one, two) = (Pools::cluster(8), two_pools());
-    let bare = r#"{"start":[{"job":0}]}"#;
-    assert!(place(bare, &one).is_ok());
-    assert!(place(bare, &two).is_err());
-    assert!(place(r#"{"start":[{"job":0,"pool":1}]}"#, &two).is_ok());
-    let both = r#"{"start":[{"job":0,"pool":1,"shares":[{"pool":0,"nodes":1}]}]}"#;
-    assert!(place(both, &two).is_err());
+    assert_eq!(place(r#"{"job":0}"#, &one), Some(Place::Pool(PoolId(0))));
+    assert_eq!(place(r#"{"job":0}"#, &two), None);
+    assert_eq!(place(r#"{"job":0,"pool":1}"#, &two), Some(Place::Pool(PoolId(1))));
+    let shares = |a: u32, b: u32| {
+        let part = |pool, nodes| format!(r#"{{"pool":{pool},"nodes":{nodes}}}"#);
+        format!(r#"{{"job":0,"shares":[{},{}]}}"#, part(0, a), part(1, b))
+    };
+    assert!(matches!(place(&shares(1, 1), &two), Some(Place::Shares(_))));
+    assert_eq!(place(&shares(1, 2), &two), None);
+    let lone = |nodes| format!(r#"{{"job":0,"shares":[{{"pool":1,"nodes":{nodes}}}]}}"#);
+    assert_eq!(place(&lone(2), &two), Some(Place::Pool(PoolId(1))));
+    assert_eq!(place(&lone(1), &two), None);
+    let both = r#"{"job":0,"pool":1,"shares":[{"pool":0,"nodes":2}]}"#;
+    assert_eq!(place(both, &two), None);
+}
+
+#[test]
+fn nobody_is_woken_after_the_end_of_time() {
+    let wake = |at: i64| read::<Answer>(&format!(r#"{{"wake":{at}}}"#)).unwrap().wake();
+    assert_eq!(wake(-5), Ok(Some(Time(-5))));
+    assert_eq!(wake(Time::MAX.0), Ok(Some(Time::MAX)));
+    assert!(wake(Time::MAX.0 + 1).is_err());
+    assert!(wake(i64::MAX).is_err());
 }
 
 #[test]

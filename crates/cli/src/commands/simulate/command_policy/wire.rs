@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use tradewind_io::scenario::criterion_name;
 use tradewind_io::wire::Amount;
 use tradewind_model::{
-    Attribute, Attributes, Cause, Closure, ClosureId, Command, Demand, Event, JobId, Place, PoolId,
-    Pools, Share, Terms,
+    Attribute, Attributes, Cause, Closure, ClosureId, Command, Demand, Event, JobId, Market, Place,
+    PoolId, Pools, Share, Terms, Time,
 };
 use tradewind_sched::policy::Promise;
 
@@ -254,6 +254,7 @@ pub(super) enum Vow {
     Nothing,
     Order,
     Head,
+    Reservations,
 }
 
 impl From<Vow> for Promise {
@@ -262,6 +263,7 @@ impl From<Vow> for Promise {
             Vow::Nothing => Promise::Nothing,
             Vow::Order => Promise::Order,
             Vow::Head => Promise::Head,
+            Vow::Reservations => Promise::Reservations,
         }
     }
 }
@@ -275,7 +277,30 @@ pub(super) struct Answer {
     #[serde(default)]
     pub(super) refuse: Vec<Refuse>,
     #[serde(default)]
-    pub(super) wake: Option<i64>,
+    pub(super) reserve: Vec<Reserve>,
+    #[serde(default)]
+    wake: Option<i64>,
+}
+
+impl Answer {
+    /// When to ask again.
+    ///
+    /// # Errors
+    /// If nobody lives to see it.
+    pub(super) fn wake(&self) -> Result<Option<Time>, String> {
+        match self.wake.map(Time) {
+            Some(at) if at > Time::MAX => Err(format!("`wake` is after {}", Time::MAX)),
+            wake => Ok(wake),
+        }
+    }
+}
+
+/// When a waiting job is to start.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Reserve {
+    pub(super) job: u32,
+    pub(super) at: i64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -298,21 +323,23 @@ impl Start {
     /// As a command.
     ///
     /// # Errors
-    /// If it does not say where.
-    pub(super) fn command(self, pools: &Pools) -> Result<Command, String> {
+    /// If it does not say where, or where is not as wide as the job.
+    pub(super) fn command(self, market: &Market) -> Result<Command, String> {
         let job = JobId(self.job);
-        let place = match (self.pool, self.shares, pools.single()) {
+        let wrong = |what: &str| Err(format!("`start` of job {} {what}", job.0));
+        let place = match (self.pool, self.shares, market.pools().single()) {
+            (Some(_), Some(_), _) => return wrong("has both `pool` and `shares`"),
+            (None, None, None) => return wrong("says neither `pool` nor `shares`"),
             (Some(pool), None, _) => Place::Pool(PoolId(pool)),
+            (None, None, Some(pool)) => Place::Pool(pool),
             (None, Some(shares), _) => {
+                let nodes: u64 = shares.iter().map(|part| u64::from(part.nodes)).sum();
+                let width = market.demand(job).map(|demand| u64::from(demand.processors));
+                if width.is_some_and(|width| width != nodes) {
+                    return wrong("has shares that do not add up to its processors");
+                }
                 let share = |part: Part| Share { pool: PoolId(part.pool), nodes: part.nodes };
                 Place::of(shares.into_iter().map(share).collect())
-            }
-            (None, None, Some(pool)) => Place::Pool(pool),
-            (None, None, None) => {
-                return Err(format!("`start` of job {} says neither `pool` nor `shares`", job.0));
-            }
-            (Some(_), Some(_), _) => {
-                return Err(format!("`start` of job {} has both `pool` and `shares`", job.0));
             }
         };
         Ok(Command::Start { job, place })
