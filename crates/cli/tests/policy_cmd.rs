@@ -125,8 +125,26 @@ fn a_broken_promise_is_noticed() {
     )
     .unwrap();
     let command = |rule: &str| format!("python3 '{}' {rule}", policy.display());
-    simulate(folder.path(), &["--policy-cmd", &command("fcfs")]).success();
-    simulate(folder.path(), &["--policy-cmd", &command("easy")]).code(3);
+    simulate(&folder.path().join("a"), &["--policy-cmd", &command("fcfs")]).success();
+    simulate(&folder.path().join("b"), &["--policy-cmd", &command("easy")]).code(3);
+}
+
+#[test]
+fn it_stands_beside_the_policies_of_a_campaign_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let [file, out] = ["campaign.toml", "out"].map(|name| folder.path().join(name));
+    let log = Path::new(ROOT).join("examples/small.swf");
+    let text = format!("policies = [\"easy\"]\nworkload = [{{log = ['{}']}}]\n", log.display());
+    std::fs::write(&file, text).unwrap();
+    let run = |policy: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tradewind"));
+        command.arg("simulate").arg(&file).arg("--out").arg(&out);
+        command.args(["--threads", "2", "--policy-cmd", policy]).assert()
+    };
+    // The other runs are kept, and a command that has changed is another campaign.
+    run("true").code(3);
+    assert!(out.join("easy/jobs.csv").exists() && !out.join("command/jobs.csv").exists());
+    run("false").code(2);
 }
 
 #[test]

@@ -11,8 +11,9 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use tradewind_model::{Command, Event, JobId, Market, MarketError, Pools, Reason, Span, Time};
 use tradewind_sched::policy::{Policy, Promise};
+use tradewind_sim::check::{self, Checker};
 use tradewind_sim::workload::Workload;
-use tradewind_sim::{Run, Settings, SimError, check};
+use tradewind_sim::{Run, Settings, SimError};
 
 use child::Dialogue;
 use wire::{Answer, Greeting, Hello, PROTOCOL, Pass};
@@ -22,8 +23,16 @@ use crate::exit::Failure;
 /// Longer ones are shown cut.
 const SHOWN: usize = 120;
 
-/// Replays the workload under a command, with all checkers on. Each answer may take as long as
-/// `limit`.
+/// A command of the user's that decides.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct UserCommand<'a> {
+    /// For `sh -c`.
+    pub(super) text: &'a str,
+    /// How long each answer may take.
+    pub(super) answer_within: Span,
+}
+
+/// Replays the workload under a command, with all checkers on, and `listener`.
 ///
 /// # Errors
 /// When the command does not start, says nothing in time, talks nonsense, or asks for what cannot
@@ -31,12 +40,12 @@ const SHOWN: usize = 120;
 pub(super) fn replay(
     workload: &Workload,
     settings: Settings,
-    command: &str,
-    limit: Span,
+    command: UserCommand<'_>,
+    listener: Box<dyn Checker>,
 ) -> Result<Run, Failure> {
-    let limit = Duration::from_secs(u64::try_from(limit.0).unwrap_or_default());
-    let mut policy = CommandPolicy::start(command, limit, &workload.pools)?;
+    let mut policy = CommandPolicy::start(command, &workload.pools)?;
     let mut checkers = check::all(policy.promise);
+    checkers.push(listener);
     let run = tradewind_sim::run(workload, settings, &mut policy, &mut checkers);
     match policy.failure {
         Some(failure) => Err(failure),
@@ -57,8 +66,9 @@ struct CommandPolicy {
 }
 
 impl CommandPolicy {
-    fn start(command: &str, limit: Duration, pools: &Pools) -> Result<CommandPolicy, Failure> {
-        let mut dialogue = Dialogue::start(command, limit).map_err(|error| {
+    fn start(command: UserCommand<'_>, pools: &Pools) -> Result<CommandPolicy, Failure> {
+        let limit = Duration::from_secs(command.answer_within.0.unsigned_abs());
+        let mut dialogue = Dialogue::start(command.text, limit).map_err(|error| {
             Failure::data(format!("the policy's command does not start: {error}"))
         })?;
         let greeting: Greeting = ask(&mut dialogue, &Hello::new(pools), "its greeting")?;

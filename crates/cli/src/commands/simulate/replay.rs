@@ -1,0 +1,139 @@
+//! One run: prepared jobs under one policy.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use tradewind_io::campaign::Campaign;
+use tradewind_model::{Event, Market, Span};
+use tradewind_sim::check::{self, Checker, Violation};
+use tradewind_sim::metrics::{self, Counted};
+use tradewind_sim::workload::Workload;
+use tradewind_sim::{Settings, SimError};
+
+use super::command_policy::{self, UserCommand};
+use super::plan::Run;
+use super::summary::Summary;
+use super::workload::{Logs, Prepared, Source};
+use super::{policy, rules};
+use crate::exit::{Exit, Failure};
+
+/// Everything about a run that is over.
+pub(super) struct Finished<'a> {
+    pub(super) logs: &'a Logs,
+    pub(super) prepared: Prepared<'a>,
+    pub(super) run: tradewind_sim::Run,
+    pub(super) summary: Summary,
+}
+
+/// What the threads of a campaign tell each other.
+#[derive(Debug, Default)]
+pub(super) struct Signals {
+    /// Jobs that ended so far, in all runs.
+    pub(super) ended: AtomicU64,
+    /// Stop, and keep what is finished.
+    pub(super) stop: AtomicBool,
+}
+
+/// Whether somebody also checks every step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Watch {
+    Nothing,
+    EveryStep,
+}
+
+/// How every run is done.
+#[derive(Debug)]
+pub(super) struct Manner {
+    pub(super) watch: Watch,
+    /// How long a command that decides may take for each answer.
+    pub(super) answer_within: Span,
+}
+
+/// Replays the run.
+pub(super) fn replay<'a>(
+    campaign: &Campaign,
+    run: &Run,
+    source: &'a Source<'_>,
+    manner: &Manner,
+    signals: &Arc<Signals>,
+) -> Result<Finished<'a>, Failure> {
+    let prepared = source.prepare(run)?;
+    something_counts(&prepared.workload, campaign, run)?;
+    let settings = Settings {
+        semantics: rules::semantics(run.semantics),
+        estimate: rules::estimate(run.estimate),
+    };
+    let listener: Box<dyn Checker> = Box::new(Listener { signals: Arc::clone(signals) });
+    let ran = match run.command(campaign) {
+        Some(text) => {
+            let command = UserCommand { text, answer_within: manner.answer_within };
+            command_policy::replay(&prepared.workload, settings, command, listener)
+        }
+        None => replay_ours(&prepared.workload, settings, run, manner.watch, listener),
+    };
+    let ran = ran.map_err(|failure| match signals.stopped() {
+        true => Failure { exit: Exit::Interrupted, ..Failure::quiet() },
+        false => failure,
+    })?;
+    let measured = metrics::measure(&prepared.workload, &ran, rules::trim(campaign.trim));
+    let summary = Summary::new(campaign, run, &prepared.workload, &measured);
+    Ok(Finished { logs: source.logs()?, prepared, run: ran, summary })
+}
+
+fn replay_ours(
+    workload: &Workload,
+    settings: Settings,
+    run: &Run,
+    watch: Watch,
+    listener: Box<dyn Checker>,
+) -> Result<tradewind_sim::Run, Failure> {
+    let mut policy = policy::build(&run.policy)?;
+    let mut checkers = match watch {
+        Watch::EveryStep => check::all(policy.promise()),
+        Watch::Nothing => Vec::new(),
+    };
+    checkers.push(listener);
+    let ran = tradewind_sim::run(workload, settings, policy.as_mut(), &mut checkers);
+    ran.map_err(|error| misbehaved(run, &error))
+}
+
+/// Warm-up and cool-down must leave something to measure.
+fn something_counts(workload: &Workload, campaign: &Campaign, run: &Run) -> Result<(), Failure> {
+    let counted = Counted::of(workload, rules::trim(campaign.trim));
+    let jobs = &workload.jobs;
+    match jobs.is_empty() || jobs.iter().any(|job| counted.has(job.submit)) {
+        true => Ok(()),
+        false => {
+            let message = format!("{}: warm-up and cool-down leave no job to count", run.name());
+            Err(Failure::data(message).hint("shorten them"))
+        }
+    }
+}
+
+/// A policy of ours that breaks its word is our fault.
+fn misbehaved(run: &Run, error: &SimError) -> Failure {
+    Failure { exit: Exit::Bug, ..Failure::data(format!("policy `{}`: {error}", run.policy)) }
+}
+
+impl Signals {
+    pub(super) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Hears each event: counts jobs for the progress bar, and objects once the run is to stop.
+struct Listener {
+    signals: Arc<Signals>,
+}
+
+impl Checker for Listener {
+    fn event(&mut self, _market: &Market, event: &Event) -> Result<(), Violation> {
+        if matches!(event, Event::Ended { .. }) {
+            self.signals.ended.fetch_add(1, Ordering::Relaxed);
+        }
+        match self.signals.stopped() {
+            true => Err(Violation { checker: "signals", what: "stopped".to_owned() }),
+            false => Ok(()),
+        }
+    }
+}
