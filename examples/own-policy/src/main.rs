@@ -10,8 +10,9 @@ use std::sync::Arc;
 use tradewind_io::swf;
 use tradewind_model::{Command, Event, JobId, Market, Place, PoolId, Pools, Span, Time};
 use tradewind_sched::policy::Policy;
+use tradewind_sim::metrics::{self, Trim};
 use tradewind_sim::workload::{self, LogJob, Overrun};
-use tradewind_sim::{Semantics, Settings, check, metrics};
+use tradewind_sim::{Semantics, Settings, check};
 
 const PATIENCE: Span = Span(6 * 3_600);
 
@@ -78,7 +79,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut policy = Patient::default();
     let mut checkers = check::all(policy.promise());
     let run = tradewind_sim::run(&workload, Settings::default(), &mut policy, &mut checkers)?;
-    let measured = metrics::measure(&workload, &run);
+    let measured = metrics::measure(&workload, &run, Trim::default());
     println!("jobs                  {:>12}", measured.jobs);
     println!("mean wait             {:>12.1} s", measured.mean_wait_s);
     println!("longest wait          {:>12} s", measured.max_wait_s);
