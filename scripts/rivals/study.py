@@ -146,7 +146,9 @@ def run_rival(rival, policy, log, processors, scratch, timeout_s):
 def run_ours(binary, policy, semantics, log, scratch, timeout_s):
     out = scratch / f"{policy}-{semantics}"
     command = [binary, "simulate", log, "--policy", policy, "--semantics", semantics, "--out", out]
-    wall_s, runs = timed([str(part) for part in [*command, "--quiet"]], timeout_s, quick_s=1.0)
+    # Without --force a second run would find the first one's results and do nothing.
+    command += ["--quiet", "--force"]
+    wall_s, runs = timed([str(part) for part in command], timeout_s, quick_s=1.0)
     with open(out / "jobs.csv") as file:
         starts = {int(row["job_id"]): int(float(row["starting_time"])) for row in csv.DictReader(file)}
     return Outcome(f"Tradewind `{semantics}`", policy, wall_s, runs, starts)
@@ -180,8 +182,23 @@ def row(jobs, outcome, ours):
     ]
 
 
+def unexpected(jobs, outcome, ours):
+    """What should be the same and is not: FCFS everywhere, and all that pyss does."""
+    alike = []
+    if outcome.policy == "fcfs":
+        alike.append("textbook")
+    if outcome.simulator.startswith("pyss"):
+        alike.append("pyss")
+    return [f"{outcome.simulator}, {outcome.policy}: starts differ from `{semantics}`"
+            for semantics in alike if differ(jobs, outcome.starts, ours[semantics].starts) != "0"]
+
+
 HEAD = ["simulator", "policy", "wall s", "jobs/s", "mean wait s", "mean bounded slowdown",
         "makespan s", "≠ `textbook`", "≠ `pyss`", "wall / ours"]
+
+
+def empty(simulator, policy, why):
+    return [simulator, policy, why] + [""] * (len(HEAD) - 3)
 
 
 def main():
@@ -198,7 +215,7 @@ def main():
     only = [name.lower() for name in args.only.split(",") if name]
     chosen = [it for it in rivals(args.folder) if not only or it[0].split()[0].lower() in only]
     policies = args.policies.split(",")
-    rows = []
+    rows, wrong = [], []
     with tempfile.TemporaryDirectory() as scratch:
         scratch = Path(scratch)
         log = scratch / "log.swf"
@@ -215,11 +232,16 @@ def main():
                 try:
                     outcome = run_rival(rival, policy, log, processors, scratch, args.timeout)
                     rows.append(row(jobs, outcome, ours))
-                except (RuntimeError, subprocess.TimeoutExpired, OSError) as error:
-                    rows.append([rival[0], policy, f"failed: {error}"] + [""] * (len(HEAD) - 3))
+                    wrong += unexpected(jobs, outcome, ours)
+                except subprocess.TimeoutExpired:
+                    rows.append(empty(rival[0], policy, f"> {args.timeout:g}"))
+                except (RuntimeError, OSError) as error:
+                    rows.append(empty(rival[0], policy, f"failed: {error}"))
                 print("| " + " | ".join(rows[-1]) + " |", flush=True)
     if args.json:
         args.json.write_text(json.dumps([dict(zip(HEAD, cells)) for cells in rows], indent=1))
+    if wrong:
+        sys.exit("\n".join(wrong))
 
 
 if __name__ == "__main__":
