@@ -65,7 +65,7 @@ fn numbers(reason: &model::Reason) -> BTreeMap<&'static str, Amount> {
             ("budget", Some(credits(*budget))),
             ("short_by", Some(credits(*cheapest - *budget))),
         ],
-        R::Outbid => Vec::new(),
+        R::Outbid | R::Declined => Vec::new(),
         R::TimeLimit { limit, least } => vec![
             ("limit", Some(Amount::Seconds(limit.0))),
             ("least", Some(Amount::Seconds(least.0))),
