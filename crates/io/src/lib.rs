@@ -17,7 +17,6 @@ pub mod diagnostics;
 pub mod duration;
 mod fields;
 pub mod input;
-mod random;
 pub mod scenario;
 pub mod snapshot;
 pub mod swf;

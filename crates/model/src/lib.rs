@@ -15,6 +15,7 @@ mod plan;
 mod policy;
 mod pool;
 mod profile;
+pub mod random;
 mod reason;
 mod slot;
 mod snapshot;
