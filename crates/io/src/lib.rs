@@ -3,6 +3,7 @@
 //! - [`swf`]: logs in the Standard Workload Format 2.2, plain or gzip.
 //! - [`scenario`]: a planning problem in JSON or TOML.
 //! - [`snapshot`]: a moment of a log, made into a scenario with a seeded side model.
+//! - [`campaign`]: what is to be simulated, in JSON or TOML.
 //! - [`wire`]: every JSON document that a command reads or prints.
 //! - [`chart`]: a plan as a picture: SVG, PNG or text.
 //! - [`diagnostics`]: everything that is wrong with an input, with file, line, field and a hint.
@@ -11,9 +12,11 @@
 //! to integers and back without a binary float in between.
 
 pub mod batsim;
+pub mod campaign;
 pub mod chart;
 pub mod decimal;
 pub mod diagnostics;
+pub mod digest;
 pub mod duration;
 mod fields;
 pub mod input;
