@@ -231,6 +231,7 @@ impl Policy for Backfill {
                     }
                 }
                 Event::Announced { .. } => anew = true,
+                Event::Reopened { .. } => whole = true,
                 _ => {}
             }
         }
