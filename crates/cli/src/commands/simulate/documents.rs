@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::ValueEnum;
 use serde::Serialize;
 use tradewind_io::batsim::{self, FinalState, Life, Row};
-use tradewind_sim::metrics::Metrics;
+use tradewind_sim::metrics::{Metrics, Value};
 use tradewind_sim::workload::{LogJob, Workload};
 use tradewind_sim::{Run, placement};
 
@@ -26,17 +26,11 @@ pub(super) struct Summary {
     semantics: String,
     overrun: String,
     estimate: String,
-    jobs: usize,
-    killed: usize,
     rejected: BTreeMap<&'static str, usize>,
-    mean_wait_s: f64,
-    max_wait_s: i64,
-    mean_turnaround_s: f64,
-    mean_slowdown: f64,
-    mean_bounded_slowdown: f64,
-    utilisation: f64,
-    makespan_s: i64,
-    backfill_ratio: f64,
+    refusals: BTreeMap<&'static str, usize>,
+    /// Every measure that is one number, by name; `null` where there is nothing to measure.
+    #[serde(flatten)]
+    metrics: serde_json::Map<String, serde_json::Value>,
 }
 
 fn word(value: &impl ValueEnum) -> String {
@@ -61,34 +55,36 @@ impl Summary {
             semantics: word(&context.args.semantics),
             overrun: word(&context.args.overrun.unwrap_or_default()),
             estimate: word(&context.args.estimate.unwrap_or_default()),
-            jobs: of.jobs,
-            killed: of.killed,
-            rejected: refusals(context.workload),
-            mean_wait_s: of.mean_wait_s,
-            max_wait_s: of.max_wait_s,
-            mean_turnaround_s: of.mean_turnaround_s,
-            mean_slowdown: of.mean_slowdown,
-            mean_bounded_slowdown: of.mean_bounded_slowdown,
-            utilisation: of.utilisation,
-            makespan_s: of.makespan_s,
-            backfill_ratio: of.backfill_ratio,
+            rejected: of.rejected.clone(),
+            refusals: of.refused.clone(),
+            metrics: of.entries().iter().map(|it| (it.name.clone(), json(it.value))).collect(),
         }
     }
 
     fn cells(&self) -> Vec<String> {
+        let number = |name: &str| self.metrics.get(name).and_then(serde_json::Value::as_f64);
+        let cell = |name: &str, factor: f64, decimals: usize| {
+            number(name).map(|it| format!("{:.decimals$}", it * factor)).unwrap_or_default()
+        };
         vec![
             self.policy.clone(),
-            self.jobs.to_string(),
-            format!("{:.1}", self.mean_wait_s),
-            format!("{:.1}", self.mean_turnaround_s),
-            format!("{:.2}", self.mean_bounded_slowdown),
-            format!("{:.2}", self.utilisation * 100.0),
-            self.makespan_s.to_string(),
-            format!("{:.2}", self.backfill_ratio * 100.0),
-            self.killed.to_string(),
+            cell("jobs", 1.0, 0),
+            cell("mean_wait_s", 1.0, 1),
+            cell("mean_turnaround_s", 1.0, 1),
+            cell("mean_bounded_slowdown", 1.0, 2),
+            cell("utilisation", 100.0, 2),
+            cell("makespan_s", 1.0, 0),
+            cell("backfill_ratio", 100.0, 2),
+            cell("killed", 1.0, 0),
             self.rejected.values().sum::<usize>().to_string(),
         ]
     }
+}
+
+/// A measure as an exact JSON number.
+fn json(value: Option<Value>) -> serde_json::Value {
+    let number = value.and_then(|it| it.to_string().parse::<serde_json::Number>().ok());
+    number.map_or(serde_json::Value::Null, serde_json::Value::Number)
 }
 
 /// Prints the policies beside each other.
@@ -131,6 +127,7 @@ pub(super) fn jobs_csv(log: &str, jobs: &[LogJob], workload: &Workload, run: &Ru
     let mut rows: Vec<Row> = jobs
         .iter()
         .map(|job| Row {
+            log: 0,
             number: job.number,
             submit: job.submit,
             processors: job.processors,
@@ -150,5 +147,5 @@ pub(super) fn jobs_csv(log: &str, jobs: &[LogJob], workload: &Workload, run: &Ru
             processors: ranges.iter().map(|range| (range.first, range.last)).collect(),
         });
     }
-    batsim::jobs_csv(&log_name(log), &rows)
+    batsim::jobs_csv(&[&log_name(log)], &rows)
 }

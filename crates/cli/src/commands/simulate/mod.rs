@@ -206,7 +206,7 @@ impl Context<'_> {
             format!("{}: {} jobs, {passes} passes in {took:.3} s", choice.name, run.jobs.len())
         });
         let started = Instant::now();
-        let measured = metrics::measure(self.workload, &run, metrics::Trim::default());
+        let measured = metrics::measure(self.workload, &run, metrics::Options::default());
         let summary = Summary::new(self, choice, &measured);
         std::fs::create_dir_all(folder).map_err(|error| {
             Failure::data(format!("failed to make the folder `{}`: {error}", folder.display()))
