@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{combine, completions, explain, plan, quote, simulate, snapshot};
+use crate::commands::{combine, completions, explain, merge, plan, quote, simulate, snapshot};
 
 /// An economic metascheduler: plans parallel jobs on clusters that are not all yours.
 #[derive(Debug, Parser)]
@@ -62,8 +62,10 @@ pub(crate) enum Command {
     Plan(plan::Args),
     /// Choose one of each job's alternatives: the combination step alone.
     Combine(combine::Args),
-    /// Replay a workload log (SWF) on one cluster under one or several policies.
+    /// Replay workload logs (SWF) on one cluster under one or several policies.
     Simulate(simulate::Args),
+    /// Join the parts of a campaign that were run apart.
+    Merge(merge::Args),
     /// Print a completion script for a shell.
     Completions(completions::Args),
     /// Print the manual page, of everything or of one command.

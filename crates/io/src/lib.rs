@@ -5,6 +5,7 @@
 //! - [`snapshot`]: a moment of a log, made into a scenario with a seeded side model.
 //! - [`campaign`]: what is to be simulated, in JSON or TOML.
 //! - [`wire`]: every JSON document that a command reads or prints.
+//! - [`batsim`], [`schedule`], [`jobs_table`] (in [`parquet`]): what a replay leaves for notebooks.
 //! - [`chart`]: a plan as a picture: SVG, PNG or text.
 //! - [`diagnostics`]: everything that is wrong with an input, with file, line, field and a hint.
 //!
@@ -20,7 +21,10 @@ pub mod digest;
 pub mod duration;
 mod fields;
 pub mod input;
+pub mod jobs_table;
+pub mod parquet;
 pub mod scenario;
+pub mod schedule;
 pub mod snapshot;
 pub mod swf;
 mod value;

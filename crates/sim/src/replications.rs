@@ -24,12 +24,14 @@ pub struct Estimated {
 pub fn estimate(values: &[f64]) -> Option<Estimated> {
     let count = values.len();
     let n = count as f64;
-    let mean = values.iter().sum::<f64>() / n;
+    let first = *values.first()?;
+    // From the first value on: equal values have exactly their own mean.
+    let mean = first + values.iter().map(|value| value - first).sum::<f64>() / n;
     let half_width = (count > 1).then(|| {
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         student_t(n - 1.0) * (squares / (n - 1.0) / n).sqrt()
     });
-    (count > 0).then_some(Estimated { count, mean, half_width })
+    Some(Estimated { count, mean, half_width })
 }
 
 /// The quantile of Student's t that leaves out half of the rest on either side.
@@ -61,7 +63,7 @@ mod tests {
 
     #[test]
     fn equal_values_are_certain_and_single_ones_are_not() {
-        assert_eq!(estimate(&[7.0; 4]).unwrap().half_width, Some(0.0));
+        assert_eq!(estimate(&[0.475; 3]).unwrap().half_width, Some(0.0));
         assert_eq!(estimate(&[7.0]).unwrap().half_width, None);
         assert_eq!(estimate(&[]), None);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::entry::Unit;
 use super::spread::Spread;
-use super::{Entry, Options, Window, stays};
+use super::{Counted, Entry, Options, stays};
 use crate::result::{Ran, Run};
 use crate::workload::{Job, Workload};
 
@@ -41,10 +41,10 @@ pub(super) struct Fairness {
 }
 
 impl Jobs {
-    pub(super) fn of(workload: &Workload, run: &Run, window: Window, options: Options) -> Jobs {
+    pub(super) fn of(workload: &Workload, run: &Run, counted: Counted, options: Options) -> Jobs {
         let mut jobs = Jobs::default();
         let all = workload.jobs.iter().zip(&run.jobs).enumerate();
-        for (index, (job, ran)) in all.filter(|(_, (job, _))| window.has(job.submit)) {
+        for (index, (job, ran)) in all.filter(|(_, (job, _))| counted.has(job.submit)) {
             jobs.promises(job, ran);
             match &ran.refused {
                 Some(reason) => *jobs.refused.entry(reason.code()).or_default() += 1,

@@ -22,7 +22,7 @@ use queue::Queue;
 
 pub use entry::{Better, Entry, Unit, Value};
 pub use series::{Point, series};
-pub use window::{Trim, Window};
+pub use window::{Counted, Trim, Window};
 
 /// How to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,13 +66,14 @@ impl Metrics {
 
 /// Sums up the part of a run that counts. O(n log n) for n jobs.
 pub fn measure(workload: &Workload, run: &Run, options: Options) -> Metrics {
+    let counted = Counted::of(workload, options.trim);
     let window = Window::of(workload, run, options.trim);
-    let mut jobs = Jobs::of(workload, run, window, options);
+    let mut jobs = Jobs::of(workload, run, counted, options);
     let mut rejected = BTreeMap::new();
     for (_, refusal) in &workload.rejected {
         *rejected.entry(refusal.text()).or_default() += 1;
     }
-    let mut entries = counts(&jobs, workload, run, window);
+    let mut entries = counts(&jobs, workload, run, counted);
     entries.extend(jobs.spreads());
     entries.extend(over_time(workload, run, window, &jobs));
     entries.extend(money(&jobs, run));
@@ -90,11 +91,11 @@ fn quotient(of: i128, by: i128) -> Option<Value> {
     (by > 0).then(|| Value::Quotient(of as f64 / by as f64))
 }
 
-fn counts(jobs: &Jobs, workload: &Workload, run: &Run, window: Window) -> Vec<Entry> {
+fn counts(jobs: &Jobs, workload: &Workload, run: &Run, counted: Counted) -> Vec<Entry> {
     use Better::{Lower, Neither};
     use Unit::{Count, NodeSeconds, Ratio};
     let refused: usize = jobs.refused.values().sum();
-    let lost = || run.lost.iter().filter(|lost| window.has(workload.jobs[lost.job].submit));
+    let lost = || run.lost.iter().filter(|lost| counted.has(workload.jobs[lost.job].submit));
     let lost_work = lost().flat_map(|lost| stays::of_lost(workload, lost)).map(|stay| stay.work());
     vec![
         entry("jobs", Count, Neither, Value::Whole(jobs.count())),

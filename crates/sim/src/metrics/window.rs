@@ -16,35 +16,48 @@ pub struct Trim {
     pub cool_down: Span,
 }
 
-/// The part of a replay that counts.
+/// The submissions that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
-    /// Submissions from then on count.
+pub struct Counted {
+    /// The first moment.
     pub from: Time,
-    /// Submissions up to then, and then, count.
+    /// The last moment.
     pub to: Time,
-    /// Measures of time are taken over `[from, until)`: up to `to`, or if nothing is cut off the
-    /// end, up to the last end of a job.
-    pub until: Time,
 }
 
-impl Window {
-    /// What `trim` leaves of the run. Submissions are in order in a workload.
-    pub fn of(workload: &Workload, run: &Run, trim: Trim) -> Window {
+impl Counted {
+    /// What `trim` leaves of the workload. Submissions are in order there.
+    pub fn of(workload: &Workload, trim: Trim) -> Counted {
         let submit = |job: Option<&Job>| job.map_or(Time(0), |job| job.submit);
         let from = submit(workload.jobs.first()) + trim.warm_up;
-        let to = submit(workload.jobs.last()) - trim.cool_down;
-        let ends = run.jobs.iter().filter(|ran| ran.refused.is_none()).map(|ran| ran.end);
-        let until = match trim.cool_down {
-            Span::ZERO => ends.max().unwrap_or(to),
-            _ => to,
-        };
-        Window { from, to, until: until.max(from) }
+        Counted { from, to: submit(workload.jobs.last()) - trim.cool_down }
     }
 
     /// Whether a job submitted then counts.
     pub fn has(self, submit: Time) -> bool {
         (self.from..=self.to).contains(&submit)
+    }
+}
+
+/// The time over which use and queue are measured: `[from, until)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// The first submission that counts.
+    pub from: Time,
+    /// The last submission that counts, or if nothing is cut off the end, the last end of a job.
+    pub until: Time,
+}
+
+impl Window {
+    /// What `trim` leaves of the run.
+    pub fn of(workload: &Workload, run: &Run, trim: Trim) -> Window {
+        let Counted { from, to } = Counted::of(workload, trim);
+        let ends = run.jobs.iter().filter(|ran| ran.refused.is_none()).map(|ran| ran.end);
+        let until = match trim.cool_down {
+            Span::ZERO => ends.max().unwrap_or(to),
+            _ => to,
+        };
+        Window { from, until: until.max(from) }
     }
 
     /// How long it is.

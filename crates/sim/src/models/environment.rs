@@ -215,7 +215,12 @@ mod tests {
 
     #[test]
     fn market_value_is_the_mean_over_the_performances_taken() {
-        let two = Environment { performance: (2, 3), price_base: 2.0, ..Environment::default() };
+        let two = Environment {
+            performance: (2, 3),
+            price_scale: 1.0,
+            price_base: 2.0,
+            ..Environment::default()
+        };
         let mut request = Request::new(3, Span(60));
         // 4 × 30 and 8 × 20, three tasks.
         assert_eq!(two.market_value(&request), Some(Money::credits(3 * 140)));

@@ -75,6 +75,9 @@ pub struct Arrivals {
     pub most: f64,
 }
 
+/// How often a number is drawn again: with published parameters, never more than a few times.
+const REDRAWS: usize = 1_000;
+
 /// The first half hour of the model's day, which ends the night.
 const DAY_BEGINS: usize = 11;
 
@@ -209,13 +212,11 @@ impl RunTimes {
 
     fn draw(&self, draws: &mut Draws, processors: u32) -> Span {
         let chance = self.short_chance(processors);
-        loop {
+        let log = at_most(self.most, || {
             let law = if draws.unit() <= chance { self.short } else { self.long };
-            let log = draws.gamma(law);
-            if log <= self.most {
-                return Span((libm::exp(log) as i64).max(1));
-            }
-        }
+            draws.gamma(law)
+        });
+        Span((libm::exp(log) as i64).max(1))
     }
 }
 
@@ -223,12 +224,7 @@ impl Arrivals {
     /// Seconds at the mean pace.
     fn draw(&self, draws: &mut Draws) -> f64 {
         let law = Gamma { shape: self.gap.shape * self.rush, ..self.gap };
-        loop {
-            let log = draws.gamma(law);
-            if log <= self.most {
-                return libm::exp(log);
-            }
-        }
+        libm::exp(at_most(self.most, || draws.gamma(law)))
     }
 
     /// The pace in each half hour from midnight on, 1 in the mean: the share of the law `day`
@@ -238,25 +234,30 @@ impl Arrivals {
     pub fn weights(&self) -> [f64; SLOTS] {
         const STEPS: usize = 32;
         let Gamma { shape, scale } = self.day;
-        let density = |x: f64| libm::exp((shape - 1.0) * libm::log(x) - x / scale);
+        let log_density = |x: f64| (shape - 1.0) * libm::log(x) - x / scale;
+        // Relative to the densest moment of the day, so that nothing overflows.
+        let (begin, end) = (DAY_BEGINS as f64 - 0.5, (DAY_BEGINS + SLOTS) as f64 - 0.5);
+        let top = log_density(((shape - 1.0) * scale).clamp(begin, end));
+        let factor = |step: usize| match step {
+            0 | STEPS => 1.0,
+            odd if odd % 2 == 1 => 4.0,
+            _ => 2.0,
+        };
         let mut weights = [0.0; SLOTS];
         for number in DAY_BEGINS..DAY_BEGINS + SLOTS {
-            let from = number as f64 - 0.5;
-            let share: f64 = (0..=STEPS)
-                .map(|step| {
-                    let factor = match step {
-                        0 | STEPS => 1.0,
-                        odd if odd % 2 == 1 => 4.0,
-                        _ => 2.0,
-                    };
-                    factor * density(from + step as f64 / STEPS as f64)
-                })
-                .sum();
-            weights[(number - 1) % SLOTS] = share;
+            let at = |step: usize| number as f64 - 0.5 + step as f64 / STEPS as f64;
+            let term = |step: usize| factor(step) * libm::exp(log_density(at(step)) - top);
+            weights[(number - 1) % SLOTS] = (0..=STEPS).map(term).sum();
         }
         let mean = weights.iter().sum::<f64>() / SLOTS as f64;
-        weights.map(|weight| weight / mean)
+        // A law so narrow that no moment meets it says nothing about the day.
+        if mean > 0.0 { weights.map(|weight| weight / mean) } else { [1.0; SLOTS] }
     }
+}
+
+/// Draws again what is above `most`; after [`REDRAWS`] times, it is `most`.
+fn at_most(most: f64, mut draw: impl FnMut() -> f64) -> f64 {
+    (0..REDRAWS).map(|_| draw()).find(|drawn| *drawn <= most).unwrap_or(most)
 }
 
 /// A clock that goes faster where the day's weights are high: seconds at the mean pace go in,
@@ -279,7 +280,7 @@ impl DayClock {
         self.spent += gap;
         loop {
             let weight = self.weights[(self.slots % SLOTS as u64) as usize];
-            if self.spent <= weight * SLOT_S {
+            if weight > 0.0 && self.spent <= weight * SLOT_S {
                 return self.slots as f64 * SLOT_S + self.spent / weight;
             }
             self.spent -= weight * SLOT_S;

@@ -5,7 +5,7 @@
 //! kind of number (gaps, widths, run times, …) has a stream of its own, so that a parameter
 //! changed shifts no other draw, and more jobs begin with the same ones.
 //!
-//! Streams of jobs: [`Lublin`], [`Poisson`]; [`Requests`] adds users and requested times, which
+//! Streams of jobs: [`Lublin`], [`Poisson`], by name [`JobModel`]; [`Requests`] adds users and requested times, which
 //! they lack. Batches with slots: [`Study1`], [`Environment`]; [`LocalLoad`] is the owners' load,
 //! over one cycle or for as long as one likes.
 
@@ -13,6 +13,7 @@ mod draws;
 mod environment;
 mod load;
 mod lublin;
+mod named;
 mod poisson;
 mod requests;
 mod study1;
@@ -23,6 +24,7 @@ pub use draws::Gamma;
 pub use environment::{Cycle, Environment};
 pub use load::LocalLoad;
 pub use lublin::{Arrivals, Lublin, RunTimes, Widths};
+pub use named::{JOB_MODELS, JobModel, ParameterError};
 pub use poisson::{Poisson, RunLaw};
 pub use requests::Requests;
 pub use study1::Study1;
