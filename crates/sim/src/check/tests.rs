@@ -34,9 +34,9 @@ impl Stage {
     }
 
     /// What the market and the checker both accept.
-    fn fine(&mut self, event: Event) -> &mut Stage {
-        self.market.apply(&event).unwrap();
-        assert_eq!(self.checker.event(&self.market, &event), Ok(()), "{event:?}");
+    fn fine(&mut self, event: &Event) -> &mut Stage {
+        self.market.apply(event).unwrap();
+        assert_eq!(self.checker.event(&self.market, event), Ok(()), "{event:?}");
         self
     }
 
@@ -53,7 +53,7 @@ impl Stage {
     fn jobs(&mut self, jobs: &[(u32, i64)]) -> &mut Stage {
         for (id, &(nodes, estimate)) in (0..).zip(jobs) {
             let demand = Demand::new(nodes, Span(estimate));
-            self.fine(Event::Submitted { job: JobId(id), demand });
+            self.fine(&Event::Submitted { job: JobId(id), demand });
         }
         self
     }
@@ -102,17 +102,17 @@ impl Policy for Says {
 #[test]
 fn overbooking_is_seen() {
     let stage = &mut Stage::new(capacity::Capacity::default());
-    stage.jobs(&[(3, 10), (3, 10)]).fine(started(0));
+    stage.jobs(&[(3, 10), (3, 10)]).fine(&started(0));
     assert_eq!(stage.fed(&started(1)), Err("capacity"));
     let stage = &mut Stage::new(capacity::Capacity::default());
-    stage.jobs(&[(3, 10)]).fine(announced(2, 5, 9)).fine(started(0)).at(5);
+    stage.jobs(&[(3, 10)]).fine(&announced(2, 5, 9)).fine(&started(0)).at(5);
     assert_eq!(stage.fed(&Event::Closed { closure: ClosureId(0) }), Err("capacity"));
 }
 
 #[test]
 fn nodes_that_are_not_given_back_are_seen() {
     let stage = &mut Stage::new(capacity::Capacity::default());
-    stage.jobs(&[(3, 10), (1, 10)]).fine(started(0));
+    stage.jobs(&[(3, 10), (1, 10)]).fine(&started(0));
     stage.market.apply(&ended(0)).unwrap();
     stage.market.apply(&started(1)).unwrap();
     assert_eq!(stage.fed(&started(1)), Err("capacity"));
@@ -122,7 +122,7 @@ fn nodes_that_are_not_given_back_are_seen() {
 fn a_job_that_runs_twice_or_never_is_seen() {
     let stage = || {
         let mut stage = Stage::new(lives::Lives::default());
-        stage.jobs(&[(1, 10), (1, 10)]).fine(started(0)).fine(ended(0));
+        stage.jobs(&[(1, 10), (1, 10)]).fine(&started(0)).fine(&ended(0));
         stage
     };
     for again in [started(0), ended(0), ended(1), Event::Refused { job: JobId(0) }] {
@@ -130,7 +130,7 @@ fn a_job_that_runs_twice_or_never_is_seen() {
     }
     let mut forgotten = stage();
     assert!(forgotten.checker.finish(&forgotten.market).is_err());
-    forgotten.fine(Event::Refused { job: JobId(1) });
+    forgotten.fine(&Event::Refused { job: JobId(1) });
     assert_eq!(forgotten.checker.finish(&forgotten.market), Ok(()));
 }
 
@@ -138,15 +138,15 @@ fn a_job_that_runs_twice_or_never_is_seen() {
 fn lost_money_is_seen() {
     let stage = || {
         let mut stage = Stage::new(money::Conserved::default());
-        stage.jobs(&[(2, 10)]).fine(started(0)).at(8);
+        stage.jobs(&[(2, 10)]).fine(&started(0)).at(8);
         stage
     };
-    stage().fine(ended(0));
-    stage().fine(Event::Interrupted { job: JobId(0) });
+    stage().fine(&ended(0));
+    stage().fine(&Event::Interrupted { job: JobId(0) });
     // The job was never charged, or charged twice, or what was held for it was not returned.
     assert_eq!(stage().fed(&ended(0)), Err("money"));
     let mut twice = stage();
-    twice.fine(ended(0));
+    twice.fine(&ended(0));
     twice.checker.event(&twice.market, &ended(0)).unwrap();
     assert_eq!(twice.fed(&started(0)), Err("money"));
     assert_eq!(stage().fed(&Event::Interrupted { job: JobId(0) }), Err("money"));
@@ -171,9 +171,9 @@ fn delaying_the_head_is_seen() {
     let quiet = Says::default();
     let stage = |estimate| {
         let mut stage = Stage::cluster(head::NotDelayed::default());
-        stage.jobs(&[(3, 10), (4, 5), (1, estimate)]).fine(started(0));
+        stage.jobs(&[(3, 10), (4, 5), (1, estimate)]).fine(&started(0));
         assert_eq!(stage.pass(&quiet), Ok(()));
-        stage.fine(started(2));
+        stage.fine(&started(2));
         stage
     };
     assert_eq!(stage(10).pass(&quiet), Ok(()));
@@ -185,32 +185,32 @@ fn delaying_the_head_is_seen() {
     assert_eq!(idle.at(1).pass(&quiet), Err("head"));
     // Known closures are no excuse, news of one is.
     let mut known = Stage::cluster(head::NotDelayed::default());
-    known.jobs(&[(3, 10), (4, 5), (1, 20)]).fine(announced(1, 12, 14)).fine(started(0));
+    known.jobs(&[(3, 10), (4, 5), (1, 20)]).fine(&announced(1, 12, 14)).fine(&started(0));
     assert_eq!(known.pass(&quiet), Ok(()));
-    assert_eq!(known.fine(started(2)).pass(&quiet), Err("head"));
+    assert_eq!(known.fine(&started(2)).pass(&quiet), Err("head"));
     let mut news = Stage::cluster(head::NotDelayed::default());
-    news.jobs(&[(3, 10), (4, 5)]).fine(started(0));
+    news.jobs(&[(3, 10), (4, 5)]).fine(&started(0));
     assert_eq!(news.pass(&quiet), Ok(()));
-    assert_eq!(news.fine(announced(1, 12, 14)).pass(&quiet), Ok(()));
+    assert_eq!(news.fine(&announced(1, 12, 14)).pass(&quiet), Ok(()));
 }
 
 #[test]
 fn broken_reservations_are_seen() {
     let stage = || {
         let mut stage = Stage::cluster(kept::Kept::default());
-        stage.jobs(&[(4, 10), (2, 10)]).fine(started(0));
+        stage.jobs(&[(4, 10), (2, 10)]).fine(&started(0));
         assert_eq!(stage.pass(&Says(vec![None, Some(10)])), Ok(()));
         stage
     };
     assert_eq!(stage().pass(&Says(vec![None, Some(11)])), Err("reservations"));
     assert_eq!(stage().pass(&Says(vec![None, Some(9)])), Ok(()));
     let mut late = stage();
-    late.at(8).fine(ended(0)).at(11);
+    late.at(8).fine(&ended(0)).at(11);
     late.market.apply(&started(1)).unwrap();
     assert_eq!(late.fed(&started(1)), Err("reservations"));
     // A policy that no longer speaks of a promise has still made it.
     let mut silent = stage();
-    silent.at(8).fine(ended(0)).at(11);
+    silent.at(8).fine(&ended(0)).at(11);
     assert_eq!(silent.pass(&Says::default()), Ok(()));
     silent.market.apply(&started(1)).unwrap();
     assert_eq!(silent.fed(&started(1)), Err("reservations"));
@@ -220,9 +220,9 @@ fn broken_reservations_are_seen() {
 fn promises_lapse_when_they_must_and_only_then() {
     let says = |at| Says(vec![None, Some(at)]);
     let mut stage = Stage::cluster(kept::Kept::default());
-    stage.jobs(&[(4, 10), (2, 10)]).fine(started(0));
+    stage.jobs(&[(4, 10), (2, 10)]).fine(&started(0));
     assert_eq!(stage.pass(&says(10)), Ok(()));
-    assert_eq!(stage.fine(announced(1, 12, 14)).pass(&says(14)), Ok(()));
+    assert_eq!(stage.fine(&announced(1, 12, 14)).pass(&says(14)), Ok(()));
     // The job outlives its 10 s, and is expected to run for 20 s: a new promise, to be kept.
     assert_eq!(stage.at(10).pass(&says(20)), Ok(()));
     assert_eq!(stage.at(15).pass(&says(21)), Err("reservations"));
