@@ -75,7 +75,8 @@ pub(super) fn replay<'a>(
         true => Failure { exit: Exit::Interrupted, ..Failure::quiet() },
         false => failure,
     })?;
-    let measured = metrics::measure(&prepared.workload, &ran, rules::trim(campaign.trim));
+    let options = metrics::Options { trim: rules::trim(campaign.trim), ..Default::default() };
+    let measured = metrics::measure(&prepared.workload, &ran, options);
     let summary = Summary::new(campaign, run, &prepared.workload, &measured);
     Ok(Finished { logs: source.logs()?, prepared, run: ran, summary })
 }

@@ -265,6 +265,7 @@ impl Policy for Backfill {
                     }
                 }
                 Event::Announced { .. } => anew = true,
+                Event::Reopened { .. } => whole = true,
                 _ => {}
             }
         }
