@@ -32,7 +32,7 @@ pub use performance::Performance;
 pub use plan::{JobPlan, Limits, Outcome, Plan, Totals};
 pub use policy::{Limit, Measure, Objective, Rho, VoPolicy};
 pub use pool::{Place, Pool, PoolId, Pools, PoolsError, Share};
-pub use profile::Profile;
+pub use profile::{FOR_EVER, Level, Profile};
 pub use reason::Reason;
 pub use slot::{Slot, SlotError, SlotList};
 pub use snapshot::{Snapshot, SnapshotError};

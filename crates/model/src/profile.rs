@@ -19,6 +19,18 @@ pub struct Profile {
     steps: Vec<Step>,
 }
 
+/// From a moment on, so many processors are free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Level {
+    /// The moment.
+    pub at: Time,
+    /// How many; may be negative.
+    pub free: i64,
+}
+
+/// Later than all that happens.
+pub const FOR_EVER: Time = Time(i64::MAX / 2);
+
 impl Profile {
     /// `processors` that are all free from `from` on.
     pub fn new(processors: u32, from: Time) -> Profile {
@@ -59,7 +71,6 @@ impl Profile {
     /// The earliest start from `from` on at which `processors` are free for `span`; `None` if
     /// they never are. Exact; linear in the number of steps.
     pub fn earliest(&self, processors: u32, span: Span, from: Time) -> Option<Time> {
-        const FOR_EVER: Time = Time(i64::MAX);
         self.earlier(processors, span, from, FOR_EVER)
     }
 
@@ -95,6 +106,15 @@ impl Profile {
     /// Gives `processors` back during `[start, end)`; what lies before the origin is left out.
     pub fn give(&mut self, processors: u32, start: Time, end: Time) {
         self.change(i64::from(processors), start, end);
+    }
+
+    /// The level at `from` and each moment before `until` at which it changes.
+    pub fn levels(&self, from: Time, until: Time, to: &mut Vec<Level>) {
+        let from = from.max(self.origin());
+        let first = self.index_at(from);
+        to.push(Level { at: from, free: self.steps[first].free });
+        let rest = self.steps[first + 1..].iter().take_while(|step| step.at < until);
+        to.extend(rest.map(|step| Level { at: step.at, free: step.free }));
     }
 
     fn change(&mut self, by: i64, start: Time, end: Time) {

@@ -39,6 +39,13 @@ pub enum Reason {
         /// What may be spent.
         budget: Money,
     },
+    /// Even with all nodes free the job would not be finished by its deadline any more.
+    TooLate {
+        /// The earliest finish, within the budget if there is one.
+        earliest: Time,
+        /// The deadline.
+        deadline: Time,
+    },
     /// There is a window, but jobs of higher priority took it first.
     Outbid,
     /// Every combination with this job breaks the VO's time limit.
@@ -72,6 +79,7 @@ impl Reason {
             Reason::TooFewNodes { .. } => "too-few-nodes",
             Reason::NoCommonTime { .. } => "no-common-time",
             Reason::BudgetShort { .. } => "budget-short",
+            Reason::TooLate { .. } => "too-late",
             Reason::Outbid => "outbid",
             Reason::TimeLimit { .. } => "vo-time-limit",
             Reason::BudgetLimit { .. } => "vo-budget-limit",
@@ -106,6 +114,9 @@ impl fmt::Display for Reason {
                 "budget short by {}: the cheapest window costs {cheapest}, the budget is {budget}",
                 *cheapest - *budget
             ),
+            Reason::TooLate { earliest, deadline } => {
+                write!(f, "finishes at {earliest} at the earliest, the deadline is {deadline}")
+            }
             Reason::Outbid => write!(f, "jobs of higher priority took every window"),
             Reason::TimeLimit { limit, least } => {
                 write!(f, "the batch needs at least {least} s and the VO's time limit is {limit} s")
