@@ -6,7 +6,7 @@ mod books;
 mod search;
 mod wish;
 
-pub(super) use booking::Booking;
+pub(super) use booking::{Booking, Part};
 pub(super) use books::{Books, News};
 pub use wish::Spread;
 pub(super) use wish::Wish;

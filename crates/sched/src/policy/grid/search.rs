@@ -5,6 +5,14 @@ use tradewind_model::{FOR_EVER, Level, Profile, Span, Time};
 use super::booking::{Booking, Part};
 use super::wish::{Group, Offer, Wish};
 
+/// A start in `[from, until)`, all tasks over by the deadline.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    from: Time,
+    until: Time,
+    deadline: Time,
+}
+
 /// A booking and what it costs.
 type Found = (i128, Booking);
 
@@ -16,11 +24,21 @@ impl Wish {
     /// O(s·(g + p)) for g pools, s moments at which one of them has more free nodes than before,
     /// and p moments within a task's length at which any has fewer.
     pub(in crate::policy) fn earliest(&self, profiles: &[Profile], from: Time) -> Option<Booking> {
+        self.earliest_by(profiles, from, self.deadline)
+    }
+
+    /// Whether there is a place from `from` on that is over by `end`.
+    pub(in crate::policy) fn fits_by(&self, profiles: &[Profile], from: Time, end: Time) -> bool {
+        self.earliest_by(profiles, from, end.min(self.deadline)).is_some()
+    }
+
+    fn earliest_by(&self, profiles: &[Profile], from: Time, deadline: Time) -> Option<Booking> {
         let from = self.from(from);
         let mut best: Option<Found> = None;
         for group in &self.groups {
             let until = best.as_ref().map_or(FOR_EVER, |(_, booking)| booking.start + Span(1));
-            let found = self.earliest_in(group, profiles, from, until);
+            let bounds = Bounds { from, until, deadline };
+            let found = self.earliest_in(group, profiles, bounds);
             let rank = |found: &Found| (found.1.start, found.0);
             if let Some(found) = found
                 && best.as_ref().is_none_or(|best| rank(&found) < rank(best))
@@ -36,8 +54,9 @@ impl Wish {
         if self.from(now) > now {
             return None;
         }
-        let until = now + Span(1);
-        let found = self.groups.iter().filter_map(|g| self.earliest_in(g, profiles, now, until));
+        let bounds = Bounds { from: now, until: now + Span(1), deadline: self.deadline };
+        let found =
+            self.groups.iter().filter_map(|group| self.earliest_in(group, profiles, bounds));
         found.min_by_key(|(cost, _)| *cost).map(|(_, booking)| booking)
     }
 
@@ -45,16 +64,11 @@ impl Wish {
         self.earliest_start.unwrap_or(from).max(from)
     }
 
-    /// The earliest in `[from, until)` within one group.
-    fn earliest_in(
-        &self,
-        group: &Group,
-        profiles: &[Profile],
-        from: Time,
-        until: Time,
-    ) -> Option<Found> {
+    /// The earliest within one group.
+    fn earliest_in(&self, group: &Group, profiles: &[Profile], bounds: Bounds) -> Option<Found> {
+        let Bounds { from, until, deadline } = bounds;
         if let [offer] = group.offers[..] {
-            return self.earliest_of(offer, &profiles[offer.pool.index()], from, until);
+            return self.earliest_of(offer, &profiles[offer.pool.index()], bounds);
         }
         let view = |offer: &Offer| View::new(&profiles[offer.pool.index()], from, until, *offer);
         let mut views: Vec<View> = group.offers.iter().map(view).collect();
@@ -63,7 +77,7 @@ impl Wish {
             let mut next = FOR_EVER;
             let mut free = 0u64;
             for view in &mut views {
-                let sooner = view.look(at, self.deadline);
+                let sooner = view.look(at, deadline);
                 next = next.min(sooner);
                 free += u64::from(view.usable);
             }
@@ -78,20 +92,15 @@ impl Wish {
     }
 
     /// The same where there is one pool only: the cost is the same everywhere, and affordable.
-    fn earliest_of(
-        &self,
-        offer: Offer,
-        profile: &Profile,
-        from: Time,
-        until: Time,
-    ) -> Option<Found> {
+    fn earliest_of(&self, offer: Offer, profile: &Profile, bounds: Bounds) -> Option<Found> {
+        let Bounds { from, until, deadline } = bounds;
         let Offer { pool, length, cost, .. } = offer;
         let nodes = self.wanted;
         let start = match until <= from + Span(1) {
             true => profile.fits(nodes, from, length).then_some(from),
             false => profile.earliest(nodes, length, from),
         };
-        let start = start.filter(|start| *start < until && *start + length <= self.deadline)?;
+        let start = start.filter(|start| *start < until && *start + length <= deadline)?;
         let parts = vec![Part { pool, nodes, length }];
         Some((i128::from(nodes) * i128::from(cost), Booking { start, parts }))
     }
