@@ -4,6 +4,7 @@
 //! batch from a snapshot, cycle by cycle in a market; [`bsf`] is both together.
 
 pub mod backfill;
+pub mod bsf;
 pub mod cyclic;
 mod grid;
 pub mod gridfill;

@@ -90,7 +90,7 @@ impl Planner {
             let (needed, most) = (demand.processors, wish.nodes_within(horizon));
             return Err(Reason::NoCommonTime { needed, most, deadline: None });
         }
-        self.waiting.insert((Reverse(demand.terms().priority), job), wish);
+        self.waiting.insert(key(market, job), wish);
         Ok(())
     }
 
@@ -105,9 +105,19 @@ impl Planner {
         (!exact).then(|| Demand { terms: Some(Arc::new(terms)), ..demand.clone() })
     }
 
-    /// A job leaves the queue, for another one.
-    pub(in crate::policy) fn leave(&mut self, key: Key) {
-        self.waiting.remove(&key);
+    /// A job leaves the queue, because something else was decided about it.
+    pub(in crate::policy) fn leave(&mut self, market: &Market, job: JobId) {
+        self.waiting.remove(&key(market, job));
+    }
+
+    /// Whether the job waits for a cycle.
+    pub(in crate::policy) fn has(&self, market: &Market, job: JobId) -> bool {
+        self.waiting.contains_key(&key(market, job))
+    }
+
+    /// Jobs that wait for a cycle, in the order of planning.
+    pub(in crate::policy) fn waiting(&self) -> impl Iterator<Item = Key> + '_ {
+        self.waiting.keys().copied()
     }
 
     /// Whether it is time for a cycle, and there may be something to do in it.
@@ -326,6 +336,10 @@ impl Planner {
     pub(in crate::policy) fn reservation(&self, job: JobId) -> Option<Time> {
         self.booked.get(&job).map(|booked| booked.booking.start)
     }
+}
+
+fn key(market: &Market, job: JobId) -> Key {
+    (Reverse(market.demand(job).map_or(0, |demand| demand.terms().priority)), job)
 }
 
 /// The window as nodes of pools.
