@@ -15,10 +15,12 @@ mod plan;
 mod policy;
 mod pool;
 mod profile;
+pub mod random;
 mod reason;
 mod slot;
 mod snapshot;
 mod time;
+pub mod tree;
 mod window;
 
 pub use grid::{Attribute, Attributes, Grid, GridError, Node, NodeId, Site, SiteId};
