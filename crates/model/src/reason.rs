@@ -39,6 +39,13 @@ pub enum Reason {
         /// What may be spent.
         budget: Money,
     },
+    /// Even with all nodes free the job would not be finished by its deadline any more.
+    TooLate {
+        /// The earliest finish, within the budget if there is one.
+        earliest: Time,
+        /// The deadline.
+        deadline: Time,
+    },
     /// There is a window, but jobs of higher priority took it first.
     Outbid,
     /// A policy that is not ours declined it, and gave no reason.
@@ -74,6 +81,7 @@ impl Reason {
             Reason::TooFewNodes { .. } => "too-few-nodes",
             Reason::NoCommonTime { .. } => "no-common-time",
             Reason::BudgetShort { .. } => "budget-short",
+            Reason::TooLate { .. } => "too-late",
             Reason::Outbid => "outbid",
             Reason::Declined => "declined",
             Reason::TimeLimit { .. } => "vo-time-limit",
@@ -109,6 +117,9 @@ impl fmt::Display for Reason {
                 "budget short by {}: the cheapest window costs {cheapest}, the budget is {budget}",
                 *cheapest - *budget
             ),
+            Reason::TooLate { earliest, deadline } => {
+                write!(f, "finishes at {earliest} at the earliest, the deadline is {deadline}")
+            }
             Reason::Outbid => write!(f, "jobs of higher priority took every window"),
             Reason::Declined => write!(f, "the policy declined it"),
             Reason::TimeLimit { limit, least } => {

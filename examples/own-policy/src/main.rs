@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tradewind_io::swf;
 use tradewind_model::{Command, Event, JobId, Market, Place, PoolId, Pools, Span, Time};
 use tradewind_sched::policy::Policy;
-use tradewind_sim::metrics::{self, Trim};
+use tradewind_sim::metrics;
 use tradewind_sim::workload::{self, LogJob, Overrun};
 use tradewind_sim::{Semantics, Settings, check};
 
@@ -79,11 +79,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut policy = Patient::default();
     let mut checkers = check::all(policy.promise());
     let run = tradewind_sim::run(&workload, Settings::default(), &mut policy, &mut checkers)?;
-    let measured = metrics::measure(&workload, &run, Trim::default());
-    println!("jobs                  {:>12}", measured.jobs);
-    println!("mean wait             {:>12.1} s", measured.mean_wait_s);
-    println!("longest wait          {:>12} s", measured.max_wait_s);
-    println!("mean bounded slowdown {:>12.2}", measured.mean_bounded_slowdown);
-    println!("utilisation           {:>12.2} %", 100.0 * measured.utilisation);
+    let measured = metrics::measure(&workload, &run, metrics::Options::default());
+    for entry in measured.entries() {
+        let Some(value) = entry.value else { continue };
+        println!("{:<24} {:>16.2} {}", entry.name, value.as_f64(), entry.unit.symbol());
+    }
     Ok(())
 }
