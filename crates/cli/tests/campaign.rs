@@ -175,7 +175,7 @@ fn a_bad_log_loses_no_other_run() {
     assert_eq!(printed.as_array().unwrap().len(), 2);
     let missing = json(&out.join("summary.json"))["missing"].clone();
     assert_eq!(missing.as_array().unwrap().len(), 4);
-    assert!(out.join("easy/workload=good/jobs.csv").exists());
+    assert!(out.join("easy/log=good/jobs.csv").exists());
     // Mended logs join in; what was done stays done.
     for name in ["bad.swf", "none.swf"] {
         std::fs::copy(log(), at(name)).unwrap();

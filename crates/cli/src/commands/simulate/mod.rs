@@ -5,7 +5,9 @@
 //! `overview` puts them side by side.
 
 mod args;
+mod brackets;
 mod crew;
+mod model;
 mod outputs;
 pub(super) mod overview;
 mod plan;
@@ -82,9 +84,11 @@ fn check_folder(out: &Path, record: &Record) -> Result<(), Failure> {
 }
 
 fn note_seeds(campaign: &Campaign, report: &Report) {
-    if let Some(seeds) = campaign.seeds {
+    if let Some(seeds) = campaign.seeds() {
         report.seeds(&seeds.to_string());
-        report.note("nothing in this campaign is random: every seed gives the same");
+        if !campaign.draws() {
+            report.note("nothing in this campaign is random: every seed gives the same");
+        }
     }
 }
 
@@ -175,7 +179,7 @@ impl Work<'_> {
         let out = &self.settings.out;
         let folder = record.open(out)?;
         let files = outputs::write(&folder, &self.campaign.outputs, &finished)?;
-        record.close(out, files.into_iter().map(str::to_owned).collect())?;
+        record.close(out, files)?;
         report.detail(|| {
             format!("{}: written in {:.3} s", run.name(), started.elapsed().as_secs_f64())
         });
@@ -200,7 +204,7 @@ impl Work<'_> {
             for (reason, count) in run.counts("rejected") {
                 let whose = match self.campaign.workloads.len() {
                     1 => String::new(),
-                    _ => format!("{}: ", run.cell("workload")),
+                    _ => format!("{}: ", run.cell("log")),
                 };
                 let note = format!("{whose}{count} jobs can never run: {reason}");
                 if !said.contains(&note) {

@@ -12,13 +12,12 @@ use tradewind_sim::{Settings, SimError};
 
 use super::plan::Run;
 use super::summary::Summary;
-use super::workload::{Logs, Prepared, Source};
+use super::workload::{Prepared, Source};
 use super::{policy, rules};
 use crate::exit::{Exit, Failure};
 
 /// Everything about a run that is over.
 pub(super) struct Finished<'a> {
-    pub(super) logs: &'a Logs,
     pub(super) prepared: Prepared<'a>,
     pub(super) run: tradewind_sim::Run,
     pub(super) summary: Summary,
@@ -67,7 +66,7 @@ pub(super) fn replay<'a>(
     })?;
     let measured = metrics::measure(&prepared.workload, &ran, rules::trim(campaign.trim));
     let summary = Summary::new(campaign, run, &prepared.workload, &measured);
-    Ok(Finished { logs: source.logs()?, prepared, run: ran, summary })
+    Ok(Finished { prepared, run: ran, summary })
 }
 
 /// Warm-up and cool-down must leave something to measure.
