@@ -1,11 +1,12 @@
 //! `tradewind simulate`: logs replayed under one or several policies, by one or several rules.
 //!
 //! `args` says what and how, `plan` makes runs of it, `workload` jobs, `replay` does one run,
-//! `outputs` writes its files, `crew` does all runs, `store` remembers which are finished, and
-//! `overview` puts them side by side.
+//! `command_policy` lets a command decide, `outputs` writes its files, `crew` does all runs,
+//! `store` remembers which are finished, and `overview` puts them side by side.
 
 mod args;
 mod brackets;
+mod command_policy;
 mod crew;
 mod model;
 mod outputs;
@@ -35,7 +36,7 @@ pub(crate) use args::Args;
 use args::Settings;
 use overview::Overview;
 use plan::Plan;
-use replay::{Signals, Watch};
+use replay::{Manner, Signals, Watch};
 use store::Record;
 use summary::Summary;
 use workload::Source;
@@ -166,10 +167,13 @@ impl Work<'_> {
 
     fn one(&self, at: usize, signals: &Arc<Signals>, report: &Report) -> Result<Summary, Failure> {
         let (run, record) = (&self.plan.runs[at], &self.record.runs[at]);
-        let watch = if self.settings.check { Watch::EveryStep } else { Watch::Nothing };
+        let manner = Manner {
+            watch: if self.settings.check { Watch::EveryStep } else { Watch::Nothing },
+            answer_within: self.settings.answer_within,
+        };
         let started = Instant::now();
         let source = &self.sources[run.workload];
-        let finished = replay::replay(self.campaign, run, source, watch, signals)?;
+        let finished = replay::replay(self.campaign, run, source, &manner, signals)?;
         report.detail(|| {
             let (jobs, passes) = (finished.run.jobs.len(), finished.run.passes);
             let took = started.elapsed().as_secs_f64();

@@ -3,9 +3,10 @@
 
 use tradewind_io::decimal;
 use tradewind_io::diagnostics::did_you_mean;
-use tradewind_io::swf::{Header, Log, Record};
-use tradewind_sim::models::{DrawnJob, JOB_MODELS, JobModel, ParameterError, Requests};
+use tradewind_io::swf::Log;
+use tradewind_sim::models::{JOB_MODELS, JobModel, ParameterError, Requests};
 
+use super::super::generate::jobs::{self, log_of};
 use super::brackets::{self, Named};
 use crate::exit::Failure;
 
@@ -18,6 +19,7 @@ const JOBS_MOST: usize = 50_000_000;
 
 /// A stream of jobs that nobody recorded.
 pub(super) struct Model {
+    name: String,
     model: JobModel,
     jobs: usize,
     requests: Requests,
@@ -32,7 +34,8 @@ pub(super) fn read(text: &str, processors: u32) -> Result<Model, Failure> {
         failure.hint(did_you_mean(name, &JOB_MODELS))
     };
     let model = JobModel::named(name, processors).ok_or_else(unknown)?;
-    let mut model = Model { model, jobs: JOBS, requests: Requests::default(), processors };
+    let (jobs, requests) = (JOBS, Requests::default());
+    let mut model = Model { name: name.to_owned(), model, jobs, requests, processors };
     for (key, value) in parameters {
         model.set(name, key, value)?;
     }
@@ -80,17 +83,11 @@ impl Model {
     }
 
     /// The jobs, as a log.
-    pub(super) fn draw(&self, name: &str, seed: u64) -> Log {
+    pub(super) fn draw(&self, seed: u64) -> Log {
         let mut jobs = self.model.draw(seed, self.jobs);
         self.requests.apply(seed, &mut jobs);
-        let mut header = Header::default();
-        let procs = self.processors.to_string();
-        for (key, value) in [("Version", "2.2"), ("MaxNodes", &procs), ("MaxProcs", &procs)] {
-            header.set(key, value);
-        }
-        header.note(&format!("no real jobs: drawn by the model {name} from seed {seed}"));
-        let records = (1..).zip(&jobs).map(|(number, job)| record(number, job)).collect();
-        Log::new(name, header, records)
+        let (name, model, processors) = (self.name.as_str(), &self.model, self.processors);
+        log_of(&jobs::Model { name, model, seed, processors }, &jobs)
     }
 }
 
@@ -104,29 +101,6 @@ fn requests(text: &str, others: Requests) -> Option<Requests> {
     (factor.0 <= factor.1).then_some(Requests { factor, ..others })
 }
 
-fn record(number: i64, job: &DrawnJob) -> Record {
-    Record {
-        number,
-        submit: job.submit,
-        wait: None,
-        run: Some(job.run),
-        processors: Some(job.processors),
-        cpu_time: None,
-        memory: None,
-        requested_processors: Some(job.processors),
-        requested_time: Some(job.requested),
-        requested_memory: None,
-        status: 1,
-        user: i64::from(job.user),
-        group: -1,
-        application: -1,
-        queue: -1,
-        partition: -1,
-        preceding: -1,
-        think_time: -1,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,11 +108,11 @@ mod tests {
     #[test]
     fn parameters_are_set_and_refused() {
         let text = "weibull[jobs=50,users=3,request=exact,shape=0.5,gap=9]";
-        let log = read(text, 16).unwrap().draw(text, 1);
+        let log = read(text, 16).unwrap().draw(1);
         assert_eq!((log.jobs.len(), log.header.max_procs()), (50, Some(16)));
         assert!(log.jobs.iter().all(|job| job.requested_time == job.run));
-        assert_eq!(log, read(text, 16).unwrap().draw(text, 1));
-        assert_ne!(log.jobs, read(text, 16).unwrap().draw(text, 2).jobs);
+        assert_eq!(log, read(text, 16).unwrap().draw(1));
+        assert_ne!(log.jobs, read(text, 16).unwrap().draw(2).jobs);
         for (text, said) in [
             ("lubin", "did you mean `lublin`?"),
             ("lublin[job=9]", "did you mean `jobs`?"),

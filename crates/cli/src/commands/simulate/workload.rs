@@ -99,7 +99,7 @@ impl<'a> Source<'a> {
     fn drawn<'m>(&self, machine: &'m Machine, seed: u64) -> Result<Cow<'m, [swf::Log]>, Failure> {
         if let Some(text) = &self.spec.model {
             let model = model::read(text, machine.pools.nodes())?;
-            return Ok(Cow::Owned(vec![self.sliced(model.draw(text, seed))]));
+            return Ok(Cow::Owned(vec![self.sliced(model.draw(seed))]));
         }
         let Some(users) = self.spec.users else { return Ok(Cow::Borrowed(&machine.logs)) };
         let options = Resample { users: Some(users), ..Resample::default() };

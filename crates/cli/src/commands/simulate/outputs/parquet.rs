@@ -19,7 +19,7 @@ pub(super) fn jobs(finished: &Finished<'_>, fates: &Fates<'_>) -> Result<Vec<u8>
         log: summary.cell("log"),
         policy: summary.cell("policy"),
         seed: summary.cell("seed").parse().ok(),
-        slowdown_bound: Span(metrics::SLOWDOWN_BOUND_S),
+        slowdown_bound: metrics::Options::default().slowdown_bound,
     };
     let several = prepared.logs.len() > 1;
     let jobs = prepared.jobs.iter().zip(prepared.records()).zip(fates.iter());
