@@ -1,5 +1,5 @@
 # Everything that people and machines do with the tree. `make test` is the one command.
-.PHONY: build test test-quick test-long lint bench bench-criterion docs fmt setup
+.PHONY: build test test-quick test-long test-evalys lint bench bench-criterion docs fmt setup
 
 CARGO ?= cargo
 # Long runs of the fuzz and property tests.
@@ -8,14 +8,20 @@ LONG_CASES ?= 20000
 build:
 	$(CARGO) build --release
 
-# cmake and a C++ compiler for the MIP solver that the optimum is checked against.
+# cmake and a C++ compiler for the MIP solver that the optimum is checked against, and Python for
+# Evalys.
 setup:
 	./scripts/setup.sh
 
 test: setup
 	$(CARGO) test --workspace --features tradewind-reference/mip
+	./scripts/evalys.sh
 
-# Without the MIP solver: nothing to install, a few minutes less to compile.
+# Evalys 4.0.7 reads jobs.csv, PyArrow reads jobs.parquet, the example notebook runs.
+test-evalys: setup
+	./scripts/evalys.sh
+
+# Without the MIP solver and Evalys: nothing to install, a few minutes less to compile.
 test-quick:
 	$(CARGO) test
 

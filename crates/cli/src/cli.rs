@@ -2,7 +2,9 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{combine, completions, explain, generate, plan, quote, simulate, snapshot};
+use crate::commands::{
+    combine, completions, explain, generate, merge, plan, quote, simulate, snapshot,
+};
 
 /// An economic metascheduler: plans parallel jobs on clusters that are not all yours.
 #[derive(Debug, Parser)]
@@ -64,8 +66,10 @@ pub(crate) enum Command {
     Combine(combine::Args),
     /// Make a workload: from a model, or from a log.
     Generate(generate::Args),
-    /// Replay a workload log (SWF) on one cluster under one or several policies.
+    /// Replay workload logs (SWF) under one or several policies.
     Simulate(simulate::Args),
+    /// Join the parts of a campaign that were run apart.
+    Merge(merge::Args),
     /// Print a completion script for a shell.
     Completions(completions::Args),
     /// Print the manual page, of everything or of one command.

@@ -9,7 +9,6 @@ pub(crate) enum Exit {
     /// Done, or done as far as anyone still reads.
     Ok = 0,
     /// The answer is no.
-    #[expect(dead_code, reason = "part of the code's meaning; no command so far asks yes or no")]
     Negative = 1,
     /// The arguments or the configuration make no sense.
     Usage = 2,
@@ -19,6 +18,8 @@ pub(crate) enum Exit {
     Infeasible = 4,
     /// Our fault.
     Bug = 70,
+    /// Stopped from outside; what was done so far is kept.
+    Interrupted = 130,
 }
 
 impl From<Exit> for ExitCode {
@@ -28,7 +29,7 @@ impl From<Exit> for ExitCode {
 }
 
 /// Why a command stops.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
     /// Ready to print, one problem per line; lower case, no final period. Empty: say nothing.

@@ -49,7 +49,8 @@ impl Progress {
 
 fn new_bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
-    let style = ProgressStyle::with_template("{bar:32} {pos}/{len} jobs  {msg}  {elapsed}");
+    let style =
+        ProgressStyle::with_template("{bar:32} {pos}/{len} jobs  {msg}  {elapsed}, {eta} to go");
     if let Ok(style) = style {
         bar.set_style(style);
     }

@@ -62,6 +62,11 @@ impl Report {
         let _ = writeln!(anstream::stderr(), "{} {seed}", "seed:".cyan());
     }
 
+    /// The seeds of replications: always, too.
+    pub(crate) fn seeds(&self, seeds: &str) {
+        let _ = writeln!(anstream::stderr(), "{} {seeds}", "seeds:".cyan());
+    }
+
     /// Sizes, times and the like.
     pub(crate) fn detail(&self, message: impl FnOnce() -> String) {
         if self.volume >= Volume::Verbose {

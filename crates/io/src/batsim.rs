@@ -36,6 +36,8 @@ pub struct Life {
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
+    /// Which of the logs it is from.
+    pub log: usize,
     /// The log's number for the job.
     pub number: i64,
     /// When it was submitted; `None` if the log does not say.
@@ -48,23 +50,47 @@ pub struct Row {
     pub life: Option<Life>,
 }
 
-/// The whole file. `workload` is the log's name.
-pub fn jobs_csv(workload: &str, rows: &[Row]) -> Vec<u8> {
+/// The whole file. `logs` are the names of the logs; if there are several, a job's id is
+/// `LOG!number`, as Batsim has it.
+pub fn jobs_csv(logs: &[&str], rows: &[Row]) -> Vec<u8> {
     const BYTES_PER_ROW: usize = 200;
     let mut to = Vec::with_capacity(rows.len() * BYTES_PER_ROW + COLUMNS.len() + 1);
-    let workload = quoted(workload);
+    let names: Vec<Names> = logs.iter().map(|log| Names::of(log, logs.len())).collect();
     to.extend_from_slice(COLUMNS.as_bytes());
     to.push(b'\n');
     for row in rows {
-        write_row(&mut to, &workload, row);
+        match names.get(row.log) {
+            Some(names) => write_row(&mut to, names, row),
+            None => write_row(&mut to, &Names::of("", 1), row),
+        }
     }
     to
 }
 
-fn write_row(to: &mut Vec<u8>, workload: &str, row: &Row) {
+/// What stands before and behind the number of a job, from its log's name.
+struct Names {
+    workload: String,
+    before: String,
+    behind: &'static str,
+}
+
+impl Names {
+    fn of(log: &str, logs: usize) -> Names {
+        let workload = quoted(log);
+        match (logs, workload.strip_suffix('"')) {
+            (0 | 1, _) => Names { before: String::new(), behind: "", workload },
+            (_, Some(open)) => Names { before: format!("{open}!"), behind: "\"", workload },
+            (_, None) => Names { before: format!("{workload}!"), behind: "", workload },
+        }
+    }
+}
+
+fn write_row(to: &mut Vec<u8>, names: &Names, row: &Row) {
+    to.extend_from_slice(names.before.as_bytes());
     whole(to, row.number);
+    to.extend_from_slice(names.behind.as_bytes());
     to.push(b',');
-    to.extend_from_slice(workload.as_bytes());
+    to.extend_from_slice(names.workload.as_bytes());
     to.push(b',');
     whole(to, row.number);
     to.push(b',');
@@ -168,6 +194,7 @@ mod tests {
             processors: vec![(0, 3), (5, 5)],
         };
         let ran = Row {
+            log: 0,
             number: 7,
             submit: Some(Time(6)),
             processors: Some(5),
@@ -175,8 +202,8 @@ mod tests {
             life: Some(life),
         };
         let refused =
-            Row { number: 8, submit: None, processors: None, requested: None, life: None };
-        let text = String::from_utf8(jobs_csv("a,b", &[ran, refused])).unwrap();
+            Row { log: 0, number: 8, submit: None, processors: None, requested: None, life: None };
+        let text = String::from_utf8(jobs_csv(&["a,b"], &[ran, refused])).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines[1],
@@ -186,5 +213,21 @@ mod tests {
         assert_eq!(lines[2], "8,\"a,b\",8,,0,-1.000000,0,REJECTED,,,,,,,,,");
         let commas = |line: &str| line.matches(',').count();
         assert_eq!([commas(lines[0]), commas(lines[2])], [16, 17]);
+    }
+
+    #[test]
+    fn several_logs_name_their_jobs() {
+        let row = |log| Row {
+            log,
+            number: 8,
+            submit: None,
+            processors: None,
+            requested: None,
+            life: None,
+        };
+        let text = String::from_utf8(jobs_csv(&["a", "b,c"], &[row(0), row(1)])).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[1].starts_with("a!8,a,8,,"), "{}", lines[1]);
+        assert!(lines[2].starts_with("\"b,c!8\",\"b,c\",8,,"), "{}", lines[2]);
     }
 }

@@ -1,5 +1,6 @@
 //! Reading an input whole: from a file or standard input, within a limit, unpacked if gzip.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read};
 
@@ -56,7 +57,34 @@ pub fn read(path: &str) -> Result<Input, Diagnostics> {
     read_within(path, MAX_BYTES)
 }
 
+/// Reads `path` (`-` is standard input) whole, as it is: for whoever wants its bytes before
+/// [`unpacked`] makes text of them.
+///
+/// # Errors
+/// The file cannot be read, or is larger than [`MAX_BYTES`].
+pub fn read_packed(path: &str) -> Result<Input, Diagnostics> {
+    packed_within(path, MAX_BYTES)
+}
+
+/// The same input, unpacked if its first bytes are gzip's.
+///
+/// # Errors
+/// Damaged data, or more than [`MAX_BYTES`].
+pub fn unpacked(packed: &Input) -> Result<Cow<'_, Input>, Diagnostics> {
+    if !is_gzip(&packed.bytes) {
+        return Ok(Cow::Borrowed(packed));
+    }
+    let bytes = unpack(&packed.name, packed.bytes.clone(), MAX_BYTES)?;
+    Ok(Cow::Owned(Input { name: packed.name.clone(), bytes }))
+}
+
 fn read_within(path: &str, limit: u64) -> Result<Input, Diagnostics> {
+    let Input { name, bytes } = packed_within(path, limit)?;
+    let bytes = unpack(&name, bytes, limit)?;
+    Ok(Input { name, bytes })
+}
+
+fn packed_within(path: &str, limit: u64) -> Result<Input, Diagnostics> {
     let unreadable = |err: io::Error| {
         let text = match err.kind() {
             io::ErrorKind::NotFound => "no such file".to_owned(),
@@ -78,7 +106,7 @@ fn read_within(path: &str, limit: u64) -> Result<Input, Diagnostics> {
         read_limited(file, limit).map_err(unreadable)?
     };
     let bytes = bytes.ok_or_else(|| too_large(path, limit))?;
-    Ok(Input { name: path.to_owned(), bytes: unpack(path, bytes, limit)? })
+    Ok(Input { name: path.to_owned(), bytes })
 }
 
 /// `bytes` as gzip data without a time stamp: the same input gives the same output.
@@ -102,9 +130,13 @@ fn read_limited(source: impl Read, limit: u64) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes).filter(|bytes| bytes.len() as u64 <= limit))
 }
 
+fn is_gzip(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\x1f\x8b")
+}
+
 /// `bytes`, unpacked if they begin as gzip does. The limit holds for what comes out, too.
 fn unpack(name: &str, bytes: Vec<u8>, limit: u64) -> Result<Vec<u8>, Diagnostics> {
-    if !bytes.starts_with(b"\x1f\x8b") {
+    if !is_gzip(&bytes) {
         return Ok(bytes);
     }
     match read_limited(flate2::read::MultiGzDecoder::new(bytes.as_slice()), limit) {

@@ -2,17 +2,20 @@
 //! live.
 //!
 //! [`workload`] turns what a log says into jobs that can be replayed, [`run`](fn@run) replays them
-//! under a policy, [`outage`] takes nodes away, [`check`] watches, [`metrics`] sums up and
-//! [`placement`] names processors; [`models`] makes workloads up.
+//! under a policy, [`outage`] takes nodes away, [`check`] watches, [`metrics`] sums up,
+//! [`placement`] names processors and [`replications`] says how sure a mean is; [`models`] makes
+//! workloads up.
 //! No files, no threads, no clock: the same input gives the same run.
 
 pub mod check;
 mod estimate;
 mod kernel;
+pub mod load;
 pub mod metrics;
 pub mod models;
 pub mod outage;
 pub mod placement;
+pub mod replications;
 mod result;
 pub mod workload;
 

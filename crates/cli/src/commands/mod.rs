@@ -4,6 +4,7 @@ pub(crate) mod combine;
 pub(crate) mod completions;
 pub(crate) mod explain;
 pub(crate) mod generate;
+pub(crate) mod merge;
 pub(crate) mod plan;
 pub(crate) mod quote;
 pub(crate) mod simulate;
@@ -18,6 +19,7 @@ pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
     let format = cli.global.format;
     match &cli.command {
         Command::Simulate(args) => simulate::run(args, format, report),
+        Command::Merge(args) => merge::run(args, format, report),
         Command::Snapshot(args) => snapshot::run(args, report),
         Command::Generate(args) => generate::run(args, report),
         Command::Quote(args) => quote::run(args, format, report),

@@ -1,225 +1,248 @@
-//! `tradewind simulate`: a log replayed under one or several policies.
+//! `tradewind simulate`: logs replayed under one or several policies, by one or several rules.
+//!
+//! `args` says what and how, `plan` makes runs of it, `workload` jobs, `replay` does one run,
+//! `outputs` writes its files, `crew` does all runs, `store` remembers which are finished, and
+//! `overview` puts them side by side.
 
-mod documents;
+mod args;
+mod crew;
+mod outputs;
+pub(super) mod overview;
+mod plan;
 mod policy;
+mod replay;
+mod rules;
+pub(super) mod store;
+pub(super) mod summary;
+mod workload;
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use clap::ValueEnum;
-use tradewind_io::{swf, wire};
-use tradewind_model::Pools;
-use tradewind_sched::policy::Policy as _;
-use tradewind_sched::policy::backfill::Backfill;
-use tradewind_sim::workload::{self, LogJob, Workload};
-use tradewind_sim::{Estimate, Semantics, Settings, SimError, check, metrics};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+use tradewind_io::campaign::Campaign;
 
 use crate::cli::Format;
 use crate::exit::{Exit, Failure, Outcome};
-use crate::output;
 use crate::progress::Progress;
 use crate::report::Report;
-use documents::Summary;
-use policy::Choice;
-
-/// Which log, which policies, and by which rules.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  tradewind simulate log.swf.gz --policy easy --out run
-  tradewind simulate log.swf.gz --policy fcfs,easy,conservative --check --out runs
-  tradewind simulate examples/small.swf --policy 'easy[depth=4,order=shortest]' --out run
-
-Policies: fcfs, sjf, easy, conservative; each takes [depth=N|all,order=ORDER].
-Writes jobs.csv and summary.json into DIR, or into DIR/POLICY with several policies.")]
-pub(crate) struct Args {
-    /// A log in the Standard Workload Format 2.2, plain or gzip; `-` reads standard input.
-    #[arg(value_name = "LOG")]
-    log: String,
-    /// Policies, separated by commas.
-    #[arg(long, value_name = "P[,P…]")]
-    policy: String,
-    /// What happens in which order within one second.
-    #[arg(long, value_enum, default_value_t)]
-    semantics: SemanticsArg,
-    /// What becomes of a job that outlives its request [default: kill].
-    #[arg(long, value_enum)]
-    overrun: Option<OverrunArg>,
-    /// What policies are told about run times [default: requested].
-    #[arg(long, value_enum)]
-    estimate: Option<EstimateArg>,
-    /// Processors of the machine [default: as the log's header says].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    procs: Option<u32>,
-    /// Watch every step: nothing over-allocated, no job lost or run twice, promises kept.
-    #[arg(long)]
-    check: bool,
-    /// The folder for the results; made if it is not there.
-    #[arg(long, value_name = "DIR")]
-    out: PathBuf,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum SemanticsArg {
-    /// All ends, then all submissions, then one pass.
-    #[default]
-    Textbook,
-    /// As the simulator pyss: submissions before ends, a pass for each.
-    Pyss,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum OverrunArg {
-    /// It is killed.
-    #[default]
-    Kill,
-    /// It runs on.
-    Extend,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum EstimateArg {
-    /// The user's request.
-    #[default]
-    Requested,
-    /// The real run time.
-    Exact,
-    /// The mean of the user's last two runs.
-    Predicted,
-}
-
-/// The arguments in the simulator's words.
-struct Rules {
-    settings: Settings,
-    overrun: workload::Overrun,
-}
+pub(crate) use args::Args;
+use args::Settings;
+use overview::Overview;
+use plan::Plan;
+use replay::{Signals, Watch};
+use store::Record;
+use summary::Summary;
+use workload::Source;
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
-    let policies = policy::list(&args.policy)?;
-    let rules = rules(args)?;
-    let started = Instant::now();
-    let log = swf::load(&args.log)?;
-    report.detail(|| {
-        let took = started.elapsed().as_secs_f64();
-        format!("read {} jobs in {took:.3} s", log.summary.jobs)
-    });
-    let jobs: Vec<LogJob> =
-        log.jobs.iter().map(dated).chain(log.undated.iter().map(undated)).collect();
-    let processors = args.procs.or(log.header.max_procs()).ok_or_else(|| {
-        let failure = Failure::data(format!("{}: no MaxProcs in the header", log.name));
-        failure.hint("say how many processors the machine has: `--procs N`")
-    })?;
-    let pools = Arc::new(Pools::cluster(processors));
-    let workload = workload::prepare(&jobs, pools, rules.settings.semantics, rules.overrun);
-    note_rejected(&workload, report);
-    let mut progress = Progress::new(report);
-    let all = (policies.len() * workload.jobs.len()) as u64;
-    let mut summaries = Vec::with_capacity(policies.len());
-    for (done, choice) in policies.iter().enumerate() {
-        progress.set((done * workload.jobs.len()) as u64, all, || choice.name.clone());
-        let context = Context { args, rules: &rules, jobs: &jobs, workload: &workload };
-        let folder = match policies.len() {
-            1 => args.out.clone(),
-            _ => args.out.join(&choice.name),
-        };
-        summaries.push(context.simulate(choice, &folder, report)?);
+    let settings = args.settings();
+    let campaign = args.campaign(report)?;
+    let plan = Plan::of(&campaign)?;
+    if plan.left_out > 0 {
+        let message = "combinations left out: the semantics `pyss` fix overruns and estimates";
+        report.note(&format!("{} {message}", plan.left_out));
     }
-    progress.finish();
-    documents::print(&summaries, format)?;
-    Ok(Exit::Ok)
-}
-
-fn rules(args: &Args) -> Result<Rules, Failure> {
-    let implied = args.overrun.is_none_or(|it| it == OverrunArg::Kill)
-        && args.estimate.is_none_or(|it| it == EstimateArg::Requested);
-    if args.semantics == SemanticsArg::Pyss && !implied {
-        let failure = Failure::usage("`--semantics pyss` fixes overruns and estimates");
-        return Err(failure.hint("leave `--overrun` and `--estimate` out"));
+    let sources: Vec<Source<'_>> = campaign.workloads.iter().map(Source::open).collect();
+    let record = Record::new(&campaign, &plan, &sources);
+    if !settings.force {
+        check_folder(&settings.out, &record)?;
     }
-    let semantics = match args.semantics {
-        SemanticsArg::Textbook => Semantics::Textbook,
-        SemanticsArg::Pyss => Semantics::Pyss,
+    record.write(&settings.out)?;
+    note_seeds(&campaign, report);
+    let work = Work {
+        campaign: &campaign,
+        plan: &plan,
+        sources: &sources,
+        settings: &settings,
+        record: &record,
     };
-    let estimate = match args.estimate.unwrap_or_default() {
-        EstimateArg::Requested => Estimate::Requested,
-        EstimateArg::Exact => Estimate::Exact,
-        EstimateArg::Predicted => Estimate::Predicted,
-    };
-    let overrun = match args.overrun.unwrap_or_default() {
-        OverrunArg::Kill => workload::Overrun::Kill,
-        OverrunArg::Extend => workload::Overrun::Extend,
-    };
-    Ok(Rules { settings: Settings { semantics, estimate }, overrun })
+    work.run(format, report)
 }
 
-/// A job of the log; its width is what it got, or else what it asked for.
-fn dated(job: &swf::Record) -> LogJob {
-    LogJob {
-        number: job.number,
-        submit: Some(job.submit),
-        run: job.run,
-        processors: job.held(),
-        requested: job.requested_time.filter(|span| span.0 > 0),
-        user: job.user,
-        terms: None,
+/// The folder must be of the same campaign, or new.
+fn check_folder(out: &Path, record: &Record) -> Result<(), Failure> {
+    let Some(there) = Record::read(out)? else { return Ok(()) };
+    let refuse = |what: Vec<String>| {
+        let message = format!("`{}` holds another campaign; {}", out.display(), what.join("; "));
+        Failure::usage(message).hint("use another folder, or `--force` to run everything anew")
+    };
+    let differences = record.differences(&there);
+    if !differences.is_empty() {
+        return Err(refuse(differences));
+    }
+    let stale = |run: &store::RunRecord| run.done(out).is_some_and(|done| done.id != run.id);
+    match record.runs.iter().any(stale) {
+        true => Err(refuse(record.causes(&there))),
+        false => Ok(()),
     }
 }
 
-fn undated(job: &swf::Record) -> LogJob {
-    LogJob { submit: None, ..dated(job) }
-}
-
-/// How many jobs can never run, by reason.
-fn note_rejected(workload: &Workload, report: &Report) {
-    for (reason, count) in documents::refusals(workload) {
-        report.note(&format!("{count} jobs can never run: {reason}"));
+fn note_seeds(campaign: &Campaign, report: &Report) {
+    if let Some(seeds) = campaign.seeds {
+        report.seeds(&seeds.to_string());
+        report.note("nothing in this campaign is random: every seed gives the same");
     }
 }
 
-/// What every policy of one call shares.
-struct Context<'a> {
-    args: &'a Args,
-    rules: &'a Rules,
-    jobs: &'a [LogJob],
-    workload: &'a Workload,
+/// A campaign that is about to be run.
+struct Work<'a> {
+    campaign: &'a Campaign,
+    plan: &'a Plan,
+    sources: &'a [Source<'a>],
+    settings: &'a Settings,
+    record: &'a Record,
 }
 
-impl Context<'_> {
-    fn simulate(
-        &self,
-        choice: &Choice,
-        folder: &std::path::Path,
-        report: &Report,
-    ) -> Result<Summary, Failure> {
+impl Work<'_> {
+    fn run(&self, format: Format, report: &Report) -> Outcome {
+        let mine: Vec<usize> = (0..self.plan.runs.len())
+            .filter(|at| self.settings.shard.is_none_or(|shard| shard.has(*at)))
+            .collect();
+        let mut summaries: BTreeMap<usize, Summary> = BTreeMap::new();
+        if !self.settings.force {
+            let there =
+                |at: &usize| Some((*at, self.record.runs[*at].summary(&self.settings.out)?));
+            summaries.extend(mine.iter().filter_map(there));
+        }
+        let todo: Vec<usize> =
+            mine.iter().copied().filter(|at| !summaries.contains_key(at)).collect();
+        if !summaries.is_empty() {
+            report.note(&format!("{} of {} runs were there already", summaries.len(), mine.len()));
+        }
+        let signals = Arc::new(Signals::default());
+        listen(&signals);
+        let mut failures = Vec::new();
+        for (at, result) in todo.iter().zip(self.work(&todo, &signals, report)) {
+            match result {
+                Some(Ok(summary)) => drop(summaries.insert(*at, summary)),
+                Some(Err(failure)) => failures.push(failure),
+                None => {}
+            }
+        }
+        let kept = summaries.len();
+        let overview = self.overview(&mine, summaries);
+        if self.settings.shard.is_none() {
+            store::write_overview(&self.settings.out, self.record, &overview)?;
+        }
+        if signals.stopped() {
+            report.note(&format!("stopped; {kept} of {} runs are kept", mine.len()));
+            report.note("the same command goes on with the rest");
+            return Ok(Exit::Interrupted);
+        }
+        self.sources.iter().filter_map(Source::assumption).for_each(|note| report.note(&note));
+        self.note_rejected(&overview, report);
+        if kept > 0 {
+            overview.print(format)?;
+        }
+        conclude(failures, kept, report)
+    }
+
+    /// Does the runs; results in the order of `todo`.
+    fn work(&self, todo: &[usize], signals: &Arc<Signals>, report: &Report) -> crew::Results {
+        let mut progress = Progress::new(report);
+        let all = || self.jobs_of(todo);
+        let one = |at: usize| self.one(todo[at], signals, report);
+        let threads = self.settings.threads;
+        let results = crew::work(todo.len(), threads, signals, &mut progress, all, one);
+        progress.finish();
+        results
+    }
+
+    /// The jobs of these runs, as far as their logs have been read; others count as their mean.
+    fn jobs_of(&self, runs: &[usize]) -> u64 {
+        let known = |at: &usize| self.sources[self.plan.runs[*at].workload].known_jobs();
+        let counts: Vec<usize> = runs.iter().filter_map(known).collect();
+        let sum: usize = counts.iter().sum();
+        (sum * runs.len() / counts.len().max(1)) as u64
+    }
+
+    fn one(&self, at: usize, signals: &Arc<Signals>, report: &Report) -> Result<Summary, Failure> {
+        let (run, record) = (&self.plan.runs[at], &self.record.runs[at]);
+        let watch = if self.settings.check { Watch::EveryStep } else { Watch::Nothing };
         let started = Instant::now();
-        let mut policy = Backfill::new(choice.settings);
-        let mut checkers = match self.args.check {
-            true => check::all(policy.promise()),
-            false => Vec::new(),
-        };
-        let run =
-            tradewind_sim::run(self.workload, self.rules.settings, &mut policy, &mut checkers)
-                .map_err(|error| misbehaved(choice, &error))?;
+        let source = &self.sources[run.workload];
+        let finished = replay::replay(self.campaign, run, source, watch, signals)?;
         report.detail(|| {
-            let (took, passes) = (started.elapsed().as_secs_f64(), run.passes);
-            format!("{}: {} jobs, {passes} passes in {took:.3} s", choice.name, run.jobs.len())
+            let (jobs, passes) = (finished.run.jobs.len(), finished.run.passes);
+            let took = started.elapsed().as_secs_f64();
+            format!("{}: {jobs} jobs, {passes} passes in {took:.3} s", run.name())
         });
         let started = Instant::now();
-        let measured = metrics::measure(self.workload, &run);
-        let summary = Summary::new(self, choice, &measured);
-        std::fs::create_dir_all(folder).map_err(|error| {
-            Failure::data(format!("failed to make the folder `{}`: {error}", folder.display()))
-        })?;
-        let csv = documents::jobs_csv(&self.args.log, self.jobs, self.workload, &run);
-        output::write_file(&folder.join("jobs.csv"), &csv)?;
-        output::write_file(&folder.join("summary.json"), wire::to_json(&summary).as_bytes())?;
-        report.detail(|| format!("wrote it in {:.3} s", started.elapsed().as_secs_f64()));
-        Ok(summary)
+        let out = &self.settings.out;
+        let folder = record.open(out)?;
+        let files = outputs::write(&folder, &self.campaign.outputs, &finished)?;
+        record.close(out, files.into_iter().map(str::to_owned).collect())?;
+        report.detail(|| {
+            format!("{}: written in {:.3} s", run.name(), started.elapsed().as_secs_f64())
+        });
+        Ok(finished.summary)
+    }
+
+    fn overview(&self, mine: &[usize], mut summaries: BTreeMap<usize, Summary>) -> Overview {
+        let mut overview = Overview { runs: Vec::new(), missing: Vec::new() };
+        for at in mine {
+            match summaries.remove(at) {
+                Some(summary) => overview.runs.push(summary),
+                None => overview.missing.push(self.record.runs[*at].folder.clone()),
+            }
+        }
+        overview
+    }
+
+    /// How many jobs can never run, by reason: once for each workload and semantics.
+    fn note_rejected(&self, overview: &Overview, report: &Report) {
+        let mut said: Vec<String> = Vec::new();
+        for run in &overview.runs {
+            for (reason, count) in run.counts("rejected") {
+                let whose = match self.campaign.workloads.len() {
+                    1 => String::new(),
+                    _ => format!("{}: ", run.cell("workload")),
+                };
+                let note = format!("{whose}{count} jobs can never run: {reason}");
+                if !said.contains(&note) {
+                    report.note(&note);
+                    said.push(note);
+                }
+            }
+        }
     }
 }
 
-/// A policy of ours that breaks its word is our fault.
-fn misbehaved(choice: &Choice, error: &SimError) -> Failure {
-    Failure { exit: Exit::Bug, ..Failure::data(format!("policy `{}`: {error}", choice.name)) }
+/// Ctrl-C and its like stop the campaign; the second time, the program. Where the system refuses
+/// to tell us, they end the program at once, and finished runs are still kept.
+fn listen(signals: &Signals) {
+    for signal in [SIGINT, SIGTERM] {
+        let stop = || Arc::clone(&signals.stop);
+        let code = i32::from(Exit::Interrupted as u8);
+        // In this order: the flag is not up yet when the first signal comes.
+        let _ = flag::register_conditional_shutdown(signal, code, stop());
+        let _ = flag::register(signal, stop());
+    }
+}
+
+/// Lists what failed; the worst decides the exit code. Runs of one bad log fail alike: said once.
+fn conclude(failures: Vec<Failure>, kept: usize, report: &Report) -> Outcome {
+    let bug = failures.iter().any(|failure| failure.exit == Exit::Bug);
+    let Some(first) = failures.first() else { return Ok(Exit::Ok) };
+    let alike = failures.iter().all(|failure| failure.exit == first.exit);
+    let exit = match (bug, kept == 0 && alike) {
+        (true, _) => Exit::Bug,
+        (false, true) => first.exit,
+        (false, false) => Exit::Data,
+    };
+    let count = failures.len();
+    let mut all = Failure { exit, problems: Vec::new() };
+    for problem in failures.into_iter().flat_map(|failure| failure.problems) {
+        if !all.problems.contains(&problem) {
+            all.problems.push(problem);
+        }
+    }
+    if kept > 0 {
+        report.note(&format!("{count} of {} runs failed; the others are kept", kept + count));
+    }
+    Err(all)
 }

@@ -1,33 +1,39 @@
 //! Names of policies: `easy`, `easy[depth=4,order=shortest]`.
 
 use tradewind_io::diagnostics::did_you_mean;
-use tradewind_sched::policy::backfill::{Depth, Order, Settings};
+use tradewind_sched::policy::Policy;
+use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings};
 
 use crate::exit::Failure;
 
-/// A policy as it was asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Choice {
-    /// As typed: the name of its folder and of its line in tables.
-    pub(super) name: String,
-    pub(super) settings: Settings,
-}
-
 const NAMES: [&str; 4] = ["fcfs", "sjf", "easy", "conservative"];
 
-/// All policies of `P[,P…]`; commas in brackets belong to a policy.
-pub(super) fn list(text: &str) -> Result<Vec<Choice>, Failure> {
-    let mut choices: Vec<Choice> = Vec::new();
+/// The names of all policies of `P[,P…]`, each sound; commas in brackets belong to a policy.
+pub(super) fn names(text: &str) -> Result<Vec<String>, Failure> {
+    let mut names: Vec<String> = Vec::new();
     for name in split(text) {
-        let settings = one(name.trim())?;
         let name = name.trim().to_owned();
-        if choices.iter().any(|other| other.name == name) {
+        settings(&name)?;
+        if names.contains(&name) {
             return Err(Failure::usage(format!("policy `{name}` is named twice")));
         }
-        choices.push(Choice { name, settings });
+        names.push(name);
     }
-    Ok(choices)
+    Ok(names)
 }
+
+/// The policy of this name.
+pub(super) fn build(name: &str) -> Result<Box<dyn Policy>, Failure> {
+    Ok(Box::new(Backfill::new(settings(name)?)))
+}
+
+/// What is wrong with a name in a campaign file, if anything: a message and a hint.
+pub(super) fn objection(name: &str) -> Option<(String, String)> {
+    let problem = settings(name).err()?.problems.into_iter().next()?;
+    Some((problem.message, problem.hint.unwrap_or_else(|| HINT.to_owned())))
+}
+
+const HINT: &str = "write a name, such as `easy`, or one with parameters: `easy[depth=4]`";
 
 fn split(text: &str) -> Vec<&str> {
     let mut inside = false;
@@ -38,7 +44,7 @@ fn split(text: &str) -> Vec<&str> {
     .collect()
 }
 
-fn one(text: &str) -> Result<Settings, Failure> {
+fn settings(text: &str) -> Result<Settings, Failure> {
     let (name, parameters) = match text.split_once('[') {
         None => (text, ""),
         Some((name, rest)) => {
@@ -99,21 +105,21 @@ mod tests {
 
     #[test]
     fn commas_in_brackets_belong_to_the_policy() {
-        let choices = list("fcfs, easy[depth=4,order=sjf],conservative").unwrap();
-        let settings: Vec<Settings> = choices.iter().map(|it| it.settings).collect();
-        assert_eq!(settings[1], Settings { depth: Depth::First(4), order: Order::Shortest });
-        assert_eq!((settings.len(), choices[0].name.as_str()), (3, "fcfs"));
+        let names = names("fcfs, easy[depth=4,order=sjf],conservative").unwrap();
+        assert_eq!(names, ["fcfs", "easy[depth=4,order=sjf]", "conservative"]);
+        let four = Settings { depth: Depth::First(4), order: Order::Shortest };
+        assert_eq!(settings(&names[1]).unwrap(), four);
     }
 
     #[test]
     fn what_is_unknown_is_refused_with_a_hint() {
         for text in ["esay", "easy[dpeth=1]", "easy[order=shortst]"] {
-            let failure = list(text).unwrap_err();
-            let hint = failure.problems[0].hint.clone().unwrap_or_default();
+            let (_, hint) = objection(text).unwrap();
             assert!(hint.starts_with("did you mean"), "{text}: {hint}");
         }
         for text in ["", "easy[", "easy[depth=-1]", "easy,easy", "fcfs,,easy"] {
-            assert!(list(text).is_err(), "{text}");
+            assert!(names(text).is_err(), "{text}");
         }
+        assert_eq!(objection("easy"), None);
     }
 }

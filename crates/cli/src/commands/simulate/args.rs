@@ -1,0 +1,210 @@
+//! The command line becomes a campaign and the way to run it.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use tradewind_io::campaign::{
+    self, Campaign, Estimate, Load, Output, Overrun, Seeds, Semantics, Shard, Trim, Word, Workload,
+};
+use tradewind_io::duration::{parse_span, parse_time};
+use tradewind_model::{Span, Time};
+
+use super::policy;
+use crate::exit::{Exit, Failure};
+use crate::input;
+use crate::report::Report;
+
+/// Which logs, which policies, and by which rules.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind simulate log.swf.gz --policy easy --out run
+  tradewind simulate log.swf.gz --policy fcfs,easy,conservative --check --out runs
+  tradewind simulate examples/small.swf --policy 'easy[depth=4,order=shortest]' --out run
+  tradewind simulate log.swf.gz --policy easy --estimate requested,exact --load 0.7,0.9 --out runs
+  tradewind simulate campaign.toml --shard 3/16 --out runs
+
+Policies: fcfs, sjf, easy, conservative; each takes [depth=N|all,order=ORDER].
+Writes jobs.csv and summary.json into DIR, or into DIR/POLICY/… for each of several runs. The same
+command again goes on where it was stopped.")]
+pub(crate) struct Args {
+    /// Logs in the Standard Workload Format 2.2, plain or gzip, replayed together; `-` reads
+    /// standard input. Or one campaign file, `*.toml` or `*.json`.
+    #[arg(value_name = "LOG", required_unless_present = "campaign")]
+    logs: Vec<String>,
+    /// A campaign file, which says the same as logs and the options below.
+    #[arg(long, value_name = "FILE", conflicts_with = "logs")]
+    campaign: Option<String>,
+    #[command(flatten)]
+    axes: Axes,
+    /// The folder for the results; made if it is not there.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Watch every step: nothing over-allocated, no job lost or run twice, promises kept.
+    #[arg(long)]
+    check: bool,
+    /// Runs at a time [default: one per core].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    /// Only this part of the campaign: every n-th run from the i-th on.
+    #[arg(long, value_name = "i/n")]
+    shard: Option<Shard>,
+    /// Run everything anew and overwrite what another campaign left in DIR.
+    #[arg(long)]
+    force: bool,
+}
+
+/// What a campaign file says, too. Nothing has a default here, so that it shows what was given.
+#[derive(Debug, clap::Args)]
+struct Axes {
+    /// Policies, separated by commas.
+    #[arg(long, value_name = "P[,P…]")]
+    policy: Option<String>,
+    /// What happens in which order within one second [default: textbook].
+    #[arg(long, value_delimiter = ',', value_parser = word::<Semantics>())]
+    semantics: Vec<Semantics>,
+    /// What becomes of a job that outlives its request [default: kill].
+    #[arg(long, value_delimiter = ',', value_parser = word::<Overrun>())]
+    overrun: Vec<Overrun>,
+    /// What policies are told about run times [default: requested].
+    #[arg(long, value_delimiter = ',', value_parser = word::<Estimate>())]
+    estimate: Vec<Estimate>,
+    /// Offered loads to scale the workload to, as shares of the machine.
+    #[arg(long, value_name = "L[,L…]", value_delimiter = ',')]
+    load: Vec<Load>,
+    /// Replications, both ends included.
+    #[arg(long, value_name = "A..B")]
+    seeds: Option<Seeds>,
+    /// Processors of the machine [default: as the log's header says].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    procs: Option<u32>,
+    /// Leave out jobs submitted before this moment of the log's clock.
+    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
+    from: Option<Time>,
+    /// Leave out jobs submitted at this moment or later.
+    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
+    to: Option<Time>,
+    /// Metrics leave out jobs submitted within so long after the first [default: 0].
+    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
+    warm_up: Option<Span>,
+    /// Metrics leave out jobs submitted within so long before the last [default: 0].
+    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
+    cool_down: Option<Span>,
+    /// Files of each run [default: summary,jobs].
+    #[arg(long, value_delimiter = ',', value_parser = word::<Output>())]
+    outputs: Vec<Output>,
+}
+
+/// How to run a campaign.
+#[derive(Debug)]
+pub(super) struct Settings {
+    pub(super) out: PathBuf,
+    pub(super) check: bool,
+    pub(super) threads: usize,
+    pub(super) shard: Option<Shard>,
+    pub(super) force: bool,
+}
+
+/// Reads one of the words of `T`, with their help.
+fn word<T: Word + Send + Sync>() -> impl TypedValueParser<Value = T> {
+    let values = T::WORDS.iter().map(|(name, _, help)| PossibleValue::new(*name).help(*help));
+    PossibleValuesParser::new(values)
+        .try_map(|name| T::named(&name).ok_or_else(|| format!("unknown word `{name}`")))
+}
+
+impl Args {
+    /// How to run whatever is to be run.
+    pub(super) fn settings(&self) -> Settings {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        Settings {
+            out: self.out.clone(),
+            check: self.check,
+            threads: self.threads.map_or_else(cores, usize::from),
+            shard: self.shard,
+            force: self.force,
+        }
+    }
+
+    /// What is to be run: what the file says, or else the options.
+    pub(super) fn campaign(&self, report: &Report) -> Result<Campaign, Failure> {
+        let file = self.campaign.as_ref().or(match self.logs.as_slice() {
+            [only] if only.ends_with(".toml") || only.ends_with(".json") => Some(only),
+            _ => None,
+        });
+        let Some(path) = file else { return self.axes.campaign(&self.logs) };
+        if let Some(option) = self.axes.given() {
+            let message = format!("`{option}` stands beside the campaign file `{path}`");
+            return Err(Failure::usage(message).hint("say it in the file, or use options only"));
+        }
+        let input = tradewind_io::input::read(path)?;
+        // What is in the file is configuration; that it cannot be read is a matter of data.
+        let (campaign, warnings) = campaign::parse(&input, &policy::objection)
+            .map_err(|wrong| Failure { exit: Exit::Usage, ..Failure::from(wrong) })?;
+        input::warn(&warnings, report);
+        Ok(campaign)
+    }
+}
+
+impl Axes {
+    /// One of the options that were given.
+    fn given(&self) -> Option<&'static str> {
+        let all = [
+            ("--policy", self.policy.is_some()),
+            ("--semantics", !self.semantics.is_empty()),
+            ("--overrun", !self.overrun.is_empty()),
+            ("--estimate", !self.estimate.is_empty()),
+            ("--load", !self.load.is_empty()),
+            ("--seeds", self.seeds.is_some()),
+            ("--procs", self.procs.is_some()),
+            ("--from", self.from.is_some()),
+            ("--to", self.to.is_some()),
+            ("--warm-up", self.warm_up.is_some()),
+            ("--cool-down", self.cool_down.is_some()),
+            ("--outputs", !self.outputs.is_empty()),
+        ];
+        all.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
+    }
+
+    fn campaign(&self, logs: &[String]) -> Result<Campaign, Failure> {
+        let policies = self.policy.as_deref().ok_or_else(|| {
+            let failure = Failure::usage("no policy is named");
+            failure.hint("for instance `--policy fcfs,easy,conservative`")
+        })?;
+        if let (Some(from), Some(to)) = (self.from, self.to)
+            && from >= to
+        {
+            return Err(Failure::usage(format!("`--from` {from} is not before `--to` {to}")));
+        }
+        Ok(Campaign {
+            title: None,
+            workloads: vec![Workload {
+                name: Workload::name_of(logs),
+                logs: logs.to_vec(),
+                procs: self.procs,
+                from: self.from,
+                to: self.to,
+            }],
+            policies: policy::names(policies)?,
+            semantics: once("--semantics", &self.semantics, &[Semantics::default()])?,
+            overruns: once("--overrun", &self.overrun, &[Overrun::default()])?,
+            estimates: once("--estimate", &self.estimate, &[Estimate::default()])?,
+            loads: once("--load", &self.load, &[])?,
+            seeds: self.seeds,
+            trim: Trim {
+                warm_up: self.warm_up.unwrap_or_default(),
+                cool_down: self.cool_down.unwrap_or_default(),
+            },
+            outputs: once("--outputs", &self.outputs, &Output::DEFAULT)?,
+        })
+    }
+}
+
+/// What was given, each once, or else the default.
+fn once<T: Copy + PartialEq>(option: &str, given: &[T], default: &[T]) -> Result<Vec<T>, Failure> {
+    let twice = (1..given.len()).any(|at| given[..at].contains(&given[at]));
+    match (given, twice) {
+        (_, true) => Err(Failure::usage(format!("`{option}` names something twice"))),
+        ([], _) => Ok(default.to_vec()),
+        _ => Ok(given.to_vec()),
+    }
+}

@@ -1,0 +1,207 @@
+//! All runs of a campaign side by side: `summary.json`, `summary.csv`, a table.
+
+use serde_json::{Map, Value, json};
+use tradewind_io::wire;
+use tradewind_sim::replications::{self, Estimated};
+
+use super::summary::{AXES, SEED, Summary};
+use crate::cli::Format;
+use crate::exit::Failure;
+use crate::output;
+use crate::tables::{self, Column, Side};
+
+/// The runs that are done, in the campaign's order, and the folders of those that are not.
+pub(in crate::commands) struct Overview {
+    pub(in crate::commands) runs: Vec<Summary>,
+    pub(in crate::commands) missing: Vec<String>,
+}
+
+/// A column of the table.
+struct Metric {
+    head: &'static str,
+    key: &'static str,
+    factor: f64,
+    decimals: usize,
+    /// Shown also where there is little room.
+    narrow: bool,
+}
+
+const METRICS: [Metric; 8] = [
+    Metric { head: "JOBS", key: "jobs", factor: 1.0, decimals: 0, narrow: true },
+    Metric { head: "WAIT s", key: "mean_wait_s", factor: 1.0, decimals: 1, narrow: true },
+    Metric { head: "TURN s", key: "mean_turnaround_s", factor: 1.0, decimals: 1, narrow: false },
+    Metric { head: "BSLD", key: "mean_bounded_slowdown", factor: 1.0, decimals: 2, narrow: true },
+    Metric { head: "UTIL %", key: "utilisation", factor: 100.0, decimals: 2, narrow: true },
+    Metric { head: "SPAN s", key: "makespan_s", factor: 1.0, decimals: 0, narrow: false },
+    Metric { head: "BACK %", key: "backfill_ratio", factor: 100.0, decimals: 2, narrow: true },
+    Metric { head: "KILLED", key: "killed", factor: 1.0, decimals: 0, narrow: false },
+];
+
+/// The head of an axis's column.
+const HEADS: [(&str, &str); 7] = [
+    ("workload", "WORKLOAD"),
+    ("policy", "POLICY"),
+    ("semantics", "SEMANTICS"),
+    ("overrun", "OVERRUN"),
+    ("estimate", "ESTIMATE"),
+    ("load", "LOAD"),
+    ("seed", "SEED"),
+];
+
+impl Overview {
+    /// Whether there are several seeds for anything.
+    fn has_replications(&self) -> bool {
+        self.cells().iter().any(|cell| cell.len() > 1)
+    }
+
+    /// Replications together, in the order of their first.
+    fn cells(&self) -> Vec<Vec<&Summary>> {
+        let mut cells: Vec<(Vec<String>, Vec<&Summary>)> = Vec::new();
+        for run in &self.runs {
+            let axes = run.cell_of_axes();
+            match cells.iter_mut().find(|(other, _)| *other == axes) {
+                Some((_, cell)) => cell.push(run),
+                None => cells.push((axes, vec![run])),
+            }
+        }
+        cells.into_iter().map(|(_, cell)| cell).collect()
+    }
+
+    /// `summary.json` of a campaign.
+    pub(in crate::commands) fn to_json(&self) -> String {
+        let runs: Vec<&Map<String, Value>> = self.runs.iter().map(Summary::fields).collect();
+        let mut document = json!({ "runs": runs });
+        if self.has_replications() {
+            let cells: Vec<Value> = self.cells().iter().map(|cell| replications(cell)).collect();
+            document["replications"] = Value::Array(cells);
+        }
+        document["missing"] = json!(self.missing);
+        wire::to_json(&document)
+    }
+
+    /// `summary.csv`: a row per run.
+    pub(in crate::commands) fn to_csv(&self) -> Result<String, Failure> {
+        let Some(first) = self.runs.first() else { return Ok(String::new()) };
+        let keys: Vec<&String> = first.fields().keys().collect();
+        let head = keys.iter().map(|key| (*key).clone()).collect();
+        let row = |run: &Summary| keys.iter().map(|key| run.cell(key)).collect();
+        let rows: Vec<Vec<String>> =
+            std::iter::once(head).chain(self.runs.iter().map(row)).collect();
+        output::csv(&rows)
+    }
+
+    /// `replications.csv`: a row per policy and rules, over its seeds; `None` if nothing was
+    /// replicated.
+    pub(in crate::commands) fn replications_csv(&self) -> Result<Option<String>, Failure> {
+        let Some(first) = self.runs.first().filter(|_| self.has_replications()) else {
+            return Ok(None);
+        };
+        let axes: Vec<&str> = AXES.into_iter().filter(|axis| *axis != SEED).collect();
+        let metrics: Vec<&str> = first.metrics().collect();
+        let mut head: Vec<String> = axes.iter().map(|&axis| axis.to_owned()).collect();
+        head.push("runs".to_owned());
+        for metric in &metrics {
+            head.extend([(*metric).to_owned(), format!("{metric}_half_width")]);
+        }
+        let row = |cell: &Vec<&Summary>| {
+            let mut row: Vec<String> = axes.iter().map(|axis| cell[0].cell(axis)).collect();
+            row.push(cell.len().to_string());
+            for metric in &metrics {
+                let found = estimate(cell, metric);
+                let half_width = found.and_then(|it| it.half_width);
+                row.push(found.map_or_else(String::new, |it| it.mean.to_string()));
+                row.push(half_width.map_or_else(String::new, |it| it.to_string()));
+            }
+            row
+        };
+        let rows: Vec<Vec<String>> =
+            std::iter::once(head).chain(self.cells().iter().map(row)).collect();
+        output::csv(&rows).map(Some)
+    }
+
+    /// Prints the runs beside each other; people see replications as one line.
+    pub(in crate::commands) fn print(&self, format: Format) -> Result<(), Failure> {
+        match format {
+            Format::Table => output::print(&self.table()),
+            Format::Json => {
+                let runs: Vec<_> = self.runs.iter().map(Summary::fields).collect();
+                output::json(&runs)
+            }
+            Format::Csv => output::print(&self.to_csv()?),
+        }
+    }
+
+    fn table(&self) -> String {
+        let cells = self.cells();
+        let replicated = self.has_replications();
+        let differs = |axis: &str| {
+            let mut values = cells.iter().map(|cell| cell[0].cell(axis));
+            values.next().is_some_and(|first| values.any(|value| value != first))
+        };
+        let shown = |axis: &str| axis == "policy" || (axis != SEED && differs(axis));
+        let axes: Vec<&str> = AXES.into_iter().filter(|axis| shown(axis)).collect();
+        let mut columns: Vec<Column> = axes.iter().map(|axis| (head(axis), Side::Left)).collect();
+        if replicated {
+            columns.push(("RUNS", Side::Right));
+        }
+        // Intervals and further axes take the room of what matters less.
+        let narrow = replicated || axes.len() > 1;
+        let metrics: Vec<&Metric> =
+            METRICS.iter().filter(|metric| metric.narrow || !narrow).collect();
+        columns.extend(metrics.iter().map(|metric| (metric.head, Side::Right)));
+        if !narrow {
+            columns.push(("REFUSED", Side::Right));
+        }
+        let row = |cell: &Vec<&Summary>| {
+            let mut row: Vec<String> = axes.iter().map(|axis| cell[0].cell(axis)).collect();
+            if replicated {
+                row.push(cell.len().to_string());
+            }
+            row.extend(metrics.iter().map(|metric| metric.shown(cell)));
+            if !narrow {
+                row.push(cell[0].cell("rejected"));
+            }
+            row
+        };
+        tables::table(&columns, cells.iter().map(row).collect())
+    }
+}
+
+fn head(axis: &str) -> &'static str {
+    HEADS.iter().find(|(name, _)| *name == axis).map_or("", |(_, head)| head)
+}
+
+impl Metric {
+    /// The mean, and ± half of its confidence interval if it has one that shows.
+    fn shown(&self, cell: &[&Summary]) -> String {
+        let Some(Estimated { mean, half_width, .. }) = estimate(cell, self.key) else {
+            return String::new();
+        };
+        let text = |value: f64| format!("{:.*}", self.decimals, value * self.factor);
+        match half_width.map(text) {
+            Some(half) if half != text(0.0) => format!("{} ±{half}", text(mean)),
+            _ => text(mean),
+        }
+    }
+}
+
+fn estimate(cell: &[&Summary], metric: &str) -> Option<Estimated> {
+    let values: Vec<f64> = cell.iter().filter_map(|run| run.number(metric)).collect();
+    replications::estimate(&values)
+}
+
+/// The means of replications, as a document.
+fn replications(cell: &[&Summary]) -> Value {
+    let mut document = Map::new();
+    let Some(first) = cell.first() else { return Value::Null };
+    for axis in AXES.into_iter().filter(|axis| *axis != SEED) {
+        document.insert(axis.to_owned(), first.fields().get(axis).cloned().unwrap_or_default());
+    }
+    document.insert("runs".to_owned(), json!(cell.len()));
+    let metric = |key: &str| {
+        let Estimated { mean, half_width, .. } = estimate(cell, key)?;
+        Some((key.to_owned(), json!({ "mean": mean, "half_width": half_width })))
+    };
+    document.insert("metrics".to_owned(), first.metrics().filter_map(metric).collect());
+    Value::Object(document)
+}

@@ -1,0 +1,199 @@
+//! A campaign becomes a list of runs, in an order that is always the same.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use tradewind_io::campaign::{Campaign, Estimate, Load, Overrun, Semantics, Trim, Word, Workload};
+use tradewind_io::{digest, wire};
+
+use crate::exit::Failure;
+
+/// The most runs of one campaign.
+const RUNS_MOST: u64 = 100_000;
+
+/// One run: a workload under one policy by one set of rules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Run {
+    /// Index in the campaign's workloads.
+    pub(super) workload: usize,
+    pub(super) policy: String,
+    pub(super) semantics: Semantics,
+    pub(super) overrun: Overrun,
+    pub(super) estimate: Estimate,
+    pub(super) load: Option<Load>,
+    pub(super) seed: Option<u64>,
+    /// Its folder within that of the campaign; empty for a single run.
+    pub(super) folder: PathBuf,
+}
+
+/// All runs of a campaign.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) runs: Vec<Run>,
+    /// Combinations of rules that do not exist.
+    pub(super) left_out: usize,
+}
+
+impl Plan {
+    /// The cross product, the seeds innermost.
+    pub(super) fn of(campaign: &Campaign) -> Result<Plan, Failure> {
+        let mut plan = Plan { runs: Vec::new(), left_out: 0 };
+        let count = size(campaign);
+        if count > RUNS_MOST {
+            let message = format!("{count} runs are more than {RUNS_MOST}");
+            return Err(Failure::usage(message).hint("make two campaigns of it"));
+        }
+        for rules in rules(campaign) {
+            match rules.exist() {
+                true => plan.add(campaign, &rules),
+                false => plan.left_out += 1,
+            }
+        }
+        if plan.runs.iter().all(|run| run.semantics != Semantics::Pyss)
+            && campaign.semantics.contains(&Semantics::Pyss)
+        {
+            let failure = Failure::usage("the semantics `pyss` fix overruns and estimates");
+            return Err(failure.hint("they are `kill` and `requested`, which go without saying"));
+        }
+        if let [only] = plan.runs.as_mut_slice() {
+            only.folder = PathBuf::new();
+        }
+        Ok(plan)
+    }
+
+    fn add(&mut self, campaign: &Campaign, rules: &Rules) {
+        let loads = some_or_none(&campaign.loads);
+        let seeds: Vec<u64> = campaign.seeds.iter().flat_map(|seeds| seeds.all()).collect();
+        for load in loads {
+            for policy in &campaign.policies {
+                for seed in some_or_none(&seeds) {
+                    let mut run = Run {
+                        workload: rules.workload,
+                        policy: policy.clone(),
+                        semantics: rules.semantics,
+                        overrun: rules.overrun,
+                        estimate: rules.estimate,
+                        load,
+                        seed,
+                        folder: PathBuf::new(),
+                    };
+                    run.folder = run.folder(campaign);
+                    self.runs.push(run);
+                }
+            }
+        }
+    }
+}
+
+/// What is fixed before load, policy and seed.
+struct Rules {
+    workload: usize,
+    semantics: Semantics,
+    overrun: Overrun,
+    estimate: Estimate,
+}
+
+impl Rules {
+    fn exist(&self) -> bool {
+        let implied = self.overrun == Overrun::Kill && self.estimate == Estimate::Requested;
+        self.semantics == Semantics::Textbook || implied
+    }
+}
+
+fn rules(campaign: &Campaign) -> Vec<Rules> {
+    let mut all = Vec::new();
+    for workload in 0..campaign.workloads.len() {
+        for &semantics in &campaign.semantics {
+            for &overrun in &campaign.overruns {
+                for &estimate in &campaign.estimates {
+                    all.push(Rules { workload, semantics, overrun, estimate });
+                }
+            }
+        }
+    }
+    all
+}
+
+fn some_or_none<T: Copy>(all: &[T]) -> Vec<Option<T>> {
+    match all {
+        [] => vec![None],
+        all => all.iter().copied().map(Some).collect(),
+    }
+}
+
+fn size(campaign: &Campaign) -> u64 {
+    let seeds = campaign.seeds.map_or(1, |seeds| seeds.all().count());
+    let axes = [
+        campaign.workloads.len(),
+        campaign.semantics.len(),
+        campaign.overruns.len(),
+        campaign.estimates.len(),
+        campaign.loads.len().max(1),
+        campaign.policies.len(),
+        seeds,
+    ];
+    axes.iter().fold(1, |product: u64, &axis| product.saturating_mul(axis as u64))
+}
+
+impl Run {
+    /// `POLICY/axis=value/…`, with the axes that have more than one value.
+    fn folder(&self, campaign: &Campaign) -> PathBuf {
+        let mut folder = PathBuf::from(&self.policy);
+        let mut push = |axis: &str, values: usize, value: String| {
+            if values > 1 {
+                folder.push(format!("{axis}={value}"));
+            }
+        };
+        let workloads = &campaign.workloads;
+        push("workload", workloads.len(), workloads[self.workload].name.clone());
+        push("semantics", campaign.semantics.len(), self.semantics.name().to_owned());
+        push("overrun", campaign.overruns.len(), self.overrun.name().to_owned());
+        push("estimate", campaign.estimates.len(), self.estimate.name().to_owned());
+        let load = self.load.map_or_else(String::new, |load| load.to_string());
+        push("load", campaign.loads.len(), load);
+        let seeds = campaign.seeds.map_or(0, |seeds| 1 + usize::from(seeds.are_many()));
+        push("seed", seeds, self.seed.unwrap_or_default().to_string());
+        folder
+    }
+
+    /// What tells the run from every other: all that its results depend on. `inputs` are the
+    /// hashes of the workload's files.
+    pub(super) fn id(&self, campaign: &Campaign, inputs: &[Option<String>]) -> String {
+        #[derive(Serialize)]
+        struct Identity<'a> {
+            version: &'static str,
+            workload: &'a Workload,
+            inputs: &'a [Option<String>],
+            policy: &'a str,
+            semantics: Semantics,
+            overrun: Overrun,
+            estimate: Estimate,
+            load: Option<Load>,
+            seed: Option<u64>,
+            trim: Trim,
+            outputs: &'a [tradewind_io::campaign::Output],
+        }
+        let identity = Identity {
+            version: env!("CARGO_PKG_VERSION"),
+            workload: &campaign.workloads[self.workload],
+            inputs,
+            policy: &self.policy,
+            semantics: self.semantics,
+            overrun: self.overrun,
+            estimate: self.estimate,
+            load: self.load,
+            seed: self.seed,
+            trim: campaign.trim,
+            outputs: &campaign.outputs,
+        };
+        digest::sha256(wire::to_json(&identity).as_bytes())
+    }
+
+    /// In a few words, for messages.
+    pub(super) fn name(&self) -> String {
+        match self.folder.as_os_str().is_empty() {
+            true => self.policy.clone(),
+            false => self.folder.display().to_string(),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The words of a campaign in the simulator's terms.
+
+use tradewind_io::campaign;
+use tradewind_sim::metrics::Trim;
+use tradewind_sim::workload::Overrun;
+use tradewind_sim::{Estimate, Semantics};
+
+pub(super) fn semantics(word: campaign::Semantics) -> Semantics {
+    match word {
+        campaign::Semantics::Textbook => Semantics::Textbook,
+        campaign::Semantics::Pyss => Semantics::Pyss,
+    }
+}
+
+pub(super) fn overrun(word: campaign::Overrun) -> Overrun {
+    match word {
+        campaign::Overrun::Kill => Overrun::Kill,
+        campaign::Overrun::Extend => Overrun::Extend,
+    }
+}
+
+pub(super) fn estimate(word: campaign::Estimate) -> Estimate {
+    match word {
+        campaign::Estimate::Requested => Estimate::Requested,
+        campaign::Estimate::Exact => Estimate::Exact,
+        campaign::Estimate::Predicted => Estimate::Predicted,
+    }
+}
+
+pub(super) fn trim(trim: campaign::Trim) -> Trim {
+    Trim { warm_up: trim.warm_up, cool_down: trim.cool_down }
+}

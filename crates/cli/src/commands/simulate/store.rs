@@ -1,0 +1,215 @@
+//! What a campaign's folder remembers, so that a stopped campaign goes on where it was: the
+//! campaign in `campaign.json`, and in each run's folder `done.json`, written last.
+
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tradewind_io::campaign::Campaign;
+use tradewind_io::wire;
+
+use super::plan::{Plan, Run};
+use super::summary::Summary;
+use super::workload::Source;
+use crate::exit::Failure;
+use crate::output;
+
+const CAMPAIGN: &str = "campaign.json";
+const DONE: &str = "done.json";
+
+/// `campaign.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(in crate::commands) struct Record {
+    /// Of the program.
+    pub(in crate::commands) version: String,
+    pub(in crate::commands) title: Option<String>,
+    /// What is run; two campaigns are the same if this is.
+    pub(in crate::commands) campaign: Value,
+    pub(in crate::commands) inputs: Vec<InputFile>,
+    pub(in crate::commands) runs: Vec<RunRecord>,
+}
+
+/// One file that went in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::commands) struct InputFile {
+    /// Without its folders.
+    pub(in crate::commands) file: String,
+    /// `None` if it could not be read.
+    pub(in crate::commands) sha256: Option<String>,
+}
+
+/// One run of the campaign.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::commands) struct RunRecord {
+    /// Within the campaign's folder, with `/` between; empty for a single run.
+    pub(in crate::commands) folder: String,
+    /// A hash of all that its results depend on.
+    pub(in crate::commands) id: String,
+}
+
+/// `done.json`: this run is finished.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::commands) struct Done {
+    pub(in crate::commands) id: String,
+    /// The other files of the run.
+    pub(in crate::commands) files: Vec<String>,
+}
+
+impl Record {
+    pub(super) fn new(campaign: &Campaign, plan: &Plan, sources: &[Source<'_>]) -> Record {
+        let hashes: Vec<Vec<Option<String>>> = sources.iter().map(Source::hashes).collect();
+        let file = |path: &String| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
+        let files = campaign.workloads.iter().flat_map(|workload| workload.logs.iter().map(file));
+        let inputs = files.zip(hashes.iter().flatten().cloned());
+        let run = |run: &Run| RunRecord {
+            folder: run.folder.to_string_lossy().replace('\\', "/"),
+            id: run.id(campaign, &hashes[run.workload]),
+        };
+        Record {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            title: campaign.title.clone(),
+            campaign: serde_json::to_value(campaign).unwrap_or_default(),
+            inputs: inputs.map(|(file, sha256)| InputFile { file, sha256 }).collect(),
+            runs: plan.runs.iter().map(run).collect(),
+        }
+    }
+
+    /// The record in `folder`; `None` if there is none.
+    pub(in crate::commands) fn read(folder: &Path) -> Result<Option<Record>, Failure> {
+        let path = folder.join(CAMPAIGN);
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => {
+                return Err(Failure::data(format!("failed to read `{}`: {error}", path.display())));
+            }
+        };
+        let strange = |what: String| {
+            let message = format!("`{}` is not a campaign's record: {what}", path.display());
+            Failure::data(message).hint("use another folder, or `--force` to overwrite this one")
+        };
+        let record: Record =
+            serde_json::from_slice(&bytes).map_err(|error| strange(error.to_string()))?;
+        match record.runs.iter().find(|run| !is_below(&run.folder)) {
+            Some(run) => Err(strange(format!("the folder `{}` is elsewhere", run.folder))),
+            None => Ok(Some(record)),
+        }
+    }
+
+    pub(in crate::commands) fn write(&self, folder: &Path) -> Result<(), Failure> {
+        make(folder)?;
+        output::write_file(&folder.join(CAMPAIGN), wire::to_json(self).as_bytes())
+    }
+
+    /// How this campaign differs from `other`, in words; empty if it is the same.
+    pub(in crate::commands) fn differences(&self, other: &Record) -> Vec<String> {
+        let empty = serde_json::Map::new();
+        let [ours, theirs] =
+            [self, other].map(|record| record.campaign.as_object().unwrap_or(&empty));
+        let mut keys: Vec<&String> = ours.keys().collect();
+        keys.extend(theirs.keys().filter(|key| !ours.contains_key(*key)));
+        let shown = |value: Option<&Value>| value.map_or("none".to_owned(), Value::to_string);
+        let differs = keys.into_iter().filter(|key| ours.get(*key) != theirs.get(*key));
+        differs
+            .map(|key| format!("{key}: {}, now {}", shown(theirs.get(key)), shown(ours.get(key))))
+            .collect()
+    }
+
+    /// What else than the campaign itself differs: the program and the files.
+    pub(in crate::commands) fn causes(&self, other: &Record) -> Vec<String> {
+        let mut causes = Vec::new();
+        if self.version != other.version {
+            causes.push(format!("tradewind {}, now {}", other.version, self.version));
+        }
+        for (ours, theirs) in self.inputs.iter().zip(&other.inputs) {
+            if ours.sha256 != theirs.sha256 {
+                causes.push(format!("`{}` has changed", ours.file));
+            }
+        }
+        causes
+    }
+}
+
+impl RunRecord {
+    pub(in crate::commands) fn path(&self, campaign: &Path) -> PathBuf {
+        match self.folder.as_str() {
+            "" => campaign.to_owned(),
+            folder => campaign.join(folder),
+        }
+    }
+
+    /// In a few words, for messages.
+    pub(in crate::commands) fn name(&self) -> &str {
+        if self.folder.is_empty() { "the run" } else { &self.folder }
+    }
+
+    /// What says that the run is finished.
+    pub(in crate::commands) fn done(&self, campaign: &Path) -> Option<Done> {
+        let bytes = std::fs::read(self.path(campaign).join(DONE)).ok()?;
+        let done: Option<Done> = serde_json::from_slice(&bytes).ok();
+        done.filter(|done| done.files.iter().all(|file| is_below(file)))
+    }
+
+    /// The summary of a finished run.
+    pub(in crate::commands) fn summary(&self, campaign: &Path) -> Option<Summary> {
+        let done = self.done(campaign)?;
+        let bytes = std::fs::read(self.path(campaign).join("summary.json")).ok()?;
+        Some(done).filter(|done| done.id == self.id).and_then(|_| Summary::read(&bytes))
+    }
+
+    /// Makes the run's folder, and forgets that it was ever finished.
+    pub(super) fn open(&self, campaign: &Path) -> Result<PathBuf, Failure> {
+        let folder = self.path(campaign);
+        make(&folder)?;
+        let _ = std::fs::remove_file(folder.join(DONE));
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            // What a process left that was stopped while writing.
+            let path = entry.path();
+            if path.extension().is_some_and(|ending| ending == "part") {
+                let _ = std::fs::remove_file(path);
+            }
+        }
+        Ok(folder)
+    }
+
+    /// Writes down that the run is finished.
+    pub(in crate::commands) fn close(
+        &self,
+        campaign: &Path,
+        files: Vec<String>,
+    ) -> Result<(), Failure> {
+        let done = Done { id: self.id.clone(), files };
+        output::write_file(&self.path(campaign).join(DONE), wire::to_json(&done).as_bytes())
+    }
+}
+
+/// Whether a path from a file stays within the folder of that file.
+fn is_below(path: &str) -> bool {
+    Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// Makes a folder and those above it.
+pub(in crate::commands) fn make(folder: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Failure::data(format!("failed to make the folder `{}`: {error}", folder.display()))
+    })
+}
+
+/// Writes the campaign-wide files of several runs.
+pub(in crate::commands) fn write_overview(
+    folder: &Path,
+    record: &Record,
+    overview: &super::overview::Overview,
+) -> Result<(), Failure> {
+    if let [RunRecord { folder: inner, .. }] = record.runs.as_slice()
+        && inner.is_empty()
+    {
+        // The summary of a single run is that of the campaign.
+        return output::write_file(&folder.join("summary.csv"), overview.to_csv()?.as_bytes());
+    }
+    if let Some(text) = overview.replications_csv()? {
+        output::write_file(&folder.join("replications.csv"), text.as_bytes())?;
+    }
+    output::write_file(&folder.join("summary.json"), overview.to_json().as_bytes())?;
+    output::write_file(&folder.join("summary.csv"), overview.to_csv()?.as_bytes())
+}

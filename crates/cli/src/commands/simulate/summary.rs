@@ -1,0 +1,134 @@
+//! The summary of one run: what was run, and what came of it. A document that is read again when
+//! a campaign goes on or is merged, so its numbers are kept as they were written.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use tradewind_io::campaign::{Campaign, Estimate, Load, Overrun, Semantics};
+use tradewind_io::wire;
+use tradewind_sim::metrics::Metrics;
+use tradewind_sim::workload::Workload;
+
+use super::plan::Run;
+
+/// The keys that say what was run, in the order of columns.
+pub(in crate::commands) const AXES: [&str; 7] =
+    ["workload", "policy", "semantics", "overrun", "estimate", "load", SEED];
+
+/// The key that tells replications apart.
+pub(in crate::commands) const SEED: &str = "seed";
+
+/// What is neither an axis nor a metric.
+const SIZE: &str = "processors";
+
+/// `summary.json` of a run; `docs/metrics.md` says what each number is.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::commands) struct Summary {
+    fields: Map<String, Value>,
+}
+
+/// The fields in the order of the file.
+#[derive(Serialize)]
+struct Fields<'a> {
+    workload: &'a str,
+    policy: &'a str,
+    semantics: Semantics,
+    overrun: Overrun,
+    estimate: Estimate,
+    load: Option<Load>,
+    seed: Option<u64>,
+    processors: u32,
+    jobs: usize,
+    killed: usize,
+    rejected: BTreeMap<&'static str, usize>,
+    mean_wait_s: f64,
+    max_wait_s: i64,
+    mean_turnaround_s: f64,
+    mean_slowdown: f64,
+    mean_bounded_slowdown: f64,
+    utilisation: f64,
+    makespan_s: i64,
+    backfill_ratio: f64,
+}
+
+impl Summary {
+    pub(super) fn new(campaign: &Campaign, run: &Run, of: &Workload, metrics: &Metrics) -> Summary {
+        let mut rejected = BTreeMap::new();
+        for (_, refusal) in &of.rejected {
+            *rejected.entry(refusal.text()).or_default() += 1;
+        }
+        let fields = Fields {
+            workload: &campaign.workloads[run.workload].name,
+            policy: &run.policy,
+            semantics: run.semantics,
+            overrun: run.overrun,
+            estimate: run.estimate,
+            load: run.load,
+            seed: run.seed,
+            processors: of.processors(),
+            jobs: metrics.jobs,
+            killed: metrics.killed,
+            rejected,
+            mean_wait_s: metrics.mean_wait_s,
+            max_wait_s: metrics.max_wait_s,
+            mean_turnaround_s: metrics.mean_turnaround_s,
+            mean_slowdown: metrics.mean_slowdown,
+            mean_bounded_slowdown: metrics.mean_bounded_slowdown,
+            utilisation: metrics.utilisation,
+            makespan_s: metrics.makespan_s,
+            backfill_ratio: metrics.backfill_ratio,
+        };
+        // As text and back: every number is then as a later reader has it.
+        Summary::read(wire::to_json(&fields).as_bytes()).unwrap_or(Summary { fields: Map::new() })
+    }
+
+    /// A summary that was written; `None` if it is none.
+    pub(in crate::commands) fn read(text: &[u8]) -> Option<Summary> {
+        serde_json::from_slice(text).ok().map(|fields| Summary { fields })
+    }
+
+    /// As it stands in its file.
+    pub(in crate::commands) fn to_json(&self) -> String {
+        wire::to_json(&self.fields)
+    }
+
+    pub(super) fn fields(&self) -> &Map<String, Value> {
+        &self.fields
+    }
+
+    /// The value of a field as a cell of a table; of several counts their sum.
+    pub(super) fn cell(&self, key: &str) -> String {
+        match self.fields.get(key) {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Number(number)) => number.to_string(),
+            Some(Value::Object(_)) => self.counts(key).map(|(_, n)| n).sum::<u64>().to_string(),
+            _ => String::new(),
+        }
+    }
+
+    /// The counts in a field, by name.
+    pub(super) fn counts(&self, key: &str) -> impl Iterator<Item = (&str, u64)> {
+        let counts = self.fields.get(key).and_then(Value::as_object);
+        counts
+            .into_iter()
+            .flatten()
+            .map(|(name, count)| (name.as_str(), count.as_u64().unwrap_or(0)))
+    }
+
+    pub(super) fn number(&self, key: &str) -> Option<f64> {
+        self.fields.get(key).and_then(Value::as_f64)
+    }
+
+    /// The names of the metrics that are numbers.
+    pub(super) fn metrics(&self) -> impl Iterator<Item = &str> {
+        let is_metric = |key: &&str| !AXES.contains(key) && *key != SIZE;
+        let numbers = self.fields.iter().filter(|(_, value)| value.is_number());
+        numbers.map(|(key, _)| key.as_str()).filter(is_metric)
+    }
+
+    /// What replications of one another have in common.
+    pub(super) fn cell_of_axes(&self) -> Vec<String> {
+        AXES.iter().filter(|key| **key != SEED).map(|key| self.cell(key)).collect()
+    }
+}

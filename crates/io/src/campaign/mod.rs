@@ -1,0 +1,120 @@
+//! A campaign: workloads × policies × rules × loads × seeds. What a TOML or JSON file says, or
+//! the options of the command line.
+
+mod ranges;
+mod read;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use serde::Serialize;
+use tradewind_model::{Span, Time};
+
+use crate::diagnostics::Diagnostics;
+use crate::input::{self, Input};
+
+pub use ranges::{Load, Seeds, Shard};
+pub use words::{Estimate, Output, Overrun, Semantics, Word};
+
+/// Everything that is to be run. Serialised, it tells whether two campaigns are the same: paths
+/// of files are left out, as their contents count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Campaign {
+    /// What it is about.
+    #[serde(skip)]
+    pub title: Option<String>,
+    /// At least one, their names differ.
+    pub workloads: Vec<Workload>,
+    /// Names of policies with their parameters, as written; at least one, all different.
+    pub policies: Vec<String>,
+    /// At least one.
+    pub semantics: Vec<Semantics>,
+    /// At least one.
+    pub overruns: Vec<Overrun>,
+    /// At least one.
+    pub estimates: Vec<Estimate>,
+    /// Offered loads to scale to; none: workloads stay as they are.
+    pub loads: Vec<Load>,
+    /// One replication for each.
+    pub seeds: Option<Seeds>,
+    /// What metrics leave out.
+    pub trim: Trim,
+    /// What each run writes, in this order.
+    pub outputs: Vec<Output>,
+}
+
+/// Where jobs come from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Workload {
+    /// In tables and folders.
+    pub name: String,
+    /// Paths of logs that are replayed together; `-` is standard input.
+    #[serde(serialize_with = "names")]
+    pub logs: Vec<String>,
+    /// Processors of the machine, if the logs' headers do not count.
+    pub procs: Option<u32>,
+    /// Jobs submitted earlier are left out.
+    #[serde(serialize_with = "seconds")]
+    pub from: Option<Time>,
+    /// Jobs submitted then or later are left out.
+    #[serde(serialize_with = "seconds")]
+    pub to: Option<Time>,
+}
+
+/// Spans at both ends of a replay of which the metrics leave out the submissions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Trim {
+    /// From the first submission on.
+    pub warm_up: Span,
+    /// Up to the last submission.
+    pub cool_down: Span,
+}
+
+impl Serialize for Trim {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        [self.warm_up.0, self.cool_down.0].serialize(to)
+    }
+}
+
+impl Workload {
+    /// A name for logs that were given none: theirs, joined.
+    pub fn name_of(logs: &[String]) -> String {
+        let names: Vec<&str> = logs.iter().map(|path| log_name(path)).collect();
+        names.join("+")
+    }
+}
+
+fn names<S: serde::Serializer>(logs: &[String], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(logs.iter().map(|path| log_name(path)))
+}
+
+fn seconds<S: serde::Serializer>(time: &Option<Time>, to: S) -> Result<S::Ok, S::Error> {
+    time.map(|time| time.0).serialize(to)
+}
+
+/// What is wrong with the name of a policy, if anything: a message and a hint.
+pub type Check<'c> = &'c dyn Fn(&str) -> Option<(String, String)>;
+
+/// Reads the campaign in the file `path`; `-` is standard input. Paths in it start from its
+/// folder. `check` knows the policies.
+///
+/// # Errors
+/// All that is wrong with it.
+pub fn load(path: &str, check: Check<'_>) -> Result<(Campaign, Diagnostics), Diagnostics> {
+    parse(&input::read(path)?, check)
+}
+
+/// Reads a campaign and the warnings about it.
+///
+/// # Errors
+/// All that is wrong with it, by line.
+pub fn parse(input: &Input, check: Check<'_>) -> Result<(Campaign, Diagnostics), Diagnostics> {
+    read::parse(input, check)
+}
+
+/// The name of a log without its folders and endings.
+pub fn log_name(path: &str) -> &str {
+    let name = path.rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).unwrap_or(path);
+    let name = name.strip_suffix(".gz").unwrap_or(name);
+    name.strip_suffix(".swf").unwrap_or(name)
+}

@@ -1,0 +1,235 @@
+//! A document's tree becomes a campaign, or the list of all its mistakes.
+
+use std::path::Path;
+
+use tradewind_model::Span;
+
+use super::words::Word;
+use super::{Campaign, Check, Load, Output, Seeds, Trim, Workload};
+use crate::diagnostics::{Diagnostics, did_you_mean, excerpt};
+use crate::fields::{Fields, Notes, Scale, TEXT, hint_for, scaled};
+use crate::input::Input;
+use crate::value::{self, Kind, Value};
+
+const KEYS: [&str; 10] = [
+    "title",
+    "workload",
+    "policies",
+    "semantics",
+    "overruns",
+    "estimates",
+    "loads",
+    "seeds",
+    "trim",
+    "outputs",
+];
+const WORKLOAD_KEYS: [&str; 5] = ["name", "log", "procs", "from", "to"];
+
+pub(super) fn parse(
+    input: &Input,
+    check: Check<'_>,
+) -> Result<(Campaign, Diagnostics), Diagnostics> {
+    let document = value::parse(input)?;
+    let mut notes = Notes::new(&input.name);
+    let folder = Path::new(&input.name).parent().unwrap_or(Path::new(""));
+    let campaign = Fields::of(&document, String::new(), &KEYS, &mut notes)
+        .map(|fields| campaign(&fields, folder, check, &mut notes));
+    notes.diagnostics.finish(campaign)
+}
+
+fn campaign(
+    fields: &Fields<'_, '_>,
+    folder: &Path,
+    check: Check<'_>,
+    notes: &mut Notes<'_>,
+) -> Campaign {
+    fields.require(&["workload", "policies"], notes);
+    Campaign {
+        title: fields.text("title", notes).map(str::to_owned),
+        workloads: workloads(fields, folder, notes),
+        policies: policies(fields, check, notes),
+        semantics: words(fields, "semantics", notes).unwrap_or_else(|| vec![Default::default()]),
+        overruns: words(fields, "overruns", notes).unwrap_or_else(|| vec![Default::default()]),
+        estimates: words(fields, "estimates", notes).unwrap_or_else(|| vec![Default::default()]),
+        loads: loads(fields, notes),
+        seeds: seeds(fields, notes),
+        trim: trim(fields, notes),
+        outputs: words(fields, "outputs", notes).unwrap_or_else(|| Output::DEFAULT.to_vec()),
+    }
+}
+
+/// The items of a list that must not be empty if it is there, with their places.
+fn items<'v, 'i>(
+    fields: &Fields<'v, 'i>,
+    key: &str,
+    notes: &mut Notes<'_>,
+) -> Option<Vec<(String, &'v Value<'i>)>> {
+    let items = fields.list(key, notes)?;
+    if items.is_empty() {
+        let (line, place) = (fields.line_of(key), fields.place(key));
+        notes.error(line, &place, "an empty list".to_owned(), "give at least one, or leave it out");
+    }
+    let place = |i: usize| format!("{}[{i}]", fields.place(key));
+    Some(items.iter().enumerate().map(|(i, item)| (place(i), item)).collect())
+}
+
+/// The texts of a list, each once.
+fn texts<'v>(
+    fields: &Fields<'v, '_>,
+    key: &str,
+    notes: &mut Notes<'_>,
+) -> Option<Vec<(String, u32, &'v str)>> {
+    let mut all: Vec<(String, u32, &str)> = Vec::new();
+    for (place, item) in items(fields, key, notes)? {
+        let Kind::Text(text) = &item.kind else {
+            let message = format!("expected a text, found {}", item.describe());
+            notes.error(item.line, &place, message, hint_for(TEXT));
+            continue;
+        };
+        if text.trim().is_empty() || text.chars().any(char::is_control) {
+            let message = format!("`{}` is not a name", excerpt(text));
+            notes.error(item.line, &place, message, "keep to letters, digits and signs");
+        } else if all.iter().any(|(_, _, other)| *other == text.trim()) {
+            let message = format!("`{}` is named twice", excerpt(text));
+            notes.error(item.line, &place, message, "name it once");
+        } else {
+            all.push((place, item.line, text.trim()));
+        }
+    }
+    Some(all)
+}
+
+fn words<T: Word>(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<Vec<T>> {
+    let mut all = Vec::new();
+    for (place, line, text) in texts(fields, key, notes)? {
+        match T::named(text) {
+            Some(word) => all.push(word),
+            None => {
+                let message = format!("unknown value `{}`", excerpt(text));
+                notes.error(line, &place, message, &did_you_mean(text, &T::names()));
+            }
+        }
+    }
+    Some(all)
+}
+
+fn policies(fields: &Fields<'_, '_>, check: Check<'_>, notes: &mut Notes<'_>) -> Vec<String> {
+    let mut all = Vec::new();
+    for (place, line, name) in texts(fields, "policies", notes).unwrap_or_default() {
+        match check(name) {
+            None => all.push(name.to_owned()),
+            Some((message, hint)) => notes.error(line, &place, message, &hint),
+        }
+    }
+    all
+}
+
+fn loads(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Load> {
+    let scale = Scale { decimals: 3, range: 1..=i64::from(Load::MAX.thousandths()) };
+    let mut all: Vec<Load> = Vec::new();
+    for (place, item) in items(fields, "loads", notes).unwrap_or_default() {
+        let Kind::Number(text) = &item.kind else {
+            let message = format!("expected a number, found {}", item.describe());
+            notes.error(item.line, &place, message, "a share of the machine, such as `0.7`");
+            continue;
+        };
+        match scaled(text, &scale) {
+            Ok(load) => match Load::from_thousandths(load) {
+                Some(load) if all.contains(&load) => {
+                    let message = format!("the load {load} is given twice");
+                    notes.error(item.line, &place, message, "give it once");
+                }
+                Some(load) => all.push(load),
+                None => {}
+            },
+            Err((message, hint)) => notes.error(item.line, &place, message, &hint),
+        }
+    }
+    all
+}
+
+fn seeds(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Seeds> {
+    let value = fields.get("seeds")?;
+    let text = match &value.kind {
+        Kind::Number(text) => text.as_ref(),
+        _ => fields.text("seeds", notes)?,
+    };
+    let refused = |message: String| {
+        notes.error(value.line, "seeds", message, "`\"1..10\"` means ten replications");
+    };
+    text.parse().map_err(refused).ok()
+}
+
+fn trim(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Trim {
+    let inner = fields
+        .get("trim")
+        .and_then(|value| Fields::of(value, "trim".to_owned(), &["warm-up", "cool-down"], notes));
+    let Some(inner) = inner else { return Trim::default() };
+    let span = |key: &str, notes: &mut Notes<'_>| inner.span(key, 0..=Span::MAX.0, notes);
+    Trim {
+        warm_up: span("warm-up", notes).unwrap_or_default(),
+        cool_down: span("cool-down", notes).unwrap_or_default(),
+    }
+}
+
+fn workloads(fields: &Fields<'_, '_>, folder: &Path, notes: &mut Notes<'_>) -> Vec<Workload> {
+    let mut all: Vec<Workload> = Vec::new();
+    for (place, item) in items(fields, "workload", notes).unwrap_or_default() {
+        let Some(fields) = Fields::of(item, place, &WORKLOAD_KEYS, notes) else { continue };
+        let workload = workload(&fields, folder, notes);
+        if all.iter().any(|other| other.name == workload.name) {
+            let message = format!("a second workload `{}`", excerpt(&workload.name));
+            let line = fields.line_of("name");
+            notes.error(line, &fields.place("name"), message, "give each a `name` of its own");
+        }
+        all.push(workload);
+    }
+    all
+}
+
+fn workload(fields: &Fields<'_, '_>, folder: &Path, notes: &mut Notes<'_>) -> Workload {
+    fields.require(&["log"], notes);
+    let logs: Vec<String> = texts(fields, "log", notes)
+        .unwrap_or_default()
+        .into_iter()
+        .map(|(_, _, path)| beside(folder, path))
+        .collect();
+    let (from, to) = (fields.time("from", notes), fields.time("to", notes));
+    if let (Some(from), Some(to)) = (from, to)
+        && from >= to
+    {
+        let message = format!("`from` {from} is not before `to` {to}");
+        notes.error(fields.line_of("to"), &fields.place("to"), message, "leave some time between");
+    }
+    let procs = fields.whole("procs", 1..=i64::from(u32::MAX), notes);
+    Workload {
+        name: name(fields, &logs, notes),
+        logs,
+        procs: procs.and_then(|count| u32::try_from(count).ok()),
+        from,
+        to,
+    }
+}
+
+/// The workload's name: as given, or else its logs'.
+fn name(fields: &Fields<'_, '_>, logs: &[String], notes: &mut Notes<'_>) -> String {
+    let given = fields.text("name", notes);
+    if let Some(text) = given.filter(|text| !is_folder(text)) {
+        let message = format!("`{}` cannot name a folder", excerpt(text));
+        let hint = "no slashes, and no dot in front";
+        notes.error(fields.line_of("name"), &fields.place("name"), message, hint);
+    }
+    given.map_or_else(|| Workload::name_of(logs), str::to_owned)
+}
+
+fn is_folder(name: &str) -> bool {
+    !name.contains(['/', '\\']) && !name.starts_with('.')
+}
+
+/// A path in a file starts from the file's folder.
+fn beside(folder: &Path, path: &str) -> String {
+    match path {
+        "-" => "-".to_owned(),
+        path => folder.join(path).to_string_lossy().into_owned(),
+    }
+}

@@ -1,0 +1,111 @@
+//! The words of a campaign, in files and on the command line.
+
+use serde::{Serialize, Serializer};
+
+/// One of a closed list of words.
+pub trait Word: Copy + Eq + 'static {
+    /// Every word with its meaning and a line of help, in the order of documentation.
+    const WORDS: &'static [(&'static str, Self, &'static str)];
+
+    /// As it is written.
+    fn name(self) -> &'static str {
+        let found = Self::WORDS.iter().find(|(_, meaning, _)| *meaning == self);
+        found.map_or("", |(name, _, _)| name)
+    }
+
+    /// What `name` means.
+    fn named(name: &str) -> Option<Self> {
+        let found = Self::WORDS.iter().find(|(word, _, _)| *word == name);
+        found.map(|(_, meaning, _)| *meaning)
+    }
+
+    /// All words.
+    fn names() -> Vec<&'static str> {
+        Self::WORDS.iter().map(|(name, _, _)| *name).collect()
+    }
+}
+
+/// What happens in which order within one second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Semantics {
+    /// All ends, then all submissions, then one pass.
+    #[default]
+    Textbook,
+    /// As the simulator pyss does it.
+    Pyss,
+}
+
+/// What becomes of a job that outlives its request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Overrun {
+    /// It is killed.
+    #[default]
+    Kill,
+    /// It runs on.
+    Extend,
+}
+
+/// What policies are told about run times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Estimate {
+    /// The user's request.
+    #[default]
+    Requested,
+    /// The real run time.
+    Exact,
+    /// The mean of the user's last two runs.
+    Predicted,
+}
+
+/// What a run leaves in its folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Output {
+    /// `summary.json`, which is always written.
+    Summary,
+    /// `jobs.csv`.
+    Jobs,
+}
+
+impl Output {
+    /// What is written if nothing is said.
+    pub const DEFAULT: [Output; 2] = [Output::Summary, Output::Jobs];
+}
+
+impl Word for Semantics {
+    const WORDS: &'static [(&'static str, Semantics, &'static str)] = &[
+        ("textbook", Semantics::Textbook, "All ends, then all submissions, then one pass"),
+        ("pyss", Semantics::Pyss, "As the simulator pyss: submissions first, a pass for each"),
+    ];
+}
+
+impl Word for Overrun {
+    const WORDS: &'static [(&'static str, Overrun, &'static str)] =
+        &[("kill", Overrun::Kill, "It is killed"), ("extend", Overrun::Extend, "It runs on")];
+}
+
+impl Word for Estimate {
+    const WORDS: &'static [(&'static str, Estimate, &'static str)] = &[
+        ("requested", Estimate::Requested, "The user's request"),
+        ("exact", Estimate::Exact, "The real run time"),
+        ("predicted", Estimate::Predicted, "The mean of the user's last two runs"),
+    ];
+}
+
+impl Word for Output {
+    const WORDS: &'static [(&'static str, Output, &'static str)] = &[
+        ("summary", Output::Summary, "summary.json, which is always written"),
+        ("jobs", Output::Jobs, "jobs.csv, a row per job"),
+    ];
+}
+
+/// Words are written by name.
+macro_rules! by_name {
+    ($($word:ty),*) => {$(
+        impl Serialize for $word {
+            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.serialize_str(self.name())
+            }
+        }
+    )*};
+}
+by_name!(Semantics, Overrun, Estimate, Output);
