@@ -1,7 +1,7 @@
 //! `tradewind generate`: workloads that nobody recorded, and logs made from logs.
 
 mod cycle;
-mod drawing;
+pub(crate) mod drawing;
 mod from;
 mod jobs;
 mod values;
