@@ -55,15 +55,15 @@ impl Queue {
         self.jobs.values().find(|waiting| waiting.rank.job == job)
     }
 
+    /// The jobs after `after`, in order.
+    pub(super) fn from(&self, after: Option<Rank>) -> impl Iterator<Item = Waiting> + '_ {
+        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+        self.jobs.range((start, Bound::Unbounded)).map(|(_, waiting)| *waiting)
+    }
+
     /// The first job after `after`.
     pub(super) fn after(&self, after: Option<Rank>) -> Option<Waiting> {
-        match after {
-            None => self.jobs.first_key_value().map(|(_, waiting)| *waiting),
-            Some(rank) => {
-                let mut rest = self.jobs.range((Bound::Excluded(rank), Bound::Unbounded));
-                rest.next().map(|(_, waiting)| *waiting)
-            }
-        }
+        self.from(after).next()
     }
 
     /// The first job after `after` and before `before` within the limits of its width; see

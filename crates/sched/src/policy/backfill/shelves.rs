@@ -67,18 +67,19 @@ impl Item for Entry {
     }
 }
 
+const NOTHING: Sum = Sum { shortest: Span::MAX, first: FOR_EVER, last: FOR_EVER };
+
 #[derive(Debug)]
 struct Shelf {
     processors: u32,
-    /// `None`: empty.
-    sum: Option<Sum>,
+    sum: Sum,
     jobs: Tree<Entry>,
 }
 
 /// All waiting jobs, by width.
 #[derive(Debug, Default)]
 pub(super) struct Shelves {
-    /// By width, ascending; a shelf stays when it is empty.
+    /// By width, ascending; none is empty.
     shelves: Vec<Shelf>,
 }
 
@@ -98,11 +99,17 @@ impl Shelves {
     fn edit(&mut self, processors: u32, rank: Rank, entry: Option<Entry>) {
         let at = self.shelves.partition_point(|shelf| shelf.processors < processors);
         if self.shelves.get(at).is_none_or(|shelf| shelf.processors > processors) {
-            self.shelves.insert(at, Shelf { processors, sum: None, jobs: Tree::default() });
+            let (sum, jobs) = (NOTHING, Tree::default());
+            self.shelves.insert(at, Shelf { processors, sum, jobs });
         }
         let shelf = &mut self.shelves[at];
         shelf.jobs.edit(rank, |_| entry);
-        shelf.sum = shelf.jobs.sum();
+        match shelf.jobs.sum() {
+            Some(sum) => shelf.sum = sum,
+            None => {
+                self.shelves.remove(at);
+            }
+        }
     }
 
     /// The first job in queue order that comes after `after` and before `before` and is within
@@ -115,10 +122,9 @@ impl Shelves {
     ) -> Option<Rank> {
         let mut reader = Next { after, before, limits: Limits::within(Span(0)), found: None };
         for shelf in &self.shelves {
-            let Some(sum) = &shelf.sum else { continue };
             let Some(within) = limits(shelf.processors) else { break };
             reader.limits = within;
-            if reader.limits.allow(sum) {
+            if reader.limits.allow(&shelf.sum) {
                 shelf.jobs.scan(&mut reader);
             }
             reader.before = reader.found.or(before);
