@@ -21,10 +21,14 @@ use tradewind_model::{Command, Profile, Time};
 use super::Backfill;
 use super::openings::{Opening, Outline};
 use super::queue::Queue;
+use super::shelves::Reservations;
 use super::waiting::{Rank, Waiting};
 
 /// To look for a candidate takes about as long as to look at so many jobs (measured).
 const JOBS_PER_SEARCH: usize = 16;
+
+/// Where fewer searches than this would be worth their while, none is begun.
+const LEAST_SEARCHES: usize = 4;
 
 /// What the next walk has to look at.
 #[derive(Debug)]
@@ -137,11 +141,12 @@ impl Backfill {
         let mut openings = std::mem::take(&mut self.moves.openings);
         openings.retain(|opening| !opening.is_over(now));
         let limit = self.queue.len().checked_div(self.moves.jobs_per_search).unwrap_or(usize::MAX);
-        let seen = match openings.len() < limit {
+        let seen = match openings.len() + LEAST_SEARCHES <= limit {
             true => self.walk_candidates(profile, openings, limit, commands),
             false => Seen::UpTo(None),
         };
         if let Seen::UpTo(rank) = seen {
+            self.queue.unshelve();
             self.walk_rest(profile, rank, commands);
         }
     }
@@ -154,6 +159,7 @@ impl Backfill {
         searches: usize,
         commands: &mut Vec<Command>,
     ) -> Seen {
+        self.queue.shelve(Reservations::Known);
         let mut outline = std::mem::take(&mut self.moves.outline);
         let mut listed = std::mem::take(&mut self.moves.unplaced);
         listed.extend(self.queue.due(profile.origin()));

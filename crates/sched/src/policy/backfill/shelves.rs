@@ -76,14 +76,33 @@ struct Shelf {
     jobs: Tree<Entry>,
 }
 
+/// Whether jobs are looked for by their reservations, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reservations {
+    Ignored,
+    Known,
+}
+
 /// All waiting jobs, by width.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Shelves {
     /// By width, ascending; none is empty.
     shelves: Vec<Shelf>,
+    reservations: Reservations,
 }
 
 impl Shelves {
+    pub(super) fn new(reservations: Reservations) -> Shelves {
+        Shelves { shelves: Vec::new(), reservations }
+    }
+
+    /// The job's reservation has changed.
+    pub(super) fn reserved(&mut self, waiting: &Waiting) {
+        if self.reservations == Reservations::Known {
+            self.put(waiting);
+        }
+    }
+
     /// Puts the job, or what has become of it, on its shelf.
     pub(super) fn put(&mut self, waiting: &Waiting) {
         let Waiting { rank, processors, estimate, reserved } = *waiting;
