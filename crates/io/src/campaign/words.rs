@@ -64,11 +64,15 @@ pub enum Output {
     Summary,
     /// `jobs.csv`.
     Jobs,
+    /// `schedule.csv` and `schedule.json`.
+    Schedule,
+    /// `jobs.parquet`.
+    Parquet,
 }
 
 impl Output {
     /// What is written if nothing is said.
-    pub const DEFAULT: [Output; 2] = [Output::Summary, Output::Jobs];
+    pub const DEFAULT: [Output; 3] = [Output::Summary, Output::Jobs, Output::Schedule];
 }
 
 impl Word for Semantics {
@@ -95,6 +99,8 @@ impl Word for Output {
     const WORDS: &'static [(&'static str, Output, &'static str)] = &[
         ("summary", Output::Summary, "summary.json, which is always written"),
         ("jobs", Output::Jobs, "jobs.csv, a row per job"),
+        ("schedule", Output::Schedule, "schedule.csv and schedule.json, aggregates as Batsim's"),
+        ("parquet", Output::Parquet, "jobs.parquet, a row per job, for notebooks"),
     ];
 }
 

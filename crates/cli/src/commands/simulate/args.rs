@@ -25,7 +25,7 @@ Examples:
   tradewind simulate campaign.toml --shard 3/16 --out runs
 
 Policies: fcfs, sjf, easy, conservative; each takes [depth=N|all,order=ORDER].
-Writes jobs.csv and summary.json into DIR, or into DIR/POLICY/… for each of several runs. The same
+Writes summary.json, jobs.csv and others into DIR, or into DIR/POLICY/… for each of several runs. The same
 command again goes on where it was stopped.")]
 pub(crate) struct Args {
     /// Logs in the Standard Workload Format 2.2, plain or gzip, replayed together; `-` reads
@@ -90,7 +90,7 @@ struct Axes {
     /// Metrics leave out jobs submitted within so long before the last [default: 0].
     #[arg(long, value_name = "SPAN", value_parser = parse_span)]
     cool_down: Option<Span>,
-    /// Files of each run [default: summary,jobs].
+    /// Files of each run [default: summary,jobs,schedule].
     #[arg(long, value_delimiter = ',', value_parser = word::<Output>())]
     outputs: Vec<Output>,
 }

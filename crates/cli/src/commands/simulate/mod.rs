@@ -14,6 +14,7 @@ mod replay;
 mod rules;
 pub(super) mod store;
 pub(super) mod summary;
+mod tables;
 mod workload;
 
 use std::collections::BTreeMap;
@@ -172,7 +173,7 @@ impl Work<'_> {
         let started = Instant::now();
         let out = &self.settings.out;
         let folder = record.open(out)?;
-        let files = outputs::write(&folder, &self.campaign.outputs, &finished)?;
+        let files = outputs::write(&folder, &self.campaign.outputs, &finished, run)?;
         record.close(out, files.into_iter().map(str::to_owned).collect())?;
         report.detail(|| {
             format!("{}: written in {:.3} s", run.name(), started.elapsed().as_secs_f64())

@@ -6,7 +6,9 @@ use tradewind_io::batsim::{self, FinalState, Life, Row};
 use tradewind_io::campaign::Output;
 use tradewind_sim::placement;
 
+use super::plan::Run;
 use super::replay::Finished;
+use super::tables;
 use crate::exit::Failure;
 use crate::output;
 
@@ -15,12 +17,23 @@ pub(super) fn write(
     folder: &Path,
     outputs: &[Output],
     finished: &Finished<'_>,
+    run: &Run,
 ) -> Result<Vec<&'static str>, Failure> {
     let mut names = vec!["summary.json"];
     output::write_file(&folder.join("summary.json"), finished.summary.to_json().as_bytes())?;
     if outputs.contains(&Output::Jobs) {
         output::write_file(&folder.join("jobs.csv"), &jobs_csv(finished))?;
         names.push("jobs.csv");
+    }
+    if outputs.contains(&Output::Schedule) {
+        let (tally, machines) = tables::tally(finished);
+        output::write_file(&folder.join("schedule.csv"), tally.csv(machines).as_bytes())?;
+        output::write_file(&folder.join("schedule.json"), tally.json(machines).as_bytes())?;
+        names.extend(["schedule.csv", "schedule.json"]);
+    }
+    if outputs.contains(&Output::Parquet) {
+        output::write_file(&folder.join("jobs.parquet"), &tables::parquet(finished, run)?)?;
+        names.push("jobs.parquet");
     }
     Ok(names)
 }

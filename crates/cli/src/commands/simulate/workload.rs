@@ -36,8 +36,18 @@ pub(super) struct Logs {
     pub(super) jobs: Vec<LogJob>,
     /// By index of the job.
     pub(super) log_of: Vec<usize>,
+    /// By index of the job.
+    pub(super) accounts: Vec<Account>,
     /// The machine.
     pub(super) pools: Arc<Pools>,
+}
+
+/// Whose a job is, in the log's own numbers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Account {
+    pub(super) user: i64,
+    pub(super) group: i64,
+    pub(super) queue: i64,
 }
 
 /// Jobs ready to be replayed, and those that they come from.
@@ -76,7 +86,7 @@ impl<'a> Source<'a> {
 
     fn parse(&self) -> Result<Logs, Failure> {
         let (mut names, mut jobs, mut log_of) = (Vec::new(), Vec::new(), Vec::new());
-        let mut largest = None;
+        let (mut accounts, mut largest) = (Vec::new(), None);
         for file in &self.files {
             let packed = file.input.as_ref().map_err(|wrong| Failure::from(wrong.clone()))?;
             let log = swf::parse(&*input::unpacked(packed)?)?;
@@ -85,7 +95,13 @@ impl<'a> Source<'a> {
                 let failure = Failure::usage(format!("two logs are named `{name}`"));
                 return Err(failure.hint("rename one: their jobs are told apart by it"));
             }
-            add(&mut jobs, &log, names.len(), self.spec);
+            let (dated, undated) = taken(&log, self.spec);
+            add(&mut jobs, &dated, undated, names.len());
+            let account = |job: &swf::Record| {
+                let &swf::Record { user, group, queue, .. } = job;
+                Account { user, group, queue }
+            };
+            accounts.extend(dated.into_iter().chain(undated).map(account));
             log_of.resize(jobs.len(), names.len());
             names.push(name);
             largest = largest.max(log.header.max_procs());
@@ -98,7 +114,7 @@ impl<'a> Source<'a> {
             let message = format!("{}: no MaxProcs in the header", self.spec.logs.join(", "));
             Failure::data(message).hint("say how many processors the machine has: `--procs N`")
         })?;
-        Ok(Logs { names, jobs, log_of, pools: Arc::new(Pools::cluster(processors)) })
+        Ok(Logs { names, jobs, log_of, accounts, pools: Arc::new(Pools::cluster(processors)) })
     }
 
     /// What a run is made of.
@@ -124,18 +140,23 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Adds the jobs of the log at `index` that the workload takes.
-fn add(jobs: &mut Vec<LogJob>, log: &swf::Log, index: usize, spec: &Spec) {
-    /// Users of different logs are different, whatever their numbers.
-    const USERS_APART: i64 = 1 << 51;
-    let users = USERS_APART.saturating_mul(index as i64);
+/// The jobs of a log that the workload takes: those with a submit time, and those without.
+fn taken<'a>(log: &'a swf::Log, spec: &Spec) -> (Vec<&'a swf::Record>, &'a [swf::Record]) {
     let inside = |job: &&swf::Record| {
         spec.from.is_none_or(|from| job.submit >= from) && spec.to.is_none_or(|to| job.submit < to)
     };
     let sliced = spec.from.is_some() || spec.to.is_some();
     let undated = if sliced { &[] } else { log.undated.as_slice() };
-    jobs.extend(log.jobs.iter().filter(inside).map(|job| dated(job, users)));
-    jobs.extend(undated.iter().map(|job| LogJob { submit: None, ..dated(job, users) }));
+    (log.jobs.iter().filter(inside).collect(), undated)
+}
+
+/// Adds these jobs of the log at `index`.
+fn add(jobs: &mut Vec<LogJob>, with: &[&swf::Record], without: &[swf::Record], index: usize) {
+    /// Users of different logs are different, whatever their numbers.
+    const USERS_APART: i64 = 1 << 51;
+    let users = USERS_APART.saturating_mul(index as i64);
+    jobs.extend(with.iter().map(|job| dated(job, users)));
+    jobs.extend(without.iter().map(|job| LogJob { submit: None, ..dated(job, users) }));
 }
 
 /// A job of the log; its width is what it got, or else what it asked for.
