@@ -3,7 +3,8 @@
 //!
 //! [`workload`] turns what a log says into jobs that can be replayed, [`run`](fn@run) replays them
 //! under a policy, [`outage`] takes nodes away, [`check`] watches, [`metrics`] sums up,
-//! [`placement`] names processors and [`replications`] says how sure a mean is.
+//! [`placement`] names processors and [`replications`] says how sure a mean is; [`models`] makes
+//! workloads up.
 //! No files, no threads, no clock: the same input gives the same run.
 
 pub mod check;
@@ -11,6 +12,7 @@ mod estimate;
 mod kernel;
 pub mod load;
 pub mod metrics;
+pub mod models;
 pub mod outage;
 pub mod placement;
 pub mod replications;

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
+use tradewind_model::random::{stream, within};
 use tradewind_model::{Criterion, Grid, Job, Money, Node, Performance, Price, Span, Time};
 
 use super::Refusal;
-use crate::random::{stream, within};
 
 pub use super::side_file::{load, parse};
 

@@ -1,13 +1,17 @@
-//! Logs in the Standard Workload Format 2.2: reading, writing, and a small generator.
+//! Logs in the Standard Workload Format 2.2: reading, writing, making others of them
+//! ([`transform`]), and a small generator.
 //!
 //! A log is kept as it is: nothing is dropped or renumbered here. What a use of it has to leave
 //! out, [`Summary`] counts.
 
 mod header;
 mod read;
+mod result;
 mod sample;
+mod summary;
 #[cfg(test)]
 mod tests;
+pub mod transform;
 mod write;
 
 use tradewind_model::{Span, Time};
@@ -15,7 +19,8 @@ use tradewind_model::{Span, Time};
 use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
 
-pub use header::Header;
+pub use header::{Header, STANDARD_KEYS};
+pub use result::{Fate, Replayed, Rules, result};
 pub use sample::sample;
 pub use write::write;
 
@@ -124,6 +129,13 @@ pub struct Summary {
 }
 
 impl Log {
+    /// A log of these jobs, with what is missing in them counted; they are sorted by submit time.
+    pub fn new(name: &str, header: Header, mut jobs: Vec<Record>) -> Log {
+        jobs.sort_by_key(|job| job.submit);
+        let summary = Summary::of(&jobs, &[]);
+        Log { name: name.to_owned(), header, jobs, undated: Vec::new(), summary }
+    }
+
     /// Whether the log says how long jobs waited. If no job has a wait time, it does not.
     pub fn has_waits(&self) -> bool {
         self.summary.without_wait < self.jobs.len()

@@ -1,9 +1,9 @@
 //! A small log made up by rule, for tests and examples.
 
+use tradewind_model::random::{stream, within};
 use tradewind_model::{Span, Time};
 
 use super::{Header, Log, Record, Summary};
-use crate::random::{stream, within};
 
 /// Offered load of a sample, in percent of the machine.
 const LOAD: i64 = 70;

@@ -20,6 +20,130 @@ fn header_values_begin_with_their_number() {
 }
 
 #[test]
+fn what_is_no_key_is_text() {
+    let log = read(
+        "; --- converted ---\n;\n; by hand\n;     Version: 2.2\n; Information: http://a.b/c\n\
+        ;   http://a.b/d\n;\tsee: there\n; Preemption:\n; Queue:  1  express \n; Queue: 2\n\
+        ; maxprocs: 8\n; Site: x\n1 0 -1 5 2 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n",
+    );
+    let header = log.unwrap().header;
+    assert_eq!(header.get(""), Some("--- converted --- by hand"));
+    assert_eq!(header.get("Information"), Some("http://a.b/c http://a.b/d see: there"));
+    assert_eq!(header.get("Preemption"), Some(""));
+    assert_eq!(header.queues(), [(1, "express"), (2, "")]);
+    assert_eq!((header.max_procs(), header.get("Site")), (Some(8), Some("x")));
+}
+
+#[test]
+fn entries_are_set_where_the_format_has_them() {
+    let text = "; hello\n; Version: 2.2\n; Site: x\n; MaxProcs: 4\n; Note: a\n; Note: b\n";
+    let mut header =
+        read(&format!("{text}1 0 -1 5 2 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n")).unwrap().header;
+    header.set("MaxNodes", "2");
+    header.set("maxprocs", "8\n");
+    header.set("Note", "only");
+    header.note("last");
+    let entries: Vec<_> =
+        header.entries.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    let expected = [
+        ("", "hello"),
+        ("Version", "2.2"),
+        ("MaxNodes", "2"),
+        ("Site", "x"),
+        ("MaxProcs", "8"),
+        ("Note", "only"),
+        ("Note", "last"),
+    ];
+    assert_eq!(entries, expected);
+    let mut empty = Header::default();
+    STANDARD_KEYS.iter().rev().for_each(|key| empty.set(key, "1"));
+    let keys: Vec<_> = empty.entries.iter().map(|(key, _)| key.as_str()).collect();
+    assert_eq!(keys, STANDARD_KEYS);
+}
+
+#[test]
+fn a_result_says_what_the_replay_made_of_each_job() {
+    let log = read(
+        "; MaxProcs: 8\n5 10 3 60 4 1.5 2 -1 60 -1 1 7 8 9 1 1 -1 -1\n\
+        6 20 0 90 2 -1 -1 -1 60 -1 1 7 8 9 1 1 5 2\n7 -1 -1 -1 2 -1 -1 -1 60 -1 5 1 1 1 1 1 -1 -1\n",
+    );
+    let replayed = |wait, run, fate| Replayed {
+        wait: Some(Span(wait)),
+        run: Some(Span(run)),
+        processors: Some(4),
+        fate,
+    };
+    let all = [replayed(0, 60, Fate::Completed), replayed(9, 60, Fate::Failed)];
+    let rules = Rules { policy: "easy[depth=4]", semantics: "textbook", processors: 16 };
+    let text = result(&log.unwrap(), &all, &rules);
+    let words: Vec<String> = text
+        .lines()
+        .filter(|line| !line.starts_with(';'))
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    let expected = [
+        "5 10 0 60 4 -1 -1 -1 60 -1 1 7 8 9 1 1 -1 -1",
+        "6 20 9 60 4 -1 -1 -1 60 -1 0 7 8 9 1 1 5 2",
+        "7 -1 -1 -1 -1 -1 -1 -1 60 -1 5 1 1 1 1 1 -1 -1",
+    ];
+    assert_eq!(words, expected);
+    let header = read(&text).unwrap().header;
+    assert_eq!(header.max_procs(), Some(16));
+    let note = header.get("Note").unwrap();
+    assert!(note.contains("policy easy[depth=4], semantics textbook"), "{note}");
+}
+
+#[test]
+fn remarks_say_what_is_missing_and_what_was_done() {
+    let log = read(
+        "; MaxProcs: 4\n1 50 -1 10 1 -1 -1 -1 9 -1 1 1 1 1 1 1 -1 -1\n\
+        2 20 -1 0 -1 -1 -1 -1 9.5 -1 1 1 1 1 1 1 -1 -1\n\
+        3 60 -1 -1 5 -1 -1 -1 -1 -1 1 1 1 1 1 1 -1 -1\n\
+        4 -1 -1 -1 8 -1 -1 -1 -1 -1 1 1 1 1 1 1 -1 -1\n",
+    );
+    let log = log.unwrap();
+    let expected = [
+        "1 of 4 jobs have no submit time, and so no place in time",
+        "1 of 4 jobs have no run time",
+        "1 of 4 jobs ran for 0 s",
+        "1 of 4 jobs have no number of processors, held or requested",
+        "1 of 4 jobs are wider than the 4 processors of the header",
+        "1 of 4 jobs have no requested time",
+        "1 of 4 jobs ran longer than they requested",
+        "the log has no wait times",
+        "jobs that stand after a later one, sorted by submit time: 1",
+        "times with a fraction of a second, rounded up: 1",
+    ];
+    assert_eq!(log.remarks(), expected);
+    let counted = Summary { out_of_order: 1, rounded: 1, ..Summary::of(&log.jobs, &log.undated) };
+    assert_eq!(counted, log.summary);
+    assert_eq!(sample(1, 5, 4).remarks(), [""; 0]);
+    let bare = read("1 0 0 5 2 -1 -1 4 9 -1 1 1 1 1 1 1 -1 -1\n").unwrap();
+    assert_eq!(bare.remarks(), ["the header does not say how many processors there are"]);
+}
+
+#[test]
+fn clock_size_numbers_are_refused_with_their_field() {
+    for (word, message) in [
+        ("1000000000000000000", "out of range"),
+        ("1e18", "out of range"),
+        ("9223372036854775808", "out of range"),
+        ("99999999999999999999999999", "out of range"),
+        ("-9223372036854775809", "out of range"),
+        ("0x10", "not a number"),
+        ("nan", "not a number"),
+    ] {
+        for field in [2, 3, 4, 5, 9] {
+            let mut words = vec!["1"; 18];
+            words[field - 1] = word;
+            let err = read(&words.join(" ")).unwrap_err();
+            assert!(err.contains(&format!("log.swf:1: field {field} (")), "{err}");
+            assert!(err.contains(message), "{err}");
+        }
+    }
+}
+
+#[test]
 fn fields_are_read_and_missing_ones_known() {
     let log = read("7 100 30 60 4 142.25 -1 8 900 12 1 2 3 4 5 6 7 8\r\n\n").unwrap();
     let job = log.jobs[0];
@@ -144,14 +268,32 @@ prop_compose! {
     }
 }
 
+fn entry() -> impl Strategy<Value = (String, String)> {
+    let key = prop_oneof![
+        proptest::sample::select(&STANDARD_KEYS[..]).prop_map(str::to_owned),
+        "[A-Z][A-Za-z0-9]{0,8}",
+    ];
+    (key, "([0-9a-z;:()./]{0,8} ){0,3}").prop_map(|(key, value)| (key, value.trim().to_owned()))
+}
+
 proptest! {
     #[test]
-    fn what_is_written_is_read_back(mut jobs in proptest::collection::vec(record(), 1..20)) {
-        jobs.sort_by_key(|job| job.submit);
-        let header = Header { entries: vec![("MaxProcs".into(), "64".into())] };
-        let log = Log { name: "x".into(), header, jobs, undated: Vec::new(), summary: Summary::default() };
+    fn what_is_written_is_read_back(
+        jobs in proptest::collection::vec(record(), 1..20),
+        undated in proptest::collection::vec(record(), 0..3),
+        entries in proptest::collection::vec(entry(), 0..8),
+        text in "([a-z]{1,9} ){0,3}",
+    ) {
+        let mut entries = entries;
+        if !text.is_empty() {
+            entries.insert(0, (String::new(), text.trim().to_owned()));
+        }
+        let mut log = Log::new("x", Header { entries }, jobs);
+        log.undated = undated;
+        log.undated.iter_mut().for_each(|job| job.submit = Time(-1));
+        log.summary = Summary::of(&log.jobs, &log.undated);
         match parse(&Input::new("x", write(&log))) {
-            Ok(back) => prop_assert_eq!((back.header, back.jobs), (log.header, log.jobs)),
+            Ok(back) => prop_assert_eq!(back, log),
             Err(err) => prop_assert!(log.jobs.iter().all(|job| !job.ran()), "{}", err),
         }
     }

@@ -2,24 +2,32 @@
 
 use std::fmt::Write as _;
 
-use super::{Log, Record};
+use super::{Header, Log, Record};
 use crate::decimal;
 
 /// The log as SWF text: the header's entries, then 18 columns per job; those without a
-/// submit time last.
+/// submit time last. Reading it gives the same header and jobs.
 pub fn write(log: &Log) -> String {
     let mut out = String::new();
-    for (key, value) in &log.header.entries {
-        // Writing to a string cannot fail.
-        let _ = writeln!(out, "; {key}: {value}");
-    }
+    header(&mut out, &log.header);
     for job in log.jobs.iter().chain(&log.undated) {
         line(&mut out, job);
     }
     out
 }
 
-fn line(out: &mut String, job: &Record) {
+pub(super) fn header(out: &mut String, header: &Header) {
+    for (key, value) in &header.entries {
+        // Writing to a string cannot fail.
+        let _ = match (key.as_str(), value.as_str()) {
+            ("", text) => writeln!(out, "; {text}"),
+            (key, "") => writeln!(out, "; {key}:"),
+            (key, value) => writeln!(out, "; {key}: {value}"),
+        };
+    }
+}
+
+pub(super) fn line(out: &mut String, job: &Record) {
     let seconds = |span: Option<tradewind_model::Span>| span.map_or(-1, |span| span.0);
     let count = |count: Option<u32>| count.map_or(-1, i64::from);
     let decimal = |n: Option<i64>| n.map_or("-1".to_owned(), |n| decimal::format(n, 3));

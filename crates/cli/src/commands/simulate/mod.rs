@@ -20,9 +20,10 @@ mod workload;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 use tradewind_io::campaign::Campaign;
 
 use crate::cli::Format;
@@ -133,6 +134,7 @@ impl Work<'_> {
             report.note("the same command goes on with the rest");
             return Ok(Exit::Interrupted);
         }
+        self.sources.iter().filter_map(Source::assumption).for_each(|note| report.note(&note));
         self.note_rejected(&overview, report);
         if kept > 0 {
             overview.print(format)?;
@@ -211,15 +213,16 @@ impl Work<'_> {
     }
 }
 
-/// Ctrl-C and its like stop the campaign; the second time, the program.
-fn listen(signals: &Arc<Signals>) {
-    let signals = Arc::clone(signals);
-    // Without a handler, Ctrl-C still ends the program, and finished runs are still kept.
-    let _ = ctrlc::set_handler(move || {
-        if signals.stop.swap(true, Ordering::Relaxed) {
-            std::process::exit(i32::from(Exit::Interrupted as u8));
-        }
-    });
+/// Ctrl-C and its like stop the campaign; the second time, the program. Where the system refuses
+/// to tell us, they end the program at once, and finished runs are still kept.
+fn listen(signals: &Signals) {
+    for signal in [SIGINT, SIGTERM] {
+        let stop = || Arc::clone(&signals.stop);
+        let code = i32::from(Exit::Interrupted as u8);
+        // In this order: the flag is not up yet when the first signal comes.
+        let _ = flag::register_conditional_shutdown(signal, code, stop());
+        let _ = flag::register(signal, stop());
+    }
 }
 
 /// Lists what failed; the worst decides the exit code. Runs of one bad log fail alike: said once.

@@ -30,7 +30,7 @@ pub(super) struct Signals {
     /// Jobs that ended so far, in all runs.
     pub(super) ended: AtomicU64,
     /// Stop, and keep what is finished.
-    pub(super) stop: AtomicBool,
+    pub(super) stop: Arc<AtomicBool>,
 }
 
 /// Whether somebody also checks every step.

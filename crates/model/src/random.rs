@@ -1,11 +1,12 @@
-//! Named streams of random numbers from one seed.
+//! Named streams of random numbers from one seed: for models of what is not known, never for a
+//! decision.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 /// A generator of its own for every purpose (`noun`) and thing (`key`): one draw more for one
 /// noun shifts no other, and a job draws the same whatever batch it is in.
-pub(crate) fn stream(seed: u64, noun: &str, key: u64) -> Pcg64Mcg {
+pub fn stream(seed: u64, noun: &str, key: u64) -> Pcg64Mcg {
     // FNV-1a over the noun, then the generator's own way of spreading 64 bits.
     let name = noun
         .bytes()
@@ -23,7 +24,7 @@ fn spread(x: u64) -> u64 {
 }
 
 /// A whole number within `low..=high`, each equally likely; `low` if the range is empty.
-pub(crate) fn within(rng: &mut Pcg64Mcg, low: i64, high: i64) -> i64 {
+pub fn within(rng: &mut Pcg64Mcg, low: i64, high: i64) -> i64 {
     if low >= high { low } else { rng.random_range(low..=high) }
 }
 
