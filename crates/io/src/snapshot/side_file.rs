@@ -1,15 +1,14 @@
 //! The side file: parameters of the side model, and terms of single jobs and nodes.
 
-use std::borrow::Cow;
-
 use tradewind_model::{Criterion, Performance, Span};
 
 use super::side::{JobTerms, Model, NodeTerms, Side};
-use crate::diagnostics::{Diagnostic, Diagnostics, did_you_mean, excerpt};
+use crate::diagnostics::{Diagnostics, did_you_mean, excerpt};
 use crate::fields::{DIGITS, Fields, Notes, PERFORMANCE, Scale, TEXT, hint_for, scaled};
 use crate::input::{self, Input};
+use crate::rows::rows;
 use crate::scenario::criterion;
-use crate::value::{self, Entry, Kind, Value};
+use crate::value::{self, Kind, Value};
 
 const MODEL_KEYS: [&str; 10] = [
     "classes",
@@ -75,42 +74,6 @@ fn side(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Side {
         node(value, format!("node[{i}]"), &mut side, notes);
     }
     side
-}
-
-/// The rows of a CSV file as tables; empty cells are left out.
-fn rows<'i>(file: &str, text: &'i str) -> Result<Vec<Value<'i>>, Diagnostics> {
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
-    let mut diagnostics = Diagnostics::default();
-    let refused = |err: &csv::Error| {
-        let line = err.position().map_or(1, |place| place.line() as u32);
-        Diagnostic::error(file, "not a row of the table")
-            .at_line(line)
-            .with_hint("every row has as many cells as the first")
-    };
-    let names = reader.headers().map_err(|err| refused(&err))?.clone();
-    let mut rows = Vec::new();
-    for record in reader.records() {
-        match record {
-            Err(err) => diagnostics.push(refused(&err)),
-            Ok(record) => {
-                let line = record.position().map_or(1, |place| place.line() as u32);
-                rows.push(row(&names, &record, line));
-            }
-        }
-    }
-    diagnostics.finish(Some(rows)).map(|(rows, _)| rows)
-}
-
-fn row<'i>(names: &csv::StringRecord, record: &csv::StringRecord, line: u32) -> Value<'i> {
-    let cells = names.iter().zip(record).filter(|(_, cell)| !cell.is_empty());
-    let entry = |(name, cell): (&str, &str)| {
-        let text = Cow::Owned(cell.to_owned());
-        let number = cell.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.')
-            && cell.bytes().all(|c| c.is_ascii_digit() || b"+-.eE".contains(&c));
-        let kind = if number { Kind::Number(text) } else { Kind::Text(text) };
-        Entry { key: Cow::Owned(name.to_owned()), line, value: Value { kind, line } }
-    };
-    Value { kind: Kind::Table(cells.map(entry).collect()), line }
 }
 
 fn job(value: &Value<'_>, path: String, side: &mut Side, notes: &mut Notes<'_>) {
@@ -211,14 +174,8 @@ fn classes(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Vec<Perform
 
 /// `[low, high]`, in thousandths.
 fn range(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<(u32, u32)> {
-    match numbers(fields, key, &FACTOR, notes)?.as_slice() {
-        [low, high] if low <= high => Some((*low, *high)),
-        _ => {
-            let message = "expected two numbers, the lower first".to_owned();
-            notes.error(fields.line_of(key), &fields.place(key), message, "such as `[1, 1.6]`");
-            None
-        }
-    }
+    let (low, high) = fields.range(key, &FACTOR, notes)?;
+    Some((u32::try_from(low).ok()?, u32::try_from(high).ok()?))
 }
 
 fn criteria(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Vec<Criterion>> {
