@@ -10,7 +10,7 @@ use crate::rows::rows;
 use crate::scenario::criterion;
 use crate::value::{self, Kind, Value};
 
-const MODEL_KEYS: [&str; 10] = [
+const MODEL_KEYS: [&str; 11] = [
     "classes",
     "blocks",
     "price_base",
@@ -21,9 +21,10 @@ const MODEL_KEYS: [&str; 10] = [
     "capped",
     "cap",
     "criteria",
+    "value",
 ];
-const JOB_KEYS: [&str; 7] =
-    ["job", "min_performance", "max_price", "budget", "deadline", "minimize", "priority"];
+const JOB_KEYS: [&str; 8] =
+    ["job", "min_performance", "max_price", "budget", "deadline", "minimize", "priority", "value"];
 const NODE_KEYS: [&str; 3] = ["node", "performance", "price"];
 
 /// A factor of up to a thousand.
@@ -65,6 +66,7 @@ fn side(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Side {
     if let Some(value) = fields.get("model")
         && let Some(fields) = Fields::of(value, "model".to_owned(), &MODEL_KEYS, notes)
     {
+        side.drawn = true;
         model(&fields, &mut side.model, notes);
     }
     for (i, value) in fields.list("job", notes).unwrap_or_default().iter().enumerate() {
@@ -79,7 +81,7 @@ fn side(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Side {
 fn job(value: &Value<'_>, path: String, side: &mut Side, notes: &mut Notes<'_>) {
     let Some(fields) = Fields::of(value, path, &JOB_KEYS, notes) else { return };
     fields.require(&["job"], notes);
-    let number = fields.whole("job", 0..=i64::MAX, notes);
+    let name = job_name(&fields, notes);
     let priority = fields.whole("priority", -1_000_000_000_000..=1_000_000_000_000, notes);
     let terms = JobTerms {
         min_performance: fields.performance("min_performance", &PERFORMANCE, notes),
@@ -90,11 +92,22 @@ fn job(value: &Value<'_>, path: String, side: &mut Side, notes: &mut Notes<'_>) 
             named(name, fields.line_of("minimize"), &fields.place("minimize"), notes)
         }),
         priority,
+        value: fields.money("value", notes),
     };
-    let Some(number) = number else { return };
-    if side.jobs.insert(number.to_string(), terms).is_some() {
-        let message = format!("the job {number} is given twice");
+    let Some(name) = name else { return };
+    let message = format!("the job {} is given twice", excerpt(&name));
+    if side.jobs.insert(name, terms).is_some() {
         notes.error(fields.line, &fields.place("job"), message, "join the two");
+    }
+}
+
+/// A number, or `LOG!number` where there are several logs.
+fn job_name(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<String> {
+    match fields.get("job").map(|value| &value.kind) {
+        Some(Kind::Text(text)) if text.contains('!') => {
+            fields.text("job", notes).map(str::to_owned)
+        }
+        _ => fields.whole("job", 0..=i64::MAX, notes).map(|number| number.to_string()),
     }
 }
 
@@ -135,6 +148,7 @@ fn model(fields: &Fields<'_, '_>, model: &mut Model, notes: &mut Notes<'_>) {
         capped: one("capped", &share, notes).unwrap_or(defaults.capped),
         cap: range(fields, "cap", notes).unwrap_or(defaults.cap),
         criteria: criteria.unwrap_or(defaults.criteria),
+        value: range(fields, "value", notes),
     };
 }
 
