@@ -20,11 +20,19 @@ const ALLOWED: [(&str, &[&str]); 6] = [
 const FOREIGN: [&str; 9] =
     ["tokio", "async-std", "hyper", "reqwest", "axum", "rusqlite", "sqlx", "postgres", "openssl"];
 
+/// The platform of the compiler: packages for others need not be there.
+fn platform() -> String {
+    let said = Command::new("rustc").arg("-vV").output().unwrap();
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    said.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned()
+}
+
 /// Direct dependencies of each package as they are built, without those of tests and build
 /// scripts and without features that are off.
 fn direct() -> BTreeMap<String, BTreeSet<String>> {
     let metadata = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--offline", "--locked"])
+        .args(["metadata", "--format-version", "1", "--offline", "--locked", "--filter-platform"])
+        .arg(platform())
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();

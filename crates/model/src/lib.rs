@@ -20,6 +20,7 @@ mod reason;
 mod slot;
 mod snapshot;
 mod time;
+pub mod tree;
 mod window;
 
 pub use grid::{Attribute, Attributes, Grid, GridError, Node, NodeId, Site, SiteId};
@@ -33,7 +34,7 @@ pub use performance::Performance;
 pub use plan::{JobPlan, Limits, Outcome, Plan, Totals};
 pub use policy::{Limit, Measure, Objective, Rho, VoPolicy};
 pub use pool::{Place, Pool, PoolId, Pools, PoolsError, Share};
-pub use profile::Profile;
+pub use profile::{FOR_EVER, Level, Profile};
 pub use reason::Reason;
 pub use slot::{Slot, SlotError, SlotList};
 pub use snapshot::{Snapshot, SnapshotError};

@@ -244,7 +244,10 @@ impl<'a> Kernel<'a> {
         self.attempts.get(&job).copied().unwrap_or_default()
     }
 
-    fn end(&mut self, End { job, only, .. }: End) -> Result<(), SimError> {
+    fn end(&mut self, End { job, only, attempt, .. }: End) -> Result<(), SimError> {
+        if self.attempt(job) != attempt {
+            return Ok(()); // interrupted in this very second
+        }
         self.happen(match only {
             Some(pool) => Event::Released { job, pool },
             None => Event::Ended { job },

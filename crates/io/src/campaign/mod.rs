@@ -27,6 +27,9 @@ pub struct Campaign {
     pub workloads: Vec<Workload>,
     /// Names of policies with their parameters, as written; at least one, all different.
     pub policies: Vec<String>,
+    /// What decides in the policy `command`, if that is one of them: a command of the user's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// At least one.
     pub semantics: Vec<Semantics>,
     /// At least one.

@@ -48,6 +48,7 @@ fn campaign(
         title: fields.text("title", notes).map(str::to_owned),
         workloads: workloads(fields, folder, notes),
         policies: policies(fields, check, notes),
+        command: None,
         semantics: words(fields, "semantics", notes).unwrap_or_else(|| vec![Default::default()]),
         overruns: words(fields, "overruns", notes).unwrap_or_else(|| vec![Default::default()]),
         estimates: words(fields, "estimates", notes).unwrap_or_else(|| vec![Default::default()]),

@@ -37,6 +37,13 @@ pub(crate) struct Args {
     campaign: Option<String>,
     #[command(flatten)]
     axes: Axes,
+    /// A policy of your own: a command that answers lines of JSON on standard input. It stands
+    /// beside other policies as `command`.
+    #[arg(long, value_name = "CMD")]
+    policy_cmd: Option<String>,
+    /// How long that command may take for an answer, at least a second.
+    #[arg(long, value_name = "SPAN", default_value = "60s", value_parser = patience)]
+    policy_timeout: Span,
     /// The folder for the results; made if it is not there.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -103,6 +110,15 @@ pub(super) struct Settings {
     pub(super) threads: usize,
     pub(super) shard: Option<Shard>,
     pub(super) force: bool,
+    /// For each answer of the user's own policy.
+    pub(super) answer_within: Span,
+}
+
+/// A span that is worth waiting for.
+fn patience(text: &str) -> Result<Span, String> {
+    let span = parse_span(text)?;
+    let long = (span >= Span(1)).then_some(span);
+    long.ok_or_else(|| "an answer takes some time: at least `1s`".to_owned())
 }
 
 /// Reads one of the words of `T`, with their help.
@@ -122,16 +138,26 @@ impl Args {
             threads: self.threads.map_or_else(cores, usize::from),
             shard: self.shard,
             force: self.force,
+            answer_within: self.policy_timeout,
         }
     }
 
-    /// What is to be run: what the file says, or else the options.
+    /// What is to be run: what the file says, or else the options; and the user's own policy.
     pub(super) fn campaign(&self, report: &Report) -> Result<Campaign, Failure> {
+        let mut campaign = self.without_command(report)?;
+        if self.policy_cmd.is_some() {
+            campaign.policies.push(policy::COMMAND.to_owned());
+            campaign.command.clone_from(&self.policy_cmd);
+        }
+        Ok(campaign)
+    }
+
+    fn without_command(&self, report: &Report) -> Result<Campaign, Failure> {
         let file = self.campaign.as_ref().or(match self.logs.as_slice() {
             [only] if only.ends_with(".toml") || only.ends_with(".json") => Some(only),
             _ => None,
         });
-        let Some(path) = file else { return self.axes.campaign(&self.logs) };
+        let Some(path) = file else { return self.axes.campaign(&self.logs, self.policies()?) };
         if let Some(option) = self.axes.given() {
             let message = format!("`{option}` stands beside the campaign file `{path}`");
             return Err(Failure::usage(message).hint("say it in the file, or use options only"));
@@ -142,6 +168,20 @@ impl Args {
             .map_err(|wrong| Failure { exit: Exit::Usage, ..Failure::from(wrong) })?;
         input::warn(&warnings, report);
         Ok(campaign)
+    }
+}
+
+impl Args {
+    /// Our own policies: none only beside one of the user's.
+    fn policies(&self) -> Result<Vec<String>, Failure> {
+        match &self.axes.policy {
+            Some(names) => policy::names(names),
+            None if self.policy_cmd.is_some() => Ok(Vec::new()),
+            None => {
+                let failure = Failure::usage("no policy is named");
+                Err(failure.hint("for instance `--policy fcfs,easy,conservative`"))
+            }
+        }
     }
 }
 
@@ -165,11 +205,7 @@ impl Axes {
         all.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
     }
 
-    fn campaign(&self, logs: &[String]) -> Result<Campaign, Failure> {
-        let policies = self.policy.as_deref().ok_or_else(|| {
-            let failure = Failure::usage("no policy is named");
-            failure.hint("for instance `--policy fcfs,easy,conservative`")
-        })?;
+    fn campaign(&self, logs: &[String], policies: Vec<String>) -> Result<Campaign, Failure> {
         if let (Some(from), Some(to)) = (self.from, self.to)
             && from >= to
         {
@@ -184,7 +220,8 @@ impl Axes {
                 from: self.from,
                 to: self.to,
             }],
-            policies: policy::names(policies)?,
+            policies,
+            command: None,
             semantics: once("--semantics", &self.semantics, &[Semantics::default()])?,
             overruns: once("--overrun", &self.overrun, &[Overrun::default()])?,
             estimates: once("--estimate", &self.estimate, &[Estimate::default()])?,

@@ -6,6 +6,7 @@ use serde::Serialize;
 use tradewind_io::campaign::{Campaign, Estimate, Load, Overrun, Semantics, Trim, Word, Workload};
 use tradewind_io::{digest, wire};
 
+use super::policy::COMMAND;
 use crate::exit::Failure;
 
 /// The most runs of one campaign.
@@ -165,6 +166,8 @@ impl Run {
             workload: &'a Workload,
             inputs: &'a [Option<String>],
             policy: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            command: Option<&'a str>,
             semantics: Semantics,
             overrun: Overrun,
             estimate: Estimate,
@@ -178,6 +181,7 @@ impl Run {
             workload: &campaign.workloads[self.workload],
             inputs,
             policy: &self.policy,
+            command: self.command(campaign),
             semantics: self.semantics,
             overrun: self.overrun,
             estimate: self.estimate,
@@ -187,6 +191,11 @@ impl Run {
             outputs: &campaign.outputs,
         };
         digest::sha256(wire::to_json(&identity).as_bytes())
+    }
+
+    /// What decides, if it is a command of the user's.
+    pub(super) fn command<'c>(&self, campaign: &'c Campaign) -> Option<&'c str> {
+        campaign.command.as_deref().filter(|_| self.policy == COMMAND)
     }
 
     /// In a few words, for messages.

@@ -6,6 +6,9 @@ use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings};
 
 use crate::exit::Failure;
 
+/// The name of the user's own policy, which a command decides.
+pub(super) const COMMAND: &str = "command";
+
 const NAMES: [&str; 4] = ["fcfs", "sjf", "easy", "conservative"];
 
 /// The names of all policies of `P[,P…]`, each sound; commas in brackets belong to a policy.

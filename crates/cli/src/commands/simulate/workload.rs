@@ -74,6 +74,14 @@ impl<'a> Source<'a> {
         Some(logs.as_ref().map_or(0, |logs| logs.jobs.len()))
     }
 
+    /// What was taken for granted about logs that were read.
+    pub(super) fn assumption(&self) -> Option<String> {
+        let several = self.spec.logs.len() > 1 && self.spec.procs.is_none();
+        let logs = self.logs.get().filter(|_| several)?.as_ref().ok()?;
+        let (name, count) = (&self.spec.name, logs.pools.nodes());
+        Some(format!("{name}: one machine of {count} processors, the most that a log names"))
+    }
+
     fn parse(&self) -> Result<Logs, Failure> {
         let (mut names, mut jobs, mut log_of) = (Vec::new(), Vec::new(), Vec::new());
         let mut largest = None;

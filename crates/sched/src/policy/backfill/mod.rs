@@ -14,14 +14,23 @@
 //! A job that outlives its estimate is expected to run twice as long as believed so far;
 //! reservations are then made anew in queue order, so that promises hold only while estimates do.
 
+mod moves;
+mod openings;
+mod queue;
+mod shelves;
 mod waiting;
 
 use std::collections::BTreeSet;
 
-use tradewind_model::{Command, Demand, Event, JobId, Market, Place, PoolId, Profile, Span, Time};
+use tradewind_model::{
+    Command, Demand, Event, JobId, Level, Market, Place, PoolId, Profile, Span, Time,
+};
 
 use super::{Policy, Promise};
-use waiting::Waiting;
+use moves::Moves;
+use queue::{Queue, Sought};
+use shelves::Limits;
+use waiting::{Rank, Waiting};
 
 pub use waiting::Order;
 
@@ -32,16 +41,6 @@ pub enum Depth {
     First(u32),
     /// Every one: conservative backfilling.
     All,
-}
-
-impl Depth {
-    /// Whether a waiting job with `before` waiting jobs ahead holds a reservation.
-    fn covers(self, before: usize) -> bool {
-        match self {
-            Depth::First(count) => before < count as usize,
-            Depth::All => true,
-        }
-    }
 }
 
 /// The knobs of [`Backfill`].
@@ -65,41 +64,56 @@ pub fn expected_span(estimate: Span, elapsed: Span) -> Span {
 
 /// The policy; see the module's text.
 ///
-/// A pass costs O(w·s) for w waiting jobs and s steps of the profile (at most two per running
-/// job and reservation). A pass after submissions only, in arrival order or with a reservation
-/// for all, looks at the new jobs alone: nothing that could not start before can start now.
+/// With w waiting jobs of d different widths that are not wider than what is free, and b jobs that
+/// start, a pass costs O(log w) at depth 0 and O((k + b + 1)(d + log w)) at depth k. With a
+/// reservation for every job, a pass costs O(log w) per submission and due reservation, with
+/// searches of the [`Profile`]; after early ends it costs in proportion to the jobs that move (see
+/// [`Moves`]); when a job outlives its estimate, to all. A pass after submissions only, in arrival
+/// order or with a reservation for all, looks at the new jobs alone: nothing that could not start
+/// before can start now.
 #[derive(Debug)]
 pub struct Backfill {
     settings: Settings,
     /// Running jobs and reservations; `None` until the first call.
     profile: Option<Profile>,
-    /// In queue order.
-    queue: Vec<Waiting>,
+    queue: Queue,
+    /// With a reservation for every job: who may move.
+    moves: Moves,
     /// By job: when it is expected to end, once it runs.
     ends: Vec<Time>,
     /// The same of running jobs, by time.
     due: BTreeSet<(Time, JobId)>,
+    /// A buffer.
+    lows: Vec<Level>,
 }
 
 impl Backfill {
     /// A policy that has seen nothing so far.
     pub fn new(settings: Settings) -> Backfill {
-        let (queue, ends, due) = (Vec::new(), Vec::new(), BTreeSet::new());
-        Backfill { settings, profile: None, queue, ends, due }
-    }
-
-    fn enqueue(&mut self, job: JobId, demand: &Demand) -> usize {
-        let waiting = Waiting::new(job, demand, self.settings.order);
-        let place = self.queue.partition_point(|other| other.rank() < waiting.rank());
-        self.queue.insert(place, waiting);
-        place
+        let sought = match settings.depth {
+            Depth::First(0) => Sought::Nobody,
+            Depth::First(_) => Sought::ByEstimate,
+            Depth::All => Sought::ByReservation,
+        };
+        Backfill {
+            settings,
+            profile: None,
+            queue: Queue::new(sought),
+            moves: Moves::default(),
+            ends: Vec::new(),
+            due: BTreeSet::new(),
+            lows: Vec::new(),
+        }
     }
 
     /// Takes a job that ended out of the books.
     fn release(&mut self, profile: &mut Profile, job: JobId, demand: &Demand) {
-        let end = self.ends[job.index()];
-        profile.give(demand.processors, profile.origin(), end);
+        let (now, end) = (profile.origin(), self.ends[job.index()]);
+        profile.give(demand.processors, now, end);
         self.due.remove(&(end, job));
+        if self.settings.depth == Depth::All {
+            self.moves.open(now, end);
+        }
     }
 
     /// The profile is made anew: jobs that should have ended are expected to run on, closures take
@@ -117,91 +131,102 @@ impl Backfill {
         for (_, closure) in market.closures() {
             profile.take(closure.nodes, closure.from.max(market.now()), closure.until);
         }
-        self.queue.iter_mut().for_each(|waiting| waiting.reserved = None);
+        while self.queue.pop_reservation().is_some() {}
+        if self.settings.depth == Depth::All {
+            self.moves.place_all(&self.queue);
+        }
     }
 
-    fn start(&mut self, profile: &mut Profile, waiting: Waiting, commands: &mut Vec<Command>) {
+    fn start(&mut self, profile: &mut Profile, waiting: &Waiting, commands: &mut Vec<Command>) {
         let now = profile.origin();
+        let job = waiting.rank.job;
+        waiting.take(profile, now);
         let end = now + waiting.estimate;
-        profile.take(waiting.processors, now, end);
-        if self.ends.len() <= waiting.job.index() {
-            self.ends.resize(waiting.job.index() + 1, now);
+        if self.ends.len() <= job.index() {
+            self.ends.resize(job.index() + 1, now);
         }
-        self.ends[waiting.job.index()] = end;
-        self.due.insert((end, waiting.job));
-        commands.push(Command::Start { job: waiting.job, place: Place::Pool(PoolId(0)) });
+        self.ends[job.index()] = end;
+        self.due.insert((end, job));
+        self.queue.remove(waiting.rank);
+        commands.push(Command::Start { job, place: Place::Pool(PoolId(0)) });
     }
 
-    /// Where the job goes, with `before` waiting jobs ahead of it: `Some(now)` starts it.
-    fn place(&self, profile: &Profile, waiting: &Waiting, before: usize) -> Option<Time> {
+    /// Starts the job now or else gives it a reservation; returns when it starts.
+    fn place(
+        &mut self,
+        profile: &mut Profile,
+        waiting: &Waiting,
+        commands: &mut Vec<Command>,
+    ) -> Option<Time> {
+        let start = waiting.earliest(profile);
+        match start {
+            Some(at) if at == profile.origin() => self.start(profile, waiting, commands),
+            Some(at) => {
+                waiting.take(profile, at);
+                self.queue.reserve(waiting.rank, start);
+            }
+            None => self.queue.reserve(waiting.rank, None),
+        }
+        start
+    }
+
+    /// Looks at the whole queue, with reservations for the first `count` waiting jobs.
+    fn walk(&mut self, profile: &mut Profile, count: usize, commands: &mut Vec<Command>) {
+        while let Some(waiting) = self.queue.pop_reservation() {
+            waiting.reserved.into_iter().for_each(|start| waiting.give(profile, start));
+        }
+        let (mut after, mut kept) = (None, 0);
+        while kept < count {
+            let Some(waiting) = self.queue.after(after) else { return };
+            after = Some(waiting.rank);
+            let start = self.place(profile, &waiting, commands);
+            kept += usize::from(start != Some(profile.origin()));
+        }
+        while let Some(waiting) = self.next_to_start(profile, after, count) {
+            after = Some(waiting.rank);
+            self.start(profile, &waiting, commands);
+        }
+    }
+
+    /// The first job after `after` that can start now, all reservations made.
+    fn next_to_start(
+        &mut self,
+        profile: &Profile,
+        after: Option<Rank>,
+        count: usize,
+    ) -> Option<Waiting> {
+        if profile.free_now() <= 0 {
+            return None;
+        }
+        if count == 0 {
+            return self.queue.after(after).filter(|head| head.fits(profile));
+        }
         let now = profile.origin();
-        if self.settings.depth.covers(before) {
-            return profile.earliest(waiting.processors, waiting.estimate, now);
-        }
-        let wanted = waiting.processors;
-        let fits = || profile.fits(wanted, now, waiting.estimate);
-        (profile.free_now() >= i64::from(wanted) && fits()).then_some(now)
+        self.lows.clear();
+        profile.lows(now, &mut self.lows);
+        let limits = |processors: u32| limits(&self.lows, processors);
+        let rank = self.queue.next(after, None, limits)?;
+        self.queue.get(rank)
     }
 
-    /// Whether no job with `before` waiting jobs ahead of it can start.
-    fn hopeless(&self, profile: &Profile, before: usize) -> bool {
-        let Depth::First(depth) = self.settings.depth else { return false };
-        before >= depth as usize && (profile.free_now() <= 0 || depth == 0 && before > 0)
-    }
-
-    /// Walks the whole queue.
-    fn walk(&mut self, profile: &mut Profile, commands: &mut Vec<Command>) {
-        let mut queue = std::mem::take(&mut self.queue);
-        if let Depth::First(count) = self.settings.depth {
-            let reserved = queue.iter_mut().filter(|waiting| waiting.reserved.is_some());
-            reserved.take(count as usize).for_each(|waiting| waiting.cancel(profile));
-        }
-        let (mut kept, mut seen) = (0, 0);
-        while seen < queue.len() && !self.hopeless(profile, kept) {
-            let mut waiting = queue[seen];
-            seen += 1;
-            if waiting.stays(profile) {
-                queue[kept] = waiting;
-                kept += 1;
-                continue;
-            }
-            waiting.cancel(profile);
-            let start = self.place(profile, &waiting, kept);
-            if start == Some(profile.origin()) {
-                self.start(profile, waiting, commands);
-                continue;
-            }
-            waiting.reserve(profile, start);
-            queue[kept] = waiting;
-            kept += 1;
-        }
-        queue.drain(kept..seen);
-        self.queue = queue;
-    }
-
-    /// Looks at the job at `place` in the queue alone.
-    fn try_one(&mut self, profile: &mut Profile, place: usize, commands: &mut Vec<Command>) {
-        if self.hopeless(profile, place) {
-            return;
-        }
-        let mut waiting = self.queue[place];
-        let start = self.place(profile, &waiting, place);
-        if start == Some(profile.origin()) {
-            self.queue.remove(place);
-            self.start(profile, waiting, commands);
-            return;
-        }
-        waiting.reserve(profile, start);
-        self.queue[place] = waiting;
-    }
-
-    /// The first moment that a reservation begins.
-    fn next_reservation(&self) -> Option<Time> {
+    /// Looks at a new job alone, with `before` waiting jobs ahead of it.
+    fn try_one(
+        &mut self,
+        profile: &mut Profile,
+        waiting: &Waiting,
+        before: usize,
+        commands: &mut Vec<Command>,
+    ) {
         match self.settings.depth {
-            Depth::All => self.queue.iter().filter_map(|waiting| waiting.reserved).min(),
-            Depth::First(count) => {
-                let reserved = self.queue.iter().take(count as usize);
-                reserved.filter_map(|waiting| waiting.reserved).min()
+            Depth::First(0) if before > 0 => {}
+            Depth::First(depth) if before >= depth as usize => {
+                let room = profile.free_now() >= i64::from(waiting.processors);
+                if room && waiting.fits(profile) {
+                    self.start(profile, waiting, commands);
+                }
+            }
+            _ => {
+                self.place(profile, waiting, commands);
             }
         }
     }
@@ -209,8 +234,17 @@ impl Backfill {
     /// Whether submissions alone leave every job that waited where it was.
     fn looks_at_new_jobs_alone(&self, now: Time) -> bool {
         let settled = self.settings.order == Order::Arrival || self.settings.depth == Depth::All;
-        settled && self.next_reservation().is_none_or(|start| start > now)
+        settled && self.queue.first_reservation().is_none_or(|start| start > now)
     }
+}
+
+/// How long a job of this width may take to fit now; `None` if it cannot fit. `lows` is how the
+/// least level from now on sinks.
+fn limits(lows: &[Level], processors: u32) -> Option<Limits> {
+    let wanted = i64::from(processors);
+    let now = lows.first().filter(|low| low.free >= wanted)?.at;
+    let short = lows.iter().find(|low| low.free < wanted);
+    Some(Limits::within(short.map_or(Span(i64::MAX), |low| low.at - now)))
 }
 
 impl Policy for Backfill {
@@ -247,16 +281,22 @@ impl Policy for Backfill {
                 _ => None,
             };
             let Some((job, demand)) = joined else { continue };
-            let place = self.enqueue(job, demand);
-            if !whole {
-                self.try_one(&mut profile, place, commands);
+            let before = self.queue.len();
+            let waiting = Waiting::new(job, demand, self.settings.order);
+            self.queue.insert(waiting);
+            match (whole, self.settings.depth) {
+                (false, _) => self.try_one(&mut profile, &waiting, before, commands),
+                (true, Depth::All) => self.moves.place(waiting.rank),
+                (true, Depth::First(_)) => {}
             }
         }
-        if whole {
-            self.walk(&mut profile, commands);
+        match self.settings.depth {
+            _ if !whole => {}
+            Depth::First(count) => self.walk(&mut profile, count as usize, commands),
+            Depth::All => self.move_all(&mut profile, commands),
         }
         self.profile = Some(profile);
-        commands.extend(self.next_reservation().map(|at| Command::Wake { at }));
+        commands.extend(self.queue.first_reservation().map(|at| Command::Wake { at }));
     }
 
     fn promise(&self) -> Promise {
@@ -269,7 +309,7 @@ impl Policy for Backfill {
     }
 
     fn reservation(&self, job: JobId) -> Option<Time> {
-        self.queue.iter().find(|waiting| waiting.job == job)?.reserved
+        self.queue.find(job)?.reserved
     }
 }
 

@@ -56,6 +56,28 @@ fn replay(drawn: &[Drawn], policy: &mut Backfill, mut look: impl FnMut(&Backfill
     }
 }
 
+/// The reservations after each pass.
+type History = Vec<Vec<(JobId, Option<Time>)>>;
+
+/// All reservations, if openings are followed up as soon as there are so many jobs for each.
+fn history(drawn: &[Drawn], order: Order, jobs_per_opening: usize) -> History {
+    let mut policy = Backfill::new(Settings { depth: Depth::All, order });
+    policy.moves.jobs_per_opening = jobs_per_opening;
+    let mut history = Vec::new();
+    replay(drawn, &mut policy, |policy| {
+        history.push(policy.queue.iter().map(|it| (it.rank.job, it.reserved)).collect());
+    });
+    history
+}
+
+fn long() -> impl Strategy<Value = Vec<Drawn>> {
+    prop::collection::vec((0i64..4, 1i64..30, 1u32..=PROCESSORS, 0i64..40), 30..90)
+}
+
+fn order() -> impl Strategy<Value = Order> {
+    prop::sample::select(Order::ALL.map(|it| it.0).to_vec())
+}
+
 fn drawn() -> impl Strategy<Value = Vec<Drawn>> {
     prop::collection::vec((0i64..6, 1i64..20, 1u32..=PROCESSORS, 0i64..15), 1..30)
 }
@@ -65,17 +87,26 @@ proptest! {
 
     #[test]
     fn conservative_reservations_exist_from_the_first_pass_on_and_never_move_back(
-        drawn in drawn(), order in prop::sample::select(Order::ALL.map(|it| it.0).to_vec()),
+        drawn in drawn(), order in order(),
     ) {
         let mut policy = Backfill::new(Settings { depth: Depth::All, order });
         let mut promised: std::collections::BTreeMap<JobId, Time> = Default::default();
         replay(&drawn, &mut policy, |policy| {
-            for waiting in &policy.queue {
+            for waiting in policy.queue.iter() {
                 let start = waiting.reserved.unwrap();
-                let before = promised.insert(waiting.job, start);
+                let before = promised.insert(waiting.rank.job, start);
                 assert!(before.is_none_or(|before| start <= before));
             }
         });
+    }
+
+    #[test]
+    fn who_may_move_is_found_without_looking_at_all(
+        drawn in prop_oneof![drawn(), long()], order in order(), jobs_per_opening in 0usize..4,
+    ) {
+        let all = history(&drawn, order, usize::MAX);
+        prop_assert_eq!(&history(&drawn, order, 0), &all);
+        prop_assert_eq!(&history(&drawn, order, jobs_per_opening), &all);
     }
 
     #[test]
@@ -89,7 +120,7 @@ proptest! {
         // When all is over, nothing is left in the books.
         let profile = policy.profile.unwrap();
         prop_assert_eq!(&profile, &Profile::new(PROCESSORS, profile.origin()));
-        prop_assert!(policy.due.is_empty() && policy.queue.is_empty());
+        prop_assert!(policy.due.is_empty() && policy.queue.len() == 0);
     }
 }
 

@@ -45,11 +45,17 @@ impl Order {
     }
 }
 
+/// A place in the order of the queue: lower comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Rank {
+    key: i64,
+    pub(super) job: JobId,
+}
+
 /// A job that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Waiting {
-    key: i64,
-    pub(super) job: JobId,
+    pub(super) rank: Rank,
     pub(super) processors: u32,
     pub(super) estimate: Span,
     /// When its reservation begins.
@@ -59,20 +65,17 @@ pub(super) struct Waiting {
 impl Waiting {
     pub(super) fn new(job: JobId, demand: &Demand, order: Order) -> Waiting {
         let Demand { processors, estimate, .. } = *demand;
-        Waiting { key: order.key(demand), job, processors, estimate, reserved: None }
+        Waiting { rank: Rank { key: order.key(demand), job }, processors, estimate, reserved: None }
     }
 
-    /// Lower comes first.
-    pub(super) fn rank(&self) -> (i64, JobId) {
-        (self.key, self.job)
+    /// Where it goes: the earliest start at which it fits for its whole estimate.
+    pub(super) fn earliest(&self, profile: &Profile) -> Option<Time> {
+        profile.earliest(self.processors, self.estimate, profile.origin())
     }
 
-    /// Writes the reservation down, here and in the profile.
-    pub(super) fn reserve(&mut self, profile: &mut Profile, start: Option<Time>) {
-        self.reserved = start;
-        if let Some(start) = start {
-            profile.take(self.processors, start, start + self.estimate);
-        }
+    /// Whether it fits now for its whole estimate.
+    pub(super) fn fits(&self, profile: &Profile) -> bool {
+        profile.fits(self.processors, profile.origin(), self.estimate)
     }
 
     /// Whether it has a reservation that is not due and cannot move closer.
@@ -82,10 +85,13 @@ impl Waiting {
         self.reserved.is_some_and(|held| held > now && fixed(held))
     }
 
-    /// Gives the reservation back, if there is one.
-    pub(super) fn cancel(&mut self, profile: &mut Profile) {
-        if let Some(start) = self.reserved.take() {
-            profile.give(self.processors, start, start + self.estimate);
-        }
+    /// Takes its processors from `start` on.
+    pub(super) fn take(&self, profile: &mut Profile, start: Time) {
+        profile.take(self.processors, start, start + self.estimate);
+    }
+
+    /// Gives its reservation, which began at `start`, back.
+    pub(super) fn give(&self, profile: &mut Profile, start: Time) {
+        profile.give(self.processors, start, start + self.estimate);
     }
 }

@@ -1,0 +1,156 @@
+//! Waiting jobs by width, to find the next one that fits without looking at the others.
+//!
+//! One shelf per width; on it jobs lie in queue order, in a tree that knows the least estimate and
+//! the first and last reservation of each part. Where the limits for a width are exact, a search
+//! goes straight to the first job within them: O(log n) per shelf.
+
+use tradewind_model::tree::{Item, Scan, Tree, Visit};
+use tradewind_model::{FOR_EVER, Span, Time};
+
+use super::waiting::{Rank, Waiting};
+
+/// Which jobs of one width to look for: those with a reservation after `after` and, besides, an
+/// estimate of at most `longest` or a reservation at `until` or before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Limits {
+    pub(super) after: Time,
+    pub(super) until: Time,
+    pub(super) longest: Span,
+}
+
+impl Limits {
+    /// Jobs that end within `longest`.
+    pub(super) fn within(longest: Span) -> Limits {
+        Limits { after: Time(i64::MIN), until: Time(i64::MIN), longest }
+    }
+
+    /// Whether there may be such a job among some of which this is known.
+    fn allow(&self, sum: &Sum) -> bool {
+        sum.last > self.after && (sum.shortest <= self.longest || sum.first <= self.until)
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    rank: Rank,
+    estimate: Span,
+    /// Its reservation; for ever, if it has none.
+    held: Time,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Sum {
+    shortest: Span,
+    /// The first and the last reservation.
+    first: Time,
+    last: Time,
+}
+
+impl Item for Entry {
+    type Key = Rank;
+    type Sum = Sum;
+
+    fn key(&self) -> Rank {
+        self.rank
+    }
+
+    fn sum(&self) -> Sum {
+        Sum { shortest: self.estimate, first: self.held, last: self.held }
+    }
+
+    fn join(one: Sum, two: Sum) -> Sum {
+        Sum {
+            shortest: one.shortest.min(two.shortest),
+            first: one.first.min(two.first),
+            last: one.last.max(two.last),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Shelf {
+    processors: u32,
+    /// `None`: empty.
+    sum: Option<Sum>,
+    jobs: Tree<Entry>,
+}
+
+/// All waiting jobs, by width.
+#[derive(Debug, Default)]
+pub(super) struct Shelves {
+    /// By width, ascending; a shelf stays when it is empty.
+    shelves: Vec<Shelf>,
+}
+
+impl Shelves {
+    /// Puts the job, or what has become of it, on its shelf.
+    pub(super) fn put(&mut self, waiting: &Waiting) {
+        let Waiting { rank, processors, estimate, reserved } = *waiting;
+        let entry = Entry { rank, estimate, held: reserved.unwrap_or(FOR_EVER) };
+        self.edit(processors, rank, Some(entry));
+    }
+
+    /// Takes the job away.
+    pub(super) fn remove(&mut self, waiting: &Waiting) {
+        self.edit(waiting.processors, waiting.rank, None);
+    }
+
+    fn edit(&mut self, processors: u32, rank: Rank, entry: Option<Entry>) {
+        let at = self.shelves.partition_point(|shelf| shelf.processors < processors);
+        if self.shelves.get(at).is_none_or(|shelf| shelf.processors > processors) {
+            self.shelves.insert(at, Shelf { processors, sum: None, jobs: Tree::default() });
+        }
+        let shelf = &mut self.shelves[at];
+        shelf.jobs.edit(rank, |_| entry);
+        shelf.sum = shelf.jobs.sum();
+    }
+
+    /// The first job in queue order that comes after `after` and before `before` and is within
+    /// the limits of its width. A width without limits ends the search: no wider job is asked for.
+    pub(super) fn next(
+        &self,
+        after: Option<Rank>,
+        before: Option<Rank>,
+        mut limits: impl FnMut(u32) -> Option<Limits>,
+    ) -> Option<Rank> {
+        let mut reader = Next { after, before, limits: Limits::within(Span(0)), found: None };
+        for shelf in &self.shelves {
+            let Some(sum) = &shelf.sum else { continue };
+            let Some(within) = limits(shelf.processors) else { break };
+            reader.limits = within;
+            if reader.limits.allow(sum) {
+                shelf.jobs.scan(&mut reader);
+            }
+            reader.before = reader.found.or(before);
+        }
+        reader.found
+    }
+}
+
+struct Next {
+    after: Option<Rank>,
+    before: Option<Rank>,
+    limits: Limits,
+    found: Option<Rank>,
+}
+
+impl Scan<Entry> for Next {
+    fn part(&mut self, last: Rank, sum: Sum) -> Visit {
+        match self.after.is_some_and(|after| last <= after) || !self.limits.allow(&sum) {
+            true => Visit::Over,
+            false => Visit::Into,
+        }
+    }
+
+    fn item(&mut self, entry: &Entry) -> Visit {
+        if self.before.is_some_and(|before| entry.rank >= before) {
+            return Visit::Stop;
+        }
+        let passed = self.after.is_some_and(|after| entry.rank <= after);
+        if passed || !self.limits.allow(&entry.sum()) {
+            return Visit::Over;
+        }
+        self.found = Some(entry.rank);
+        Visit::Stop
+    }
+}
