@@ -125,15 +125,15 @@ pub(super) fn failed(error: TransformError) -> Failure {
 }
 
 /// Where jobs come from.
-struct Model<'a> {
-    name: &'a str,
-    model: &'a JobModel,
-    seed: u64,
-    processors: u32,
+pub(in crate::commands) struct Model<'a> {
+    pub(in crate::commands) name: &'a str,
+    pub(in crate::commands) model: &'a JobModel,
+    pub(in crate::commands) seed: u64,
+    pub(in crate::commands) processors: u32,
 }
 
 /// Drawn jobs as a log, whose header names the model, its parameters and the seed.
-fn log_of(model: &Model<'_>, jobs: &[DrawnJob]) -> Log {
+pub(in crate::commands) fn log_of(model: &Model<'_>, jobs: &[DrawnJob]) -> Log {
     let mut header = Header::default();
     let (count, procs) = (jobs.len().to_string(), model.processors.to_string());
     for (key, value) in [

@@ -2,7 +2,7 @@
 
 mod cycle;
 mod from;
-mod jobs;
+pub(super) mod jobs;
 mod values;
 
 use std::path::PathBuf;

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tradewind_io::campaign::{
-    self, Campaign, Estimate, Load, Output, Overrun, Seeds, Semantics, Shard, Trim, Word, Workload,
+    self, Campaign, Checks, Estimate, Load, Output, Overrun, Seeds, Semantics, Shard, Trim, Word,
+    Workload,
 };
 use tradewind_io::duration::{parse_span, parse_time};
-use tradewind_model::{Span, Time};
+use tradewind_model::{Pools, Span, Time};
 
-use super::policy;
+use super::{model, policy};
 use crate::exit::{Exit, Failure};
 use crate::input;
 use crate::report::Report;
@@ -22,6 +23,7 @@ Examples:
   tradewind simulate log.swf.gz --policy fcfs,easy,conservative --check --out runs
   tradewind simulate examples/small.swf --policy 'easy[depth=4,order=shortest]' --out run
   tradewind simulate log.swf.gz --policy easy --estimate requested,exact --load 0.7,0.9 --out runs
+  tradewind simulate --model lublin --procs 128 --policy fcfs,easy --seeds 1..10 --out runs
   tradewind simulate campaign.toml --shard 3/16 --out runs
 
 Policies: fcfs, sjf, easy, conservative; each takes [depth=N|all,order=ORDER].
@@ -30,7 +32,7 @@ command again goes on where it was stopped.")]
 pub(crate) struct Args {
     /// Logs in the Standard Workload Format 2.2, plain or gzip, replayed together; `-` reads
     /// standard input. Or one campaign file, `*.toml` or `*.json`.
-    #[arg(value_name = "LOG", required_unless_present = "campaign")]
+    #[arg(value_name = "LOG", required_unless_present_any = ["campaign", "model"])]
     logs: Vec<String>,
     /// A campaign file, which says the same as logs and the options below.
     #[arg(long, value_name = "FILE", conflicts_with = "logs")]
@@ -82,8 +84,14 @@ struct Axes {
     /// Replications, both ends included.
     #[arg(long, value_name = "A..B")]
     seeds: Option<Seeds>,
+    /// Draw the jobs from a model instead of a log; needs --procs.
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["logs", "users"], requires = "procs")]
+    model: Option<String>,
+    /// Draw so many users from each log's, with replacement.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(Workload::MAX_USERS)))]
+    users: Option<u32>,
     /// Processors of the machine [default: as the log's header says].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(Pools::MAX_NODES)))]
     procs: Option<u32>,
     /// Leave out jobs submitted before this moment of the log's clock.
     #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
@@ -97,9 +105,12 @@ struct Axes {
     /// Metrics leave out jobs submitted within so long before the last [default: 0].
     #[arg(long, value_name = "SPAN", value_parser = parse_span)]
     cool_down: Option<Span>,
-    /// Files of each run [default: summary,jobs].
+    /// Files of each run [default: summary,jobs,schedule].
     #[arg(long, value_delimiter = ',', value_parser = word::<Output>())]
     outputs: Vec<Output>,
+    /// A file jobs.parquet for each run, too: for notebooks.
+    #[arg(long)]
+    parquet: bool,
 }
 
 /// How to run a campaign.
@@ -164,7 +175,8 @@ impl Args {
         }
         let input = tradewind_io::input::read(path)?;
         // What is in the file is configuration; that it cannot be read is a matter of data.
-        let (campaign, warnings) = campaign::parse(&input, &policy::objection)
+        let checks = Checks { policy: &policy::objection, model: &model::objection };
+        let (campaign, warnings) = campaign::parse(&input, checks)
             .map_err(|wrong| Failure { exit: Exit::Usage, ..Failure::from(wrong) })?;
         input::warn(&warnings, report);
         Ok(campaign)
@@ -195,12 +207,15 @@ impl Axes {
             ("--estimate", !self.estimate.is_empty()),
             ("--load", !self.load.is_empty()),
             ("--seeds", self.seeds.is_some()),
+            ("--model", self.model.is_some()),
+            ("--users", self.users.is_some()),
             ("--procs", self.procs.is_some()),
             ("--from", self.from.is_some()),
             ("--to", self.to.is_some()),
             ("--warm-up", self.warm_up.is_some()),
             ("--cool-down", self.cool_down.is_some()),
             ("--outputs", !self.outputs.is_empty()),
+            ("--parquet", self.parquet),
         ];
         all.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
     }
@@ -213,13 +228,7 @@ impl Axes {
         }
         Ok(Campaign {
             title: None,
-            workloads: vec![Workload {
-                name: Workload::name_of(logs),
-                logs: logs.to_vec(),
-                procs: self.procs,
-                from: self.from,
-                to: self.to,
-            }],
+            workloads: vec![self.workload(logs)?],
             policies,
             command: None,
             semantics: once("--semantics", &self.semantics, &[Semantics::default()])?,
@@ -231,8 +240,31 @@ impl Axes {
                 warm_up: self.warm_up.unwrap_or_default(),
                 cool_down: self.cool_down.unwrap_or_default(),
             },
-            outputs: once("--outputs", &self.outputs, &Output::DEFAULT)?,
+            outputs: self.outputs()?,
         })
+    }
+
+    fn workload(&self, logs: &[String]) -> Result<Workload, Failure> {
+        if let Some((message, hint)) = self.model.as_deref().and_then(model::objection) {
+            return Err(Failure::usage(message).hint(hint));
+        }
+        Ok(Workload {
+            name: self.model.clone().unwrap_or_else(|| Workload::name_of(logs)),
+            logs: logs.to_vec(),
+            model: self.model.clone(),
+            users: self.users,
+            procs: self.procs,
+            from: self.from,
+            to: self.to,
+        })
+    }
+
+    fn outputs(&self) -> Result<Vec<Output>, Failure> {
+        let mut outputs = once("--outputs", &self.outputs, &Output::DEFAULT)?;
+        if self.parquet && !outputs.contains(&Output::Parquet) {
+            outputs.push(Output::Parquet);
+        }
+        Ok(outputs)
     }
 }
 

@@ -1,12 +1,14 @@
 //! `tradewind simulate`: logs replayed under one or several policies, by one or several rules.
 //!
 //! `args` says what and how, `plan` makes runs of it, `workload` jobs, `replay` does one run,
-//! `command_policy` lets a command decide, `outputs` writes its files, `crew` does all runs, `store` remembers which are finished, and
-//! `overview` puts them side by side.
+//! `command_policy` lets a command decide, `outputs` writes its files, `crew` does all runs,
+//! `store` remembers which are finished, and `overview` puts them side by side.
 
 mod args;
+mod brackets;
 mod command_policy;
 mod crew;
+mod model;
 mod outputs;
 pub(super) mod overview;
 mod plan;
@@ -83,9 +85,11 @@ fn check_folder(out: &Path, record: &Record) -> Result<(), Failure> {
 }
 
 fn note_seeds(campaign: &Campaign, report: &Report) {
-    if let Some(seeds) = campaign.seeds {
+    if let Some(seeds) = campaign.seeds() {
         report.seeds(&seeds.to_string());
-        report.note("nothing in this campaign is random: every seed gives the same");
+        if !campaign.draws() {
+            report.note("nothing in this campaign is random: every seed gives the same");
+        }
     }
 }
 
@@ -179,7 +183,7 @@ impl Work<'_> {
         let out = &self.settings.out;
         let folder = record.open(out)?;
         let files = outputs::write(&folder, &self.campaign.outputs, &finished)?;
-        record.close(out, files.into_iter().map(str::to_owned).collect())?;
+        record.close(out, files)?;
         report.detail(|| {
             format!("{}: written in {:.3} s", run.name(), started.elapsed().as_secs_f64())
         });
@@ -204,7 +208,7 @@ impl Work<'_> {
             for (reason, count) in run.counts("rejected") {
                 let whose = match self.campaign.workloads.len() {
                     1 => String::new(),
-                    _ => format!("{}: ", run.cell("workload")),
+                    _ => format!("{}: ", run.cell("log")),
                 };
                 let note = format!("{whose}{count} jobs can never run: {reason}");
                 if !said.contains(&note) {

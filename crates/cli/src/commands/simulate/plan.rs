@@ -64,7 +64,7 @@ impl Plan {
 
     fn add(&mut self, campaign: &Campaign, rules: &Rules) {
         let loads = some_or_none(&campaign.loads);
-        let seeds: Vec<u64> = campaign.seeds.iter().flat_map(|seeds| seeds.all()).collect();
+        let seeds: Vec<u64> = campaign.seeds().iter().flat_map(|seeds| seeds.all()).collect();
         for load in loads {
             for policy in &campaign.policies {
                 for seed in some_or_none(&seeds) {
@@ -123,7 +123,7 @@ fn some_or_none<T: Copy>(all: &[T]) -> Vec<Option<T>> {
 }
 
 fn size(campaign: &Campaign) -> u64 {
-    let seeds = campaign.seeds.map_or(1, |seeds| seeds.all().count());
+    let seeds = campaign.seeds().map_or(1, |seeds| seeds.all().count());
     let axes = [
         campaign.workloads.len(),
         campaign.semantics.len(),
@@ -146,13 +146,13 @@ impl Run {
             }
         };
         let workloads = &campaign.workloads;
-        push("workload", workloads.len(), workloads[self.workload].name.clone());
+        push("log", workloads.len(), workloads[self.workload].name.clone());
         push("semantics", campaign.semantics.len(), self.semantics.name().to_owned());
         push("overrun", campaign.overruns.len(), self.overrun.name().to_owned());
         push("estimate", campaign.estimates.len(), self.estimate.name().to_owned());
         let load = self.load.map_or_else(String::new, |load| load.to_string());
         push("load", campaign.loads.len(), load);
-        let seeds = campaign.seeds.map_or(0, |seeds| 1 + usize::from(seeds.are_many()));
+        let seeds = campaign.seeds().map_or(0, |seeds| 1 + usize::from(seeds.are_many()));
         push("seed", seeds, self.seed.unwrap_or_default().to_string());
         folder
     }

@@ -13,13 +13,12 @@ use tradewind_sim::{Settings, SimError};
 use super::command_policy::{self, UserCommand};
 use super::plan::Run;
 use super::summary::Summary;
-use super::workload::{Logs, Prepared, Source};
+use super::workload::{Prepared, Source};
 use super::{policy, rules};
 use crate::exit::{Exit, Failure};
 
 /// Everything about a run that is over.
 pub(super) struct Finished<'a> {
-    pub(super) logs: &'a Logs,
     pub(super) prepared: Prepared<'a>,
     pub(super) run: tradewind_sim::Run,
     pub(super) summary: Summary,
@@ -78,7 +77,7 @@ pub(super) fn replay<'a>(
     let options = metrics::Options { trim: rules::trim(campaign.trim), ..Default::default() };
     let measured = metrics::measure(&prepared.workload, &ran, options);
     let summary = Summary::new(campaign, run, &prepared.workload, &measured);
-    Ok(Finished { logs: source.logs()?, prepared, run: ran, summary })
+    Ok(Finished { prepared, run: ran, summary })
 }
 
 fn replay_ours(

@@ -14,7 +14,7 @@ use super::plan::Run;
 
 /// The keys that say what was run, in the order of columns.
 pub(in crate::commands) const AXES: [&str; 7] =
-    ["workload", "policy", "semantics", "overrun", "estimate", "load", SEED];
+    ["log", "policy", "semantics", "overrun", "estimate", "load", SEED];
 
 /// The key that tells replications apart.
 pub(in crate::commands) const SEED: &str = "seed";
@@ -31,7 +31,8 @@ pub(in crate::commands) struct Summary {
 /// The fields in the order of the file.
 #[derive(Serialize)]
 struct Fields<'a> {
-    workload: &'a str,
+    /// The name of the workload, which mostly is that of its log.
+    log: &'a str,
     policy: &'a str,
     semantics: Semantics,
     overrun: Overrun,
@@ -55,7 +56,7 @@ impl Summary {
         let sites = of.pools.sites().iter().zip(&metrics.income);
         let measures = metrics.entries().iter();
         let fields = Fields {
-            workload: &campaign.workloads[run.workload].name,
+            log: &campaign.workloads[run.workload].name,
             policy: &run.policy,
             semantics: run.semantics,
             overrun: run.overrun,
