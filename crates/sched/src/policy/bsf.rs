@@ -169,7 +169,7 @@ impl Policy for Bsf {
     fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
         let mut books = self.books.take().unwrap_or_else(|| Books::new(market));
         let news = books.follow(market, events);
-        self.planner.follow(&mut books, news, events);
+        self.planner.follow(&mut books, news);
         self.fill.follow(news, events);
         self.join(market, events, commands);
         if news.early && !self.first.nobody() {

@@ -8,7 +8,7 @@ use tradewind_sched::policy::gridfill::GridFill;
 use crate::worlds::*;
 use crate::{cycles, fill};
 
-fn any_knobs() -> impl Strategy<Value = Knobs> {
+pub(crate) fn any_knobs() -> impl Strategy<Value = Knobs> {
     let first = prop_oneof![
         (0u32..5).prop_map(First::Count),
         prop::sample::select(vec![0u32, 30, 60, 100]).prop_map(First::Percent),

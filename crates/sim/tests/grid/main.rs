@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a replay that fails is a test that fails")]
 
 mod bsf;
+mod cases;
 mod cycles;
 mod fill;
 mod naive;

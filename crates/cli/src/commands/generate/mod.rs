@@ -1,6 +1,7 @@
 //! `tradewind generate`: workloads that nobody recorded, and logs made from logs.
 
 mod cycle;
+pub(crate) mod drawing;
 mod from;
 pub(super) mod jobs;
 mod values;

@@ -27,7 +27,7 @@ Examples:
   tradewind simulate campaign.toml --shard 3/16 --out runs
 
 Policies: fcfs, sjf, easy, conservative; each takes [depth=N|all,order=ORDER].
-Writes jobs.csv and summary.json into DIR, or into DIR/POLICY/… for each of several runs. The same
+Writes summary.json, jobs.csv and others into DIR, or into DIR/POLICY/… for each of several runs. The same
 command again goes on where it was stopped.")]
 pub(crate) struct Args {
     /// Logs in the Standard Workload Format 2.2, plain or gzip, replayed together; `-` reads

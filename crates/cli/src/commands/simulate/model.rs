@@ -6,7 +6,7 @@ use tradewind_io::diagnostics::did_you_mean;
 use tradewind_io::swf::Log;
 use tradewind_sim::models::{JOB_MODELS, JobModel, ParameterError, Requests};
 
-use super::super::generate::jobs::{self, log_of};
+use super::super::generate::drawing::{Source, log_of};
 use super::brackets::{self, Named};
 use crate::exit::Failure;
 
@@ -84,10 +84,8 @@ impl Model {
 
     /// The jobs, as a log.
     pub(super) fn draw(&self, seed: u64) -> Log {
-        let mut jobs = self.model.draw(seed, self.jobs);
-        self.requests.apply(seed, &mut jobs);
-        let (name, model, processors) = (self.name.as_str(), &self.model, self.processors);
-        log_of(&jobs::Model { name, model, seed, processors }, &jobs)
+        let Model { ref name, ref model, jobs, requests, processors } = *self;
+        log_of(&Source { name, model, jobs, processors, requests }, seed)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_model::{Closure, ClosureId, Event, FOR_EVER, JobId, Market, PoolId, Profile, Time};
+use tradewind_model::{Closure, ClosureId, Event, JobId, Market, PoolId, Profile, Time};
 
 use super::booking::{Booking, Part};
 use crate::policy::backfill::expected_span;
@@ -177,15 +177,5 @@ impl Books {
             let end = booking.start + part.length;
             self.profiles[part.pool.index()].give(part.nodes, booking.start, end);
         }
-    }
-
-    /// When the last of all that is taken is expected back.
-    pub(in crate::policy) fn last_end(&self) -> Time {
-        let mut levels = Vec::new();
-        let now = self.now();
-        for profile in &self.profiles {
-            profile.levels(now, FOR_EVER, &mut levels);
-        }
-        levels.iter().map(|level| level.at).max().unwrap_or(now)
     }
 }

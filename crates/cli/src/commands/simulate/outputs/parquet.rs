@@ -1,5 +1,6 @@
 //! `jobs.parquet`.
 
+use tradewind_io::decimal;
 use tradewind_io::jobs_table::{
     self, Ending, Fate as TableFate, Finished as Row, JobRow, RunLabels,
 };
@@ -15,20 +16,21 @@ use crate::exit::Failure;
 /// The whole file.
 pub(super) fn jobs(finished: &Finished<'_>, fates: &Fates<'_>) -> Result<Vec<u8>, Failure> {
     let (prepared, summary) = (&finished.prepared, &finished.summary);
+    let load = decimal::parse(&summary.cell("load"), 3).ok();
     let labels = RunLabels {
-        log: summary.cell("log"),
+        workload: summary.cell("log"),
         policy: summary.cell("policy"),
+        semantics: summary.cell("semantics"),
+        overrun: summary.cell("overrun"),
+        estimate: summary.cell("estimate"),
+        load: load.and_then(|load| u32::try_from(load).ok()),
         seed: summary.cell("seed").parse().ok(),
+        logs: prepared.logs.iter().map(|log| log.name.clone()).collect(),
         slowdown_bound: metrics::Options::default().slowdown_bound,
     };
-    let several = prepared.logs.len() > 1;
     let jobs = prepared.jobs.iter().zip(prepared.records()).zip(fates.iter());
     let row = |((job, (log, record)), fate): ((&LogJob, (usize, &Record)), &Fate<'_>)| {
-        let id = match several {
-            true => format!("{}!{}", prepared.logs[log].name, job.number),
-            false => job.number.to_string(),
-        };
-        row(id, job, record, fate, finished)
+        row(log, job, record, fate, finished)
     };
     let rows: Vec<JobRow> = jobs.map(row).collect();
     jobs_table::jobs_parquet(&labels, &rows, "tradewind simulate")
@@ -36,7 +38,7 @@ pub(super) fn jobs(finished: &Finished<'_>, fates: &Fates<'_>) -> Result<Vec<u8>
 }
 
 fn row(
-    id: String,
+    log: usize,
     job: &LogJob,
     record: &Record,
     fate: &Fate<'_>,
@@ -45,7 +47,8 @@ fn row(
     let known = |number: i64| Some(number).filter(|number| *number >= 0);
     let terms = job.terms.as_deref();
     let row = JobRow {
-        id,
+        log,
+        number: job.number,
         submit: job.submit,
         processors: job.processors,
         requested: job.requested,

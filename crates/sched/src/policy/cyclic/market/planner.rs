@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tradewind_model::{
-    Command, Demand, Event, Horizon, Job, JobId, JobPlan, Market, Outcome, Reason, SlotList,
-    Snapshot, Span, Terms, Time, Window,
+    Command, Demand, Horizon, Job, JobId, JobPlan, Market, Outcome, Reason, SlotList, Snapshot,
+    Span, Terms, Time, Window,
 };
 
 use super::slots::Names;
@@ -35,11 +35,10 @@ pub(in crate::policy) struct Planner {
     world: Option<(Names, Snapshot)>,
     waiting: BTreeMap<Key, Wish>,
     booked: BTreeMap<JobId, Booked>,
-    /// The moment from which periods are counted, and that of the next cycle.
+    /// The first submission: periods are counted from there.
     origin: Option<Time>,
+    /// When the next cycle takes place, while jobs wait for one.
     next: Time,
-    /// Whether anything happened since the last cycle that could make the next one different.
-    stirred: bool,
     plans: u64,
 }
 
@@ -52,15 +51,13 @@ impl Planner {
             booked: BTreeMap::new(),
             origin: None,
             next: Time(0),
-            stirred: true,
             plans: 0,
         }
     }
 
     /// Takes note of what happened and was written into the books: what is booked and does not
     /// fit any more is given up.
-    pub(in crate::policy) fn follow(&mut self, books: &mut Books, news: News, events: &[Event]) {
-        self.stirred |= news.upset || !events.is_empty();
+    pub(in crate::policy) fn follow(&mut self, books: &mut Books, news: News) {
         if !news.upset {
             return;
         }
@@ -71,7 +68,7 @@ impl Planner {
             if books.fits(&self.booked[&job].booking) {
                 books.take(&self.booked[&job].booking);
             } else if let Some(booked) = self.booked.remove(&job) {
-                self.waiting.insert(booked.key, booked.wish);
+                self.wait(books.now(), booked.key, booked.wish);
             }
         }
     }
@@ -90,8 +87,21 @@ impl Planner {
             let (needed, most) = (demand.processors, wish.nodes_within(horizon));
             return Err(Reason::NoCommonTime { needed, most, deadline: None });
         }
-        self.waiting.insert(key(market, job), wish);
+        self.wait(market.now(), key(market, job), wish);
         Ok(())
+    }
+
+    fn wait(&mut self, now: Time, key: Key, wish: Wish) {
+        if self.waiting.is_empty() {
+            let period = self.period();
+            let since = now - *self.origin.get_or_insert(now);
+            self.next = now + Span((period.0 - since.0 % period.0) % period.0);
+        }
+        self.waiting.insert(key, wish);
+    }
+
+    fn period(&self) -> Span {
+        self.settings.period.max(Span(1))
     }
 
     /// The demand without the limits that the search does not apply to the letter, if that is
@@ -120,15 +130,15 @@ impl Planner {
         self.waiting.keys().copied()
     }
 
-    /// Whether it is time for a cycle, and there may be something to do in it.
+    /// Whether jobs wait for a cycle and it is time for one. The next will be a period later, or
+    /// more periods if nothing calls for a cycle before.
     pub(in crate::policy) fn is_due(&mut self, now: Time) -> bool {
-        let origin = *self.origin.get_or_insert(now);
-        if now < self.next && now > origin {
-            return false;
+        let due = !self.waiting.is_empty() && now >= self.next;
+        if due {
+            let periods = (now - self.next).0 / self.period().0 + 1;
+            self.next = self.next + Span(periods * self.period().0);
         }
-        let period = self.settings.period.max(Span(1)).0;
-        self.next = origin + Span(((now - origin).0 / period + 1) * period);
-        !self.waiting.is_empty()
+        due
     }
 
     /// The jobs of the next cycle. Jobs that have become too late are refused.
@@ -145,25 +155,35 @@ impl Planner {
                 false
             }
         });
-        if !self.stirred && self.settings.stretch == Stretch::Tail && !books.idle() {
-            return Vec::new();
-        }
-        let end = self.horizon_end(books);
+        let horizon = self.horizon(now);
         let first = self.waiting.iter().take(Settings::MAX_LOOKED_AT);
-        let some = first.filter(|(_, wish)| wish.fits_by(books.profiles(), now, end));
+        let fits = |wish: &Wish| {
+            let end = self.end_for(wish, horizon);
+            wish.fits_by(books.profiles(), now, end)
+        };
+        let some = first.filter(|(_, wish)| fits(wish));
         some.map(|(key, _)| *key).take(self.settings.batch.max(1) as usize).collect()
     }
 
-    /// The end of a horizon that begins now.
-    fn horizon_end(&self, books: &Books) -> Time {
-        let (now, ahead) = (books.now(), self.settings.look_ahead());
+    /// The horizon of a cycle now.
+    fn horizon(&self, now: Time) -> Horizon {
+        let ahead = self.settings.look_ahead();
         let booked = self.booked.values().map(|booked| &booked.wish);
         let all = self.waiting.values().chain(booked);
         let longest = || all.map(Wish::longest_task).max().unwrap_or_default();
-        match self.settings.stretch {
+        let end = match self.settings.stretch {
             Stretch::Fixed => now + ahead,
-            Stretch::Job => now + ahead.max(longest()),
-            Stretch::Tail => books.last_end().max(now + ahead) + longest(),
+            Stretch::Own => now + ahead + longest(),
+            Stretch::Longest => now + ahead.max(longest()),
+        };
+        Horizon { start: now, end }
+    }
+
+    /// By when a job must be over to be planned within the horizon.
+    fn end_for(&self, wish: &Wish, horizon: Horizon) -> Time {
+        match self.settings.stretch {
+            Stretch::Own => horizon.start + self.settings.look_ahead() + wish.longest_task(),
+            Stretch::Fixed | Stretch::Longest => horizon.end,
         }
     }
 
@@ -175,17 +195,15 @@ impl Planner {
         batch: &[Key],
         commands: &mut Vec<Command>,
     ) {
-        self.stirred = false;
         if batch.is_empty() {
             return;
         }
-        let horizon = Horizon { start: books.now(), end: self.horizon_end(books) };
+        let horizon = self.horizon(books.now());
         let outcomes = self.plan(market, books, batch, horizon);
         let mut hopeless = None;
         for (key, outcome) in batch.iter().zip(outcomes) {
             match outcome {
                 Ok(booking) => {
-                    self.stirred = true;
                     self.book(books, *key, booking);
                 }
                 Err(reason) if hopeless.is_none() => hopeless = Some((*key, reason)),
@@ -238,9 +256,13 @@ impl Planner {
             (names, Snapshot { horizon, grid, slots, jobs, policy })
         };
         let world = self.world.take().or_else(|| Names::new(market.pools()).ok().map(empty));
-        let job = |(Reverse(priority), job): &Key| {
-            let request = market.demand(*job)?.request();
-            Some(Job { name: job.0.to_string(), priority: *priority, request })
+        let job = |key: &Key| {
+            let (Reverse(priority), job) = *key;
+            let booked = || self.booked.get(&job).map(|booked| &booked.wish);
+            let end = self.end_for(self.waiting.get(key).or_else(booked)?, horizon);
+            let mut request = market.demand(job)?.request();
+            request.deadline = Some(request.deadline.map_or(end, |deadline| deadline.min(end)));
+            Some(Job { name: job.0.to_string(), priority, request })
         };
         self.world = world.map(|(names, before)| {
             let jobs = batch.iter().filter_map(job).collect();
@@ -261,7 +283,7 @@ impl Planner {
         if count >= batch.len() || by == SliceBy::Priority {
             return batch[..count.min(batch.len())].to_vec();
         }
-        let horizon = Horizon { start: books.now(), end: self.horizon_end(books) };
+        let horizon = self.horizon(books.now());
         self.picture(market, books, batch, horizon);
         let Some((_, snapshot)) = &self.world else { return Vec::new() };
         let order = cyclic::slicing_order(snapshot, by);
@@ -284,7 +306,7 @@ impl Planner {
         if batch.is_empty() {
             return;
         }
-        let horizon = Horizon { start: now, end: self.horizon_end(books) };
+        let horizon = self.horizon(now);
         batch.iter().for_each(|(_, job)| books.give(&self.booked[job].booking));
         let outcomes = self.plan(market, books, &batch, horizon);
         let complete = outcomes.iter().all(Result::is_ok);
@@ -317,7 +339,7 @@ impl Planner {
         let starts = self.waiting.values().map(|wish| wish.earliest_start().unwrap_or(self.next));
         // The first cycle from which a job could be booked ahead.
         let cycle = starts.min().map(|start| {
-            let period = self.settings.period.max(Span(1)).0;
+            let period = self.period().0;
             let early = ((start - self.next).0 - self.settings.look_ahead().0).max(0);
             self.next + Span(early / period * period)
         });
