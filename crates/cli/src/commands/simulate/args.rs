@@ -111,6 +111,9 @@ struct Axes {
     /// A file jobs.parquet for each run, too: for notebooks.
     #[arg(long)]
     parquet: bool,
+    /// Pictures of each run and of the campaign, and one page about it all, report.html, too.
+    #[arg(long)]
+    report: bool,
 }
 
 /// How to run a campaign.
@@ -216,6 +219,7 @@ impl Axes {
             ("--cool-down", self.cool_down.is_some()),
             ("--outputs", !self.outputs.is_empty()),
             ("--parquet", self.parquet),
+            ("--report", self.report),
         ];
         all.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
     }
@@ -261,8 +265,12 @@ impl Axes {
 
     fn outputs(&self) -> Result<Vec<Output>, Failure> {
         let mut outputs = once("--outputs", &self.outputs, &Output::DEFAULT)?;
-        if self.parquet && !outputs.contains(&Output::Parquet) {
-            outputs.push(Output::Parquet);
+        let also = [(self.parquet, Output::Parquet), (self.report, Output::Report)];
+        let also = also.into_iter().filter(|(asked, _)| *asked).map(|(_, output)| output);
+        for output in also {
+            if !outputs.contains(&output) {
+                outputs.push(output);
+            }
         }
         Ok(outputs)
     }

@@ -2,7 +2,8 @@
 //!
 //! `args` says what and how, `plan` makes runs of it, `workload` jobs, `replay` does one run,
 //! `command_policy` lets a command decide, `outputs` writes its files, `crew` does all runs,
-//! `store` remembers which are finished, and `overview` puts them side by side.
+//! `store` remembers which are finished, `overview` puts them side by side, and `report` makes a
+//! page of them.
 
 mod args;
 mod brackets;
@@ -11,9 +12,11 @@ mod crew;
 mod model;
 mod outputs;
 pub(super) mod overview;
+mod part;
 mod plan;
 mod policy;
 mod replay;
+mod report;
 mod rules;
 pub(super) mod store;
 pub(super) mod summary;
