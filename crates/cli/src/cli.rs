@@ -2,7 +2,9 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{combine, completions, explain, merge, plan, quote, simulate, snapshot};
+use crate::commands::{
+    combine, completions, explain, generate, merge, plan, quote, simulate, snapshot,
+};
 
 /// An economic metascheduler: plans parallel jobs on clusters that are not all yours.
 #[derive(Debug, Parser)]
@@ -62,7 +64,9 @@ pub(crate) enum Command {
     Plan(plan::Args),
     /// Choose one of each job's alternatives: the combination step alone.
     Combine(combine::Args),
-    /// Replay workload logs (SWF) on one cluster under one or several policies.
+    /// Make a workload: from a model, or from a log.
+    Generate(generate::Args),
+    /// Replay workload logs (SWF) under one or several policies.
     Simulate(simulate::Args),
     /// Join the parts of a campaign that were run apart.
     Merge(merge::Args),

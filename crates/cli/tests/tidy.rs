@@ -90,10 +90,16 @@ fn every_source_file_says_what_it_is() {
     assert!(silent.is_empty(), "no module comment: {silent:?}");
 }
 
-/// The commands that `tradewind --help` lists.
-fn commands() -> Vec<String> {
-    let help = Command::new(env!("CARGO_BIN_EXE_tradewind")).arg("--help").output().unwrap();
-    let text = String::from_utf8(help.stdout).unwrap();
+/// What `tradewind COMMAND… --help` prints.
+fn help(commands: &[&str]) -> String {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_tradewind"));
+    let help = program.args(commands).arg("--help").output().unwrap();
+    String::from_utf8(help.stdout).unwrap()
+}
+
+/// The commands that the help of a command lists.
+fn commands(of: &[&str]) -> Vec<String> {
+    let text = help(of);
     text.lines()
         .skip_while(|line| *line != "Commands:")
         .skip(1)
@@ -108,24 +114,27 @@ fn commands() -> Vec<String> {
 
 #[test]
 fn every_command_has_a_page_with_its_options() {
-    let commands = commands();
-    assert!(commands.len() >= 7, "{commands:?}");
+    let all = commands(&[]);
+    assert!(all.len() >= 7, "{all:?}");
     let index = std::fs::read_to_string(root().join("docs/index.md")).unwrap();
-    for command in commands {
+    for command in all {
         let page = format!("docs/{command}.md");
         let text = std::fs::read_to_string(root().join(&page)).expect(&page);
         assert!(index.contains(&format!("({command}.md)")), "{command} is not in docs/index.md");
-        for option in options(&command) {
+        let mut named = options(&[&command]);
+        for below in commands(&[&command]) {
+            named.extend(options(&[&command, &below]));
+            named.push(format!("`{below}`"));
+        }
+        for option in named {
             assert!(text.contains(&option), "{page} does not name {option}");
         }
     }
 }
 
 /// The long options of a command, without those of every command.
-fn options(command: &str) -> Vec<String> {
-    let help =
-        Command::new(env!("CARGO_BIN_EXE_tradewind")).args([command, "--help"]).output().unwrap();
-    let text = String::from_utf8(help.stdout).unwrap();
+fn options(of: &[&str]) -> Vec<String> {
+    let text = help(of);
     let common = ["--format", "--quiet", "--verbose", "--help", "--version"];
     let option = |line: &str| {
         let start = line.trim_start();

@@ -112,6 +112,14 @@ fn packed_within(path: &str, limit: u64) -> Result<Input, Diagnostics> {
     Ok(Input { name: path.to_owned(), bytes })
 }
 
+/// `bytes` as gzip data without a time stamp: the same input gives the same output.
+pub fn pack(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    // Writing to a vector cannot fail.
+    let _ = io::Write::write_all(&mut packed, bytes);
+    packed.finish().unwrap_or_default()
+}
+
 fn too_large(path: &str, limit: u64) -> Diagnostics {
     Diagnostic::error(path, format!("larger than {limit} bytes"))
         .with_hint("split the file, or cut out the part that matters")
@@ -157,24 +165,17 @@ pub(crate) fn line_of(bytes: &[u8], at: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
-
-    fn gzip(bytes: &[u8]) -> Vec<u8> {
-        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        packer.write_all(bytes).unwrap();
-        packer.finish().unwrap()
-    }
 
     #[test]
     fn gzip_is_recognised_by_content() {
-        let packed = gzip(b"hello");
+        let packed = pack(b"hello");
         assert_eq!(*unpack("x", &packed, 100).unwrap(), *b"hello");
         assert_eq!(*unpack("x", b"hello", 100).unwrap(), *b"hello");
     }
 
     #[test]
     fn truncated_gzip_and_too_much_data_are_refused() {
-        let mut packed = gzip(&vec![7; 10_000]);
+        let mut packed = pack(&vec![7; 10_000]);
         assert!(unpack("x", &packed, 9_999).is_err());
         packed.truncate(packed.len() - 9);
         let err = unpack("x", &packed, 100_000).unwrap_err();

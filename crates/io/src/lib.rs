@@ -2,11 +2,13 @@
 //!
 //! - [`swf`]: logs in the Standard Workload Format 2.2, plain or gzip.
 //! - [`scenario`]: a planning problem in JSON or TOML.
+//! - [`grid`], [`outages`]: sites to simulate on, and when their nodes are missing.
 //! - [`snapshot`]: a moment of a log, made into a scenario with a seeded side model.
 //! - [`campaign`]: what is to be simulated, in JSON or TOML.
 //! - [`wire`]: every JSON document that a command reads or prints.
+//! - [`chart`]: plans, replays and comparisons of policies as pictures: SVG, PNG or text.
+//! - [`report`]: a campaign as one HTML page.
 //! - [`batsim`], [`schedule`], [`jobs_table`] (in [`parquet`]): what a replay leaves for notebooks.
-//! - [`chart`]: a plan as a picture: SVG, PNG or text.
 //! - [`diagnostics`]: everything that is wrong with an input, with file, line, field and a hint.
 //!
 //! Raw text becomes types that cannot be wrong, or a list of *all* problems. Amounts go from text
@@ -20,9 +22,13 @@ pub mod diagnostics;
 pub mod digest;
 pub mod duration;
 mod fields;
+pub mod grid;
 pub mod input;
 pub mod jobs_table;
+pub mod outages;
 pub mod parquet;
+pub mod report;
+mod rows;
 pub mod scenario;
 pub mod schedule;
 pub mod snapshot;

@@ -39,8 +39,17 @@ pub enum Reason {
         /// What may be spent.
         budget: Money,
     },
+    /// Even with all nodes free the job would not be finished by its deadline any more.
+    TooLate {
+        /// The earliest finish, within the budget if there is one.
+        earliest: Time,
+        /// The deadline.
+        deadline: Time,
+    },
     /// There is a window, but jobs of higher priority took it first.
     Outbid,
+    /// A policy that is not ours declined it, and gave no reason.
+    Declined,
     /// Every combination with this job breaks the VO's time limit.
     TimeLimit {
         /// The limit.
@@ -72,7 +81,9 @@ impl Reason {
             Reason::TooFewNodes { .. } => "too-few-nodes",
             Reason::NoCommonTime { .. } => "no-common-time",
             Reason::BudgetShort { .. } => "budget-short",
+            Reason::TooLate { .. } => "too-late",
             Reason::Outbid => "outbid",
+            Reason::Declined => "declined",
             Reason::TimeLimit { .. } => "vo-time-limit",
             Reason::BudgetLimit { .. } => "vo-budget-limit",
             Reason::BothLimits { .. } => "vo-limits",
@@ -106,7 +117,11 @@ impl fmt::Display for Reason {
                 "budget short by {}: the cheapest window costs {cheapest}, the budget is {budget}",
                 *cheapest - *budget
             ),
+            Reason::TooLate { earliest, deadline } => {
+                write!(f, "finishes at {earliest} at the earliest, the deadline is {deadline}")
+            }
             Reason::Outbid => write!(f, "jobs of higher priority took every window"),
+            Reason::Declined => write!(f, "the policy declined it"),
             Reason::TimeLimit { limit, least } => {
                 write!(f, "the batch needs at least {least} s and the VO's time limit is {limit} s")
             }

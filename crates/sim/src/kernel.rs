@@ -215,7 +215,8 @@ impl<'a> Kernel<'a> {
             self.pass()?;
         }
         for end in &ends {
-            if !on_time(self, end) {
+            // An outage of this second may have come before.
+            if !on_time(self, end) && self.attempt(end.job) == end.attempt {
                 self.end(*end)?;
             }
             self.pass()?;
@@ -243,7 +244,10 @@ impl<'a> Kernel<'a> {
         self.attempts.get(&job).copied().unwrap_or_default()
     }
 
-    fn end(&mut self, End { job, only, .. }: End) -> Result<(), SimError> {
+    fn end(&mut self, End { job, only, attempt, .. }: End) -> Result<(), SimError> {
+        if self.attempt(job) != attempt {
+            return Ok(()); // interrupted in this very second
+        }
         self.happen(match only {
             Some(pool) => Event::Released { job, pool },
             None => Event::Ended { job },

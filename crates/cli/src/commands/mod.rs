@@ -3,6 +3,7 @@
 pub(crate) mod combine;
 pub(crate) mod completions;
 pub(crate) mod explain;
+pub(crate) mod generate;
 pub(crate) mod merge;
 pub(crate) mod plan;
 pub(crate) mod quote;
@@ -20,6 +21,7 @@ pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
         Command::Simulate(args) => simulate::run(args, format, report),
         Command::Merge(args) => merge::run(args, format, report),
         Command::Snapshot(args) => snapshot::run(args, report),
+        Command::Generate(args) => generate::run(args, report),
         Command::Quote(args) => quote::run(args, format, report),
         Command::Explain(args) => explain::run(args, format, report),
         Command::Plan(args) => plan::run(args, format, report),

@@ -52,14 +52,21 @@ pub(super) struct Ink {
 
 impl Ink {
     pub(super) fn new(width: f64, height: f64, title: &str, lettering: Lettering) -> Ink {
-        let (w, h) = (num(width), num(height));
-        let mut out = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" \
-             viewBox=\"0 0 {w} {h}\" role=\"img\" font-family=\"Inter, 'Segoe UI', 'Helvetica \
-             Neue', Arial, 'DejaVu Sans', sans-serif\">\n"
-        );
-        let _ = writeln!(out, "<title>{}</title>", escape(title));
-        Ink { out, lettering }
+        Ink { out: opening(width, height, title), lettering }
+    }
+
+    /// A picture whose height is known at its end only; [`Ink::finish_page`] closes it.
+    pub(super) fn loose(lettering: Lettering) -> Ink {
+        Ink { out: String::new(), lettering }
+    }
+
+    /// The whole picture: its opening, `head` as it is, and what was drawn.
+    pub(super) fn finish_page(self, size: (f64, f64), title: &str, head: &str) -> String {
+        let mut page = opening(size.0, size.1, title);
+        page.push_str(head);
+        page.push_str(&self.out);
+        page.push_str("</svg>\n");
+        page
     }
 
     /// Markup as it is.
@@ -77,6 +84,29 @@ impl Ink {
     pub(super) fn rect_titled(&mut self, rect: Rect, look: &str, title: &str) {
         let title = escape(title);
         let _ = writeln!(self.out, "<rect {}{look}><title>{title}</title></rect>", place(rect));
+    }
+
+    /// A path; `d` is its data, `look` holds its other attributes.
+    pub(super) fn path(&mut self, d: &str, look: &str) {
+        let _ = writeln!(self.out, "<path d=\"{d}\" {look}/>");
+    }
+
+    /// A path that names itself when pointed at.
+    pub(super) fn path_titled(&mut self, d: &str, look: &str, title: &str) {
+        let title = escape(title);
+        let _ = writeln!(self.out, "<path d=\"{d}\" {look}><title>{title}</title></path>");
+    }
+
+    /// Text cut to `width`; the whole of it shows when pointed at.
+    pub(super) fn text_cut(&mut self, (x, y): (f64, f64), style: Style, text: &str, width: f64) {
+        let cut = fit(text, style.size, width);
+        if cut == text || self.lettering == Lettering::Strokes {
+            self.text(x, y, style, &cut);
+            return;
+        }
+        self.out.push_str("<g>");
+        self.text(x, y, style, &cut);
+        let _ = writeln!(self.out, "<title>{}</title></g>", escape(text));
     }
 
     /// A straight line.
@@ -151,6 +181,16 @@ impl Ink {
     }
 }
 
+/// The first lines of a document.
+fn opening(width: f64, height: f64, title: &str) -> String {
+    let (w, h, title) = (num(width), num(height), escape(title));
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" \
+         viewBox=\"0 0 {w} {h}\" role=\"img\" font-family=\"Inter, 'Segoe UI', 'Helvetica \
+         Neue', Arial, 'DejaVu Sans', sans-serif\">\n<title>{title}</title>\n"
+    )
+}
+
 /// About how wide `text` is at `size`, in pixels.
 pub(super) fn text_width(text: &str, size: f64) -> f64 {
     text.chars().map(|letter| letters::glyph(letter).advance()).sum::<f64>() * size / letters::EM
@@ -184,7 +224,7 @@ fn place(rect: Rect) -> String {
 }
 
 /// Pixels with at most two decimals.
-fn num(value: f64) -> String {
+pub(super) fn num(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -1,26 +1,51 @@
-//! Who runs where and when: a Gantt chart of a plan as SVG, PNG or text.
+//! Pictures: plans, replays and comparisons of policies.
 //!
-//! One [`Chart`] of plain data feeds all three. Everything drawn is a function of that data: no
-//! font, clock or locale of the machine has a say, so the same plan gives the same bytes
-//! everywhere. What a picture leaves out, its caption says.
+//! A [`Chart`] is a Gantt chart of a plan, as SVG, PNG or text. A [`Picture`] is made of one or
+//! several replays, as SVG or PNG: [`GanttOfRun`], [`Usage`], [`Curves`], [`Comparison`].
+//!
+//! Everything drawn is a function of plain data: no font, clock or locale of the machine has a
+//! say, so the same data give the same bytes everywhere. What a picture leaves out, its caption
+//! says.
 
 mod axis;
 mod blocks;
+mod clock;
+mod compare;
+mod curves;
+mod distribution;
+mod gantt;
 mod ink;
 mod letters;
+mod panel;
+mod picture;
 mod plan;
 mod png;
+mod replay;
 mod rows;
+mod scale;
+mod sheet;
+mod steps;
 mod svg;
 #[cfg(test)]
 mod tests;
 mod text;
+mod theme;
+mod usage;
 
 use tradewind_model::{Horizon, Money, Time};
 
+pub use compare::{Better, Comparison, Estimate, Measure};
+pub use curves::{Curve, Curves, Spread};
+pub use distribution::Distribution;
+pub use gantt::{Colours, GanttOfRun, GanttOptions};
+pub use picture::Picture;
 pub use png::{PngError, png};
+pub use replay::{Hold, HoldCause, Processors, Replay, ReplayJob, ReplayPool, RunFate};
+pub use scale::Unit;
 pub use svg::svg;
 pub use text::{Glyphs, TextOptions, text};
+pub(crate) use theme::dark_style;
+pub use usage::Usage;
 
 /// What to draw.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,7 +136,7 @@ impl Chart {
 }
 
 /// A count with thousands separated: `4,008`.
-fn grouped(count: usize) -> String {
+pub(crate) fn grouped(count: usize) -> String {
     let digits = count.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {

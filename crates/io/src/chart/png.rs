@@ -33,8 +33,12 @@ const SCALE: f32 = 2.0;
 /// # Errors
 /// [`PngError`]: in practice only when a picture is beyond all size.
 pub fn png(chart: &Chart) -> Result<Vec<u8>, PngError> {
-    let drawing = svg::draw(chart, Lettering::Strokes);
-    let tree = usvg::Tree::from_str(&drawing, &usvg::Options::default())
+    pixels(&svg::draw(chart, Lettering::Strokes))
+}
+
+/// A drawing without text, as a PNG.
+pub(super) fn pixels(drawing: &str) -> Result<Vec<u8>, PngError> {
+    let tree = usvg::Tree::from_str(drawing, &usvg::Options::default())
         .map_err(|error| PngError::Drawing(error.to_string()))?;
     let size = tree.size();
     let width = (size.width() * SCALE).ceil() as u32;

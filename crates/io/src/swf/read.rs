@@ -145,7 +145,7 @@ impl Reader<'_> {
     fn bad_field(&mut self, index: usize, message: String) {
         let place = format!("field {} ({})", index + 1, NAMES[index]);
         let it = Diagnostic::error(self.file, message).at_line(self.line).in_field(place);
-        self.diagnostics.push(it.with_hint("write -1 for what is missing"));
+        self.diagnostics.push(it.with_hint(hint(KINDS[index])));
     }
 
     /// Whether the job has a number, without which nothing can be said about it.
@@ -193,6 +193,14 @@ impl Reader<'_> {
         let name = self.file.to_owned();
         let Reader { header, jobs, undated, summary, .. } = self;
         Ok(Log { name, header, jobs, undated, summary })
+    }
+}
+
+/// What the field may hold, in words.
+fn hint(kind: Kind) -> String {
+    match kind {
+        Kind::Count { most } => format!("write 0 to {most}, or -1 for what is missing"),
+        _ => "write -1 for what is missing".to_owned(),
     }
 }
 

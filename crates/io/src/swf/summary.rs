@@ -1,6 +1,8 @@
 //! What is missing or odd in a log, counted and said.
 
-use super::{Record, Summary};
+use tradewind_model::Span;
+
+use super::{Log, Record, Summary};
 
 impl Summary {
     /// The counts for jobs with and without a submit time, the first in order of submission.
@@ -18,30 +20,49 @@ impl Summary {
             rounded: 0,
         }
     }
+}
 
-    /// What is missing or was repaired, one sentence each without a final period; none for a
-    /// whole log.
-    pub fn sentences(&self) -> Vec<String> {
-        let dated = self.jobs - self.without_submit;
-        let mut all = Vec::new();
+impl Log {
+    /// What is missing or odd in the log, and what was repaired: one sentence each without a final
+    /// period; none for a whole log. O(jobs).
+    pub fn remarks(&self) -> Vec<String> {
+        let all = self.summary.jobs;
+        let mut remarks = Vec::new();
         let mut say = |count: usize, what: &str| {
             if count > 0 {
-                all.push(format!("{count} of {} jobs {what}", self.jobs));
+                remarks.push(format!("{count} of {all} jobs {what}"));
             }
         };
-        say(self.without_submit, "have no submit time and no place in time");
-        say(self.without_run, "have no run time, or one of 0 s");
-        say(self.without_processors, "have no number of processors, neither held nor requested");
-        say(self.without_request, "have no requested time");
-        say(self.out_of_order, "were out of order, sorted by submit time");
-        if self.without_wait == dated {
-            all.push("the log has no wait times".to_owned());
-        } else if self.without_wait > 0 {
-            all.push(format!("{} of {} jobs have no wait time", self.without_wait, self.jobs));
+        let count = |is: &dyn Fn(&Record) -> bool| self.jobs.iter().filter(|job| is(job)).count();
+        say(self.summary.without_submit, "have no submit time, and so no place in time");
+        say(count(&|job| job.run.is_none()), "have no run time");
+        say(count(&|job| job.run == Some(Span(0))), "ran for 0 s");
+        say(self.summary.without_processors, "have no number of processors, held or requested");
+        if let Some(most) = self.header.max_procs() {
+            let wide = |job: &Record| job.held().is_some_and(|held| held > most);
+            say(count(&wide), &format!("are wider than the {most} processors of the header"));
         }
-        if self.rounded > 0 {
-            all.push(format!("{} times had a fraction of a second, rounded up", self.rounded));
+        say(self.summary.without_request, "have no requested time");
+        let asked = |job: &Record| job.requested_time.filter(|it| it.0 > 0);
+        let outlived =
+            |job: &Record| asked(job).zip(job.run).is_some_and(|(asked, run)| run > asked);
+        say(count(&outlived), "ran longer than they requested");
+        if self.has_waits() {
+            say(self.summary.without_wait, "have no wait time");
+        } else {
+            remarks.push("the log has no wait times".to_owned());
         }
-        all
+        let Summary { out_of_order, rounded, .. } = self.summary;
+        if out_of_order > 0 {
+            let what = "jobs that stand after a later one, sorted by submit time";
+            remarks.push(format!("{what}: {out_of_order}"));
+        }
+        if rounded > 0 {
+            remarks.push(format!("times with a fraction of a second, rounded up: {rounded}"));
+        }
+        if self.header.max_procs().is_none() {
+            remarks.push("the header does not say how many processors there are".to_owned());
+        }
+        remarks
     }
 }

@@ -94,26 +94,32 @@ fn a_result_says_what_the_replay_made_of_each_job() {
 }
 
 #[test]
-fn sentences_say_what_is_missing_and_what_was_done() {
+fn remarks_say_what_is_missing_and_what_was_done() {
     let log = read(
-        "1 50 -1 10 1 -1 -1 -1 -1 -1 1 1 1 1 1 1 -1 -1\n\
+        "; MaxProcs: 4\n1 50 -1 10 1 -1 -1 -1 9 -1 1 1 1 1 1 1 -1 -1\n\
         2 20 -1 0 -1 -1 -1 -1 9.5 -1 1 1 1 1 1 1 -1 -1\n\
+        3 60 -1 -1 5 -1 -1 -1 -1 -1 1 1 1 1 1 1 -1 -1\n\
         4 -1 -1 -1 8 -1 -1 -1 -1 -1 1 1 1 1 1 1 -1 -1\n",
     );
     let log = log.unwrap();
     let expected = [
-        "1 of 3 jobs have no submit time and no place in time",
-        "1 of 3 jobs have no run time, or one of 0 s",
-        "1 of 3 jobs have no number of processors, neither held nor requested",
-        "1 of 3 jobs have no requested time",
-        "1 of 3 jobs were out of order, sorted by submit time",
+        "1 of 4 jobs have no submit time, and so no place in time",
+        "1 of 4 jobs have no run time",
+        "1 of 4 jobs ran for 0 s",
+        "1 of 4 jobs have no number of processors, held or requested",
+        "1 of 4 jobs are wider than the 4 processors of the header",
+        "1 of 4 jobs have no requested time",
+        "1 of 4 jobs ran longer than they requested",
         "the log has no wait times",
-        "1 times had a fraction of a second, rounded up",
+        "jobs that stand after a later one, sorted by submit time: 1",
+        "times with a fraction of a second, rounded up: 1",
     ];
-    assert_eq!(log.summary.sentences(), expected);
+    assert_eq!(log.remarks(), expected);
     let counted = Summary { out_of_order: 1, rounded: 1, ..Summary::of(&log.jobs, &log.undated) };
     assert_eq!(counted, log.summary);
-    assert_eq!(sample(1, 5, 4).summary.sentences(), [""; 0]);
+    assert_eq!(sample(1, 5, 4).remarks(), [""; 0]);
+    let bare = read("1 0 0 5 2 -1 -1 4 9 -1 1 1 1 1 1 1 -1 -1\n").unwrap();
+    assert_eq!(bare.remarks(), ["the header does not say how many processors there are"]);
 }
 
 #[test]

@@ -65,7 +65,11 @@ fn numbers(reason: &model::Reason) -> BTreeMap<&'static str, Amount> {
             ("budget", Some(credits(*budget))),
             ("short_by", Some(credits(*cheapest - *budget))),
         ],
-        R::Outbid => Vec::new(),
+        R::TooLate { earliest, deadline } => vec![
+            ("earliest", Some(Amount::Seconds(earliest.0))),
+            ("deadline", Some(Amount::Seconds(deadline.0))),
+        ],
+        R::Outbid | R::Declined => Vec::new(),
         R::TimeLimit { limit, least } => vec![
             ("limit", Some(Amount::Seconds(limit.0))),
             ("least", Some(Amount::Seconds(least.0))),

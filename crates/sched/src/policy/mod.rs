@@ -1,11 +1,20 @@
 //! Queue + grid → decisions. A policy is a pure function of what it is given: no clock, no files.
 //!
-//! [`cyclic`] plans a batch from a snapshot; [`backfill`] decides instant by instant.
+//! [`backfill`] decides instant by instant on one pool, [`gridfill`] on several; [`cyclic`] plans a
+//! batch from a snapshot, cycle by cycle in a market; [`bsf`] is both together.
 
 pub mod backfill;
+pub mod bsf;
 pub mod cyclic;
+mod grid;
+pub mod gridfill;
+mod order;
+
+pub use grid::Spread;
 
 use tradewind_model::{Command, Event, JobId, Market, Time};
+
+pub use order::Order;
 
 /// Decides what to start, instant by instant.
 ///

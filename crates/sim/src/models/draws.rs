@@ -21,7 +21,12 @@ pub struct Gamma {
 
 impl Draws {
     pub(super) fn new(seed: u64, noun: &str) -> Draws {
-        Draws(random::stream(seed, noun, 0))
+        Draws::of(seed, noun, 0)
+    }
+
+    /// A stream of one of many like things.
+    pub(super) fn of(seed: u64, noun: &str, key: u64) -> Draws {
+        Draws(random::stream(seed, noun, key))
     }
 
     /// Uniform within (0, 1), in steps of 2⁻⁵³; neither end is drawn.

@@ -1,8 +1,9 @@
 //! The owners' own load, which is there first (paper 000, sections 5 and 6.1).
 
-use tradewind_model::{Horizon, NodeId, Slot, Span};
+use tradewind_model::{Cause, Closure, Horizon, NodeId, PoolId, Slot, Span};
 
 use super::draws::{Draws, wide};
+use crate::outage::Outage;
 
 /// Local tasks on each node, period by period. A node's load in a period is drawn by the
 /// hypergeometric distribution: from an urn of 2·`steps` balls, half of them marked, `steps` are
@@ -36,14 +37,40 @@ impl LocalLoad {
     /// The busy spans of `nodes` nodes within the horizon, in order of node and start. A longer
     /// horizon begins with the same ones, if it is a whole number of periods longer.
     pub fn draw(&self, seed: u64, nodes: u32, horizon: Horizon) -> Vec<Slot> {
+        let streams = (0..nodes).map(|node| Draws::of(seed, "load", u64::from(node)));
+        self.all(streams, horizon)
+    }
+
+    /// The same as outages of a pool's nodes, in order of node and start; other pools have other
+    /// loads. An owner's tasks are announced when their period begins, as in the cycles of paper
+    /// 000, where the local schedules of an interval are known in advance.
+    ///
+    /// There is an outage per task: choose lengths and a period that suit a long horizon.
+    pub fn outages(
+        &self,
+        seed: u64,
+        (pool, nodes): (PoolId, u32),
+        horizon: Horizon,
+    ) -> Vec<Outage> {
+        let noun = format!("load-{}", pool.0);
+        let streams = (0..nodes).map(|node| Draws::of(seed, &noun, u64::from(node)));
         let period = self.period.0.max(1);
+        let outage = |task: Slot| {
+            let announced = horizon.start + Span((task.start - horizon.start).0 / period * period);
+            let (from, until) = (task.start, task.end);
+            Outage { announced, what: Closure { pool, nodes: 1, from, until, cause: Cause::Local } }
+        };
+        self.all(streams, horizon).into_iter().map(outage).collect()
+    }
+
+    /// Every node's tasks, each node from its own stream.
+    fn all(&self, streams: impl Iterator<Item = Draws>, horizon: Horizon) -> Vec<Slot> {
         let mut busy = Vec::new();
-        for node in 0..nodes {
-            let mut draws = Draws::new(seed, &format!("load-{node}"));
+        for (node, mut draws) in (0..).map(NodeId).zip(streams) {
             let mut from = horizon.start;
             while from < horizon.end {
-                let end = (from + Span(period)).min(horizon.end);
-                self.fill(&mut draws, Horizon { start: from, end }, NodeId(node), &mut busy);
+                let end = (from + Span(self.period.0.max(1))).min(horizon.end);
+                self.fill(&mut draws, Horizon { start: from, end }, node, &mut busy);
                 from = end;
             }
         }
@@ -115,6 +142,20 @@ mod tests {
             long.iter().copied().filter(|task| task.start < Time(1_200)).collect();
         assert_eq!(begin, short);
         assert!(long.len() > 3 * short.len());
+    }
+
+    #[test]
+    fn outages_are_announced_when_their_period_begins() {
+        let load = LocalLoad::default();
+        let of = |pool| load.outages(1, (PoolId(pool), 5), horizon(6_000));
+        let outages = of(2);
+        assert!(outages.len() > 5 * 10);
+        for Outage { announced, what } in &outages {
+            assert!(announced.0 % 600 == 0 && (0..600).contains(&(what.from - *announced).0));
+            assert!(what.until <= *announced + Span(600) && what.nodes == 1);
+        }
+        let times = |pool| of(pool).iter().map(|outage| outage.what.from).collect::<Vec<_>>();
+        assert_ne!(times(0), times(1));
     }
 
     #[test]

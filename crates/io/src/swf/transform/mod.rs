@@ -23,6 +23,9 @@ pub enum TransformError {
     /// There is nothing to draw from.
     #[error("no job with a submit time is left to draw from")]
     Empty,
+    /// Jobs of no length or all submitted at once have no load that could be scaled.
+    #[error("the jobs do no work, or are all submitted at one moment")]
+    NoLoad,
     /// More jobs than one could want.
     #[error("more than {} jobs", resample::MOST_JOBS)]
     TooMany,
@@ -38,7 +41,19 @@ pub struct Factor {
 impl Factor {
     /// `numerator` / `denominator`; `None` unless both are above 0.
     pub fn new(numerator: i64, denominator: i64) -> Option<Factor> {
-        (numerator > 0 && denominator > 0).then_some(Factor { numerator, denominator })
+        let common = gcd(numerator.into(), denominator.into()) as i64;
+        (numerator > 0 && denominator > 0)
+            .then(|| Factor { numerator: numerator / common, denominator: denominator / common })
+    }
+
+    /// The same of wider numbers; beyond 62 bits their last bits are dropped.
+    fn wide(mut numerator: i128, mut denominator: i128) -> Option<Factor> {
+        let common = gcd(numerator, denominator).max(1);
+        (numerator, denominator) = (numerator / common, denominator / common);
+        while numerator.max(denominator) >= 1 << 62 {
+            (numerator, denominator) = (numerator >> 1, denominator >> 1);
+        }
+        Factor::new(i64::try_from(numerator).ok()?, i64::try_from(denominator).ok()?)
     }
 
     /// 1 / this.
@@ -57,6 +72,11 @@ impl Factor {
         let rounded = twice / (2 * i128::from(self.denominator));
         i64::try_from(rounded).ok().filter(|n| *n <= Time::MAX.0).ok_or(TransformError::Beyond)
     }
+}
+
+/// Of two numbers that are not negative.
+fn gcd(a: i128, b: i128) -> i128 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Which jobs of a log, on which clock.
@@ -142,6 +162,26 @@ pub fn scale_arrivals(log: &Log, factor: Factor) -> Result<Log, TransformError> 
     }
     let what = format!("the time between submissions divided by {}", text(factor));
     Ok(rescaled(log, jobs, &what))
+}
+
+/// The log with its arrivals scaled such that the offered load is `load`: Σ run × processors over
+/// processors × the time from the first submission to the last.
+///
+/// # Errors
+/// [`TransformError::NoLoad`], [`TransformError::Beyond`].
+pub fn scale_to_load(log: &Log, processors: u32, load: Factor) -> Result<Log, TransformError> {
+    let area = |job: &Record| {
+        i128::from(job.run.unwrap_or_default().0) * i128::from(job.held().unwrap_or(0))
+    };
+    let work: i128 = log.jobs.iter().map(area).sum();
+    let ends = log.jobs.first().zip(log.jobs.last());
+    let span = ends.map_or(0, |(first, last)| (last.submit - first.submit).0);
+    let capacity = i128::from(span) * i128::from(processors);
+    // Both sides stay below 2^126: 2^64 of capacity or work, times 2^62.
+    let wanted = capacity.saturating_mul(load.numerator.into());
+    let offered = work.saturating_mul(load.denominator.into());
+    let factor = Factor::wide(wanted, offered).ok_or(TransformError::NoLoad)?;
+    scale_arrivals(log, factor)
 }
 
 /// A log with `factor` times the load: run times and requested times, times the factor and

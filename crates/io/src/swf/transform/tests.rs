@@ -44,6 +44,23 @@ fn a_factor_of_one_changes_nothing() {
 }
 
 #[test]
+fn a_load_is_met() {
+    let log = sample(8, 400, 64);
+    let load = |log: &Log| {
+        let work: i64 =
+            log.jobs.iter().map(|job| job.run.unwrap().0 * i64::from(job.held().unwrap())).sum();
+        let span = (log.jobs[399].submit - log.jobs[0].submit).0;
+        work as f64 / (64 * span) as f64
+    };
+    for (n, d) in [(9, 10), (1, 3), (2, 1)] {
+        let scaled = scale_to_load(&log, 64, factor(n, d)).unwrap();
+        assert!((load(&scaled) - n as f64 / d as f64).abs() < 1e-4, "{}", load(&scaled));
+    }
+    let none = first(&log, 1);
+    assert_eq!(scale_to_load(&none, 64, factor(1, 2)), Err(TransformError::NoLoad));
+}
+
+#[test]
 fn widths_fit_the_machine() {
     let log = sample(3, 200, 64);
     let narrow = fit_machine(&log, 16, Wide::Narrowed);

@@ -2,12 +2,13 @@
 //!
 //! *CSS* plans the whole batch at once (paper 001, section 2; paper 000, section 2.3).
 //! *Batch-slicer* cuts the batch into k sub-batches and plans each on what the earlier ones left
-//! (paper 000, section 3); k = 1 is CSS.
+//! (paper 000, section 3); k = 1 is CSS. [`market`] repeats either, cycle after cycle.
 
 mod alternatives;
 mod choose;
 #[cfg(test)]
 mod golden;
+pub mod market;
 mod slicer;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use tradewind_model::{Criterion, Plan, Request, Snapshot};
 use crate::window::{Algorithm, Search, Searcher, Variant};
 
 pub use slicer::candidates as slice_counts;
+pub(super) use slicer::slicing_order;
 
 /// How a cyclic scheme plans.
 #[derive(Debug, Clone, PartialEq, Eq)]

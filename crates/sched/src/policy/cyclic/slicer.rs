@@ -56,7 +56,7 @@ pub(super) fn plan_sliced(
     count: u32,
     meter: &mut Meter<'_>,
 ) -> Plan {
-    let mut sub_batches = cut(&slicing_order(snapshot, cyclic), count);
+    let mut sub_batches = cut(&slicing_order(snapshot, cyclic.slice_by), count);
     let by_priority = ranks(&snapshot.by_priority());
     sub_batches.iter_mut().for_each(|batch| batch.sort_by_key(|&job| by_priority[job]));
     let mut purse = Purse::new(snapshot, &sub_batches);
@@ -139,10 +139,10 @@ fn ranks(order: &[usize]) -> Vec<usize> {
 }
 
 /// The order in which jobs are cut; within a sub-batch priority rules again.
-pub(super) fn slicing_order(snapshot: &Snapshot, cyclic: &Cyclic) -> Vec<usize> {
+pub(in crate::policy) fn slicing_order(snapshot: &Snapshot, by: SliceBy) -> Vec<usize> {
     let mut order = snapshot.by_priority();
     let request = |job: usize| &snapshot.jobs[job].request;
-    match cyclic.slice_by {
+    match by {
         SliceBy::Priority => {}
         SliceBy::Cost => order.sort_by_cached_key(|&job| Reverse(worth(snapshot, request(job)))),
         SliceBy::Performance => order.sort_by_key(|&job| Reverse(request(job).min_performance)),

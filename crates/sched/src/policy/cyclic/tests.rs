@@ -253,7 +253,7 @@ fn sub_batches_differ_by_at_most_one_and_the_order_is_as_asked() {
     assert_eq!(whole(SliceBy::Cost), whole(SliceBy::Priority), "priority rules within a part");
     let order = |slice_by| {
         let cyclic = Cyclic { slice_by, ..sliced(2) };
-        slicer::slicing_order(&snapshot, &cyclic)
+        slicer::slicing_order(&snapshot, cyclic.slice_by)
     };
     assert_eq!(order(SliceBy::Priority), [0, 1]);
     assert_eq!(order(SliceBy::Cost), [1, 0]);

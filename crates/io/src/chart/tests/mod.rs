@@ -1,3 +1,8 @@
+mod curves;
+mod numbers;
+mod pictures;
+mod steps;
+
 use tradewind_model::{Horizon, Money, Span, Time};
 
 use super::*;

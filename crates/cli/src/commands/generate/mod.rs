@@ -1,0 +1,81 @@
+//! `tradewind generate`: workloads that nobody recorded, and logs made from logs.
+
+mod cycle;
+pub(crate) mod drawing;
+mod from;
+pub(super) mod jobs;
+mod values;
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+use crate::exit::{Exit, Failure, Outcome};
+use crate::output;
+use crate::report::Report;
+
+/// Which model, with which parameters.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind generate lublin --jobs 5000 --procs 256 --offered 0.8 --seed 1 -o lublin.swf
+  tradewind generate weibull --set scale=25 --set gap=8 --seed 1 | tradewind simulate - --policy easy --out run
+  tradewind generate environment --seed 1 | tradewind plan -
+  tradewind generate from log.swf.gz --from 30d --to 60d --load 1.2 -o month.swf.gz
+  tradewind generate from log.swf.gz --users 100 --weeks 8 --seed 1 -o resampled.swf")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    model: Model,
+}
+
+#[derive(Debug, Subcommand)]
+enum Model {
+    /// Rigid jobs with a daily cycle, after Lublin and Feitelson (2003): a log.
+    Lublin(jobs::LublinArgs),
+    /// Weibull run times, Poisson arrivals, uniform widths, after paper 003: a log.
+    Weibull(jobs::Args),
+    /// Exponential run times, Poisson arrivals, uniform widths, after paper 004: a log.
+    Exponential(jobs::Args),
+    /// One cycle of a virtual organisation, after paper 000: a scenario.
+    Environment(cycle::EnvironmentArgs),
+    /// Slots and jobs of the study of ALP and AMP, after paper 001: a scenario.
+    Study1(cycle::Study1Args),
+    /// The owners' load on each node over a long time, after paper 000: CSV.
+    LocalLoad(cycle::LoadArgs),
+    /// A log made from a log: a part of it, a heavier one, one of other users.
+    From(from::Args),
+}
+
+/// Where a result goes.
+#[derive(Debug, clap::Args)]
+struct Target {
+    /// Write to a file instead of standard output, whole or not at all; gzip if its name ends in
+    /// `.gz`.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
+    match &args.model {
+        Model::Lublin(args) => jobs::lublin(args, report),
+        Model::Weibull(args) => jobs::run("weibull", args, report),
+        Model::Exponential(args) => jobs::run("exponential", args, report),
+        Model::Environment(args) => cycle::environment(args, report),
+        Model::Study1(args) => cycle::study1(args, report),
+        Model::LocalLoad(args) => cycle::local_load(args, report),
+        Model::From(args) => from::run(args, report),
+    }
+}
+
+impl Target {
+    fn write(&self, text: &str) -> Result<Exit, Failure> {
+        match &self.output {
+            None => output::print(text)?,
+            Some(path) if path.extension().is_some_and(|end| end == "gz") => {
+                output::write_file(path, &tradewind_io::input::pack(text.as_bytes()))?;
+            }
+            Some(path) => output::write_file(path, text.as_bytes())?,
+        }
+        Ok(Exit::Ok)
+    }
+}

@@ -1,0 +1,184 @@
+//! The cyclic schemes in a market: a plan every so often, for the jobs that wait then.
+//!
+//! Every period, counted from the first submission, the first jobs of the queue (by
+//! priority, then by submission) are planned as a batch on what is free within the horizon beside
+//! running jobs, closures and what earlier cycles planned. The chosen windows are booked and
+//! start at their times; jobs that got none wait for the next cycle.
+//!
+//! - Nodes of a pool are alike, so the plan may name them as it likes: see [`slots`]. The market
+//!   is told how many of each pool.
+//! - A running job is expected to end by its estimate; when it outlives that, it is expected to
+//!   take twice as long as believed so far. What is booked and does not fit any more beside it, or
+//!   beside a closure that was announced, is given up: the job waits for the next cycle.
+//! - Jobs that could not run even if everything were free are refused, when they are submitted
+//!   or at the first cycle at which time has made it so.
+//! - If a cycle places nothing though nothing runs, is booked or is missing, the first job of the
+//!   batch is refused with the reason that the plan gave: no later cycle could do better.
+
+mod planner;
+mod slots;
+
+use tradewind_model::{Command, Event, JobId, Market, Span, Time, VoPolicy};
+
+use super::{Cyclic, SubBatches};
+use crate::policy::grid::Books;
+use crate::policy::{Policy, Promise};
+
+pub(in crate::policy) use planner::{Key, Planner};
+
+/// When cycles take place, and for what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// How each cycle plans.
+    pub cyclic: Cyclic,
+    /// What the virtual organisation wants of each plan. Limits are per cycle.
+    pub vo: VoPolicy,
+    /// From one cycle to the next.
+    pub period: Span,
+    /// How far each cycle looks ahead; `None` is [`Settings::PERIODS_AHEAD`] periods.
+    pub horizon: Option<Span>,
+    /// What the horizon gives way to.
+    pub stretch: Stretch,
+    /// What happens when a job ends early.
+    pub replan: Replan,
+    /// The most jobs of one cycle, at least 1.
+    pub batch: u32,
+}
+
+impl Settings {
+    /// Ten minutes.
+    pub const DEFAULT_PERIOD: Span = Span(600);
+    /// The horizon in periods, unless stated otherwise.
+    pub const PERIODS_AHEAD: i64 = 4;
+    /// Jobs of one cycle, unless stated otherwise.
+    pub const DEFAULT_BATCH: u32 = 50;
+    /// Alternatives per job, unless stated otherwise: a replay has thousands of cycles.
+    pub const DEFAULT_MAX_ALTERNATIVES: u32 = 10;
+    /// Waiting jobs that a cycle looks at to find those for its batch: the first ones.
+    pub const MAX_LOOKED_AT: usize = 1_000;
+    /// Sub-batches of batch-slicer, unless stated otherwise (paper 000, figure 7).
+    pub const DEFAULT_SUB_BATCHES: u32 = 5;
+
+    /// CSS: the batch as a whole.
+    pub fn css() -> Settings {
+        let cyclic =
+            Cyclic { max_alternatives: Some(Self::DEFAULT_MAX_ALTERNATIVES), ..Cyclic::default() };
+        Settings {
+            cyclic,
+            vo: VoPolicy::default(),
+            period: Self::DEFAULT_PERIOD,
+            horizon: None,
+            stretch: Stretch::default(),
+            replan: Replan::default(),
+            batch: Self::DEFAULT_BATCH,
+        }
+    }
+
+    /// Batch-slicer: the batch in parts.
+    pub fn batch_slicer() -> Settings {
+        let mut settings = Settings::css();
+        settings.cyclic.sub_batches = SubBatches::Count(Self::DEFAULT_SUB_BATCHES);
+        settings
+    }
+
+    /// How far each cycle looks ahead, before it is stretched.
+    pub fn look_ahead(&self) -> Span {
+        let period = self.period.max(Span(1));
+        self.horizon.unwrap_or(Span(period.0.saturating_mul(Self::PERIODS_AHEAD)))
+    }
+}
+
+/// What the horizon of a cycle gives way to.
+///
+/// A kept booking is as good as the estimates that it was made with, and those are mostly far too
+/// long: nodes that come back early wait for whatever was booked on them. So the less a cycle
+/// books ahead, the better: on the log SDSC SP2 the mean wait under [`Stretch::Longest`] is
+/// several times that under [`Stretch::Own`]. What both give up is a promise to wide jobs: they
+/// start when a cycle finds all their nodes free soon enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Stretch {
+    /// Nothing: windows end within the horizon. A job that is longer than it on too many nodes
+    /// is refused.
+    Fixed,
+    /// Each job's own length: its window begins within the horizon, or later where it is on
+    /// faster nodes and so ends no later than on the slowest.
+    #[default]
+    Own,
+    /// The longest waiting job: the horizon is as long as its longest task, if that is longer.
+    Longest,
+}
+
+impl Stretch {
+    /// Every value, with its name on the command line.
+    pub const ALL: [(Stretch, &'static str); 3] =
+        [(Stretch::Fixed, "fixed"), (Stretch::Own, "own"), (Stretch::Longest, "longest")];
+}
+
+/// What happens when a job ends early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Replan {
+    /// What it leaves is for the next cycle. What is booked stays.
+    #[default]
+    NextCycle,
+    /// What is booked and has not started is planned anew at once, and stays as it was if the new
+    /// plan would place fewer jobs.
+    OnRelease,
+}
+
+impl Replan {
+    /// Every value, with its name on the command line.
+    pub const ALL: [(Replan, &'static str); 2] =
+        [(Replan::NextCycle, "next-cycle"), (Replan::OnRelease, "on-release")];
+}
+
+/// The policy; see the module's text.
+///
+/// Between cycles a pass costs next to nothing. A cycle costs a pass over the queue and a
+/// [`plan`](super::plan) of at most [`Settings::batch`] jobs on all nodes; none takes place while
+/// no job waits for one.
+#[derive(Debug)]
+pub struct Cycles {
+    planner: Planner,
+    /// `None` until the first call.
+    books: Option<Books>,
+}
+
+impl Cycles {
+    /// A policy that has seen nothing so far.
+    pub fn new(settings: Settings) -> Cycles {
+        Cycles { planner: Planner::new(settings), books: None }
+    }
+}
+
+impl Policy for Cycles {
+    fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
+        let mut books = self.books.take().unwrap_or_else(|| Books::new(market));
+        let news = books.follow(market, events);
+        self.planner.follow(&mut books, news);
+        for event in events {
+            if let Event::Submitted { job, .. } | Event::Interrupted { job } = event
+                && let Err(reason) = self.planner.join(market, *job)
+            {
+                commands.push(Command::Refuse { job: *job, reason });
+            }
+        }
+        if news.early {
+            self.planner.replan(market, &mut books);
+        }
+        if self.planner.is_due(market.now()) {
+            let batch = self.planner.batch(&books, commands);
+            self.planner.cycle(market, &mut books, &batch, commands);
+        }
+        self.planner.start_due(&mut books, commands);
+        commands.extend(self.planner.next_wake().map(|at| Command::Wake { at }));
+        self.books = Some(books);
+    }
+
+    fn promise(&self) -> Promise {
+        self.planner.promise()
+    }
+
+    fn reservation(&self, job: JobId) -> Option<Time> {
+        self.planner.reservation(job)
+    }
+}

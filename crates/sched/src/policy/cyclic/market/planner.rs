@@ -1,0 +1,378 @@
+//! Batches, plans and bookings, beside books that others may write in, too.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tradewind_model::{
+    Command, Demand, Horizon, Job, JobId, JobPlan, Market, Outcome, Reason, SlotList, Snapshot,
+    Span, Terms, Time, Window,
+};
+
+use super::slots::Names;
+use super::{Replan, Settings, Stretch};
+use crate::policy::Promise;
+use crate::policy::cyclic::{self, SearchBy, SliceBy};
+use crate::policy::grid::{Booking, Books, News, Part, Spread, Wish};
+use crate::window::Algorithm;
+
+/// A job's place in the order of planning: by priority, then by submission.
+pub(in crate::policy) type Key = (Reverse<i64>, JobId);
+
+/// A job with a window.
+#[derive(Debug)]
+struct Booked {
+    key: Key,
+    wish: Wish,
+    booking: Booking,
+}
+
+/// Plans batches of the jobs that wait with it.
+#[derive(Debug)]
+pub(in crate::policy) struct Planner {
+    settings: Settings,
+    /// The grid of named nodes, with the last cycle's slots and jobs; `None` before the first.
+    world: Option<(Names, Snapshot)>,
+    waiting: BTreeMap<Key, Wish>,
+    booked: BTreeMap<JobId, Booked>,
+    /// The first submission: periods are counted from there.
+    origin: Option<Time>,
+    /// When the next cycle takes place, while jobs wait for one.
+    next: Time,
+    plans: u64,
+}
+
+impl Planner {
+    pub(in crate::policy) fn new(settings: Settings) -> Planner {
+        Planner {
+            settings,
+            world: None,
+            waiting: BTreeMap::new(),
+            booked: BTreeMap::new(),
+            origin: None,
+            next: Time(0),
+            plans: 0,
+        }
+    }
+
+    /// Takes note of what happened and was written into the books: what is booked and does not
+    /// fit any more is given up.
+    pub(in crate::policy) fn follow(&mut self, books: &mut Books, news: News) {
+        if !news.upset {
+            return;
+        }
+        let mut all: Vec<(Time, JobId)> =
+            self.booked.iter().map(|(job, booked)| (booked.booking.start, *job)).collect();
+        all.sort_unstable();
+        for (_, job) in all {
+            if books.fits(&self.booked[&job].booking) {
+                books.take(&self.booked[&job].booking);
+            } else if let Some(booked) = self.booked.remove(&job) {
+                self.wait(books.now(), booked.key, booked.wish);
+            }
+        }
+    }
+
+    /// A job joins the queue.
+    ///
+    /// # Errors
+    /// Why it can never run.
+    pub(in crate::policy) fn join(&mut self, market: &Market, job: JobId) -> Result<(), Reason> {
+        let Some(demand) = market.demand(job) else { return Ok(()) };
+        let relaxed = self.relaxed(demand);
+        let demand = relaxed.as_ref().unwrap_or(demand);
+        let wish = Wish::new(market.pools(), demand, Spread::Grid, market.now())?;
+        let horizon = self.settings.look_ahead();
+        if self.settings.stretch == Stretch::Fixed && wish.least_runtime() > horizon {
+            let (needed, most) = (demand.processors, wish.nodes_within(horizon));
+            return Err(Reason::NoCommonTime { needed, most, deadline: None });
+        }
+        self.wait(market.now(), key(market, job), wish);
+        Ok(())
+    }
+
+    fn wait(&mut self, now: Time, key: Key, wish: Wish) {
+        if self.waiting.is_empty() {
+            let period = self.period();
+            let since = now - *self.origin.get_or_insert(now);
+            self.next = now + Span((period.0 - since.0 % period.0) % period.0);
+        }
+        self.waiting.insert(key, wish);
+    }
+
+    fn period(&self) -> Span {
+        self.settings.period.max(Span(1))
+    }
+
+    /// The demand without the limits that the search does not apply to the letter, if that is
+    /// not what it is anyway.
+    fn relaxed(&self, demand: &Demand) -> Option<Demand> {
+        let exact = match &self.settings.cyclic.search {
+            SearchBy::Job | SearchBy::All(Algorithm::Best(_)) => true,
+            SearchBy::All(_) | SearchBy::Csa => demand.terms.is_none(),
+        };
+        let terms = Terms { budget: None, max_price: None, ..demand.terms().clone() };
+        (!exact).then(|| Demand { terms: Some(Arc::new(terms)), ..demand.clone() })
+    }
+
+    /// A job leaves the queue, because something else was decided about it.
+    pub(in crate::policy) fn leave(&mut self, market: &Market, job: JobId) {
+        self.waiting.remove(&key(market, job));
+    }
+
+    /// Whether the job waits for a cycle.
+    pub(in crate::policy) fn has(&self, market: &Market, job: JobId) -> bool {
+        self.waiting.contains_key(&key(market, job))
+    }
+
+    /// Jobs that wait for a cycle, in the order of planning.
+    pub(in crate::policy) fn waiting(&self) -> impl Iterator<Item = Key> + '_ {
+        self.waiting.keys().copied()
+    }
+
+    /// Whether jobs wait for a cycle and it is time for one. The next will be a period later, or
+    /// more periods if nothing calls for a cycle before.
+    pub(in crate::policy) fn is_due(&mut self, now: Time) -> bool {
+        let due = !self.waiting.is_empty() && now >= self.next;
+        if due {
+            let periods = (now - self.next).0 / self.period().0 + 1;
+            self.next = self.next + Span(periods * self.period().0);
+        }
+        due
+    }
+
+    /// The jobs of the next cycle. Jobs that have become too late are refused.
+    pub(in crate::policy) fn batch(
+        &mut self,
+        books: &Books,
+        commands: &mut Vec<Command>,
+    ) -> Vec<Key> {
+        let now = books.now();
+        self.waiting.retain(|(_, job), wish| match wish.too_late(now) {
+            None => true,
+            Some(reason) => {
+                commands.push(Command::Refuse { job: *job, reason });
+                false
+            }
+        });
+        let horizon = self.horizon(now);
+        let first = self.waiting.iter().take(Settings::MAX_LOOKED_AT);
+        let fits = |wish: &Wish| {
+            let end = self.end_for(wish, horizon);
+            wish.fits_by(books.profiles(), now, end)
+        };
+        let some = first.filter(|(_, wish)| fits(wish));
+        some.map(|(key, _)| *key).take(self.settings.batch.max(1) as usize).collect()
+    }
+
+    /// The horizon of a cycle now.
+    fn horizon(&self, now: Time) -> Horizon {
+        let ahead = self.settings.look_ahead();
+        let booked = self.booked.values().map(|booked| &booked.wish);
+        let all = self.waiting.values().chain(booked);
+        let longest = || all.map(Wish::longest_task).max().unwrap_or_default();
+        let end = match self.settings.stretch {
+            Stretch::Fixed => now + ahead,
+            Stretch::Own => now + ahead + longest(),
+            Stretch::Longest => now + ahead.max(longest()),
+        };
+        Horizon { start: now, end }
+    }
+
+    /// By when a job must be over to be planned within the horizon.
+    fn end_for(&self, wish: &Wish, horizon: Horizon) -> Time {
+        match self.settings.stretch {
+            Stretch::Own => horizon.start + self.settings.look_ahead() + wish.longest_task(),
+            Stretch::Fixed | Stretch::Longest => horizon.end,
+        }
+    }
+
+    /// Plans the batch and books what was chosen.
+    pub(in crate::policy) fn cycle(
+        &mut self,
+        market: &Market,
+        books: &mut Books,
+        batch: &[Key],
+        commands: &mut Vec<Command>,
+    ) {
+        if batch.is_empty() {
+            return;
+        }
+        let horizon = self.horizon(books.now());
+        let outcomes = self.plan(market, books, batch, horizon);
+        let mut hopeless = None;
+        for (key, outcome) in batch.iter().zip(outcomes) {
+            match outcome {
+                Ok(booking) => {
+                    self.book(books, *key, booking);
+                }
+                Err(reason) if hopeless.is_none() => hopeless = Some((*key, reason)),
+                Err(_) => {}
+            }
+        }
+        let idle = books.idle() && self.booked.is_empty();
+        if let Some((key, reason)) = hopeless.filter(|_| idle) {
+            self.waiting.remove(&key);
+            commands.push(Command::Refuse { job: key.1, reason });
+        }
+    }
+
+    fn book(&mut self, books: &mut Books, key: Key, booking: Booking) {
+        if let Some(wish) = self.waiting.remove(&key) {
+            books.take(&booking);
+            self.booked.insert(key.1, Booked { key, wish, booking });
+        }
+    }
+
+    /// One plan for the batch on what is free in the books, in the batch's order.
+    fn plan(
+        &mut self,
+        market: &Market,
+        books: &Books,
+        batch: &[Key],
+        horizon: Horizon,
+    ) -> Vec<Result<Booking, Reason>> {
+        let cyclic = self.settings.cyclic.clone();
+        let seed = cyclic.seed.wrapping_add(self.plans);
+        self.plans += 1;
+        self.picture(market, books, batch, horizon);
+        let Some((names, snapshot)) = &self.world else { return Vec::new() };
+        let plan = cyclic::plan(snapshot, &cyclic::Cyclic { seed, ..cyclic }, &mut |_| {});
+        let outcome = |job: JobPlan| match job.window() {
+            Some(window) => Ok(booking(window, names)),
+            None => match job.outcome {
+                Outcome::Postponed(reason) => Err(reason),
+                Outcome::Placed(_) => Err(Reason::Outbid),
+            },
+        };
+        plan.jobs.into_iter().map(outcome).collect()
+    }
+
+    /// Makes the snapshot of a batch.
+    fn picture(&mut self, market: &Market, books: &Books, batch: &[Key], horizon: Horizon) {
+        let policy = self.settings.vo;
+        let empty = |(names, grid)| {
+            let (slots, jobs) = (SlotList::default(), Vec::new());
+            (names, Snapshot { horizon, grid, slots, jobs, policy })
+        };
+        let world = self.world.take().or_else(|| Names::new(market.pools()).ok().map(empty));
+        let job = |key: &Key| {
+            let (Reverse(priority), job) = *key;
+            let booked = || self.booked.get(&job).map(|booked| &booked.wish);
+            let end = self.end_for(self.waiting.get(key).or_else(booked)?, horizon);
+            let mut request = market.demand(job)?.request();
+            request.deadline = Some(request.deadline.map_or(end, |deadline| deadline.min(end)));
+            Some(Job { name: job.0.to_string(), priority, request })
+        };
+        self.world = world.map(|(names, before)| {
+            let jobs = batch.iter().filter_map(job).collect();
+            let slots = names.slots(books.profiles(), horizon);
+            (names, Snapshot { horizon, slots, jobs, ..before })
+        });
+    }
+
+    /// The first `count` of the batch in the order of `by`; they stay in the batch's order.
+    pub(in crate::policy) fn pick(
+        &mut self,
+        market: &Market,
+        books: &Books,
+        batch: &[Key],
+        by: SliceBy,
+        count: usize,
+    ) -> Vec<Key> {
+        if count >= batch.len() || by == SliceBy::Priority {
+            return batch[..count.min(batch.len())].to_vec();
+        }
+        let horizon = self.horizon(books.now());
+        self.picture(market, books, batch, horizon);
+        let Some((_, snapshot)) = &self.world else { return Vec::new() };
+        let order = cyclic::slicing_order(snapshot, by);
+        let mut picked: Vec<Key> = order.into_iter().take(count).map(|job| batch[job]).collect();
+        picked.sort_unstable();
+        picked
+    }
+
+    /// Plans what is booked and has not started anew, if that is wanted: the first jobs by the
+    /// order of planning, as many as a batch may have.
+    pub(in crate::policy) fn replan(&mut self, market: &Market, books: &mut Books) {
+        if self.settings.replan != Replan::OnRelease {
+            return;
+        }
+        let now = books.now();
+        let ahead = self.booked.values().filter(|booked| booked.booking.start > now);
+        let mut batch: Vec<Key> = ahead.map(|booked| booked.key).collect();
+        batch.sort_unstable();
+        batch.truncate(self.settings.batch.max(1) as usize);
+        if batch.is_empty() {
+            return;
+        }
+        let horizon = self.horizon(now);
+        batch.iter().for_each(|(_, job)| books.give(&self.booked[job].booking));
+        let outcomes = self.plan(market, books, &batch, horizon);
+        let complete = outcomes.iter().all(Result::is_ok);
+        for ((_, job), outcome) in batch.iter().zip(outcomes) {
+            let Some(booked) = self.booked.get_mut(job) else { continue };
+            if let Some(booking) = outcome.ok().filter(|_| complete) {
+                booked.booking = booking;
+            }
+            books.take(&booked.booking);
+        }
+    }
+
+    /// Starts the jobs whose time has come.
+    pub(in crate::policy) fn start_due(&mut self, books: &mut Books, commands: &mut Vec<Command>) {
+        let now = books.now();
+        let is_due = |booked: &&Booked| booked.booking.start <= now;
+        let due: Vec<JobId> = self.booked.values().filter(is_due).map(|it| it.key.1).collect();
+        for job in due {
+            if let Some(Booked { booking, .. }) = self.booked.remove(&job) {
+                commands.push(Command::Start { job, place: booking.place() });
+                books.start(job, &booking);
+            }
+        }
+    }
+
+    /// When to ask again, even if nothing happens: a booking falls due, or it is time for a cycle
+    /// in which a waiting job may start.
+    pub(in crate::policy) fn next_wake(&self) -> Option<Time> {
+        let due = self.booked.values().map(|booked| booked.booking.start).min();
+        let starts = self.waiting.values().map(|wish| wish.earliest_start().unwrap_or(self.next));
+        // The first cycle from which a job could be booked ahead.
+        let cycle = starts.min().map(|start| {
+            let period = self.period().0;
+            let early = ((start - self.next).0 - self.settings.look_ahead().0).max(0);
+            self.next + Span(early / period * period)
+        });
+        due.into_iter().chain(cycle).min()
+    }
+
+    /// Whether bookings are kept.
+    pub(in crate::policy) fn promise(&self) -> Promise {
+        match self.settings.replan {
+            Replan::NextCycle => Promise::Reservations,
+            Replan::OnRelease => Promise::Nothing,
+        }
+    }
+
+    /// When a booked job is to start.
+    pub(in crate::policy) fn reservation(&self, job: JobId) -> Option<Time> {
+        self.booked.get(&job).map(|booked| booked.booking.start)
+    }
+}
+
+fn key(market: &Market, job: JobId) -> Key {
+    (Reverse(market.demand(job).map_or(0, |demand| demand.terms().priority)), job)
+}
+
+/// The window as nodes of pools.
+fn booking(window: &Window, names: &Names) -> Booking {
+    let mut parts: Vec<Part> = Vec::new();
+    for task in window.tasks() {
+        let pool = names.pool_of(task.node);
+        match parts.last_mut().filter(|part| part.pool == pool) {
+            Some(part) => part.nodes += 1,
+            None => parts.push(Part { pool, nodes: 1, length: task.length }),
+        }
+    }
+    Booking { start: window.start(), parts }
+}

@@ -1,0 +1,181 @@
+//! What is taken, by pool: running jobs until their expected ends, closures, and bookings.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tradewind_model::{Closure, ClosureId, Event, JobId, Market, PoolId, Profile, Time};
+
+use super::booking::{Booking, Part};
+use crate::policy::backfill::expected_span;
+
+/// A running job's nodes in one pool.
+#[derive(Debug, Clone, Copy)]
+struct Hold {
+    pool: PoolId,
+    nodes: u32,
+    /// When they are expected back.
+    end: Time,
+}
+
+/// A profile of each pool, and what it consists of. Who makes a booking takes it here and gives it
+/// back.
+#[derive(Debug)]
+pub(in crate::policy) struct Books {
+    profiles: Vec<Profile>,
+    running: BTreeMap<JobId, Vec<Hold>>,
+    /// When nodes of running jobs are expected back.
+    due: BTreeSet<(Time, JobId, PoolId)>,
+    closures: BTreeMap<ClosureId, Closure>,
+}
+
+/// What a call of [`Books::follow`] found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::policy) struct News {
+    /// Nodes came back sooner than expected.
+    pub(in crate::policy) early: bool,
+    /// Expectations failed: all bookings have been struck out of the books, and may not fit any
+    /// more.
+    pub(in crate::policy) upset: bool,
+}
+
+impl Books {
+    /// Of pools of which nothing is taken.
+    pub(in crate::policy) fn new(market: &Market) -> Books {
+        let fresh = |pool: &tradewind_model::Pool| Profile::new(pool.nodes, market.now());
+        Books {
+            profiles: market.pools().as_slice().iter().map(fresh).collect(),
+            running: BTreeMap::new(),
+            due: BTreeSet::new(),
+            closures: BTreeMap::new(),
+        }
+    }
+
+    /// The moment up to which the books are kept.
+    pub(in crate::policy) fn now(&self) -> Time {
+        self.profiles[0].origin()
+    }
+
+    /// What is free in each pool.
+    pub(in crate::policy) fn profiles(&self) -> &[Profile] {
+        &self.profiles
+    }
+
+    /// Whether any node is free now.
+    pub(in crate::policy) fn any_free(&self) -> bool {
+        self.profiles.iter().any(|profile| profile.free_now() > 0)
+    }
+
+    /// Whether nothing runs and no node is missing, now or later.
+    pub(in crate::policy) fn idle(&self) -> bool {
+        self.running.is_empty() && self.closures.is_empty()
+    }
+
+    /// Brings the books up to date with what happened.
+    pub(in crate::policy) fn follow(&mut self, market: &Market, events: &[Event]) -> News {
+        let now = market.now();
+        self.profiles.iter_mut().for_each(|profile| profile.advance(now));
+        let mut news = News::default();
+        for event in events {
+            match event {
+                Event::Ended { job } => news.early |= self.release(*job, None),
+                Event::Released { job, pool } => news.early |= self.release(*job, Some(*pool)),
+                Event::Interrupted { job } => {
+                    self.release(*job, None);
+                    news.upset = true;
+                }
+                Event::Announced { closure, what } => {
+                    self.closures.insert(*closure, *what);
+                    news.upset = true;
+                }
+                Event::Reopened { closure } => news.early |= self.reopen(*closure),
+                _ => {}
+            }
+        }
+        news.upset |= self.due.first().is_some_and(|(end, ..)| *end <= now);
+        if news.upset {
+            self.rebuild(market);
+        }
+        news
+    }
+
+    /// Takes a job, or what it had in one pool, out of the books; whether that was early.
+    fn release(&mut self, job: JobId, only: Option<PoolId>) -> bool {
+        let now = self.now();
+        let Some(holds) = self.running.get_mut(&job) else { return false };
+        let gone = |hold: &Hold| only.is_none_or(|pool| hold.pool == pool);
+        let mut early = false;
+        for Hold { pool, nodes, end } in holds.iter().copied().filter(gone) {
+            early |= end > now;
+            self.profiles[pool.index()].give(nodes, now, end);
+            self.due.remove(&(end, job, pool));
+        }
+        holds.retain(|hold| !gone(hold));
+        if holds.is_empty() {
+            self.running.remove(&job);
+        }
+        early
+    }
+
+    fn reopen(&mut self, closure: ClosureId) -> bool {
+        let now = self.now();
+        let Some(Closure { pool, nodes, until, .. }) = self.closures.remove(&closure) else {
+            return false;
+        };
+        self.profiles[pool.index()].give(nodes, now, until);
+        until > now
+    }
+
+    /// Makes everything anew but bookings: whoever should have given nodes back is expected to
+    /// need twice as long as believed so far.
+    fn rebuild(&mut self, market: &Market) {
+        let now = market.now();
+        let closures = std::mem::take(&mut self.closures);
+        *self = Books { closures, ..Books::new(market) };
+        for job in market.running() {
+            for share in job.shares() {
+                let length = market.pools().pool(share.pool).length_of(job.demand.estimate);
+                let end = job.start + expected_span(length, now - job.start);
+                self.profiles[share.pool.index()].take(share.nodes, now, end);
+                self.hold(job.job, share.pool, share.nodes, end);
+            }
+        }
+        for (_, Closure { pool, nodes, from, until, .. }) in market.closures() {
+            self.profiles[pool.index()].take(nodes, from.max(now), until);
+        }
+    }
+
+    fn hold(&mut self, job: JobId, pool: PoolId, nodes: u32, end: Time) {
+        self.running.entry(job).or_default().push(Hold { pool, nodes, end });
+        self.due.insert((end, job, pool));
+    }
+
+    /// A job starts where it was booked; the booking has been taken.
+    pub(in crate::policy) fn start(&mut self, job: JobId, booking: &Booking) {
+        for &Part { pool, nodes, length } in &booking.parts {
+            self.hold(job, pool, nodes, booking.start + length);
+        }
+    }
+
+    /// Whether the booking can be taken.
+    pub(in crate::policy) fn fits(&self, booking: &Booking) -> bool {
+        let start = booking.start;
+        let fits =
+            |part: &Part| self.profiles[part.pool.index()].fits(part.nodes, start, part.length);
+        booking.parts.iter().all(fits)
+    }
+
+    /// Sets nodes aside.
+    pub(in crate::policy) fn take(&mut self, booking: &Booking) {
+        for part in &booking.parts {
+            let end = booking.start + part.length;
+            self.profiles[part.pool.index()].take(part.nodes, booking.start, end);
+        }
+    }
+
+    /// The opposite.
+    pub(in crate::policy) fn give(&mut self, booking: &Booking) {
+        for part in &booking.parts {
+            let end = booking.start + part.length;
+            self.profiles[part.pool.index()].give(part.nodes, booking.start, end);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What a job wants of the pools.
+
+use tradewind_model::{Demand, FOR_EVER, Money, Performance, PoolId, Pools, Reason, Span, Time};
+
+/// Over how many sites one job's tasks may lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Spread {
+    /// Any number.
+    #[default]
+    Grid,
+    /// One.
+    Site,
+}
+
+impl Spread {
+    /// Every value, with its name on the command line.
+    pub const ALL: [(Spread, &'static str); 2] = [(Spread::Grid, "grid"), (Spread::Site, "site")];
+}
+
+/// What a pool would give to a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Offer {
+    pub(super) pool: PoolId,
+    /// Nodes that the pool has in all.
+    pub(super) nodes: u32,
+    /// How long a task takes there.
+    pub(super) length: Span,
+    /// What a task costs there, in micro-credits.
+    pub(super) cost: i64,
+}
+
+/// Pools that may serve a job together, those that cost least first (then by length, then in
+/// their order), and how fast the job can be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Group {
+    pub(super) offers: Vec<Offer>,
+    /// The longest task at least, if the whole group were free: within the budget.
+    least_length: Span,
+}
+
+/// A job's demand, prepared for the pools of a market.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::policy) struct Wish {
+    pub(super) wanted: u32,
+    pub(super) budget: i128,
+    pub(super) earliest_start: Option<Time>,
+    pub(super) deadline: Time,
+    /// At least one.
+    pub(super) groups: Vec<Group>,
+}
+
+impl Wish {
+    /// Which pools suit the job, together or site by site. Every limit that the job states
+    /// applies. O(p log p) for p pools, times a logarithm where there is a budget or a deadline.
+    ///
+    /// # Errors
+    /// Why the job could not run from `now` on even if all pools were free.
+    pub(in crate::policy) fn new(
+        pools: &Pools,
+        demand: &Demand,
+        spread: Spread,
+        now: Time,
+    ) -> Result<Wish, Reason> {
+        let terms = demand.terms();
+        let wish = Wish {
+            wanted: demand.processors,
+            budget: terms.budget.map_or(i128::MAX, |budget| i128::from(budget.0)),
+            earliest_start: terms.earliest_start,
+            deadline: terms.deadline.unwrap_or(FOR_EVER),
+            groups: Vec::new(),
+        };
+        let sets = wide_enough(demand, offers(pools, demand, spread), terms.min_performance)?;
+        let mut cheapest = i128::MAX;
+        let mut groups = Vec::new();
+        for offers in sets {
+            let cost = wish.cost(&offers, Span::MAX).unwrap_or(i128::MAX);
+            cheapest = cheapest.min(cost);
+            if cost <= wish.budget {
+                let least_length = wish.least_length(&offers);
+                groups.push(Group { offers, least_length });
+            }
+        }
+        if groups.is_empty() {
+            let saturate = |amount: i128| Money(amount.clamp(0, i128::from(i64::MAX)) as i64);
+            let (cheapest, budget) = (saturate(cheapest), saturate(wish.budget));
+            return Err(Reason::BudgetShort { cheapest, budget });
+        }
+        let wish = Wish { groups, ..wish };
+        wish.too_late(now).map_or(Ok(wish), Err)
+    }
+
+    /// What the cheapest of the offers with tasks of `length` at most cost together; `None` if
+    /// they are too few.
+    fn cost(&self, offers: &[Offer], length: Span) -> Option<i128> {
+        let (mut left, mut cost) = (self.wanted, 0i128);
+        for offer in offers.iter().filter(|offer| offer.length <= length) {
+            let nodes = left.min(offer.nodes);
+            cost += i128::from(nodes) * i128::from(offer.cost);
+            left -= nodes;
+            if left == 0 {
+                return Some(cost);
+            }
+        }
+        None
+    }
+
+    fn least_length(&self, offers: &[Offer]) -> Span {
+        let mut lengths: Vec<Span> = offers.iter().map(|offer| offer.length).collect();
+        lengths.sort_unstable();
+        let affordable = |length: Span| self.cost(offers, length).is_some_and(|c| c <= self.budget);
+        let at = lengths.partition_point(|length| !affordable(*length));
+        lengths.get(at.min(lengths.len() - 1)).copied().unwrap_or_default()
+    }
+
+    /// How long the job takes at least, if everything were free.
+    pub(in crate::policy) fn least_runtime(&self) -> Span {
+        self.groups.iter().map(|group| group.least_length).min().unwrap_or_default()
+    }
+
+    /// How long a task takes at most.
+    pub(in crate::policy) fn longest_task(&self) -> Span {
+        let offers = self.groups.iter().flat_map(|group| &group.offers);
+        offers.map(|offer| offer.length).max().unwrap_or_default()
+    }
+
+    /// Suitable nodes on which a task takes no longer than `length`.
+    pub(in crate::policy) fn nodes_within(&self, length: Span) -> u32 {
+        let of = |group: &Group| {
+            let fast = group.offers.iter().filter(|offer| offer.length <= length);
+            fast.map(|offer| offer.nodes).sum()
+        };
+        self.groups.iter().map(of).max().unwrap_or(0)
+    }
+
+    /// Not before.
+    pub(in crate::policy) fn earliest_start(&self) -> Option<Time> {
+        self.earliest_start
+    }
+
+    /// The first moment from which on the job cannot meet its deadline any more, whatever is
+    /// free.
+    pub(in crate::policy) fn expires(&self) -> Option<Time> {
+        (self.deadline < FOR_EVER).then(|| self.deadline - self.least_runtime() + Span(1))
+    }
+
+    /// Why the job cannot start at `now` or later, if it cannot.
+    pub(in crate::policy) fn too_late(&self, now: Time) -> Option<Reason> {
+        let start = self.earliest_start.unwrap_or(now).max(now);
+        let (earliest, deadline) = (start + self.least_runtime(), self.deadline);
+        (earliest > deadline).then_some(Reason::TooLate { earliest, deadline })
+    }
+}
+
+/// By pool, in sets that may serve together.
+fn offers(pools: &Pools, demand: &Demand, spread: Spread) -> Vec<Vec<Offer>> {
+    let sets = match spread {
+        Spread::Grid => 1,
+        Spread::Site => pools.sites().len(),
+    };
+    let mut offers: Vec<Vec<Offer>> = vec![Vec::new(); sets];
+    for (id, pool) in pools.iter().filter(|(_, pool)| pool.suits(demand.terms())) {
+        let length = pool.length_of(demand.estimate);
+        let cost = (pool.price * length).0;
+        let set = if spread == Spread::Site { pool.site.0 as usize } else { 0 };
+        offers[set].push(Offer { pool: id, nodes: pool.nodes, length, cost });
+    }
+    for set in &mut offers {
+        set.sort_by_key(|offer| (offer.cost, offer.length, offer.pool));
+    }
+    offers
+}
+
+fn wide_enough(
+    demand: &Demand,
+    mut sets: Vec<Vec<Offer>>,
+    min_performance: Option<Performance>,
+) -> Result<Vec<Vec<Offer>>, Reason> {
+    let needed = demand.processors;
+    let nodes = |set: &Vec<Offer>| set.iter().map(|offer| offer.nodes).sum::<u32>();
+    let suitable = sets.iter().map(nodes).max().unwrap_or(0);
+    sets.retain(|set| nodes(set) >= needed);
+    match sets.is_empty() {
+        true => Err(Reason::TooFewNodes { needed, suitable, min_performance }),
+        false => Ok(sets),
+    }
+}

@@ -1,0 +1,246 @@
+//! The queue of backfilling, beside books that others may write in, too.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tradewind_model::{Command, Event, JobId, Market, Reason, Time};
+
+use super::waiting::{Rank, Waiting};
+use super::{Depth, Order, Settings};
+use crate::policy::Promise;
+use crate::policy::grid::{Books, News, Wish};
+
+/// Jobs that wait to be backfilled.
+#[derive(Debug)]
+pub(in crate::policy) struct Fill {
+    settings: Settings,
+    /// In queue order.
+    queue: Vec<Waiting>,
+    /// Jobs that join the queue at their earliest start.
+    later: BTreeMap<(Time, JobId), Waiting>,
+    /// When jobs that wait joined the queue.
+    joined: BTreeMap<JobId, Time>,
+    /// Jobs that joined since the last pass.
+    new: BTreeSet<JobId>,
+    /// Whether the next pass looks at the whole queue.
+    whole: bool,
+    /// The first moment at which a job of the queue can be told that it is too late.
+    expires: Option<Time>,
+}
+
+impl Fill {
+    pub(in crate::policy) fn new(settings: Settings) -> Fill {
+        Fill {
+            settings,
+            queue: Vec::new(),
+            later: BTreeMap::new(),
+            joined: BTreeMap::new(),
+            new: BTreeSet::new(),
+            whole: false,
+            expires: None,
+        }
+    }
+
+    /// Takes note of what happened and was written into the books.
+    pub(in crate::policy) fn follow(&mut self, news: News, events: &[Event]) {
+        if news.upset {
+            self.queue.iter_mut().for_each(|waiting| waiting.reserved = None);
+        }
+        for event in events {
+            if let Event::Ended { job } = event {
+                self.joined.remove(job);
+            }
+        }
+        let quiet = |event: &Event| matches!(event, Event::Submitted { .. } | Event::Closed { .. });
+        self.whole |= news.upset || !events.iter().all(quiet);
+    }
+
+    /// A job joins the queue, at its earliest start or now.
+    ///
+    /// # Errors
+    /// Why it can never run.
+    pub(in crate::policy) fn join(&mut self, market: &Market, job: JobId) -> Result<(), Reason> {
+        let Some(demand) = market.demand(job) else { return Ok(()) };
+        let now = market.now();
+        let wish = Wish::new(market.pools(), demand, self.settings.spread, now)?;
+        let joins = match self.settings.depth {
+            Depth::All => now,
+            Depth::First(_) => wish.earliest_start().unwrap_or(now).max(now),
+        };
+        let joined = *self.joined.entry(job).or_insert(joins);
+        let rank = Rank::new(self.settings.order, job, demand, [joined, joined.max(now)]);
+        let estimate = demand.estimate;
+        let waiting = Waiting { rank, joined, estimate, wish, reserved: None };
+        match joined > now {
+            true => {
+                self.later.insert((joined, job), waiting);
+            }
+            false => self.enqueue(waiting),
+        }
+        Ok(())
+    }
+
+    fn enqueue(&mut self, waiting: Waiting) {
+        self.new.insert(waiting.rank.job);
+        let place = self.queue.partition_point(|other| other.rank < waiting.rank);
+        self.queue.insert(place, waiting);
+    }
+
+    /// Everybody gives reservations back.
+    pub(in crate::policy) fn withdraw(&mut self, books: &mut Books) {
+        for waiting in &mut self.queue {
+            cancel(waiting, books);
+        }
+        self.whole = true;
+    }
+
+    /// Jobs that wait here, in the order of submission.
+    pub(in crate::policy) fn jobs(&self) -> Vec<JobId> {
+        let queued = self.queue.iter().map(|waiting| waiting.rank.job);
+        let mut jobs: Vec<JobId> = queued.chain(self.later.keys().map(|(_, job)| *job)).collect();
+        jobs.sort_unstable();
+        jobs
+    }
+
+    /// A job leaves the queue. It has no reservation.
+    pub(in crate::policy) fn leave(&mut self, job: JobId) {
+        self.queue.retain(|waiting| waiting.rank.job != job);
+        self.later.retain(|(_, other), _| *other != job);
+    }
+
+    /// Starts jobs and sets reservations down. `woken`: nothing happened but that time passed.
+    pub(in crate::policy) fn decide(
+        &mut self,
+        books: &mut Books,
+        woken: bool,
+        commands: &mut Vec<Command>,
+    ) {
+        let now = books.now();
+        while let Some(entry) = self.later.first_entry().filter(|entry| entry.key().0 <= now) {
+            let waiting = entry.remove();
+            self.enqueue(waiting);
+        }
+        let expired = self.expires.is_some_and(|at| at <= now);
+        let new = std::mem::take(&mut self.new);
+        if self.whole || woken || expired || !self.settled(now) {
+            self.whole = false;
+            self.walk(books, commands);
+            return;
+        }
+        for job in new {
+            if let Some(place) = self.queue.iter().position(|waiting| waiting.rank.job == job) {
+                self.try_one(books, place, commands);
+            }
+        }
+    }
+
+    /// Whether submissions alone leave every job that waited where it was.
+    fn settled(&self, now: Time) -> bool {
+        let Settings { depth, order, .. } = self.settings;
+        let settled = order == Order::Arrival || depth == Depth::All && !order.moves();
+        settled && self.next_reservation().is_none_or(|start| start > now)
+    }
+
+    fn walk(&mut self, books: &mut Books, commands: &mut Vec<Command>) {
+        let mut queue = std::mem::take(&mut self.queue);
+        let mut kept: Vec<Waiting> = Vec::with_capacity(queue.len());
+        let moves = self.settings.order.moves();
+        if self.settings.depth != Depth::All || moves {
+            queue.iter_mut().for_each(|waiting| cancel(waiting, books));
+        }
+        if moves {
+            queue.iter_mut().for_each(|waiting| waiting.expand(books.now()));
+            queue.sort_unstable_by_key(|waiting| waiting.rank);
+        }
+        self.expires = None;
+        for mut waiting in queue {
+            if let Some(reason) = waiting.wish.too_late(books.now()) {
+                cancel(&mut waiting, books);
+                self.joined.remove(&waiting.rank.job);
+                commands.push(Command::Refuse { job: waiting.rank.job, reason });
+            } else if !self.place(&mut waiting, kept.len(), books, commands) {
+                kept.push(waiting);
+            }
+        }
+        self.queue = kept;
+    }
+
+    fn try_one(&mut self, books: &mut Books, place: usize, commands: &mut Vec<Command>) {
+        let mut waiting = self.queue.remove(place);
+        if !self.place(&mut waiting, place, books, commands) {
+            self.queue.insert(place, waiting);
+        }
+    }
+
+    /// Starts the job or sets its reservation down, with `before` waiting jobs ahead of it.
+    /// Whether it started.
+    fn place(
+        &mut self,
+        waiting: &mut Waiting,
+        before: usize,
+        books: &mut Books,
+        commands: &mut Vec<Command>,
+    ) -> bool {
+        let now = books.now();
+        cancel(waiting, books);
+        let covered = match self.settings.depth {
+            Depth::First(count) => before < count as usize,
+            Depth::All => true,
+        };
+        let blocked = self.settings.depth == Depth::First(0) && before > 0;
+        let booking = match covered {
+            true => waiting.wish.earliest(books.profiles(), now),
+            false if blocked || !books.any_free() => None,
+            false => waiting.wish.now(books.profiles(), now),
+        };
+        if let Some(booking) = &booking {
+            books.take(booking);
+            if booking.start == now {
+                let job = waiting.rank.job;
+                commands.push(Command::Start { job, place: booking.place() });
+                books.start(job, booking);
+                return true;
+            }
+        }
+        waiting.reserved = booking;
+        self.expires = self.expires.into_iter().chain(waiting.wish.expires()).min();
+        false
+    }
+
+    /// The first moment at which a reservation begins.
+    fn next_reservation(&self) -> Option<Time> {
+        let reach = match self.settings.depth {
+            Depth::All => self.queue.len(),
+            Depth::First(count) => self.queue.len().min(count as usize),
+        };
+        self.queue[..reach].iter().filter_map(Waiting::reserved_start).min()
+    }
+
+    /// When to ask again, even if nothing happens.
+    pub(in crate::policy) fn next_wake(&self) -> Option<Time> {
+        let later = self.later.keys().next().map(|(at, _)| *at);
+        [self.next_reservation(), self.expires, later].into_iter().flatten().min()
+    }
+
+    /// With a reservation for all, and for the head alone in the order of arrival, reservations
+    /// never move back. Those of the second and third in the queue may: the head's may move to
+    /// nodes that stood in nobody's way before.
+    pub(in crate::policy) fn promise(&self) -> Promise {
+        match (self.settings.depth, self.settings.order) {
+            (_, order) if order.moves() => Promise::Nothing,
+            (Depth::All, _) | (Depth::First(1), Order::Arrival) => Promise::Reservations,
+            _ => Promise::Nothing,
+        }
+    }
+
+    /// When a waiting job is to start.
+    pub(in crate::policy) fn reservation(&self, job: JobId) -> Option<Time> {
+        self.queue.iter().find(|waiting| waiting.rank.job == job)?.reserved_start()
+    }
+}
+
+/// Gives the job's reservation back, if it has one.
+fn cancel(waiting: &mut Waiting, books: &mut Books) {
+    if let Some(booking) = waiting.reserved.take() {
+        books.give(&booking);
+    }
+}

@@ -1,0 +1,92 @@
+//! Backfilling on unequal priced nodes of several sites (paper 000, section 4; our reading).
+//!
+//! The rule of [`backfill`](super::backfill) with its two knobs, on any pools. A job's place is the
+//! earliest at which nodes that it can afford are free for as long as its tasks take there: the
+//! cheapest of those that are free at that moment, within its budget, not before its earliest
+//! start, finished by its deadline. On one pool of reference nodes without prices every job
+//! starts exactly when [`Backfill`](super::backfill::Backfill) starts it. Exact with respect to
+//! this rule.
+//!
+//! - A job that could not run even if all pools were free is refused, when it is submitted or as
+//!   soon as time has made it so.
+//! - With a finite depth a job joins the queue at its earliest start, as if submitted then. With
+//!   [`Depth::All`] it joins at once, and its reservation begins then or later.
+//! - Tasks that outlive their expected length are expected to take twice as long as believed so
+//!   far; then, and when a closure is announced or a job interrupted, all reservations are made
+//!   anew in queue order.
+
+mod fill;
+mod waiting;
+
+use tradewind_model::{Command, Event, JobId, Market, Time};
+
+pub use super::Order;
+pub use super::backfill::Depth;
+use super::grid::Books;
+pub use super::grid::Spread;
+use super::{Policy, Promise};
+pub(super) use fill::Fill;
+
+/// The knobs of [`GridFill`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// How many waiting jobs hold a reservation.
+    pub depth: Depth,
+    /// Who comes first.
+    pub order: Order,
+    /// Over how many sites one job may lie.
+    pub spread: Spread,
+}
+
+impl Default for Settings {
+    /// EASY, by arrival, over the whole grid.
+    fn default() -> Settings {
+        Settings { depth: Depth::First(1), order: Order::Arrival, spread: Spread::Grid }
+    }
+}
+
+/// The policy; see the module's text.
+///
+/// A pass that looks at the whole queue costs a search per waiting job: O(w·s·(g + p)) for w
+/// waiting jobs, g pools, s moments at which a pool has more free nodes than before and p moments
+/// within a task's length. With a finite depth only the first jobs search through time; the
+/// others look at the present moment.
+#[derive(Debug)]
+pub struct GridFill {
+    fill: Fill,
+    /// `None` until the first call.
+    books: Option<Books>,
+}
+
+impl GridFill {
+    /// A policy that has seen nothing so far.
+    pub fn new(settings: Settings) -> GridFill {
+        GridFill { fill: Fill::new(settings), books: None }
+    }
+}
+
+impl Policy for GridFill {
+    fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
+        let mut books = self.books.take().unwrap_or_else(|| Books::new(market));
+        let news = books.follow(market, events);
+        self.fill.follow(news, events);
+        for event in events {
+            if let Event::Submitted { job, .. } | Event::Interrupted { job } = event
+                && let Err(reason) = self.fill.join(market, *job)
+            {
+                commands.push(Command::Refuse { job: *job, reason });
+            }
+        }
+        self.fill.decide(&mut books, events.is_empty(), commands);
+        commands.extend(self.fill.next_wake().map(|at| Command::Wake { at }));
+        self.books = Some(books);
+    }
+
+    fn promise(&self) -> Promise {
+        self.fill.promise()
+    }
+
+    fn reservation(&self, job: JobId) -> Option<Time> {
+        self.fill.reservation(job)
+    }
+}

@@ -1,0 +1,67 @@
+//! Backfilling on unequal priced nodes.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use tradewind_model::{Pools, Share};
+use tradewind_sched::policy::backfill::{self, Backfill};
+use tradewind_sched::policy::gridfill::{Depth, GridFill, Order, Settings as Knobs, Spread};
+use tradewind_sim::Settings;
+use tradewind_sim::workload::Workload;
+
+use crate::naive::{self, Fate};
+use crate::worlds::*;
+
+pub(crate) fn any_knobs() -> impl Strategy<Value = Knobs> {
+    let depths = [0, 1, 1, 2, 3].map(Depth::First).into_iter().chain([Depth::All, Depth::All]);
+    let orders = Order::ALL.map(|(order, _)| order);
+    let order = prop_oneof![Just(Order::Arrival), prop::sample::select(orders.to_vec())];
+    let spread = prop_oneof![2 => Just(Spread::Grid), 1 => Just(Spread::Site)];
+    (prop::sample::select(depths.collect::<Vec<_>>()), order, spread)
+        .prop_map(|(depth, order, spread)| Knobs { depth, order, spread })
+}
+
+fn fates(workload: &Workload, knobs: Knobs) -> Vec<Fate> {
+    let run = replay(workload, Settings::default(), &mut GridFill::new(knobs));
+    let of = |(ran, job): (&tradewind_sim::Ran, &tradewind_sim::workload::Job)| {
+        let shares: Vec<Share> = ran.place.shares(job.processors).collect();
+        match ran.refused {
+            None => Fate::Starts(ran.start.0, shares),
+            Some(_) => Fate::Refused,
+        }
+    };
+    run.jobs.iter().zip(&workload.jobs).map(of).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn on_one_plain_pool_it_is_backfill(
+        log in plain_log(), knobs in any_knobs(), overrun in any_overrun(), settings in any_settings(),
+    ) {
+        let workload = workload(&Arc::new(Pools::cluster(6)), &log, overrun);
+        let Knobs { depth, order, .. } = knobs;
+        let mut single = Backfill::new(backfill::Settings { depth, order });
+        let expected = starts(&replay(&workload, settings, &mut single));
+        prop_assert_eq!(starts(&replay(&workload, settings, &mut GridFill::new(knobs))), expected);
+    }
+
+    #[test]
+    fn on_any_pools_it_is_what_the_plain_version_does(
+        pools in any_grid(), log in any_log(), knobs in any_knobs(), overrun in any_overrun(),
+    ) {
+        prop_assume!(knobs.order != Order::Expansion);
+        let workload = workload(&pools, &log, overrun);
+        prop_assert_eq!(fates(&workload, knobs), naive::fates(&workload, knobs));
+    }
+
+    #[test]
+    fn checkers_agree_whatever_happens(
+        pools in any_grid(), log in any_log(), outages in any_outages(), knobs in any_knobs(),
+        overrun in any_overrun(), settings in any_settings(),
+    ) {
+        let workload = with_outages(workload(&pools, &log, overrun), outages);
+        replay(&workload, settings, &mut GridFill::new(knobs));
+    }
+}

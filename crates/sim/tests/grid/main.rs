@@ -1,0 +1,9 @@
+//! Policies on several sites with unequal, priced nodes.
+#![expect(clippy::unwrap_used, reason = "a replay that fails is a test that fails")]
+
+mod bsf;
+mod cases;
+mod cycles;
+mod fill;
+mod naive;
+mod worlds;

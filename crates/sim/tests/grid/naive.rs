@@ -1,0 +1,278 @@
+//! Backfilling on several pools, second by second with flat arrays.
+
+use tradewind_model::{PoolId, Share, Span};
+use tradewind_sched::policy::backfill::expected_span;
+use tradewind_sched::policy::gridfill::{Depth, Order, Settings, Spread};
+use tradewind_sim::workload::Workload;
+
+const AHEAD: i64 = 1_500;
+
+/// Nodes of a pool during a span.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    share: Share,
+    start: i64,
+    end: i64,
+}
+
+struct Waits {
+    job: usize,
+    joined: i64,
+    reserved: Vec<Piece>,
+}
+
+struct Runs {
+    job: usize,
+    start: i64,
+    pieces: Vec<Piece>,
+}
+
+/// What becomes of a job: where and when it starts, or a refusal.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Fate {
+    Starts(i64, Vec<Share>),
+    Refused,
+}
+
+struct Naive<'a> {
+    workload: &'a Workload,
+    knobs: Settings,
+    queue: Vec<Waits>,
+    running: Vec<Runs>,
+    fates: Vec<Option<Fate>>,
+}
+
+impl Naive<'_> {
+    fn length(&self, job: usize, pool: PoolId) -> i64 {
+        self.workload.pools.pool(pool).length_of(self.workload.jobs[job].requested).0
+    }
+
+    fn key(&self, waits: &Waits) -> (i64, usize) {
+        let job = &self.workload.jobs[waits.job];
+        let (procs, estimate) = (i64::from(job.processors), job.requested.0);
+        let of =
+            |job: &tradewind_sim::workload::Job| job.terms.as_deref().cloned().unwrap_or_default();
+        let key = match self.knobs.order {
+            Order::Arrival => waits.joined,
+            Order::Shortest => estimate,
+            Order::Longest => -estimate,
+            Order::Widest => -procs,
+            Order::Narrowest => procs,
+            Order::Smallest => estimate * procs,
+            Order::Deadline => of(job).deadline.map_or(i64::MAX, |deadline| deadline.0),
+            Order::Value => of(job).value.map_or(i64::MAX, |value| -value.0),
+            Order::Priority => -of(job).priority,
+            Order::Expansion => unreachable!("it has tests of its own"),
+        };
+        (key, waits.job)
+    }
+
+    /// By pool and second from `now` on.
+    fn free(&self, now: i64, but: usize) -> Vec<Vec<i64>> {
+        let pools = self.workload.pools.as_slice();
+        let mut free: Vec<Vec<i64>> =
+            pools.iter().map(|pool| vec![i64::from(pool.nodes); AHEAD as usize]).collect();
+        let running = self.running.iter().flat_map(|runs| &runs.pieces);
+        let others = self.queue.iter().filter(|waits| waits.job != but);
+        for piece in running.chain(others.flat_map(|waits| &waits.reserved)) {
+            for at in piece.start.max(now)..piece.end.min(now + AHEAD) {
+                free[piece.share.pool.index()][(at - now) as usize] -= i64::from(piece.share.nodes);
+            }
+        }
+        free
+    }
+
+    /// The cheapest nodes at `start`, with so many free in each pool.
+    fn choose(
+        &self,
+        job: usize,
+        start: i64,
+        usable: &[i64],
+        site: Option<u32>,
+    ) -> Option<(i64, Vec<Piece>)> {
+        let it = &self.workload.jobs[job];
+        let terms = it.terms.as_deref();
+        let mut nodes: Vec<(i64, i64, u32)> = Vec::new();
+        for (id, pool) in self.workload.pools.iter() {
+            let length = self.length(job, id);
+            let late = terms.and_then(|t| t.deadline).is_some_and(|at| start + length > at.0);
+            let suits = terms.is_none_or(|terms| pool.suits(terms));
+            if suits && !late && site.is_none_or(|site| site == pool.site.0) {
+                for _ in 0..usable[id.index()] {
+                    nodes.push((pool.price.0 * length, length, id.0));
+                }
+            }
+        }
+        nodes.sort_unstable();
+        let chosen = nodes.get(..it.processors as usize)?;
+        let cost: i64 = chosen.iter().map(|node| node.0).sum();
+        if terms.and_then(|t| t.budget).is_some_and(|budget| cost > budget.0) {
+            return None;
+        }
+        let mut pieces: Vec<Piece> = Vec::new();
+        for &(_, length, pool) in chosen {
+            let pool = PoolId(pool);
+            match pieces.iter_mut().find(|piece| piece.share.pool == pool) {
+                Some(piece) => piece.share.nodes += 1,
+                None => pieces.push(Piece {
+                    share: Share { pool, nodes: 1 },
+                    start,
+                    end: start + length,
+                }),
+            }
+        }
+        Some((cost, pieces))
+    }
+
+    fn sites(&self) -> Vec<Option<u32>> {
+        match self.knobs.spread {
+            Spread::Grid => vec![None],
+            Spread::Site => (0..self.workload.pools.sites().len() as u32).map(Some).collect(),
+        }
+    }
+
+    fn from(&self, now: i64, job: usize) -> i64 {
+        let earliest = self.workload.jobs[job].terms.as_ref().and_then(|t| t.earliest_start);
+        earliest.map_or(now, |at| at.0.max(now))
+    }
+
+    fn possible(&self, now: i64, job: usize) -> bool {
+        let all: Vec<i64> =
+            self.workload.pools.as_slice().iter().map(|p| i64::from(p.nodes)).collect();
+        let from = self.from(now, job);
+        self.sites().into_iter().any(|site| self.choose(job, from, &all, site).is_some())
+    }
+
+    fn earliest(&self, now: i64, job: usize) -> Option<Vec<Piece>> {
+        let free = self.free(now, job);
+        for start in self.from(now, job)..now + AHEAD / 2 {
+            let usable: Vec<i64> = (0u32..)
+                .zip(&free)
+                .map(|(pool, free)| {
+                    let first = (start - now) as usize;
+                    let span = &free[first..first + self.length(job, PoolId(pool)) as usize];
+                    span.iter().copied().min().unwrap().max(0)
+                })
+                .collect();
+            let found =
+                self.sites().into_iter().filter_map(|s| self.choose(job, start, &usable, s));
+            if let Some((_, pieces)) = found.min_by_key(|(cost, _)| *cost) {
+                return Some(pieces);
+            }
+        }
+        None
+    }
+
+    fn walk(&mut self, now: i64, only: Option<usize>) {
+        let order: Vec<usize> = self.queue.iter().map(|waits| waits.job).collect();
+        for job in order {
+            if only.is_some_and(|only| only != job) {
+                continue;
+            }
+            let place = self.queue.iter().position(|waits| waits.job == job).unwrap();
+            if !self.possible(now, job) {
+                self.queue.remove(place);
+                self.fates[job] = Some(Fate::Refused);
+                continue;
+            }
+            if self.knobs.depth == Depth::First(0) && place > 0 {
+                continue;
+            }
+            let found = self.earliest(now, job);
+            let starts = found.as_ref().is_some_and(|pieces| pieces[0].start == now);
+            let covered = match self.knobs.depth {
+                Depth::First(depth) => place < depth as usize,
+                Depth::All => true,
+            };
+            if starts {
+                let pieces = found.unwrap();
+                self.queue.remove(place);
+                let mut shares: Vec<Share> = pieces.iter().map(|piece| piece.share).collect();
+                shares.sort_by_key(|share| share.pool);
+                self.fates[job] = Some(Fate::Starts(now, shares));
+                self.running.push(Runs { job, start: now, pieces });
+            } else {
+                self.queue[place].reserved = found.filter(|_| covered).unwrap_or_default();
+            }
+        }
+    }
+
+    /// Tasks that are over go; whether there were any.
+    fn end(&mut self, now: i64) -> bool {
+        let (workload, mut ended) = (self.workload, false);
+        for runs in &mut self.running {
+            let run = workload.jobs[runs.job].run;
+            let over = |piece: &Piece| {
+                runs.start + workload.pools.pool(piece.share.pool).length_of(run).0 <= now
+            };
+            ended |= runs.pieces.iter().any(over);
+            runs.pieces.retain(|piece| !over(piece));
+        }
+        self.running.retain(|runs| !runs.pieces.is_empty());
+        ended
+    }
+
+    fn outlived(&mut self, now: i64) -> bool {
+        let mut upset = false;
+        let workload = self.workload;
+        for runs in &mut self.running {
+            for piece in runs.pieces.iter_mut().filter(|piece| piece.end <= now) {
+                let pool = workload.pools.pool(piece.share.pool);
+                let length = pool.length_of(workload.jobs[runs.job].requested);
+                piece.end = runs.start + expected_span(length, Span(now - runs.start)).0;
+                upset = true;
+            }
+        }
+        upset
+    }
+
+    fn round(&mut self, now: i64, next: &mut usize, later: &mut Vec<(i64, usize)>) -> bool {
+        let (ended, before) = (self.end(now), *next);
+        let mut new = Vec::new();
+        while self.workload.jobs.get(*next).is_some_and(|job| job.submit.0 <= now) {
+            let (job, joins) = (*next, self.from(now, *next));
+            *next += 1;
+            match self.possible(now, job) {
+                false => self.fates[job] = Some(Fate::Refused),
+                true if joins > now && self.knobs.depth != Depth::All => later.push((joins, job)),
+                true => new.push(job),
+            }
+        }
+        new.extend(later.iter().filter(|(at, _)| *at <= now).map(|(_, job)| *job));
+        later.retain(|(at, _)| *at > now);
+        let due = self.queue.iter().any(|w| w.reserved.first().is_some_and(|p| p.start <= now));
+        let expired = self.queue.iter().any(|w| !self.possible(now, w.job));
+        if !ended && *next == before && new.is_empty() && !due && !expired {
+            return false;
+        }
+        let upset = self.outlived(now);
+        let all = self.knobs.depth == Depth::All;
+        if !all || upset {
+            self.queue.iter_mut().for_each(|waits| waits.reserved.clear());
+        }
+        self.queue.extend(new.iter().map(|&job| Waits { job, joined: now, reserved: vec![] }));
+        let mut queue = std::mem::take(&mut self.queue);
+        queue.sort_by_key(|waits| self.key(waits));
+        self.queue = queue;
+        match all && !ended && !due && !expired && !upset {
+            true => {
+                new.sort_unstable();
+                new.into_iter().for_each(|job| self.walk(now, Some(job)));
+            }
+            false => self.walk(now, None),
+        }
+        true
+    }
+}
+
+/// What becomes of each job. Jobs are expected to run for what they request.
+pub(crate) fn fates(workload: &Workload, knobs: Settings) -> Vec<Fate> {
+    let fates = vec![None; workload.jobs.len()];
+    let mut naive = Naive { workload, knobs, queue: vec![], running: vec![], fates };
+    let (mut now, mut next, mut later) = (0, 0, Vec::new());
+    while naive.fates.iter().any(Option::is_none) {
+        while naive.round(now, &mut next, &mut later) {}
+        now += 1;
+    }
+    naive.fates.into_iter().flatten().collect()
+}

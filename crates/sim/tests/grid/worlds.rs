@@ -1,0 +1,157 @@
+//! Small grids, jobs with terms, outages; and how to replay them.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use tradewind_model::{
+    Attributes, Cause, Closure, Criterion, Money, Performance, Pool, PoolId, Pools, Price, Site,
+    SiteId, Span, Terms, Time,
+};
+use tradewind_sched::policy::Policy;
+use tradewind_sim::outage::{Outage, in_order};
+use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
+use tradewind_sim::{Estimate, Run, Semantics, Settings, check, run};
+
+pub(crate) fn pool(site: u32, nodes: u32, thousandths: u32, price: i64) -> Pool {
+    Pool {
+        name: String::new(),
+        site: SiteId(site),
+        nodes,
+        performance: Performance::from_thousandths(thousandths).unwrap(),
+        price: Price::credits(price),
+        attributes: Attributes::new(),
+    }
+}
+
+/// A grid of pools with names of their own.
+pub(crate) fn grid(pools: Vec<Pool>) -> Arc<Pools> {
+    let sites = pools.iter().map(|pool| pool.site.0).max().unwrap() + 1;
+    let sites = (0..sites).map(|site| Site { name: format!("site{site}") }).collect();
+    let named = pools.into_iter().enumerate();
+    let pools = named.map(|(at, pool)| Pool { name: format!("pool{at}"), ..pool }).collect();
+    Arc::new(Pools::new(sites, pools).unwrap())
+}
+
+pub(crate) fn any_grid() -> impl Strategy<Value = Arc<Pools>> {
+    let speed = prop::sample::select(vec![500u32, 1_000, 1_500, 2_000]);
+    let one = (0u32..3, 1u32..4, speed, 0i64..4);
+    prop::collection::vec(one, 1..5).prop_map(|pools| {
+        grid(
+            pools
+                .into_iter()
+                .map(|(site, nodes, speed, price)| pool(site, nodes, speed, price))
+                .collect(),
+        )
+    })
+}
+
+fn any_criterion() -> impl Strategy<Value = Criterion> {
+    use Criterion::{Cost, Finish, ProcessorTime, Runtime, Start};
+    prop::sample::select(vec![Start, Finish, Runtime, Cost, ProcessorTime])
+}
+
+pub(crate) fn any_terms() -> impl Strategy<Value = Option<Arc<Terms>>> {
+    let limits = (
+        prop::option::weighted(0.3, prop::sample::select(vec![1_000u32, 1_500])),
+        prop::option::weighted(0.3, 0i64..4),
+        prop::option::weighted(0.4, 0i64..90),
+        prop::option::weighted(0.3, 0i64..80),
+        prop::option::weighted(0.4, 20i64..150),
+    );
+    let terms = (limits, any_criterion(), 0i64..3).prop_map(|(limits, criterion, priority)| {
+        let (speed, price, budget, earliest, deadline) = limits;
+        Arc::new(Terms {
+            priority,
+            min_performance: speed.and_then(Performance::from_thousandths),
+            max_price: price.map(Price::credits),
+            budget: budget.map(Money::credits),
+            earliest_start: earliest.map(Time),
+            deadline: deadline.map(Time),
+            criterion,
+            ..Terms::NONE
+        })
+    });
+    prop::option::weighted(0.7, terms)
+}
+
+fn job(terms: Option<Arc<Terms>>, numbers: (i64, i64, u32, i64, i64)) -> LogJob {
+    let (submit, run, procs, asked, user) = numbers;
+    LogJob {
+        number: 0,
+        submit: Some(Time(submit)),
+        run: Some(Span(run)),
+        processors: Some(procs),
+        requested: Some(Span(asked)),
+        user,
+        terms,
+    }
+}
+
+fn numbers() -> impl Strategy<Value = (i64, i64, u32, i64, i64)> {
+    (0i64..60, 0i64..25, 1u32..6, 1i64..25, 0i64..3)
+}
+
+fn numbered(mut jobs: Vec<LogJob>) -> Vec<LogJob> {
+    (0..).zip(&mut jobs).for_each(|(number, job)| job.number = number);
+    jobs
+}
+
+/// Jobs that ask for more than processors and time.
+pub(crate) fn any_log() -> impl Strategy<Value = Vec<LogJob>> {
+    let job = (any_terms(), numbers()).prop_map(|(terms, numbers)| job(terms, numbers));
+    prop::collection::vec(job, 1..18).prop_map(numbered)
+}
+
+/// Jobs that do not.
+pub(crate) fn plain_log() -> impl Strategy<Value = Vec<LogJob>> {
+    prop::collection::vec(numbers().prop_map(|numbers| job(None, numbers)), 1..22)
+        .prop_map(numbered)
+}
+
+pub(crate) fn any_outages() -> impl Strategy<Value = Vec<Outage>> {
+    let cause = prop_oneof![
+        Just(Cause::Local),
+        Just(Cause::Maintenance),
+        (0u32..4).prop_map(Cause::Failure)
+    ];
+    let one = (0u32..4, 1u32..4, 0i64..80, 0i64..30, 1i64..30, cause).prop_map(
+        |(pool, nodes, announced, notice, length, cause)| {
+            let from = Time(announced + notice);
+            let (pool, until) = (PoolId(pool), from + Span(length));
+            let what = Closure { pool, nodes, from, until, cause };
+            Outage { announced: Time(announced), what }
+        },
+    );
+    prop::collection::vec(one, 0..4)
+}
+
+pub(crate) fn any_overrun() -> impl Strategy<Value = Overrun> {
+    prop_oneof![Just(Overrun::Kill), Just(Overrun::Extend)]
+}
+
+pub(crate) fn any_settings() -> impl Strategy<Value = Settings> {
+    let semantics = prop_oneof![Just(Semantics::Textbook), Just(Semantics::Pyss)];
+    let all = vec![Estimate::Requested, Estimate::Exact, Estimate::Predicted];
+    (semantics, prop::sample::select(all))
+        .prop_map(|(semantics, estimate)| Settings { semantics, estimate })
+}
+
+pub(crate) fn workload(pools: &Arc<Pools>, log: &[LogJob], overrun: Overrun) -> Workload {
+    prepare(log, pools.clone(), Semantics::Textbook, overrun)
+}
+
+pub(crate) fn with_outages(workload: Workload, outages: Vec<Outage>) -> Workload {
+    let outages = in_order(&workload.pools, outages);
+    Workload { outages, ..workload }
+}
+
+/// A replay with every checker.
+pub(crate) fn replay(workload: &Workload, settings: Settings, policy: &mut dyn Policy) -> Run {
+    let mut checkers = check::all(policy.promise());
+    run(workload, settings, policy, &mut checkers).unwrap()
+}
+
+/// When each job started; `None` if it was refused.
+pub(crate) fn starts(run: &Run) -> Vec<Option<i64>> {
+    run.jobs.iter().map(|ran| ran.refused.is_none().then_some(ran.start.0)).collect()
+}
