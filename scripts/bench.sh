@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the tables of BENCHMARKS.md. Usage: scripts/bench.sh [LOG.swf[.gz]]
-# With a log the combination is measured on its batches, too.
+# Prints the tables of BENCHMARKS.md. Usage: scripts/bench.sh [LOG.swf[.gz]…]
+# With logs they are replayed, and the combination is measured on batches of the first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo build --quiet --release
@@ -20,6 +20,12 @@ printf '\n## A whole CSS cycle\n\n'
 target/release/cycle_table
 printf '\n## Combination\n\n'
 target/release/combine_table --mip-seeds 2 --mip-seconds 4 "${instances[@]}"
+if [ "$#" -gt 0 ]; then
+    printf '\n## Whole replays\n\n'
+    target/release/replay_table log "$@"
+fi
+printf '\n## Long queues: nanoseconds per event with so many jobs waiting at once\n\n'
+target/release/replay_table waiting
 if command -v valgrind >/dev/null; then
     printf '\n## Instructions\n\n'
     ./scripts/instructions.sh

@@ -34,15 +34,15 @@ const POLICIES: [(&str, Knobs); 4] = [
 const KNOWLEDGE: [(&str, Estimate); 2] =
     [("exact", Estimate::Exact), ("up to 5 × the run", Estimate::Requested)];
 
-/// Where early ends move most of the queue each time, more jobs take too long to measure.
-const MOST_MOVING: usize = 10_000;
+/// Where each early end moves most of the queue, more jobs take too long to measure.
+const MOST_MOVING: usize = 3_000;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["log", files @ ..] if !files.is_empty() => log_table(files),
-        ["waiting"] => waiting_table(&[1_000, 10_000, 100_000, 300_000]),
+        ["waiting"] => waiting_table(&[1_000, 3_000, 10_000, 30_000, 100_000, 300_000]),
         ["waiting", sizes @ ..] => {
             let sizes: Vec<usize> = sizes.iter().filter_map(|size| size.parse().ok()).collect();
             waiting_table(&sizes);
@@ -196,7 +196,7 @@ fn waiting_table(sizes: &[usize]) {
 fn one_queue(jobs: usize, knobs: Knobs, estimate: Estimate) {
     let workload = queue(jobs);
     let mut best = f64::INFINITY;
-    let rounds = if jobs <= 10_000 { BEST_OF } else { 1 };
+    let rounds = if jobs <= 1_000 { BEST_OF } else { 2 };
     for _ in 0..rounds {
         let begin = Instant::now();
         let run = replay(&workload, knobs, estimate);

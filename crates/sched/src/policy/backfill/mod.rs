@@ -14,6 +14,7 @@
 //! A job that outlives its estimate is expected to run twice as long as believed so far;
 //! reservations are then made anew in queue order, so that promises hold only while estimates do.
 
+mod bounds;
 mod moves;
 mod openings;
 mod queue;
@@ -27,6 +28,7 @@ use tradewind_model::{
 };
 
 use super::{Policy, Promise};
+use bounds::Bounds;
 use moves::Moves;
 use queue::Queue;
 use shelves::{Limits, Reservations};
@@ -79,6 +81,8 @@ pub struct Backfill {
     queue: Queue,
     /// With a reservation for every job: who may move.
     moves: Moves,
+    /// The same: where new jobs may go.
+    bounds: Bounds,
     /// By job: when it is expected to end, once it runs.
     ends: Vec<Time>,
     /// The same of running jobs, by time.
@@ -101,6 +105,7 @@ impl Backfill {
             profile: None,
             queue,
             moves: Moves::default(),
+            bounds: Bounds::default(),
             ends: Vec::new(),
             due: BTreeSet::new(),
             joined: BTreeMap::new(),
@@ -113,8 +118,9 @@ impl Backfill {
         let (now, end) = (profile.origin(), self.ends[job.index()]);
         profile.give(demand.processors, now, end);
         self.due.remove(&(end, job));
-        if self.settings.depth == Depth::All {
+        if self.settings.depth == Depth::All && now < end {
             self.moves.open(now, end);
+            self.bounds.clear();
         }
     }
 
@@ -136,6 +142,7 @@ impl Backfill {
         while self.queue.pop_reservation().is_some() {}
         if self.settings.depth == Depth::All {
             self.moves.place_all(&self.queue);
+            self.bounds.clear();
         }
     }
 
@@ -160,12 +167,19 @@ impl Backfill {
         waiting: &Waiting,
         commands: &mut Vec<Command>,
     ) -> Option<Time> {
-        let start = waiting.earliest(profile);
+        let known = match waiting.reserved {
+            None => self.bounds.of(waiting),
+            Some(_) => profile.origin(), // the job itself has just given its place back
+        };
+        let start = waiting.earliest(profile, known);
         match start {
             Some(at) if at == profile.origin() => self.start(profile, waiting, commands),
             Some(at) => {
                 waiting.take(profile, at);
                 self.queue.reserve(waiting.rank, start);
+                if self.settings.depth == Depth::All {
+                    self.bounds.learn(waiting, at, self.queue.len());
+                }
             }
             None => self.queue.reserve(waiting.rank, None),
         }

@@ -58,9 +58,7 @@ impl Default for Moves {
 impl Moves {
     /// Processors became free.
     pub(super) fn open(&mut self, from: Time, until: Time) {
-        if from < until {
-            self.openings.push(Opening::new(from, until, None));
-        }
+        self.openings.push(Opening::new(from, until, None));
     }
 
     /// A job has no reservation yet.
@@ -228,6 +226,7 @@ impl Backfill {
         if from >= until {
             return None;
         }
+        self.bounds.clear();
         // Jobs ahead of this one have their turn in the next walk.
         self.moves.openings.push(Opening::new(from, until, Some(waiting.rank)));
         Some((from, until))

@@ -43,9 +43,9 @@ impl Waiting {
         Waiting { rank: Rank { key, ..self.rank }, reserved: None, ..self }
     }
 
-    /// Where it goes: the earliest start at which it fits for its whole estimate.
-    pub(super) fn earliest(&self, profile: &Profile) -> Option<Time> {
-        profile.earliest(self.processors, self.estimate, profile.origin())
+    /// Where it goes: the earliest start from `from` on at which it fits for its whole estimate.
+    pub(super) fn earliest(&self, profile: &Profile, from: Time) -> Option<Time> {
+        profile.earliest(self.processors, self.estimate, from)
     }
 
     /// Whether it fits now for its whole estimate.
