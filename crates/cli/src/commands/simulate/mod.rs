@@ -18,6 +18,7 @@ mod policy;
 mod replay;
 mod report;
 mod rules;
+mod sites;
 pub(super) mod store;
 pub(super) mod summary;
 mod workload;
