@@ -17,6 +17,8 @@
 
 mod planner;
 mod slots;
+#[cfg(test)]
+mod tests;
 
 use tradewind_model::{Command, Event, JobId, Market, Span, Time, VoPolicy};
 

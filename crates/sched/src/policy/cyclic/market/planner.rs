@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tradewind_model::{
-    Command, Demand, Horizon, Job, JobId, JobPlan, Market, Outcome, Reason, SlotList, Snapshot,
-    Span, Terms, Time, Window,
+    Command, Demand, Horizon, Job, JobId, JobPlan, Market, Outcome, Pools, Reason, SlotList,
+    Snapshot, Span, Terms, Time, Window,
 };
 
 use super::slots::Names;
@@ -251,11 +251,13 @@ impl Planner {
     /// Makes the snapshot of a batch.
     fn picture(&mut self, market: &Market, books: &Books, batch: &[Key], horizon: Horizon) {
         let policy = self.settings.vo;
-        let empty = |(names, grid)| {
+        let most = self.names_needed(market, batch);
+        let fresh = || {
+            let (names, grid) = Names::new(market.pools(), most).ok()?;
             let (slots, jobs) = (SlotList::default(), Vec::new());
-            (names, Snapshot { horizon, grid, slots, jobs, policy })
+            Some((names, Snapshot { horizon, grid, slots, jobs, policy }))
         };
-        let world = self.world.take().or_else(|| Names::new(market.pools()).ok().map(empty));
+        let world = self.world.take().filter(|(names, _)| names.most == most).or_else(fresh);
         let job = |key: &Key| {
             let (Reverse(priority), job) = *key;
             let booked = || self.booked.get(&job).map(|booked| &booked.wish);
@@ -269,6 +271,19 @@ impl Planner {
             let slots = names.slots(books.profiles(), horizon);
             (names, Snapshot { horizon, slots, jobs, ..before })
         });
+    }
+
+    /// Nodes of a pool that the batch could take, with all its alternatives: a power of two, so
+    /// that the same names often serve again.
+    fn names_needed(&self, market: &Market, batch: &[Key]) -> u32 {
+        let tasks = |(_, job): &Key| market.demand(*job).map_or(0, |demand| demand.processors);
+        let tasks: u64 = batch.iter().map(|key| u64::from(tasks(key))).sum();
+        let alternatives = match self.settings.cyclic.search {
+            SearchBy::Csa => u32::MAX, // it looks at all windows for each alternative
+            _ => self.settings.cyclic.max_alternatives.unwrap_or(u32::MAX),
+        };
+        let all = tasks.saturating_mul(u64::from(alternatives)).min(u64::from(Pools::MAX_NODES));
+        all.min(u64::from(market.pools().nodes())).next_power_of_two() as u32
     }
 
     /// The first `count` of the batch in the order of `by`; they stay in the batch's order.
@@ -365,7 +380,7 @@ fn key(market: &Market, job: JobId) -> Key {
 }
 
 /// The window as nodes of pools.
-fn booking(window: &Window, names: &Names) -> Booking {
+pub(super) fn booking(window: &Window, names: &Names) -> Booking {
     let mut parts: Vec<Part> = Vec::new();
     for task in window.tasks() {
         let pool = names.pool_of(task.node);
