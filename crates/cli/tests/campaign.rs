@@ -175,7 +175,7 @@ fn a_bad_log_loses_no_other_run() {
     assert_eq!(printed.as_array().unwrap().len(), 2);
     let missing = json(&out.join("summary.json"))["missing"].clone();
     assert_eq!(missing.as_array().unwrap().len(), 4);
-    assert!(out.join("easy/workload=good/jobs.csv").exists());
+    assert!(out.join("easy/log=good/jobs.csv").exists());
     // Mended logs join in; what was done stays done.
     for name in ["bad.swf", "none.swf"] {
         std::fs::copy(log(), at(name)).unwrap();
@@ -358,4 +358,79 @@ fn an_interrupted_campaign_keeps_what_is_done_and_goes_on() {
     assert!(said(&again).contains("of 300 runs were there already"), "{}", said(&again));
     assert_eq!(simulate(&whole, &args).stdout, again.stdout);
     assert_eq!(files(&out), files(&whole));
+}
+
+#[test]
+fn models_draw_by_seed_and_say_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let model = ["--model", "weibull[jobs=150,users=5]", "--procs", "64", "--policy", "easy"];
+    let three = simulate(&at("three"), &[&model[..], &["--seeds", "1..3", "--check"]].concat());
+    assert_eq!(code(&three), 0, "{}", said(&three));
+    assert!(!said(&three).contains("nothing in this campaign is random"));
+    let cell = json(&at("three/summary.json"))["replications"][0].clone();
+    assert_eq!(cell["metrics"]["jobs"]["mean"], 150.0);
+    assert!(cell["metrics"]["mean_wait_s"]["half_width"].as_f64().unwrap() > 0.0);
+    // Without a seed it is 1, and the same jobs.
+    let one = simulate(&at("one"), &model);
+    assert!(said(&one).contains("seeds: 1\n"), "{}", said(&one));
+    let jobs = |folder: &str| std::fs::read(at(folder).join("jobs.csv")).unwrap();
+    assert_eq!(jobs("one"), jobs("three/easy/seed=1"));
+    assert_ne!(jobs("one"), jobs("three/easy/seed=2"));
+    for (args, what) in [
+        (["--model", "weibul", "--procs", "64"], "did you mean `weibull`?"),
+        (["--model", "weibull[jobs=0]", "--procs", "64"], "`jobs` is a number from 1"),
+    ] {
+        let wrong = simulate(&at("wrong"), &[&args[..], &["--policy", "easy"]].concat());
+        assert_eq!(code(&wrong), 2);
+        assert!(said(&wrong).contains(what), "{}", said(&wrong));
+    }
+    assert_eq!(code(&simulate(&at("wrong"), &["--model", "lublin", "--policy", "easy"])), 2);
+}
+
+#[test]
+fn users_drawn_anew_make_other_logs() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = log();
+    let args = [log.as_str(), "--policy", "easy", "--users", "12", "--seeds", "1..2", "--check"];
+    assert_eq!(code(&simulate(folder.path(), &args)), 0);
+    let jobs =
+        |seed: u8| std::fs::read(folder.path().join(format!("easy/seed={seed}/jobs.csv"))).unwrap();
+    assert_ne!(jobs(1), jobs(2));
+}
+
+#[test]
+fn each_output_is_written_if_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = log();
+    let names = |name: &str, args: &[&str]| {
+        let out = folder.path().join(name);
+        let args = [&[log.as_str(), "--policy", "easy", "--procs", "16"], args].concat();
+        assert_eq!(code(&simulate(&out, &args)), 0);
+        let own = ["campaign.json", "done.json", "summary.csv", "summary.json"];
+        let names = files(&out).into_keys().map(|path| path.display().to_string());
+        names.filter(|name| !own.contains(&name.as_str())).collect::<Vec<_>>()
+    };
+    assert_eq!(names("a", &[]), ["jobs.csv", "schedule.csv", "schedule.json"]);
+    assert!(names("b", &["--outputs", "summary"]).is_empty());
+    assert_eq!(names("c", &["--outputs", "swf", "--parquet"]), ["jobs.parquet", "schedule.swf"]);
+    // The replay as a log: waits and widths as in jobs.csv.
+    let rows = |path: &str| std::fs::read_to_string(folder.path().join(path)).unwrap();
+    let csv = rows("a/jobs.csv");
+    let waits: Vec<String> = csv
+        .lines()
+        .skip(1)
+        .map(|line| match line.split(',').nth(11) {
+            Some("") | None => "-1".to_owned(),
+            Some(wait) => wait.strip_suffix(".000000").unwrap().to_owned(),
+        })
+        .collect();
+    let swf = rows("c/schedule.swf");
+    let replayed: Vec<&str> = swf
+        .lines()
+        .filter(|line| !line.starts_with(';'))
+        .map(|line| line.split_whitespace().nth(2).unwrap())
+        .collect();
+    assert_eq!(waits, replayed);
+    assert!(swf.contains("; MaxProcs: 16"));
 }

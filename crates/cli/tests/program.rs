@@ -129,12 +129,23 @@ fn the_seed_is_printed_where_one_is_used() {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    for command in ["snapshot", "quote", "explain", "plan", "combine", "completions", "man"] {
+    for command in [
+        "snapshot",
+        "generate",
+        "simulate",
+        "quote",
+        "explain",
+        "plan",
+        "combine",
+        "completions",
+        "man",
+    ] {
         let help = String::from_utf8(stdout(&[command, "--help"])).unwrap();
         assert!(help.contains("Examples:") && help.contains("tradewind "), "{command}");
         let page = String::from_utf8(stdout(&["man", command])).unwrap();
         assert!(page.contains(".TH"), "{command}");
     }
+    assert!(String::from_utf8(stdout(&["man", "generate", "from"])).unwrap().contains("weeks"));
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         assert!(stdout(&["completions", shell]).len() > 1_000);
     }

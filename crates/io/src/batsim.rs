@@ -2,8 +2,6 @@
 //!
 //! Times have six decimals as Batsim writes them; the stretch is rounded half up.
 
-use std::io::Write as _;
-
 use tradewind_model::{Span, Time};
 
 /// The columns, in order.
@@ -134,9 +132,15 @@ fn seconds(to: &mut Vec<u8>, value: i64) {
 }
 
 /// A number of millionths, not negative, and a comma.
-fn decimal(to: &mut Vec<u8>, millionths: i128) {
-    // Writing to memory does not fail.
-    let _ = write!(to, "{}.{:06},", millionths / 1_000_000, millionths % 1_000_000);
+fn decimal(to: &mut Vec<u8>, millionths: i64) {
+    whole(to, millionths / 1_000_000);
+    let mut digits = *b".000000,";
+    let mut rest = millionths % 1_000_000;
+    for digit in digits[1..7].iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    to.extend_from_slice(&digits);
 }
 
 /// Digits by hand: a log has a million numbers, and formatting is most of writing them.
@@ -159,10 +163,11 @@ fn whole(to: &mut Vec<u8>, value: i64) {
     to.extend_from_slice(&digits[at..]);
 }
 
-/// turnaround / run in millionths, rounded half up; a run of no length counts as a second.
-fn millionths(turnaround: Span, run: Span) -> i128 {
-    let run = i128::from(run.0.max(1));
-    (i128::from(turnaround.0) * 1_000_000 + run / 2) / run
+/// turnaround / run in millionths, rounded half up; a run of no length counts as a second. Times
+/// are at most 2^40, so that nothing overflows.
+fn millionths(turnaround: Span, run: Span) -> i64 {
+    let run = run.0.max(1);
+    (turnaround.0 * 1_000_000 + run / 2) / run
 }
 
 fn quoted(text: &str) -> String {

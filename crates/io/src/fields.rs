@@ -216,27 +216,54 @@ impl<'v, 'i> Fields<'v, 'i> {
         parse: impl Fn(&str) -> Result<i64, String>,
         notes: &mut Notes<'_>,
     ) -> Option<i64> {
-        let value = self.get(key)?;
-        let (place, line) = (self.place(key), value.line);
-        match &value.kind {
-            Kind::Number(_) => self.whole(key, range, notes),
-            Kind::Text(text) => match parse(text) {
-                Ok(seconds) if range.contains(&seconds) => Some(seconds),
-                Ok(seconds) => {
-                    let (low, high) = range.into_inner();
-                    let hint = format!("at least {low} s and at most {high} s");
-                    let message = format!("`{seconds}` s is out of range");
-                    notes.error(line, &place, message, &hint);
-                    None
-                }
-                Err(_) => {
-                    let message = format!("`{}` is not a time", excerpt(text));
-                    notes.error(line, &place, message, duration::FORMS);
-                    None
-                }
-            },
+        seconds(self.get(key)?, &self.place(key), range, parse, notes)
+    }
+
+    /// Two numbers by `scale`, the lower first, scaled.
+    pub(crate) fn range(
+        &self,
+        key: &str,
+        scale: &Scale,
+        notes: &mut Notes<'_>,
+    ) -> Option<(i64, i64)> {
+        self.pair(key, notes, |item, place, notes| match &item.kind {
+            Kind::Number(text) => scaled(text, scale)
+                .map_err(|(message, hint)| notes.error(item.line, place, message, &hint))
+                .ok(),
             _ => {
-                self.wrong(key, value, "seconds or a text such as `2h`", notes);
+                let message = format!("expected a number, found {}", item.describe());
+                notes.error(item.line, place, message, hint_for(DIGITS));
+                None
+            }
+        })
+    }
+
+    /// Two lengths of time of a second or more, the shorter first.
+    pub(crate) fn spans(&self, key: &str, notes: &mut Notes<'_>) -> Option<(Span, Span)> {
+        let parse = |text: &str| duration::parse_span(text).map(|span| span.0);
+        let both = self.pair(key, notes, |item, place, notes| {
+            seconds(item, place, 1..=Span::MAX.0, parse, notes)
+        });
+        both.map(|(low, high)| (Span(low), Span(high)))
+    }
+
+    /// A list of two, the lower first.
+    fn pair(
+        &self,
+        key: &str,
+        notes: &mut Notes<'_>,
+        read: impl Fn(&Value<'_>, &str, &mut Notes<'_>) -> Option<i64>,
+    ) -> Option<(i64, i64)> {
+        let items = self.list(key, notes)?;
+        let place = self.place(key);
+        let read = |(i, item)| read(item, &format!("{place}[{i}]"), notes);
+        let values: Vec<Option<i64>> = items.iter().enumerate().map(read).collect();
+        match values[..] {
+            [Some(low), Some(high)] if low <= high => Some((low, high)),
+            [None, _] | [_, None] => None,
+            _ => {
+                let message = "expected two numbers, the lower first".to_owned();
+                notes.error(self.line_of(key), &place, message, "such as `[1, 1.6]`");
                 None
             }
         }
@@ -256,6 +283,38 @@ impl<'v, 'i> Fields<'v, 'i> {
         }
         found.map(|(_, meaning)| *meaning)
     }
+}
+
+/// Whole seconds within `range`, as a number or as a text that `parse` reads.
+fn seconds(
+    value: &Value<'_>,
+    place: &str,
+    range: RangeInclusive<i64>,
+    parse: impl Fn(&str) -> Result<i64, String>,
+    notes: &mut Notes<'_>,
+) -> Option<i64> {
+    let refused = match &value.kind {
+        Kind::Number(text) => match scaled(text, &Scale { decimals: 0, range }) {
+            Ok(seconds) => return Some(seconds),
+            Err(refused) => refused,
+        },
+        Kind::Text(text) => match parse(text) {
+            Ok(seconds) if range.contains(&seconds) => return Some(seconds),
+            Ok(seconds) => {
+                let (low, high) = range.into_inner();
+                let hint = format!("at least {low} s and at most {high} s");
+                (format!("`{seconds}` s is out of range"), hint)
+            }
+            Err(_) => (format!("`{}` is not a time", excerpt(text)), duration::FORMS.to_owned()),
+        },
+        _ => {
+            let found = value.describe();
+            let message = format!("expected seconds or a text such as `2h`, found {found}");
+            (message, duration::FORMS.to_owned())
+        }
+    };
+    notes.error(value.line, place, refused.0, &refused.1);
+    None
 }
 
 /// Kinds of values, as messages name them.

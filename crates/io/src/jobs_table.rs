@@ -1,6 +1,6 @@
 //! `jobs.parquet`: every job of one run or of many, one row each, for notebooks.
 //!
-//! Every row names its log, policy and seed. So the files of many runs can be read as one table,
+//! Every row names its run and its log. So the files of many runs can be read as one table,
 //! and nothing needs to be joined. `docs/outputs.md` has the columns with units and formulas.
 
 use std::io::{self, Write};
@@ -11,9 +11,14 @@ use crate::parquet::{Cells, Field, Kind, Writer};
 
 /// The columns, in order.
 pub const FIELDS: &[Field] = &[
-    field("log", Kind::Word),
+    field("workload", Kind::Word),
     field("policy", Kind::Word),
+    field("semantics", Kind::Word),
+    field("overrun", Kind::Word),
+    field("estimate", Kind::Word),
+    field("load", Kind::Double),
     field("seed", Kind::Int64),
+    field("log", Kind::Word),
     field("job_id", Kind::Text),
     field("submit_s", Kind::Int64),
     field("start_s", Kind::Int64),
@@ -48,15 +53,25 @@ const fn field(name: &'static str, kind: Kind) -> Field {
     Field { name, kind }
 }
 
-/// What all jobs of one run have in common.
+/// What all jobs of one run have in common: what tells it from the others of its campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunLabels {
-    /// The log's name, as in `summary.json`.
-    pub log: String,
+    /// The workload's name.
+    pub workload: String,
     /// The policy, with its parameters.
     pub policy: String,
-    /// The seed of a replication, if there is one.
-    pub seed: Option<i64>,
+    /// The order within a second.
+    pub semantics: String,
+    /// What becomes of jobs that outlive their request.
+    pub overrun: String,
+    /// What policies are told about run times.
+    pub estimate: String,
+    /// The load that the workload was scaled to, in thousandths of the machine.
+    pub load: Option<u32>,
+    /// The seed of a replication.
+    pub seed: Option<u64>,
+    /// The names of the workload's logs; if there are several, a job's id is `LOG!number`.
+    pub logs: Vec<String>,
     /// Runs shorter than this count as this long in the bounded slowdown.
     pub slowdown_bound: Span,
 }
@@ -101,8 +116,10 @@ pub enum Fate {
 /// One job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobRow {
-    /// As in `jobs.csv`.
-    pub id: String,
+    /// Which of the run's logs it is from.
+    pub log: usize,
+    /// The log's number for it.
+    pub number: i64,
     /// When it was submitted; `None` if the log does not say.
     pub submit: Option<Time>,
     /// Processors that it wants.
@@ -123,6 +140,20 @@ pub struct JobRow {
     pub lost: Span,
     /// What became of it.
     pub fate: Fate,
+}
+
+impl RunLabels {
+    fn log(&self, row: &JobRow) -> Option<&str> {
+        self.logs.get(row.log).map(String::as_str)
+    }
+
+    /// The job's id as `jobs.csv` has it.
+    fn id(&self, row: &JobRow) -> String {
+        match (self.logs.len(), self.log(row)) {
+            (2.., Some(log)) => format!("{log}!{}", row.number),
+            _ => row.number.to_string(),
+        }
+    }
 }
 
 impl JobRow {
@@ -213,7 +244,7 @@ impl<W: Write> JobsFile<W> {
 /// The table of a single run.
 ///
 /// # Errors
-/// When a job's name is beyond all size.
+/// When the names of logs are beyond all size.
 pub fn jobs_parquet(labels: &RunLabels, rows: &[JobRow], command: &str) -> io::Result<Vec<u8>> {
     let mut file = JobsFile::new(Vec::new())?;
     file.run(labels, rows)?;
@@ -222,15 +253,22 @@ pub fn jobs_parquet(labels: &RunLabels, rows: &[JobRow], command: &str) -> io::R
 
 /// The cells of `rows`, in the order of [`FIELDS`].
 fn columns(labels: &RunLabels, rows: &[JobRow]) -> Vec<Cells> {
-    let constant =
-        |word: &str| Cells::Word { words: vec![word.to_owned()], of: vec![Some(0); rows.len()] };
+    let constant = |word: &str| {
+        let of = vec![Some(0); rows.len()];
+        Cells::Word { words: vec![word.to_owned()], of }
+    };
     let whole = |of: fn(&JobRow) -> Option<i64>| Cells::Int64(rows.iter().map(of).collect());
     let flag = |of: fn(&JobRow) -> Option<bool>| Cells::Flag(rows.iter().map(of).collect());
     vec![
-        constant(&labels.log),
+        constant(&labels.workload),
         constant(&labels.policy),
-        Cells::Int64(vec![labels.seed; rows.len()]),
-        Cells::Text(rows.iter().map(|row| Some(row.id.clone())).collect()),
+        constant(&labels.semantics),
+        constant(&labels.overrun),
+        constant(&labels.estimate),
+        Cells::Double(vec![labels.load.map(|load| f64::from(load) / 1_000.0); rows.len()]),
+        Cells::Int64(vec![labels.seed.map(u64::cast_signed); rows.len()]),
+        words(rows.iter().map(|row| labels.log(row))),
+        Cells::Text(rows.iter().map(|row| Some(labels.id(row))).collect()),
         whole(|row| row.submit.map(|it| it.0)),
         whole(|row| row.finished().map(|it| it.start.0)),
         whole(|row| row.finished().map(|it| it.end.0)),

@@ -2,6 +2,7 @@
 //!
 //! - [`swf`]: logs in the Standard Workload Format 2.2, plain or gzip.
 //! - [`scenario`]: a planning problem in JSON or TOML.
+//! - [`grid`], [`outages`]: sites to simulate on, and when their nodes are missing.
 //! - [`snapshot`]: a moment of a log, made into a scenario with a seeded side model.
 //! - [`campaign`]: what is to be simulated, in JSON or TOML.
 //! - [`wire`]: every JSON document that a command reads or prints.
@@ -21,10 +22,13 @@ pub mod diagnostics;
 pub mod digest;
 pub mod duration;
 mod fields;
+pub mod grid;
 pub mod input;
 pub mod jobs_table;
+pub mod outages;
 pub mod parquet;
 pub mod report;
+mod rows;
 pub mod scenario;
 pub mod schedule;
 pub mod snapshot;

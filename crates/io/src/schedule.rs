@@ -101,6 +101,11 @@ impl Tally {
         self.rejected += 1;
     }
 
+    /// The first submission and the last end of the jobs that ran.
+    pub fn ends(&self) -> Option<(Time, Time)> {
+        self.ends
+    }
+
     /// `schedule.csv`: a line of keys and a line of values.
     pub fn csv(&self, machines: Machines) -> String {
         let mut values = self.values(machines);

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use tradewind_io::campaign;
+use tradewind_io::campaign::{self, Checks};
 use tradewind_io::input::Input;
 
 fn schema() -> jsonschema::Validator {
@@ -18,20 +18,22 @@ fn good() -> Value {
         "title": "x",
         "workload": [
             {"name": "a", "log": ["a.swf"], "procs": 4, "from": 0, "to": "2d"},
-            {"log": ["b.swf.gz", "c.swf"], "from": "-1h"}
+            {"log": ["b.swf.gz", "c.swf"], "from": "-1h", "users": 9},
+            {"model": "lublin[jobs=9]", "procs": 64}
         ],
         "policies": ["easy", "fcfs"],
         "semantics": ["textbook"], "overruns": ["kill", "extend"], "estimates": ["exact"],
         "loads": [0.7, 1], "seeds": "1..10",
         "trim": {"warm-up": "1d", "cool-down": 60},
-        "outputs": ["summary", "jobs"]
+        "outputs": ["summary", "jobs", "schedule", "parquet", "swf"]
     })
 }
 
 /// Whether the schema and the reader take the document.
 fn verdicts(schema: &jsonschema::Validator, document: &Value) -> (bool, bool) {
     let input = Input::new("x.json", document.to_string());
-    (schema.is_valid(document), campaign::parse(&input, &|_| None).is_ok())
+    let checks = Checks { policy: &|_| None, model: &|_| None };
+    (schema.is_valid(document), campaign::parse(&input, checks).is_ok())
 }
 
 #[test]
@@ -60,6 +62,11 @@ fn bad_documents_fail_both() {
         ("/workload/0/name", json!(".a")),
         ("/workload/0/procs", json!(0)),
         ("/workload/0/from", json!("soon")),
+        ("/workload/0/model", json!("lublin")),
+        ("/workload/1/users", json!(0)),
+        ("/workload/2/model", json!(3)),
+        ("/workload/2/procs", Value::Null),
+        ("/workload/2/users", json!(3)),
         ("/policies", json!([])),
         ("/policies", json!("easy")),
         ("/policies/1", json!("easy")),
@@ -77,7 +84,11 @@ fn bad_documents_fail_both() {
         ("/outputs/0", json!("everything")),
     ] {
         let mut document = good();
-        *document.pointer_mut(pointer).unwrap() = value.clone();
+        let (parent, key) = pointer.rsplit_once('/').unwrap();
+        match document.pointer_mut(parent).unwrap() {
+            Value::Object(fields) => drop(fields.insert(key.to_owned(), value.clone())),
+            list => list[key.parse::<usize>().unwrap()] = value.clone(),
+        }
         assert_eq!(verdicts(&schema, &document), (false, false), "{pointer} = {value}");
     }
     for (pointer, key) in [("", "policy"), ("/workload/0", "logs"), ("/trim", "warm_up")] {

@@ -48,6 +48,8 @@ pub enum Reason {
     },
     /// There is a window, but jobs of higher priority took it first.
     Outbid,
+    /// A policy that is not ours declined it, and gave no reason.
+    Declined,
     /// Every combination with this job breaks the VO's time limit.
     TimeLimit {
         /// The limit.
@@ -81,6 +83,7 @@ impl Reason {
             Reason::BudgetShort { .. } => "budget-short",
             Reason::TooLate { .. } => "too-late",
             Reason::Outbid => "outbid",
+            Reason::Declined => "declined",
             Reason::TimeLimit { .. } => "vo-time-limit",
             Reason::BudgetLimit { .. } => "vo-budget-limit",
             Reason::BothLimits { .. } => "vo-limits",
@@ -118,6 +121,7 @@ impl fmt::Display for Reason {
                 write!(f, "finishes at {earliest} at the earliest, the deadline is {deadline}")
             }
             Reason::Outbid => write!(f, "jobs of higher priority took every window"),
+            Reason::Declined => write!(f, "the policy declined it"),
             Reason::TimeLimit { limit, least } => {
                 write!(f, "the batch needs at least {least} s and the VO's time limit is {limit} s")
             }

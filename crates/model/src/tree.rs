@@ -46,7 +46,7 @@ pub trait Scan<T: Item> {
 }
 
 /// Most items in a leaf. In this crate's tests trees are deep long before they are large.
-const LEAF: usize = if cfg!(test) { 4 } else { 32 };
+const LEAF: usize = if cfg!(test) { 4 } else { 16 };
 /// Most children of a branch.
 const FAN: usize = if cfg!(test) { 4 } else { 16 };
 

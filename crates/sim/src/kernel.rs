@@ -215,7 +215,8 @@ impl<'a> Kernel<'a> {
             self.pass()?;
         }
         for end in &ends {
-            if !on_time(self, end) {
+            // An outage of this second may have come before.
+            if !on_time(self, end) && self.attempt(end.job) == end.attempt {
                 self.end(*end)?;
             }
             self.pass()?;

@@ -1,6 +1,11 @@
 //! Nodes that are missing for a while: the owner's own load, maintenance, failures.
 
-use tradewind_model::{Cause, Closure, JobId, Market, Pools, Profile, Span, Time};
+use tradewind_model::{
+    Cause, Closure, Horizon, JobId, Market, PoolId, Pools, Profile, Slot, Span, Time, random,
+};
+
+use crate::models::LocalLoad;
+use crate::workload::{Job, Workload};
 
 /// A closure, and when the market learns of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +38,42 @@ pub fn in_order(pools: &Pools, mut outages: Vec<Outage>) -> Vec<Outage> {
     }
     outages.retain(|outage| outage.what.nodes > 0);
     outages
+}
+
+/// For how long outages should be drawn so that they last as long as a replay of the workload: from
+/// the first submission to well after the last, even if the grid were left idle half of the time.
+pub fn horizon(workload: &Workload) -> Horizon {
+    let submits = workload.jobs.iter().map(|job| job.submit);
+    let (start, last) = (submits.clone().min(), submits.max());
+    let (start, last) = (start.unwrap_or(Time(0)), last.unwrap_or(Time(0)));
+    let slowest = workload.pools.as_slice().iter().map(|pool| pool.performance).min();
+    let length = |job: &Job| slowest.map_or(job.run, |slowest| slowest.length_of(job.run));
+    let work =
+        workload.jobs.iter().map(|job| i128::from(length(job).0) * i128::from(job.processors));
+    let busy = work.sum::<i128>() / i128::from(workload.processors().max(1));
+    let longest = workload.jobs.iter().map(|job| length(job).0).max().unwrap_or(0);
+    let after = i64::try_from(2 * busy).unwrap_or(Span::MAX.0).saturating_add(longest);
+    Horizon { start, end: (last + Span(after.min(Span::MAX.0))).min(Time::MAX) }
+}
+
+/// The owner's own load on a pool as outages: each task is known from the beginning of its period.
+/// See [`LocalLoad::draw`].
+pub fn owners_load(
+    load: &LocalLoad,
+    seed: u64,
+    (pool, nodes): (PoolId, u32),
+    horizon: Horizon,
+) -> Vec<Outage> {
+    // Pools of one seed have loads of their own.
+    let seed = random::within(&mut random::stream(seed, "owner", pool.0.into()), 0, i64::MAX);
+    let period = load.period.0.max(1);
+    let outage = |task: &Slot| {
+        let (from, until, cause) = (task.start, task.end, Cause::Local);
+        let into = (from - horizon.start).0.rem_euclid(period);
+        let what = Closure { pool, nodes: 1, from, until, cause };
+        Outage { announced: Time(from.0 - into), what }
+    };
+    load.draw(seed.unsigned_abs(), nodes, horizon).iter().map(outage).collect()
 }
 
 /// The fewest nodes left at any moment of the closure.
@@ -82,9 +123,10 @@ pub(crate) fn hit(market: &Market, closure: &Closure) -> Vec<JobId> {
 
 #[cfg(test)]
 mod tests {
-    use tradewind_model::PoolId;
+    use std::sync::Arc;
 
     use super::*;
+    use crate::workload::{LogJob, Overrun, prepare};
 
     fn outage(announced: i64, nodes: u32, from: i64, until: i64) -> Outage {
         let (from, until, cause) = (Time(from), Time(until), Cause::Local);
@@ -97,5 +139,35 @@ mod tests {
         let given = vec![outage(5, 3, 0, 20), outage(0, 3, 10, 12), outage(0, 9, 30, 30)];
         let told = in_order(&Pools::cluster(4), given);
         assert_eq!(told, [outage(0, 3, 10, 12), outage(5, 1, 5, 20)]);
+    }
+
+    #[test]
+    fn the_owners_load_is_known_period_by_period() {
+        let load = LocalLoad { period: Span(1_000), ..LocalLoad::default() };
+        let horizon = Horizon { start: Time(7), end: Time(5_007) };
+        let outages = owners_load(&load, 1, (PoolId(2), 3), horizon);
+        assert!(outages.len() > 15);
+        for Outage { announced, what } in &outages {
+            assert_eq!((announced.0 - 7) % 1_000, 0);
+            assert!(*announced <= what.from && what.until.0 <= announced.0 + 1_000);
+        }
+        let other = owners_load(&load, 1, (PoolId(1), 3), horizon);
+        assert_ne!(other[0].what.from, outages[0].what.from);
+    }
+
+    #[test]
+    fn the_horizon_covers_one_job_after_the_other() {
+        let job = |number, submit| LogJob {
+            number,
+            submit: Some(Time(submit)),
+            run: Some(Span(100)),
+            processors: Some(2),
+            ..LogJob::default()
+        };
+        let log = [job(1, 50), job(2, 60)];
+        let cluster = Arc::new(Pools::cluster(4));
+        let workload = prepare(&log, cluster, Default::default(), Overrun::Kill);
+        let expected = Horizon { start: Time(50), end: Time(60 + 2 * 100 + 100) };
+        assert_eq!(horizon(&workload), expected);
     }
 }

@@ -24,10 +24,11 @@ pub(crate) struct Args {
 #[command(after_help = "\
 Examples:
   tradewind man | man -l -
-  tradewind man plan > tradewind-plan.1")]
+  tradewind man plan > tradewind-plan.1
+  tradewind man generate lublin | man -l -")]
 pub(crate) struct ManArgs {
-    /// One command; without it, the page of the whole program.
-    command: Option<String>,
+    /// One command, and one of its own; without any, the page of the whole program.
+    command: Vec<String>,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -40,13 +41,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
 pub(crate) fn man(args: &ManArgs) -> Outcome {
     let mut tree = Cli::command();
     tree.build();
-    let command = match &args.command {
-        None => tree,
-        Some(name) => tree
-            .find_subcommand(name)
-            .cloned()
-            .ok_or_else(|| Failure::usage(format!("there is no command `{name}`")))?,
-    };
+    let mut command = &tree;
+    for name in &args.command {
+        command = command.find_subcommand(name).ok_or_else(|| {
+            Failure::usage(format!("there is no command `{}`", args.command.join(" ")))
+        })?;
+    }
+    let command = command.clone();
     let mut page = Vec::new();
     let rendered = clap_mangen::Man::new(command).render(&mut page);
     rendered.map_err(|error| Failure::data(error.to_string()))?;

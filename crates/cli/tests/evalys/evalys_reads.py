@@ -150,8 +150,7 @@ def main():
         if policy == "fcfs":
             ran = jobs.df[jobs.df["proc_alloc"] > 0]
             assert dict(zip(ran["jobID"].astype(int), ran["starting_time"])) == fcfs(log, processors)
-        if runs.knows(program, "--parquet"):
-            check_schedule(folder, jobs, summary)
+        check_schedule(folder, jobs, summary)
         print(f"evalys: {policy}: {len(jobs.df)} jobs, utilisation {summary['utilisation']:.3f}")
 
 

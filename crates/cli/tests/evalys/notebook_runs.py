@@ -25,7 +25,14 @@ def check_cells(out, log, policies):
         table = pd.read_parquet(out / policy / "jobs.parquet")
         rows = pd.read_csv(out / policy / "jobs.csv", dtype={"job_id": str})
         assert list(table["policy"].unique()) == [policy]
-        assert list(table["log"].unique()) == [log.stem]
+        for column in ("workload", "log"):
+            assert list(table[column].unique()) == [log.stem]
+        assert list(table["estimate"].unique()) == ["requested"]
+        accounts = [line.split() for line in log.read_text().splitlines() if line[0] != ";"]
+        for column, field in {"user": 11, "group": 12, "queue": 14}.items():
+            assert list(table[column]) == [int(job[field]) for job in accounts], column
+        ran = table[table["start_s"].notna()]
+        assert (ran["busy_processor_s"] == ran["run_s"] * ran["processors"]).all()
         pairs = {
             "job_id": "job_id",
             "submit_s": "submission_time",
@@ -62,13 +69,10 @@ def check_notebook(path, out, scratch):
 
 def main():
     program, repository, scratch = sys.argv[1], Path(sys.argv[2]).resolve(), Path(sys.argv[3])
-    if not runs.knows(program, "--parquet"):
-        print("notebook: not run, `simulate` has no --parquet")
-        return
     scratch = scratch.resolve()
     log = runs.with_tight_requests(repository / "examples" / "small.swf", scratch)
     policies, out = ["fcfs", "easy", "conservative"], scratch / "notebook"
-    runs.simulate(program, log, policies, out, "--procs", "16", "--parquet")
+    runs.simulate(program, log, policies, out, "--procs", "16", "--outputs", "jobs,parquet")
     check_cells(out, log, policies)
     table = check_notebook(repository / "examples" / "notebook" / "policies.ipynb", out, scratch)
     for policy in policies:

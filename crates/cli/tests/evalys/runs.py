@@ -38,9 +38,3 @@ def simulate(program, log, policies, out, *more):
     """Runs `tradewind simulate`."""
     command = [program, "simulate", log, "--policy", ",".join(policies), "--out", out, "--check"]
     subprocess.run([*command, *more], check=True, stdout=subprocess.DEVNULL)
-
-
-def knows(program, option):
-    """Whether `tradewind simulate` has an option."""
-    shown = subprocess.run([program, "simulate", "--help"], check=True, capture_output=True)
-    return option in shown.stdout.decode()

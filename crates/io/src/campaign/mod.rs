@@ -27,6 +27,9 @@ pub struct Campaign {
     pub workloads: Vec<Workload>,
     /// Names of policies with their parameters, as written; at least one, all different.
     pub policies: Vec<String>,
+    /// What decides in the policy `command`, if that is one of them: a command of the user's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// At least one.
     pub semantics: Vec<Semantics>,
     /// At least one.
@@ -48,9 +51,13 @@ pub struct Campaign {
 pub struct Workload {
     /// In tables and folders.
     pub name: String,
-    /// Paths of logs that are replayed together; `-` is standard input.
+    /// Paths of logs that are replayed together; `-` is standard input. None with a model.
     #[serde(serialize_with = "names")]
     pub logs: Vec<String>,
+    /// A model with its parameters in brackets, from which jobs are drawn instead.
+    pub model: Option<String>,
+    /// How many users to draw from each log's, with replacement.
+    pub users: Option<u32>,
     /// Processors of the machine, if the logs' headers do not count.
     pub procs: Option<u32>,
     /// Jobs submitted earlier are left out.
@@ -76,7 +83,27 @@ impl Serialize for Trim {
     }
 }
 
+impl Campaign {
+    /// Whether a seed makes a difference.
+    pub fn draws(&self) -> bool {
+        self.workloads.iter().any(Workload::draws)
+    }
+
+    /// The seeds, also where none are given but something is drawn.
+    pub fn seeds(&self) -> Option<Seeds> {
+        self.seeds.or(self.draws().then_some(Seeds::DEFAULT))
+    }
+}
+
 impl Workload {
+    /// The most users that are drawn.
+    pub const MAX_USERS: u32 = 1_000_000;
+
+    /// Whether it depends on a seed.
+    pub fn draws(&self) -> bool {
+        self.model.is_some() || self.users.is_some()
+    }
+
     /// A name for logs that were given none: theirs, joined.
     pub fn name_of(logs: &[String]) -> String {
         let names: Vec<&str> = logs.iter().map(|path| log_name(path)).collect();
@@ -92,24 +119,33 @@ fn seconds<S: serde::Serializer>(time: &Option<Time>, to: S) -> Result<S::Ok, S:
     time.map(|time| time.0).serialize(to)
 }
 
-/// What is wrong with the name of a policy, if anything: a message and a hint.
+/// What is wrong with a name and its parameters, if anything: a message and a hint.
 pub type Check<'c> = &'c dyn Fn(&str) -> Option<(String, String)>;
 
+/// Those who know what this crate does not.
+#[derive(Clone, Copy)]
+pub struct Checks<'c> {
+    /// Policies.
+    pub policy: Check<'c>,
+    /// Models of workloads.
+    pub model: Check<'c>,
+}
+
 /// Reads the campaign in the file `path`; `-` is standard input. Paths in it start from its
-/// folder. `check` knows the policies.
+/// folder.
 ///
 /// # Errors
 /// All that is wrong with it.
-pub fn load(path: &str, check: Check<'_>) -> Result<(Campaign, Diagnostics), Diagnostics> {
-    parse(&input::read(path)?, check)
+pub fn load(path: &str, checks: Checks<'_>) -> Result<(Campaign, Diagnostics), Diagnostics> {
+    parse(&input::read(path)?, checks)
 }
 
 /// Reads a campaign and the warnings about it.
 ///
 /// # Errors
 /// All that is wrong with it, by line.
-pub fn parse(input: &Input, check: Check<'_>) -> Result<(Campaign, Diagnostics), Diagnostics> {
-    read::parse(input, check)
+pub fn parse(input: &Input, checks: Checks<'_>) -> Result<(Campaign, Diagnostics), Diagnostics> {
+    read::parse(input, checks)
 }
 
 /// The name of a log without its folders and endings.

@@ -19,6 +19,9 @@ impl Seeds {
     /// The most that a campaign may have.
     pub const MAX: u64 = 10_000;
 
+    /// What is drawn with if nothing is said.
+    pub const DEFAULT: Seeds = Seeds { first: 1, last: 1 };
+
     /// Each of them.
     pub fn all(self) -> RangeInclusive<u64> {
         self.first..=self.last

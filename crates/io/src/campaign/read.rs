@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use tradewind_model::Span;
+use tradewind_model::{Pools, Span};
 
 use super::words::Word;
-use super::{Campaign, Check, Load, Output, Seeds, Trim, Workload};
+use super::{Campaign, Check, Checks, Load, Output, Seeds, Trim, Workload};
 use crate::diagnostics::{Diagnostics, did_you_mean, excerpt};
 use crate::fields::{Fields, Notes, Scale, TEXT, hint_for, scaled};
 use crate::input::Input;
@@ -23,31 +23,32 @@ const KEYS: [&str; 10] = [
     "trim",
     "outputs",
 ];
-const WORKLOAD_KEYS: [&str; 5] = ["name", "log", "procs", "from", "to"];
+const WORKLOAD_KEYS: [&str; 7] = ["name", "log", "model", "users", "procs", "from", "to"];
 
 pub(super) fn parse(
     input: &Input,
-    check: Check<'_>,
+    checks: Checks<'_>,
 ) -> Result<(Campaign, Diagnostics), Diagnostics> {
     let document = value::parse(input)?;
     let mut notes = Notes::new(&input.name);
     let folder = Path::new(&input.name).parent().unwrap_or(Path::new(""));
     let campaign = Fields::of(&document, String::new(), &KEYS, &mut notes)
-        .map(|fields| campaign(&fields, folder, check, &mut notes));
+        .map(|fields| campaign(&fields, folder, checks, &mut notes));
     notes.diagnostics.finish(campaign)
 }
 
 fn campaign(
     fields: &Fields<'_, '_>,
     folder: &Path,
-    check: Check<'_>,
+    checks: Checks<'_>,
     notes: &mut Notes<'_>,
 ) -> Campaign {
     fields.require(&["workload", "policies"], notes);
     Campaign {
         title: fields.text("title", notes).map(str::to_owned),
-        workloads: workloads(fields, folder, notes),
-        policies: policies(fields, check, notes),
+        workloads: workloads(fields, folder, checks.model, notes),
+        policies: policies(fields, checks.policy, notes),
+        command: None,
         semantics: words(fields, "semantics", notes).unwrap_or_else(|| vec![Default::default()]),
         overruns: words(fields, "overruns", notes).unwrap_or_else(|| vec![Default::default()]),
         estimates: words(fields, "estimates", notes).unwrap_or_else(|| vec![Default::default()]),
@@ -172,11 +173,16 @@ fn trim(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Trim {
     }
 }
 
-fn workloads(fields: &Fields<'_, '_>, folder: &Path, notes: &mut Notes<'_>) -> Vec<Workload> {
+fn workloads(
+    fields: &Fields<'_, '_>,
+    folder: &Path,
+    model: Check<'_>,
+    notes: &mut Notes<'_>,
+) -> Vec<Workload> {
     let mut all: Vec<Workload> = Vec::new();
     for (place, item) in items(fields, "workload", notes).unwrap_or_default() {
         let Some(fields) = Fields::of(item, place, &WORKLOAD_KEYS, notes) else { continue };
-        let workload = workload(&fields, folder, notes);
+        let workload = workload(&fields, folder, model, notes);
         if all.iter().any(|other| other.name == workload.name) {
             let message = format!("a second workload `{}`", excerpt(&workload.name));
             let line = fields.line_of("name");
@@ -187,13 +193,16 @@ fn workloads(fields: &Fields<'_, '_>, folder: &Path, notes: &mut Notes<'_>) -> V
     all
 }
 
-fn workload(fields: &Fields<'_, '_>, folder: &Path, notes: &mut Notes<'_>) -> Workload {
-    fields.require(&["log"], notes);
-    let logs: Vec<String> = texts(fields, "log", notes)
-        .unwrap_or_default()
-        .into_iter()
-        .map(|(_, _, path)| beside(folder, path))
-        .collect();
+fn workload(
+    fields: &Fields<'_, '_>,
+    folder: &Path,
+    check: Check<'_>,
+    notes: &mut Notes<'_>,
+) -> Workload {
+    let logs = texts(fields, "log", notes).unwrap_or_default();
+    let logs: Vec<String> = logs.into_iter().map(|(_, _, path)| beside(folder, path)).collect();
+    let model = model(fields, check, notes);
+    one_source(fields, notes);
     let (from, to) = (fields.time("from", notes), fields.time("to", notes));
     if let (Some(from), Some(to)) = (from, to)
         && from >= to
@@ -201,25 +210,67 @@ fn workload(fields: &Fields<'_, '_>, folder: &Path, notes: &mut Notes<'_>) -> Wo
         let message = format!("`from` {from} is not before `to` {to}");
         notes.error(fields.line_of("to"), &fields.place("to"), message, "leave some time between");
     }
-    let procs = fields.whole("procs", 1..=i64::from(u32::MAX), notes);
+    let count = |key: &str, most: u32, notes: &mut Notes<'_>| {
+        fields.whole(key, 1..=i64::from(most), notes).and_then(|count| u32::try_from(count).ok())
+    };
     Workload {
-        name: name(fields, &logs, notes),
+        name: name(fields, &logs, model.as_deref(), notes),
         logs,
-        procs: procs.and_then(|count| u32::try_from(count).ok()),
+        users: count("users", Workload::MAX_USERS, notes),
+        procs: count("procs", Pools::MAX_NODES, notes),
+        model,
         from,
         to,
     }
 }
 
-/// The workload's name: as given, or else its logs'.
-fn name(fields: &Fields<'_, '_>, logs: &[String], notes: &mut Notes<'_>) -> String {
+/// The model, if what is said of it makes sense.
+fn model(fields: &Fields<'_, '_>, check: Check<'_>, notes: &mut Notes<'_>) -> Option<String> {
+    let text = fields.text("model", notes)?.trim();
+    if let Some((message, hint)) = check(text) {
+        notes.error(fields.line_of("model"), &fields.place("model"), message, &hint);
+    }
+    Some(text.to_owned())
+}
+
+/// Jobs come from logs or from a model, and a model has more to say than a log.
+fn one_source(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) {
+    let error = |key: &str, message: &str, hint: &str, notes: &mut Notes<'_>| {
+        notes.error(fields.line_of(key), &fields.path, message.to_owned(), hint);
+    };
+    let has = |key: &str| fields.get(key).is_some();
+    match (has("log"), has("model")) {
+        (true, true) => error("model", "`log` and `model` are given", "keep one", notes),
+        (false, false) => {
+            error("", "`log` or `model` is missing", "say where jobs come from", notes);
+        }
+        (true, false) => {}
+        (false, true) if !has("procs") => {
+            error("model", "`procs` is missing", "a model needs the machine's size", notes);
+        }
+        (false, true) if has("users") => {
+            let hint = "write the model's own: `lublin[users=9]`";
+            error("users", "`users` are those of a log", hint, notes);
+        }
+        (false, true) => {}
+    }
+}
+
+/// The workload's name: as given, or else its model's or its logs'.
+fn name(
+    fields: &Fields<'_, '_>,
+    logs: &[String],
+    model: Option<&str>,
+    notes: &mut Notes<'_>,
+) -> String {
     let given = fields.text("name", notes);
     if let Some(text) = given.filter(|text| !is_folder(text)) {
         let message = format!("`{}` cannot name a folder", excerpt(text));
         let hint = "no slashes, and no dot in front";
         notes.error(fields.line_of("name"), &fields.place("name"), message, hint);
     }
-    given.map_or_else(|| Workload::name_of(logs), str::to_owned)
+    let own = || model.map_or_else(|| Workload::name_of(logs), str::to_owned);
+    given.map_or_else(own, str::to_owned)
 }
 
 fn is_folder(name: &str) -> bool {

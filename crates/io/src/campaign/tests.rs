@@ -8,7 +8,13 @@ fn check(name: &str) -> Option<(String, String)> {
 
 fn read(text: &str) -> Result<Campaign, String> {
     let input = Input::new("in/campaign.toml", text);
-    parse(&input, &check).map(|(campaign, _)| campaign).map_err(|wrong| wrong.to_string())
+    let model = |name: &str| {
+        (!name.starts_with("lublin"))
+            .then(|| (format!("there is no model `{name}`"), String::new()))
+    };
+    parse(&input, Checks { policy: &check, model: &model })
+        .map(|(campaign, _)| campaign)
+        .map_err(|wrong| wrong.to_string())
 }
 
 const WHOLE: &str = r#"
@@ -64,6 +70,17 @@ fn the_least_has_defaults() {
 }
 
 #[test]
+fn what_is_drawn_has_a_seed() {
+    let log = read("policies = ['easy']\n[[workload]]\nlog = ['a.swf']").unwrap();
+    assert_eq!((log.draws(), log.seeds()), (false, None));
+    let users = "policies = ['easy']\n[[workload]]\nlog = ['a.swf']\nusers = 9";
+    assert_eq!(read(users).unwrap().seeds(), Some(Seeds::DEFAULT));
+    let model = "policies = ['easy']\n[[workload]]\nmodel = 'lublin[jobs=9]'\nprocs = 64";
+    let model = read(model).unwrap();
+    assert_eq!((model.draws(), model.workloads[0].name.as_str()), (true, "lublin[jobs=9]"));
+}
+
+#[test]
 fn paths_do_not_make_another_campaign() {
     let spec = |path: &str| {
         let campaign = read(&format!("policies = ['easy']\n[[workload]]\nlog = ['{path}']"));
@@ -97,7 +114,11 @@ fn every_mistake_is_said_with_its_line_and_field() {
         ("procs = 4", "name = 'a/b'", "workload[0].name: `a/b` cannot name a folder"),
         ("procs = 4", "[[workload]]\nlog = ['b/a.swf']", "a second workload `a`"),
         ("log = ['a.swf']", "log = 'a.swf'", "6: workload[0].log: expected a list"),
-        ("log = ['a.swf']", "", "`log` is missing"),
+        ("log = ['a.swf']", "", "`log` or `model` is missing"),
+        ("log = ['a.swf']", "log = ['a.swf']\nmodel = 'lublin'", "`log` and `model` are given"),
+        ("log = ['a.swf']", "model = 'lubin'", "6: workload[0].model: there is no model `lubin`"),
+        ("log = ['a.swf']\nprocs = 4", "model = 'lublin'", "`procs` is missing"),
+        ("log = ['a.swf']", "model = 'lublin'\nusers = 3", "7: workload[0]: `users` are those"),
     ];
     let good = "\n\npolicies = ['easy']\nseeds = 3\n[[workload]]\nlog = ['a.swf']\nprocs = 4\n";
     assert!(read(good).is_ok());

@@ -64,11 +64,17 @@ pub enum Output {
     Summary,
     /// `jobs.csv`.
     Jobs,
+    /// `schedule.csv` and `schedule.json`.
+    Schedule,
+    /// `jobs.parquet`.
+    Parquet,
+    /// `schedule.swf`.
+    Swf,
 }
 
 impl Output {
     /// What is written if nothing is said.
-    pub const DEFAULT: [Output; 2] = [Output::Summary, Output::Jobs];
+    pub const DEFAULT: [Output; 3] = [Output::Summary, Output::Jobs, Output::Schedule];
 }
 
 impl Word for Semantics {
@@ -95,6 +101,9 @@ impl Word for Output {
     const WORDS: &'static [(&'static str, Output, &'static str)] = &[
         ("summary", Output::Summary, "summary.json, which is always written"),
         ("jobs", Output::Jobs, "jobs.csv, a row per job"),
+        ("schedule", Output::Schedule, "schedule.csv and schedule.json, sums as Batsim has them"),
+        ("parquet", Output::Parquet, "jobs.parquet, for notebooks"),
+        ("swf", Output::Swf, "schedule.swf, the log as it was replayed"),
     ];
 }
 

@@ -2,9 +2,14 @@ use super::*;
 
 fn labels() -> RunLabels {
     RunLabels {
-        log: "small".to_owned(),
+        workload: "both".to_owned(),
         policy: "easy".to_owned(),
+        semantics: "textbook".to_owned(),
+        overrun: "kill".to_owned(),
+        estimate: "exact".to_owned(),
+        load: Some(750),
         seed: None,
+        logs: vec!["small".to_owned()],
         slowdown_bound: Span(10),
     }
 }
@@ -23,7 +28,8 @@ fn finished(start: i64, end: i64, ending: Ending) -> Fate {
 
 fn job(fate: Fate) -> JobRow {
     JobRow {
-        id: "7".to_owned(),
+        log: 0,
+        number: 7,
         submit: Some(Time(10)),
         processors: Some(4),
         requested: Some(Span(60)),
@@ -68,6 +74,15 @@ fn times_and_quotients() {
     assert!(cells(&rows, "final_state").contains("of: [Some(0), Some(0), Some(1)]"));
     assert!(cells(&rows, "reason").contains("[\"wide\"], of: [None, None, Some(0)]"));
     assert!(cells(&rows, "site").contains("[\"alpha\"], of: [Some(0), Some(0), None]"));
+}
+
+#[test]
+fn jobs_of_several_logs_are_told_apart() {
+    let row = job(Fate::Rejected("wide".to_owned()));
+    let mut both = labels();
+    assert_eq!(both.id(&row), "7");
+    both.logs.push("large".to_owned());
+    assert_eq!(both.id(&JobRow { log: 1, ..row }), "large!7");
 }
 
 #[test]

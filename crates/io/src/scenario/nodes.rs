@@ -19,13 +19,13 @@ const DEFAULT_SITE: &str = "local";
 
 /// Names, and the line on which each was first given.
 #[derive(Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     lines: BTreeMap<String, u32>,
 }
 
 impl Names {
     /// The table's `name`, noted if it was used before.
-    pub(super) fn take(
+    pub(crate) fn take(
         &mut self,
         fields: &Fields<'_, '_>,
         kind: &str,
@@ -215,7 +215,7 @@ impl Nodes {
 }
 
 /// The table `attributes`: texts, flags, and numbers with up to three decimals.
-pub(super) fn attributes(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Attributes {
+pub(crate) fn attributes(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Attributes {
     let mut all = Attributes::new();
     let Some(value) = fields.get("attributes") else { return all };
     let path = fields.place("attributes");

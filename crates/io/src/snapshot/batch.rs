@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tradewind_model::{Grid, Horizon, Job, Performance, Request, Span, Time};
 
 use super::history::Moment;
-use super::side::Market;
+use super::offers::Offers;
 use super::{Arrivals, Batch, MissingRequest, Options, Refusal};
 use crate::swf::{Log, Record};
 
@@ -69,7 +69,7 @@ pub(super) fn jobs(
     chosen: &Chosen,
     at: Time,
 ) -> Vec<Job> {
-    let market = Market::of(grid);
+    let offers = Offers::drawn(grid, options.side.model.price_base);
     let mut names = BTreeSet::new();
     let mut all = Vec::with_capacity(chosen.jobs.len());
     for &i in &chosen.jobs {
@@ -83,7 +83,7 @@ pub(super) fn jobs(
         let mut request = Request::new(record.wanted().unwrap_or(1), work);
         request.earliest_start = earliest;
         let mut job = Job { name: name(record.number, &mut names), priority: 0, request };
-        options.side.terms(options.seed, record.number, at, &market, &mut job);
+        options.side.terms(options.seed, record.number, at, &offers, &mut job);
         all.push(job);
     }
     all

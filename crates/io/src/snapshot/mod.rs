@@ -7,7 +7,9 @@
 mod batch;
 mod history;
 mod machine;
+mod offers;
 mod processors;
+mod replayed;
 pub mod side;
 mod side_file;
 #[cfg(test)]

@@ -7,10 +7,12 @@
 use std::collections::BTreeMap;
 
 use tradewind_model::random::{stream, within};
-use tradewind_model::{Criterion, Grid, Job, Money, Node, Performance, Price, Span, Time};
+use tradewind_model::{Criterion, Job, Money, Node, Performance, Price, Span, Terms, Time};
 
 use super::Refusal;
+use super::offers::Offers;
 
+pub use super::replayed::{Asker, Replayed};
 pub use super::side_file::{load, parse};
 
 /// The model and what replaces it for single jobs and nodes.
@@ -18,6 +20,8 @@ pub use super::side_file::{load, parse};
 pub struct Side {
     /// What is drawn.
     pub model: Model,
+    /// Whether the file has a model: if not, a replay draws nothing.
+    pub drawn: bool,
     /// What is given, by job number.
     pub jobs: BTreeMap<String, JobTerms>,
     /// What is given, by node name.
@@ -48,6 +52,9 @@ pub struct Model {
     pub cap: (u32, u32),
     /// One of them, each equally likely, is a job's own.
     pub criteria: Vec<Criterion>,
+    /// What a job's completion in time is worth over the market value of its request, in a
+    /// replay; `None`: nothing is said.
+    pub value: Option<(u32, u32)>,
 }
 
 impl Default for Model {
@@ -70,6 +77,7 @@ impl Default for Model {
                 Criterion::Cost,
                 Criterion::ProcessorTime,
             ],
+            value: None,
         }
     }
 }
@@ -89,6 +97,24 @@ pub struct JobTerms {
     pub minimize: Option<Criterion>,
     /// Instead of 0.
     pub priority: Option<i64>,
+    /// Replaces the drawn one; for replays.
+    pub value: Option<Money>,
+}
+
+impl JobTerms {
+    /// `terms` with what is given here in its place.
+    pub(super) fn over(&self, terms: Terms) -> Terms {
+        Terms {
+            min_performance: self.min_performance.or(terms.min_performance),
+            max_price: self.max_price.or(terms.max_price),
+            budget: self.budget.or(terms.budget),
+            deadline: self.deadline.or(terms.deadline),
+            criterion: self.minimize.clone().unwrap_or(terms.criterion),
+            priority: self.priority.unwrap_or(terms.priority),
+            value: self.value.or(terms.value),
+            ..terms
+        }
+    }
 }
 
 /// What is given for one node; `None` leaves what was drawn.
@@ -100,32 +126,13 @@ pub struct NodeTerms {
     pub price: Option<Price>,
 }
 
-/// What the nodes offer: needed to draw demands that can be met.
-pub(super) struct Market {
-    /// Performance and price of every node, fastest first.
-    offers: Vec<(Performance, Price)>,
-}
-
-impl Market {
-    pub(super) fn of(grid: &Grid) -> Market {
-        let mut offers: Vec<_> =
-            grid.nodes().iter().map(|node| (node.performance, node.price)).collect();
-        offers.sort_unstable_by(|a, b| b.cmp(a));
-        Market { offers }
-    }
-
-    /// The price of the `tasks`-th cheapest node with at least this performance.
-    fn price_for(&self, tasks: u32, least: Performance) -> Option<Price> {
-        let suitable = self.offers.partition_point(|(performance, _)| *performance >= least);
-        let mut prices: Vec<Price> = self.offers[..suitable].iter().map(|it| it.1).collect();
-        let index = (tasks as usize).checked_sub(1).filter(|&index| index < prices.len())?;
-        Some(*prices.select_nth_unstable(index).1)
-    }
-
-    /// How many nodes have at least this performance.
-    fn at_least(&self, least: Performance) -> usize {
-        self.offers.partition_point(|(performance, _)| *performance >= least)
-    }
+/// A job that needs terms.
+pub(super) struct Ask {
+    /// Which streams are its own.
+    pub(super) key: u64,
+    pub(super) tasks: u32,
+    pub(super) work: Span,
+    pub(super) arrival: Time,
 }
 
 impl Side {
@@ -165,32 +172,51 @@ impl Side {
     }
 
     /// Gives `job`, number `number` of the log, its demands, its money and its time.
-    pub(super) fn terms(&self, seed: u64, number: i64, at: Time, market: &Market, job: &mut Job) {
-        let model = &self.model;
-        let key = number as u64;
+    pub(super) fn terms(&self, seed: u64, number: i64, at: Time, offers: &Offers, job: &mut Job) {
         let given = self.jobs.get(&number.to_string()).cloned().unwrap_or_default();
         let request = &mut job.request;
-        let least = given
-            .min_performance
-            .unwrap_or_else(|| model.least_performance(seed, key, request.tasks, market));
-        let price = market_price(model.price_base, least);
-        let drawn_cap =
-            within(&mut stream(seed, "capped", key), 1, 1_000) <= i64::from(model.capped);
-        let cap = drawn_cap.then(|| {
-            let cap = Price(scaled(price.0, draw(seed, "cap", key, model.cap)));
-            market.price_for(request.tasks, least).map_or(cap, |needed| cap.max(needed))
-        });
         let arrival = request.earliest_start.unwrap_or(at).max(at);
+        let ask = Ask { key: number as u64, tasks: request.tasks, work: request.work, arrival };
+        let terms = given.over(self.draw(seed, &ask, given.min_performance, offers));
+        request.min_performance = terms.min_performance;
+        request.max_price = terms.max_price;
+        request.budget = terms.budget;
+        request.deadline = terms.deadline;
+        request.criterion = terms.criterion;
+        job.priority = terms.priority;
+    }
+
+    /// Draws a job's terms. Money follows from the minimum performance: the given one, if one is.
+    pub(super) fn draw(
+        &self,
+        seed: u64,
+        ask: &Ask,
+        least: Option<Performance>,
+        offers: &Offers,
+    ) -> Terms {
+        let (model, key) = (&self.model, ask.key);
+        let least = least.unwrap_or_else(|| model.least_performance(seed, ask, offers));
+        let price = offers.usual(least);
+        let capped = within(&mut stream(seed, "capped", key), 1, 1_000) <= i64::from(model.capped);
+        let cap = capped.then(|| {
+            let cap = Price(scaled(price.0, draw(seed, "cap", key, model.cap)));
+            offers.price_for(ask.tasks, least).map_or(cap, |needed| cap.max(needed))
+        });
         let slack = draw(seed, "deadline", key, model.slack);
-        let deadline = arrival.0 + scaled(request.work.max(model.slack_from).0, slack);
-        let value = value(price, least.length_of(request.work), request.tasks);
-        request.min_performance = Some(least);
-        request.max_price = given.max_price.or(cap);
-        let budget = scaled(value.0, draw(seed, "budget", key, model.budget));
-        request.budget = given.budget.or(Some(Money(budget.min(Money::MAX.0))));
-        request.deadline = given.deadline.or(Some(Time(deadline.min(Time::MAX.0))));
-        request.criterion = given.minimize.unwrap_or_else(|| model.criterion(seed, key));
-        job.priority = given.priority.unwrap_or(0);
+        let deadline =
+            ask.arrival.0.saturating_add(scaled(ask.work.max(model.slack_from).0, slack));
+        let worth = value(price, least.length_of(ask.work), ask.tasks);
+        let share =
+            |noun, range| Money(scaled(worth.0, draw(seed, noun, key, range)).min(Money::MAX.0));
+        Terms {
+            min_performance: Some(least),
+            max_price: cap,
+            budget: Some(share("budget", model.budget)),
+            deadline: Some(Time(deadline.min(Time::MAX.0))),
+            criterion: model.criterion(seed, key),
+            value: model.value.map(|range| share("value", range)),
+            ..Terms::NONE
+        }
     }
 
     /// Adds what the model assumed, as sentences.
@@ -210,13 +236,14 @@ impl Side {
 
 impl Model {
     /// A class of the slower half, or the fastest below it that enough nodes reach.
-    fn least_performance(&self, seed: u64, key: u64, tasks: u32, market: &Market) -> Performance {
-        let mut classes = self.classes.clone();
+    fn least_performance(&self, seed: u64, ask: &Ask, offers: &Offers) -> Performance {
+        let mut classes = offers.classes_among(&self.classes);
         classes.sort_unstable();
         let last = classes.len() / 2;
-        let mut index = within(&mut stream(seed, "min_performance", key), 0, last as i64) as usize;
+        let mut rng = stream(seed, "min_performance", ask.key);
+        let mut index = within(&mut rng, 0, last as i64) as usize;
         index = index.min(classes.len().saturating_sub(1));
-        while index > 0 && market.at_least(classes[index]) < tasks as usize {
+        while index > 0 && offers.count(classes[index]) < ask.tasks as usize {
             index -= 1;
         }
         classes.get(index).copied().unwrap_or(Performance::REFERENCE)

@@ -1,17 +1,16 @@
 //! The side file: parameters of the side model, and terms of single jobs and nodes.
 
-use std::borrow::Cow;
-
 use tradewind_model::{Criterion, Performance, Span};
 
 use super::side::{JobTerms, Model, NodeTerms, Side};
-use crate::diagnostics::{Diagnostic, Diagnostics, did_you_mean, excerpt};
+use crate::diagnostics::{Diagnostics, did_you_mean, excerpt};
 use crate::fields::{DIGITS, Fields, Notes, PERFORMANCE, Scale, TEXT, hint_for, scaled};
 use crate::input::{self, Input};
+use crate::rows::rows;
 use crate::scenario::criterion;
-use crate::value::{self, Entry, Kind, Value};
+use crate::value::{self, Kind, Value};
 
-const MODEL_KEYS: [&str; 10] = [
+const MODEL_KEYS: [&str; 11] = [
     "classes",
     "blocks",
     "price_base",
@@ -22,9 +21,10 @@ const MODEL_KEYS: [&str; 10] = [
     "capped",
     "cap",
     "criteria",
+    "value",
 ];
-const JOB_KEYS: [&str; 7] =
-    ["job", "min_performance", "max_price", "budget", "deadline", "minimize", "priority"];
+const JOB_KEYS: [&str; 8] =
+    ["job", "min_performance", "max_price", "budget", "deadline", "minimize", "priority", "value"];
 const NODE_KEYS: [&str; 3] = ["node", "performance", "price"];
 
 /// A factor of up to a thousand.
@@ -66,6 +66,7 @@ fn side(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Side {
     if let Some(value) = fields.get("model")
         && let Some(fields) = Fields::of(value, "model".to_owned(), &MODEL_KEYS, notes)
     {
+        side.drawn = true;
         model(&fields, &mut side.model, notes);
     }
     for (i, value) in fields.list("job", notes).unwrap_or_default().iter().enumerate() {
@@ -77,46 +78,10 @@ fn side(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Side {
     side
 }
 
-/// The rows of a CSV file as tables; empty cells are left out.
-fn rows<'i>(file: &str, text: &'i str) -> Result<Vec<Value<'i>>, Diagnostics> {
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
-    let mut diagnostics = Diagnostics::default();
-    let refused = |err: &csv::Error| {
-        let line = err.position().map_or(1, |place| place.line() as u32);
-        Diagnostic::error(file, "not a row of the table")
-            .at_line(line)
-            .with_hint("every row has as many cells as the first")
-    };
-    let names = reader.headers().map_err(|err| refused(&err))?.clone();
-    let mut rows = Vec::new();
-    for record in reader.records() {
-        match record {
-            Err(err) => diagnostics.push(refused(&err)),
-            Ok(record) => {
-                let line = record.position().map_or(1, |place| place.line() as u32);
-                rows.push(row(&names, &record, line));
-            }
-        }
-    }
-    diagnostics.finish(Some(rows)).map(|(rows, _)| rows)
-}
-
-fn row<'i>(names: &csv::StringRecord, record: &csv::StringRecord, line: u32) -> Value<'i> {
-    let cells = names.iter().zip(record).filter(|(_, cell)| !cell.is_empty());
-    let entry = |(name, cell): (&str, &str)| {
-        let text = Cow::Owned(cell.to_owned());
-        let number = cell.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.')
-            && cell.bytes().all(|c| c.is_ascii_digit() || b"+-.eE".contains(&c));
-        let kind = if number { Kind::Number(text) } else { Kind::Text(text) };
-        Entry { key: Cow::Owned(name.to_owned()), line, value: Value { kind, line } }
-    };
-    Value { kind: Kind::Table(cells.map(entry).collect()), line }
-}
-
 fn job(value: &Value<'_>, path: String, side: &mut Side, notes: &mut Notes<'_>) {
     let Some(fields) = Fields::of(value, path, &JOB_KEYS, notes) else { return };
     fields.require(&["job"], notes);
-    let number = fields.whole("job", 0..=i64::MAX, notes);
+    let name = job_name(&fields, notes);
     let priority = fields.whole("priority", -1_000_000_000_000..=1_000_000_000_000, notes);
     let terms = JobTerms {
         min_performance: fields.performance("min_performance", &PERFORMANCE, notes),
@@ -127,11 +92,22 @@ fn job(value: &Value<'_>, path: String, side: &mut Side, notes: &mut Notes<'_>) 
             named(name, fields.line_of("minimize"), &fields.place("minimize"), notes)
         }),
         priority,
+        value: fields.money("value", notes),
     };
-    let Some(number) = number else { return };
-    if side.jobs.insert(number.to_string(), terms).is_some() {
-        let message = format!("the job {number} is given twice");
+    let Some(name) = name else { return };
+    let message = format!("the job {} is given twice", excerpt(&name));
+    if side.jobs.insert(name, terms).is_some() {
         notes.error(fields.line, &fields.place("job"), message, "join the two");
+    }
+}
+
+/// A number, or `LOG!number` where there are several logs.
+fn job_name(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<String> {
+    match fields.get("job").map(|value| &value.kind) {
+        Some(Kind::Text(text)) if text.contains('!') => {
+            fields.text("job", notes).map(str::to_owned)
+        }
+        _ => fields.whole("job", 0..=i64::MAX, notes).map(|number| number.to_string()),
     }
 }
 
@@ -172,6 +148,7 @@ fn model(fields: &Fields<'_, '_>, model: &mut Model, notes: &mut Notes<'_>) {
         capped: one("capped", &share, notes).unwrap_or(defaults.capped),
         cap: range(fields, "cap", notes).unwrap_or(defaults.cap),
         criteria: criteria.unwrap_or(defaults.criteria),
+        value: range(fields, "value", notes),
     };
 }
 
@@ -211,14 +188,8 @@ fn classes(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Vec<Perform
 
 /// `[low, high]`, in thousandths.
 fn range(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<(u32, u32)> {
-    match numbers(fields, key, &FACTOR, notes)?.as_slice() {
-        [low, high] if low <= high => Some((*low, *high)),
-        _ => {
-            let message = "expected two numbers, the lower first".to_owned();
-            notes.error(fields.line_of(key), &fields.place(key), message, "such as `[1, 1.6]`");
-            None
-        }
-    }
+    let (low, high) = fields.range(key, &FACTOR, notes)?;
+    Some((u32::try_from(low).ok()?, u32::try_from(high).ok()?))
 }
 
 fn criteria(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Vec<Criterion>> {

@@ -72,7 +72,9 @@ const KINDS: [Kind; FIELDS] = [
 pub(super) fn parse(input: &Input) -> Result<Log, Diagnostics> {
     let mut reader = Reader { file: &input.name, ..Reader::default() };
     let bytes = input.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&input.bytes);
-    if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
+    // `contains` is many times quicker than `position`.
+    if bytes.contains(&0) {
+        let at = bytes.iter().position(|&byte| byte == 0).unwrap_or_default();
         reader.line = line_of(bytes, at);
         reader.error("a binary file, not a log".to_owned(), "logs are SWF text, plain or gzip");
         return Err(reader.diagnostics);
@@ -111,13 +113,12 @@ impl Reader<'_> {
     }
 
     fn record(&mut self, line: &[u8]) {
-        let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
         let mut values = [-1i64; FIELDS];
         let mut count = 0;
         let mut sound = true;
-        for word in words {
+        for word in (Words { line, at: 0 }) {
             if let Some(value) = values.get_mut(count) {
-                match number(word, KINDS[count]) {
+                match number(&word, KINDS[count]) {
                     Ok((number, rounded)) => {
                         *value = number;
                         self.summary.rounded += usize::from(rounded);
@@ -229,12 +230,53 @@ fn record(values: &[i64; FIELDS]) -> Record {
     }
 }
 
+/// A word of a line.
+struct Word<'l> {
+    text: &'l [u8],
+    /// Its value, if it is a sign and up to 15 digits: nearly every word is.
+    whole: Option<i64>,
+}
+
+/// The words of a line. Splitting and counting are one: reading a log is most of a quick replay.
+struct Words<'l> {
+    line: &'l [u8],
+    at: usize,
+}
+
+impl<'l> Iterator for Words<'l> {
+    type Item = Word<'l>;
+
+    fn next(&mut self) -> Option<Word<'l>> {
+        const MOST_DIGITS: usize = 15;
+        let rest = self.line.get(self.at..)?;
+        let blank = rest.iter().position(|byte| !byte.is_ascii_whitespace())?;
+        let rest = &rest[blank..];
+        let sign = usize::from(rest[0] == b'-');
+        let (mut value, mut length) = (0i64, sign);
+        while let Some(digit) = rest.get(length).map(|byte| byte.wrapping_sub(b'0'))
+            && digit < 10
+        {
+            value = value.wrapping_mul(10).wrapping_add(i64::from(digit));
+            length += 1;
+        }
+        let digits = length - sign;
+        let over = rest.get(length).is_none_or(u8::is_ascii_whitespace);
+        let whole = (over && (1..=MOST_DIGITS).contains(&digits)).then_some(value);
+        if !over {
+            length = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
+        }
+        self.at += blank + length;
+        let whole = whole.map(|value| if sign == 1 { -value } else { value });
+        Some(Word { text: &rest[..length], whole })
+    }
+}
+
 /// The field's value, and whether it was rounded to a whole number.
-fn number(word: &[u8], kind: Kind) -> Result<(i64, bool), String> {
-    let (value, rounded) = match (whole(word), kind) {
+fn number(word: &Word<'_>, kind: Kind) -> Result<(i64, bool), String> {
+    let (value, rounded) = match (word.whole, kind) {
         (Some(value), Kind::Decimal) if value >= 0 => (value * 1_000, false),
         (Some(value), _) => (value, false),
-        (None, _) => fraction(word, kind)?,
+        (None, _) => fraction(word.text, kind)?,
     };
     let (least, most) = match kind {
         Kind::Count { most } => (-1, most),
@@ -242,22 +284,10 @@ fn number(word: &[u8], kind: Kind) -> Result<(i64, bool), String> {
         Kind::Carried => (-MAX_CARRIED, MAX_CARRIED),
     };
     if value < least || value > most {
-        let shown = String::from_utf8_lossy(word);
+        let shown = String::from_utf8_lossy(word.text);
         return Err(format!("`{}` is out of range", excerpt(&shown)));
     }
     Ok((value, rounded))
-}
-
-/// The quick way: a sign and up to 15 digits.
-fn whole(word: &[u8]) -> Option<i64> {
-    let (sign, digits) = match word {
-        [b'-', digits @ ..] => (-1, digits),
-        digits => (1, digits),
-    };
-    if digits.is_empty() || digits.len() > 15 || !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    Some(sign * digits.iter().fold(0, |n, c| n * 10 + i64::from(c - b'0')))
 }
 
 /// The slow way: any decimal. Counts are rounded up, decimals cut to thousandths.

@@ -69,7 +69,7 @@ fn numbers(reason: &model::Reason) -> BTreeMap<&'static str, Amount> {
             ("earliest", Some(Amount::Seconds(earliest.0))),
             ("deadline", Some(Amount::Seconds(deadline.0))),
         ],
-        R::Outbid => Vec::new(),
+        R::Outbid | R::Declined => Vec::new(),
         R::TimeLimit { limit, least } => vec![
             ("limit", Some(Amount::Seconds(limit.0))),
             ("least", Some(Amount::Seconds(least.0))),

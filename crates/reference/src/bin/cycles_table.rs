@@ -50,7 +50,7 @@ fn grow() {
             let workload = market(nodes);
             for (name, mut policy) in policies {
                 let (seconds, metrics) = timed(&workload, &mut *policy);
-                let (speed, wait) = (JOBS as f64 / seconds, metrics.mean_wait_s);
+                let (speed, wait) = (JOBS as f64 / seconds, of(&metrics, "mean_wait_s"));
                 println!("| {name} | {nodes} | {} s | {speed:.0} | {wait:.0} s |", ahead.0);
             }
         }
@@ -123,12 +123,12 @@ fn replay_log(path: &str) {
         }
         let mut policy = make();
         let (seconds, metrics) = timed(&workload, &mut *policy);
-        let refused = workload.jobs.len() - metrics.jobs;
+        let refused = workload.jobs.len() - of(&metrics, "jobs") as usize;
         println!(
             "| {name} | {seconds:.2} s | {:.0} | {:.0} s | {:.2} | {refused} |",
             workload.jobs.len() as f64 / seconds,
-            metrics.mean_wait_s,
-            metrics.mean_bounded_slowdown,
+            of(&metrics, "mean_wait_s"),
+            of(&metrics, "mean_bounded_slowdown"),
         );
     }
 }
@@ -164,10 +164,15 @@ fn timed(workload: &Workload, policy: &mut dyn Policy) -> (f64, metrics::Metrics
     let replay = run(workload, Settings::default(), policy, &mut []);
     let replay = replay.unwrap_or_else(|error| fail(&error));
     let seconds = begin.elapsed().as_secs_f64();
-    (seconds, metrics::measure(workload, &replay, metrics::Trim::default()))
+    (seconds, metrics::measure(workload, &replay, metrics::Options::default()))
 }
 
 fn fail(error: &dyn std::fmt::Display) -> ! {
     eprintln!("{error}");
     std::process::exit(70)
+}
+
+/// A measure as a number; 0 where there is nothing to measure.
+fn of(metrics: &metrics::Metrics, name: &str) -> f64 {
+    metrics.get(name).map_or(0.0, metrics::Value::as_f64)
 }

@@ -1,9 +1,9 @@
 //! What the job that has waited longest was promised.
 
-use tradewind_model::{Event, JobId, Market, Time};
+use tradewind_model::{Event, JobId, Market, Profile, Time};
 use tradewind_sched::policy::Policy;
 
-use super::kept::overdue;
+use super::beliefs::{Beliefs, expected_end};
 use super::{Checker, Violation};
 
 /// FCFS: nobody overtakes.
@@ -22,53 +22,59 @@ impl Checker for InOrder {
     }
 }
 
-/// Backfilling: the head starts no later than at the moment when, as running jobs' estimates
-/// say, enough processors of the one pool are free for it. The promise may only move closer; it
-/// lapses when a running job outlives its estimate, and while closures are about.
+/// Backfilling: the head starts no later than it could if nothing else were started any more.
+/// That moment may only move closer. The promise lapses when a running job outlives what was
+/// believed of it, when a job is interrupted and when a closure is announced.
+///
+/// In one pool the moment is worked out here; where there are several it is the head's
+/// reservation, as which nodes it may have is up to the policy.
 #[derive(Debug, Default)]
 pub(super) struct NotDelayed {
     promised: Option<(JobId, Time)>,
+    beliefs: Beliefs,
 }
 
 /// When the head could start if nothing else were started.
-fn shadow(market: &Market, head: JobId) -> Option<Time> {
-    let wanted = u64::from(market.demand(head)?.processors);
-    let mut ends: Vec<(Time, u64)> = market
-        .running()
-        .map(|job| (job.start + job.demand.estimate, u64::from(job.demand.processors)))
-        .collect();
-    ends.sort_unstable();
-    let mut free = u64::from(market.free());
-    let enough = ends.into_iter().find(|(_, processors)| {
-        free += processors;
-        free >= wanted
-    });
-    enough.map(|(end, _)| end)
+fn possible(market: &Market, policy: &dyn Policy, head: JobId) -> Option<Time> {
+    let Some(id) = market.pools().single() else { return policy.reservation(head) };
+    let (demand, pool) = (market.demand(head)?, market.pools().pool(id));
+    let now = market.now();
+    let mut profile = Profile::new(pool.nodes, now);
+    for job in market.running() {
+        profile.take(job.nodes_in(id), now, expected_end(market, &job, id, now));
+    }
+    for (_, closure) in market.closures() {
+        profile.take(closure.nodes, closure.from.max(now), closure.until);
+    }
+    profile.earliest(demand.processors, pool.length_of(demand.estimate), now)
 }
 
 impl Checker for NotDelayed {
     fn event(&mut self, market: &Market, event: &Event) -> Result<(), Violation> {
-        // By the time that something starts, everything that ends in this second has ended.
-        let started = matches!(event, Event::Started { .. });
-        if started && self.promised.is_some() && market.running().any(|job| overdue(market, &job)) {
+        let lapses = match event {
+            Event::Announced { .. } | Event::Interrupted { .. } => true,
+            Event::Started { .. } => self.beliefs.outlived(market),
+            _ => false,
+        };
+        if lapses {
             self.promised = None;
         }
         Ok(())
     }
 
-    fn pass(&mut self, market: &Market, _policy: &dyn Policy) -> Result<(), Violation> {
-        let head = market.head().filter(|_| market.closures().next().is_none());
-        let Some(head) = head else {
+    fn pass(&mut self, market: &Market, policy: &dyn Policy) -> Result<(), Violation> {
+        if self.beliefs.outlived(market) {
             self.promised = None;
-            return Ok(());
-        };
-        let Some(now_possible) = shadow(market, head) else { return Ok(()) };
-        let before = self.promised.filter(|(job, _)| *job == head).map(|(_, at)| at);
-        if let Some(at) = before.filter(|at| now_possible > *at) {
-            let what = format!("job {} was promised {at} and can start at {now_possible}", head.0);
-            return Err(Violation { checker: "head", what });
         }
-        self.promised = Some((head, now_possible));
-        Ok(())
+        let Some(head) = market.head() else { return Ok(()) };
+        let Some(at) = possible(market, policy, head) else { return Ok(()) };
+        let before = self.promised.replace((head, at)).filter(|(job, _)| *job == head);
+        match before {
+            Some((_, before)) if at > before => {
+                let what = format!("job {} was promised {before} and can start at {at}", head.0);
+                Err(Violation { checker: "head", what })
+            }
+            _ => Ok(()),
+        }
     }
 }

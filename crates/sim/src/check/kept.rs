@@ -2,23 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Event, JobId, Market, Running, Time};
+use tradewind_model::{Event, JobId, Market, Time};
 use tradewind_sched::policy::Policy;
 
+use super::beliefs::Beliefs;
 use super::{Checker, Violation};
 
 /// No job starts later than its reservation said, or is told a later moment than before. All
-/// promises lapse when a running job outlives its estimate, when a job is interrupted and when a
-/// closure is announced.
+/// promises lapse when a running job outlives what was believed of it, when a job is interrupted
+/// (it takes its old place in the queue) and when a closure is announced.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     promised: BTreeMap<JobId, Time>,
-}
-
-/// Whether the job should have ended before now.
-pub(super) fn overdue(market: &Market, job: &Running<'_>) -> bool {
-    let expected = |pool| market.pools().pool(pool).length_of(job.demand.estimate);
-    job.shares().any(|share| job.start + expected(share.pool) <= market.now())
+    beliefs: Beliefs,
 }
 
 impl Checker for Kept {
@@ -26,8 +22,7 @@ impl Checker for Kept {
         match event {
             Event::Announced { .. } | Event::Interrupted { .. } => self.promised.clear(),
             Event::Started { job, .. } => {
-                // By the time that something starts, everything that ends in this second has.
-                if market.running().any(|job| overdue(market, &job)) {
+                if self.beliefs.outlived(market) {
                     self.promised.clear();
                 }
                 let promise = self.promised.remove(job);
@@ -45,7 +40,7 @@ impl Checker for Kept {
     }
 
     fn pass(&mut self, market: &Market, policy: &dyn Policy) -> Result<(), Violation> {
-        if market.running().any(|job| overdue(market, &job)) {
+        if self.beliefs.outlived(market) {
             self.promised.clear();
         }
         for job in market.queue() {

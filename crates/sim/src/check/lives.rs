@@ -41,7 +41,7 @@ impl Checker for Lives {
     }
 
     fn finish(&mut self, market: &Market) -> Result<(), Violation> {
-        market.check().map_err(|error| wrong(JobId(0), &error.to_string()))?;
+        market.check().map_err(|error| Violation { checker: "lives", what: error.to_string() })?;
         let left = self.stages.iter().find(|(_, stage)| **stage != Stage::Over);
         left.map_or(Ok(()), |(job, _)| Err(wrong(*job, "never ended")))
     }

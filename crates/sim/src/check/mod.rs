@@ -1,10 +1,13 @@
 //! Watchers of a replay, one promise each. They keep books of their own.
 
+mod beliefs;
 mod capacity;
 mod head;
 mod kept;
 mod lives;
 mod money;
+#[cfg(test)]
+mod tests;
 
 use tradewind_model::{Event, Market};
 use tradewind_sched::policy::{Policy, Promise};

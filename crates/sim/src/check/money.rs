@@ -1,60 +1,93 @@
-//! Money is neither made nor lost: users pay what owners earn, for the time that nodes were held.
+//! Money is neither made nor lost: users pay what owners earn, for the time that nodes were held,
+//! and while a job runs, what it is expected to cost is held back.
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Event, JobId, Market, Share, Time};
+use tradewind_model::{Event, JobId, Market, Share, Span, Time};
 
 use super::{Checker, Violation};
+
+/// A running job's dues.
+#[derive(Debug)]
+struct Dues {
+    since: Time,
+    /// The shares that it holds still.
+    shares: Vec<Share>,
+    held: i128,
+}
 
 /// Works out every payment anew.
 #[derive(Debug, Default)]
 pub(super) struct Conserved {
-    running: BTreeMap<JobId, (Time, Vec<Share>)>,
-    paid: i128,
+    running: BTreeMap<JobId, Dues>,
+    held: i128,
+    /// By site.
+    earned: Vec<i128>,
+}
+
+/// What a share costs for so long.
+fn price(market: &Market, share: Share, span: Span) -> i128 {
+    let price = market.pools().pool(share.pool).price.0;
+    i128::from(price) * i128::from(share.nodes) * i128::from(span.0)
 }
 
 impl Conserved {
     fn settle(&mut self, market: &Market, share: Share, since: Time) {
-        let price = market.pools().pool(share.pool).price.0;
-        let seconds = (market.now() - since).0;
-        self.paid += i128::from(price) * i128::from(share.nodes) * i128::from(seconds);
+        let site = market.pools().pool(share.pool).site.0 as usize;
+        self.earned[site] += price(market, share, market.now() - since);
+    }
+
+    fn note(&mut self, market: &Market, event: &Event) {
+        self.earned.resize(market.pools().sites().len(), 0);
+        match event {
+            Event::Started { job, place } => {
+                let Some(demand) = market.demand(*job) else { return };
+                let shares: Vec<Share> = place.shares(demand.processors).collect();
+                let expected = |share: &Share| {
+                    let length = market.pools().pool(share.pool).length_of(demand.estimate);
+                    price(market, *share, length)
+                };
+                let held = shares.iter().map(expected).sum();
+                self.held += held;
+                self.running.insert(*job, Dues { since: market.now(), shares, held });
+            }
+            Event::Released { job, pool } => {
+                if let Some(dues) = self.running.get_mut(job)
+                    && let Some(at) = dues.shares.iter().position(|share| share.pool == *pool)
+                {
+                    let (since, share) = (dues.since, dues.shares.remove(at));
+                    self.settle(market, share, since);
+                }
+            }
+            Event::Ended { job } => {
+                if let Some(Dues { since, shares, held }) = self.running.remove(job) {
+                    self.held -= held;
+                    shares.into_iter().for_each(|share| self.settle(market, share, since));
+                }
+            }
+            // It pays nothing for what was lost; what it gave back before stays paid.
+            Event::Interrupted { job } => {
+                self.held -= self.running.remove(job).map_or(0, |dues| dues.held);
+            }
+            _ => {}
+        }
     }
 }
 
 impl Checker for Conserved {
     fn event(&mut self, market: &Market, event: &Event) -> Result<(), Violation> {
-        match event {
-            Event::Started { job, place } => {
-                let processors = market.demand(*job).map_or(0, |demand| demand.processors);
-                let shares = place.shares(processors).collect();
-                self.running.insert(*job, (market.now(), shares));
+        self.note(market, event);
+        let (ledger, due) = (market.ledger(), self.earned.iter().sum::<i128>());
+        let what = match () {
+            () if ledger.paid() != due => format!("users paid {}, due {due}", ledger.paid()),
+            () if ledger.income() != self.earned => {
+                format!("owners earned {:?}, due {:?}", ledger.income(), self.earned)
             }
-            Event::Released { job, pool } => {
-                if let Some((since, shares)) = self.running.get_mut(job)
-                    && let Some(at) = shares.iter().position(|share| share.pool == *pool)
-                {
-                    let (since, share) = (*since, shares.remove(at));
-                    self.settle(market, share, since);
-                }
+            () if ledger.held() != self.held => {
+                format!("{} is held, and {} should be", ledger.held(), self.held)
             }
-            Event::Ended { job } => {
-                let (since, shares) = self.running.remove(job).unwrap_or_default();
-                shares.into_iter().for_each(|share| self.settle(market, share, since));
-            }
-            Event::Interrupted { job } => {
-                let (since, _) = self.running.remove(job).unwrap_or_default();
-                // What was given back before the interruption stays paid.
-                debug_assert!(since <= market.now());
-            }
-            _ => return Ok(()),
-        }
-        let ledger = market.ledger();
-        let earned: i128 = ledger.income().iter().sum();
-        if ledger.paid() == self.paid && earned == self.paid && ledger.held() >= 0 {
-            return Ok(());
-        }
-        let what =
-            format!("users paid {}, owners earned {earned}, due {}", ledger.paid(), self.paid);
+            () => return Ok(()),
+        };
         Err(Violation { checker: "money", what })
     }
 }

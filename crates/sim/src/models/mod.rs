@@ -5,12 +5,13 @@
 //! kind of number (gaps, widths, run times, …) has a stream of its own, so that a parameter
 //! changed shifts no other draw, and more jobs begin with the same ones.
 //!
-//! Streams of jobs: [`Lublin`], [`Poisson`], by name [`JobModel`]; [`Requests`] adds users and requested times, which
-//! they lack. Batches with slots: [`Study1`], [`Environment`]; [`LocalLoad`] is the owners' load,
-//! over one cycle or for as long as one likes.
+//! Streams of jobs: [`Lublin`], [`Poisson`], by name [`JobModel`]; [`Requests`] adds users and requested
+//! times, which they lack. Batches with slots: [`Study1`], [`Environment`]; [`LocalLoad`] is the owners' load,
+//! over one cycle or for as long as one likes, and [`Faults`] break nodes.
 
 mod draws;
 mod environment;
+mod faults;
 mod load;
 mod lublin;
 mod named;
@@ -22,6 +23,7 @@ use tradewind_model::{Span, Time};
 
 pub use draws::Gamma;
 pub use environment::{Cycle, Environment};
+pub use faults::{Faults, Repair};
 pub use load::LocalLoad;
 pub use lublin::{Arrivals, Lublin, RunTimes, Widths};
 pub use named::{JOB_MODELS, JobModel, ParameterError};

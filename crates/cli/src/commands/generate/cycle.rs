@@ -30,6 +30,9 @@ pub(super) struct EnvironmentArgs {
     /// How much work each of its tasks is, on a node of performance 1.
     #[arg(long, value_name = "A..B", default_value = "150..450", value_parser = values::spans)]
     work: (Span, Span),
+    /// The least performance that a job takes, whole.
+    #[arg(long, value_name = "A..B", default_value = "2", value_parser = values::range)]
+    min_performance: (u32, u32),
     /// A job's budget over the market value of its request.
     #[arg(long, value_name = "A..B", default_value = "1..1.6", value_parser = values::thousandths)]
     budget: (u32, u32),
@@ -116,6 +119,7 @@ pub(super) fn environment(args: &EnvironmentArgs, report: &Report) -> Outcome {
         jobs: args.jobs,
         tasks: args.tasks,
         work: args.work,
+        min_performance: args.min_performance,
         budget: args.budget,
         load: args.load.over(args.horizon)?,
         ..Environment::default()

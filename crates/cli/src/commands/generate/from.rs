@@ -8,7 +8,7 @@ use tradewind_io::swf::transform::{self, Clock, Factor, Resample, Slice, Wide};
 use tradewind_io::swf::{self, Log};
 use tradewind_model::Time;
 
-use super::jobs::failed;
+use super::drawing::failed;
 use super::{Target, values};
 use crate::exit::{Failure, Outcome};
 use crate::report::Report;

@@ -1,14 +1,13 @@
 //! Models of streams of jobs, as logs.
 
 use clap::ValueEnum;
-use tradewind_io::diagnostics;
-use tradewind_io::swf::transform::{self, Factor, TransformError};
-use tradewind_io::swf::{self, Header, Log, Record};
-use tradewind_model::Span;
-use tradewind_sim::models::{DrawnJob, JobModel, ParameterError, Requests};
+use tradewind_io::swf;
+use tradewind_io::swf::transform::Factor;
+use tradewind_sim::models::Requests;
 
+use super::drawing::Drawing;
 use super::{Target, values};
-use crate::exit::{Failure, Outcome};
+use crate::exit::Outcome;
 use crate::report::Report;
 
 #[derive(Debug, clap::Args)]
@@ -81,104 +80,28 @@ pub(super) fn lublin(args: &LublinArgs, report: &Report) -> Outcome {
 }
 
 pub(super) fn run(name: &str, args: &Args, report: &Report) -> Outcome {
-    let log = draw(name, args)?;
+    let log = args.drawing(name).draw(args.seed)?;
     report.seed(args.seed);
     let (first, last) = log.span();
     report.detail(|| format!("{} jobs from {first} to {last}", log.jobs.len()));
     args.target.write(&swf::write(&log))
 }
 
-fn draw(name: &str, args: &Args) -> Result<Log, Failure> {
-    let usual = if name == "exponential" { 64 } else { 128 };
-    let processors = args.procs.unwrap_or(usual);
-    let unknown = || Failure::usage(format!("there is no model `{name}`"));
-    let mut model = JobModel::named(name, processors).ok_or_else(unknown)?;
-    for (parameter, value) in &args.parameters {
-        model.set(parameter, *value).map_err(|error| refused(&model, parameter, error))?;
-    }
-    let requests = match args.request {
-        Request::Exact => Requests { users: args.users, ..Requests::exact() },
-        Request::Factor(factor) => Requests { users: args.users, factor, ..Requests::default() },
-    };
-    let mut jobs = model.draw(args.seed, args.jobs as usize);
-    requests.apply(args.seed, &mut jobs);
-    let log = log_of(&Model { name, model: &model, seed: args.seed, processors }, &jobs);
-    match args.offered {
-        None => Ok(log),
-        Some(load) => transform::scale_to_load(&log, processors, load).map_err(failed),
-    }
-}
-
-fn refused(model: &JobModel, parameter: &str, error: ParameterError) -> Failure {
-    let names: Vec<&str> = model.parameters().into_iter().map(|(name, _)| name).collect();
-    let failure = Failure::usage(format!("--set {parameter}: {error}"));
-    match diagnostics::suggestion(parameter, names.iter().copied()) {
-        _ if error != ParameterError::Unknown => failure,
-        Some(best) => failure.hint(format!("did you mean `{best}`?")),
-        None => failure.hint(format!("its parameters: {}", names.join(", "))),
-    }
-}
-
-/// A transformation that cannot be made is asked for by options.
-pub(super) fn failed(error: TransformError) -> Failure {
-    Failure::usage(error.to_string())
-}
-
-/// Where jobs come from.
-struct Model<'a> {
-    name: &'a str,
-    model: &'a JobModel,
-    seed: u64,
-    processors: u32,
-}
-
-/// Drawn jobs as a log, whose header names the model, its parameters and the seed.
-fn log_of(model: &Model<'_>, jobs: &[DrawnJob]) -> Log {
-    let mut header = Header::default();
-    let (count, procs) = (jobs.len().to_string(), model.processors.to_string());
-    for (key, value) in [
-        ("Version", "2.2"),
-        ("Computer", "none"),
-        ("Installation", "made up"),
-        ("MaxJobs", &count),
-        ("MaxRecords", &count),
-        ("UnixStartTime", "0"),
-        ("TimeZoneString", "UTC"),
-        ("MaxNodes", &procs),
-        ("MaxProcs", &procs),
-    ] {
-        header.set(key, value);
-    }
-    let parameters: Vec<String> =
-        model.model.parameters().iter().map(|(name, value)| format!("{name}={value}")).collect();
-    header.note(&format!(
-        "no real jobs: drawn by Tradewind's model {} from seed {}",
-        model.name, model.seed
-    ));
-    header.note(&parameters.join(" "));
-    let records = (1..).zip(jobs).map(|(number, job)| record(number, job)).collect();
-    Log::new(model.name, header, records)
-}
-
-fn record(number: i64, job: &DrawnJob) -> Record {
-    Record {
-        number,
-        submit: job.submit,
-        wait: None,
-        run: Some(job.run),
-        processors: Some(job.processors),
-        cpu_time: None,
-        memory: None,
-        requested_processors: Some(job.processors),
-        requested_time: Some(job.requested).filter(|it| *it > Span::ZERO),
-        requested_memory: None,
-        status: 1,
-        user: i64::from(job.user),
-        group: -1,
-        application: -1,
-        queue: -1,
-        partition: -1,
-        preceding: -1,
-        think_time: -1,
+impl Args {
+    fn drawing<'a>(&'a self, name: &'a str) -> Drawing<'a> {
+        let requests = match self.request {
+            Request::Exact => Requests { users: self.users, ..Requests::exact() },
+            Request::Factor(factor) => {
+                Requests { users: self.users, factor, ..Requests::default() }
+            }
+        };
+        Drawing {
+            jobs: self.jobs as usize,
+            processors: self.procs.unwrap_or(if name == "exponential" { 64 } else { 128 }),
+            parameters: &self.parameters,
+            offered: self.offered,
+            requests,
+            ..Drawing::of(name)
+        }
     }
 }

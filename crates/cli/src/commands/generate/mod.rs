@@ -1,8 +1,9 @@
 //! `tradewind generate`: workloads that nobody recorded, and logs made from logs.
 
 mod cycle;
+pub(crate) mod drawing;
 mod from;
-mod jobs;
+pub(super) mod jobs;
 mod values;
 
 use std::path::PathBuf;

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tradewind_io::campaign::{
-    self, Campaign, Estimate, Load, Output, Overrun, Seeds, Semantics, Shard, Trim, Word, Workload,
+    self, Campaign, Checks, Estimate, Load, Output, Overrun, Seeds, Semantics, Shard, Trim, Word,
+    Workload,
 };
 use tradewind_io::duration::{parse_span, parse_time};
-use tradewind_model::{Span, Time};
+use tradewind_model::{Pools, Span, Time};
 
-use super::policy;
+use super::{model, policy};
 use crate::exit::{Exit, Failure};
 use crate::input;
 use crate::report::Report;
@@ -22,21 +23,29 @@ Examples:
   tradewind simulate log.swf.gz --policy fcfs,easy,conservative --check --out runs
   tradewind simulate examples/small.swf --policy 'easy[depth=4,order=shortest]' --out run
   tradewind simulate log.swf.gz --policy easy --estimate requested,exact --load 0.7,0.9 --out runs
+  tradewind simulate --model lublin --procs 128 --policy fcfs,easy --seeds 1..10 --out runs
   tradewind simulate campaign.toml --shard 3/16 --out runs
 
 Policies: fcfs, sjf, easy, conservative; each takes [depth=N|all,order=ORDER].
-Writes jobs.csv and summary.json into DIR, or into DIR/POLICY/… for each of several runs. The same
+Writes summary.json, jobs.csv and others into DIR, or into DIR/POLICY/… for each of several runs. The same
 command again goes on where it was stopped.")]
 pub(crate) struct Args {
     /// Logs in the Standard Workload Format 2.2, plain or gzip, replayed together; `-` reads
     /// standard input. Or one campaign file, `*.toml` or `*.json`.
-    #[arg(value_name = "LOG", required_unless_present = "campaign")]
+    #[arg(value_name = "LOG", required_unless_present_any = ["campaign", "model"])]
     logs: Vec<String>,
     /// A campaign file, which says the same as logs and the options below.
     #[arg(long, value_name = "FILE", conflicts_with = "logs")]
     campaign: Option<String>,
     #[command(flatten)]
     axes: Axes,
+    /// A policy of your own: a command that answers lines of JSON on standard input. It stands
+    /// beside other policies as `command`.
+    #[arg(long, value_name = "CMD")]
+    policy_cmd: Option<String>,
+    /// How long that command may take for an answer, at least a second.
+    #[arg(long, value_name = "SPAN", default_value = "60s", value_parser = patience)]
+    policy_timeout: Span,
     /// The folder for the results; made if it is not there.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -75,8 +84,14 @@ struct Axes {
     /// Replications, both ends included.
     #[arg(long, value_name = "A..B")]
     seeds: Option<Seeds>,
+    /// Draw the jobs from a model instead of a log; needs --procs.
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["logs", "users"], requires = "procs")]
+    model: Option<String>,
+    /// Draw so many users from each log's, with replacement.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(Workload::MAX_USERS)))]
+    users: Option<u32>,
     /// Processors of the machine [default: as the log's header says].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(Pools::MAX_NODES)))]
     procs: Option<u32>,
     /// Leave out jobs submitted before this moment of the log's clock.
     #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
@@ -90,9 +105,12 @@ struct Axes {
     /// Metrics leave out jobs submitted within so long before the last [default: 0].
     #[arg(long, value_name = "SPAN", value_parser = parse_span)]
     cool_down: Option<Span>,
-    /// Files of each run [default: summary,jobs].
+    /// Files of each run [default: summary,jobs,schedule].
     #[arg(long, value_delimiter = ',', value_parser = word::<Output>())]
     outputs: Vec<Output>,
+    /// A file jobs.parquet for each run, too: for notebooks.
+    #[arg(long)]
+    parquet: bool,
 }
 
 /// How to run a campaign.
@@ -103,6 +121,15 @@ pub(super) struct Settings {
     pub(super) threads: usize,
     pub(super) shard: Option<Shard>,
     pub(super) force: bool,
+    /// For each answer of the user's own policy.
+    pub(super) answer_within: Span,
+}
+
+/// A span that is worth waiting for.
+fn patience(text: &str) -> Result<Span, String> {
+    let span = parse_span(text)?;
+    let long = (span >= Span(1)).then_some(span);
+    long.ok_or_else(|| "an answer takes some time: at least `1s`".to_owned())
 }
 
 /// Reads one of the words of `T`, with their help.
@@ -122,26 +149,51 @@ impl Args {
             threads: self.threads.map_or_else(cores, usize::from),
             shard: self.shard,
             force: self.force,
+            answer_within: self.policy_timeout,
         }
     }
 
-    /// What is to be run: what the file says, or else the options.
+    /// What is to be run: what the file says, or else the options; and the user's own policy.
     pub(super) fn campaign(&self, report: &Report) -> Result<Campaign, Failure> {
+        let mut campaign = self.without_command(report)?;
+        if self.policy_cmd.is_some() {
+            campaign.policies.push(policy::COMMAND.to_owned());
+            campaign.command.clone_from(&self.policy_cmd);
+        }
+        Ok(campaign)
+    }
+
+    fn without_command(&self, report: &Report) -> Result<Campaign, Failure> {
         let file = self.campaign.as_ref().or(match self.logs.as_slice() {
             [only] if only.ends_with(".toml") || only.ends_with(".json") => Some(only),
             _ => None,
         });
-        let Some(path) = file else { return self.axes.campaign(&self.logs) };
+        let Some(path) = file else { return self.axes.campaign(&self.logs, self.policies()?) };
         if let Some(option) = self.axes.given() {
             let message = format!("`{option}` stands beside the campaign file `{path}`");
             return Err(Failure::usage(message).hint("say it in the file, or use options only"));
         }
         let input = tradewind_io::input::read(path)?;
         // What is in the file is configuration; that it cannot be read is a matter of data.
-        let (campaign, warnings) = campaign::parse(&input, &policy::objection)
+        let checks = Checks { policy: &policy::objection, model: &model::objection };
+        let (campaign, warnings) = campaign::parse(&input, checks)
             .map_err(|wrong| Failure { exit: Exit::Usage, ..Failure::from(wrong) })?;
         input::warn(&warnings, report);
         Ok(campaign)
+    }
+}
+
+impl Args {
+    /// Our own policies: none only beside one of the user's.
+    fn policies(&self) -> Result<Vec<String>, Failure> {
+        match &self.axes.policy {
+            Some(names) => policy::names(names),
+            None if self.policy_cmd.is_some() => Ok(Vec::new()),
+            None => {
+                let failure = Failure::usage("no policy is named");
+                Err(failure.hint("for instance `--policy fcfs,easy,conservative`"))
+            }
+        }
     }
 }
 
@@ -155,21 +207,20 @@ impl Axes {
             ("--estimate", !self.estimate.is_empty()),
             ("--load", !self.load.is_empty()),
             ("--seeds", self.seeds.is_some()),
+            ("--model", self.model.is_some()),
+            ("--users", self.users.is_some()),
             ("--procs", self.procs.is_some()),
             ("--from", self.from.is_some()),
             ("--to", self.to.is_some()),
             ("--warm-up", self.warm_up.is_some()),
             ("--cool-down", self.cool_down.is_some()),
             ("--outputs", !self.outputs.is_empty()),
+            ("--parquet", self.parquet),
         ];
         all.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
     }
 
-    fn campaign(&self, logs: &[String]) -> Result<Campaign, Failure> {
-        let policies = self.policy.as_deref().ok_or_else(|| {
-            let failure = Failure::usage("no policy is named");
-            failure.hint("for instance `--policy fcfs,easy,conservative`")
-        })?;
+    fn campaign(&self, logs: &[String], policies: Vec<String>) -> Result<Campaign, Failure> {
         if let (Some(from), Some(to)) = (self.from, self.to)
             && from >= to
         {
@@ -177,14 +228,9 @@ impl Axes {
         }
         Ok(Campaign {
             title: None,
-            workloads: vec![Workload {
-                name: Workload::name_of(logs),
-                logs: logs.to_vec(),
-                procs: self.procs,
-                from: self.from,
-                to: self.to,
-            }],
-            policies: policy::names(policies)?,
+            workloads: vec![self.workload(logs)?],
+            policies,
+            command: None,
             semantics: once("--semantics", &self.semantics, &[Semantics::default()])?,
             overruns: once("--overrun", &self.overrun, &[Overrun::default()])?,
             estimates: once("--estimate", &self.estimate, &[Estimate::default()])?,
@@ -194,8 +240,31 @@ impl Axes {
                 warm_up: self.warm_up.unwrap_or_default(),
                 cool_down: self.cool_down.unwrap_or_default(),
             },
-            outputs: once("--outputs", &self.outputs, &Output::DEFAULT)?,
+            outputs: self.outputs()?,
         })
+    }
+
+    fn workload(&self, logs: &[String]) -> Result<Workload, Failure> {
+        if let Some((message, hint)) = self.model.as_deref().and_then(model::objection) {
+            return Err(Failure::usage(message).hint(hint));
+        }
+        Ok(Workload {
+            name: self.model.clone().unwrap_or_else(|| Workload::name_of(logs)),
+            logs: logs.to_vec(),
+            model: self.model.clone(),
+            users: self.users,
+            procs: self.procs,
+            from: self.from,
+            to: self.to,
+        })
+    }
+
+    fn outputs(&self) -> Result<Vec<Output>, Failure> {
+        let mut outputs = once("--outputs", &self.outputs, &Output::DEFAULT)?;
+        if self.parquet && !outputs.contains(&Output::Parquet) {
+            outputs.push(Output::Parquet);
+        }
+        Ok(outputs)
     }
 }
 

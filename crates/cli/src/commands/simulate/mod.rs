@@ -1,11 +1,14 @@
 //! `tradewind simulate`: logs replayed under one or several policies, by one or several rules.
 //!
 //! `args` says what and how, `plan` makes runs of it, `workload` jobs, `replay` does one run,
-//! `outputs` writes its files, `crew` does all runs, `store` remembers which are finished, and
-//! `overview` puts them side by side.
+//! `command_policy` lets a command decide, `outputs` writes its files, `crew` does all runs,
+//! `store` remembers which are finished, and `overview` puts them side by side.
 
 mod args;
+mod brackets;
+mod command_policy;
 mod crew;
+mod model;
 mod outputs;
 pub(super) mod overview;
 mod plan;
@@ -33,7 +36,7 @@ pub(crate) use args::Args;
 use args::Settings;
 use overview::Overview;
 use plan::Plan;
-use replay::{Signals, Watch};
+use replay::{Manner, Signals, Watch};
 use store::Record;
 use summary::Summary;
 use workload::Source;
@@ -82,9 +85,11 @@ fn check_folder(out: &Path, record: &Record) -> Result<(), Failure> {
 }
 
 fn note_seeds(campaign: &Campaign, report: &Report) {
-    if let Some(seeds) = campaign.seeds {
+    if let Some(seeds) = campaign.seeds() {
         report.seeds(&seeds.to_string());
-        report.note("nothing in this campaign is random: every seed gives the same");
+        if !campaign.draws() {
+            report.note("nothing in this campaign is random: every seed gives the same");
+        }
     }
 }
 
@@ -162,10 +167,13 @@ impl Work<'_> {
 
     fn one(&self, at: usize, signals: &Arc<Signals>, report: &Report) -> Result<Summary, Failure> {
         let (run, record) = (&self.plan.runs[at], &self.record.runs[at]);
-        let watch = if self.settings.check { Watch::EveryStep } else { Watch::Nothing };
+        let manner = Manner {
+            watch: if self.settings.check { Watch::EveryStep } else { Watch::Nothing },
+            answer_within: self.settings.answer_within,
+        };
         let started = Instant::now();
         let source = &self.sources[run.workload];
-        let finished = replay::replay(self.campaign, run, source, watch, signals)?;
+        let finished = replay::replay(self.campaign, run, source, &manner, signals)?;
         report.detail(|| {
             let (jobs, passes) = (finished.run.jobs.len(), finished.run.passes);
             let took = started.elapsed().as_secs_f64();
@@ -175,7 +183,7 @@ impl Work<'_> {
         let out = &self.settings.out;
         let folder = record.open(out)?;
         let files = outputs::write(&folder, &self.campaign.outputs, &finished)?;
-        record.close(out, files.into_iter().map(str::to_owned).collect())?;
+        record.close(out, files)?;
         report.detail(|| {
             format!("{}: written in {:.3} s", run.name(), started.elapsed().as_secs_f64())
         });
@@ -200,7 +208,7 @@ impl Work<'_> {
             for (reason, count) in run.counts("rejected") {
                 let whose = match self.campaign.workloads.len() {
                     1 => String::new(),
-                    _ => format!("{}: ", run.cell("workload")),
+                    _ => format!("{}: ", run.cell("log")),
                 };
                 let note = format!("{whose}{count} jobs can never run: {reason}");
                 if !said.contains(&note) {

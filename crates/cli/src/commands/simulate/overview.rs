@@ -39,7 +39,7 @@ const METRICS: [Metric; 8] = [
 
 /// The head of an axis's column.
 const HEADS: [(&str, &str); 7] = [
-    ("workload", "WORKLOAD"),
+    ("log", "LOG"),
     ("policy", "POLICY"),
     ("semantics", "SEMANTICS"),
     ("overrun", "OVERRUN"),

@@ -6,6 +6,7 @@ use serde::Serialize;
 use tradewind_io::campaign::{Campaign, Estimate, Load, Overrun, Semantics, Trim, Word, Workload};
 use tradewind_io::{digest, wire};
 
+use super::policy::COMMAND;
 use crate::exit::Failure;
 
 /// The most runs of one campaign.
@@ -63,7 +64,7 @@ impl Plan {
 
     fn add(&mut self, campaign: &Campaign, rules: &Rules) {
         let loads = some_or_none(&campaign.loads);
-        let seeds: Vec<u64> = campaign.seeds.iter().flat_map(|seeds| seeds.all()).collect();
+        let seeds: Vec<u64> = campaign.seeds().iter().flat_map(|seeds| seeds.all()).collect();
         for load in loads {
             for policy in &campaign.policies {
                 for seed in some_or_none(&seeds) {
@@ -122,7 +123,7 @@ fn some_or_none<T: Copy>(all: &[T]) -> Vec<Option<T>> {
 }
 
 fn size(campaign: &Campaign) -> u64 {
-    let seeds = campaign.seeds.map_or(1, |seeds| seeds.all().count());
+    let seeds = campaign.seeds().map_or(1, |seeds| seeds.all().count());
     let axes = [
         campaign.workloads.len(),
         campaign.semantics.len(),
@@ -145,13 +146,13 @@ impl Run {
             }
         };
         let workloads = &campaign.workloads;
-        push("workload", workloads.len(), workloads[self.workload].name.clone());
+        push("log", workloads.len(), workloads[self.workload].name.clone());
         push("semantics", campaign.semantics.len(), self.semantics.name().to_owned());
         push("overrun", campaign.overruns.len(), self.overrun.name().to_owned());
         push("estimate", campaign.estimates.len(), self.estimate.name().to_owned());
         let load = self.load.map_or_else(String::new, |load| load.to_string());
         push("load", campaign.loads.len(), load);
-        let seeds = campaign.seeds.map_or(0, |seeds| 1 + usize::from(seeds.are_many()));
+        let seeds = campaign.seeds().map_or(0, |seeds| 1 + usize::from(seeds.are_many()));
         push("seed", seeds, self.seed.unwrap_or_default().to_string());
         folder
     }
@@ -165,6 +166,8 @@ impl Run {
             workload: &'a Workload,
             inputs: &'a [Option<String>],
             policy: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            command: Option<&'a str>,
             semantics: Semantics,
             overrun: Overrun,
             estimate: Estimate,
@@ -178,6 +181,7 @@ impl Run {
             workload: &campaign.workloads[self.workload],
             inputs,
             policy: &self.policy,
+            command: self.command(campaign),
             semantics: self.semantics,
             overrun: self.overrun,
             estimate: self.estimate,
@@ -187,6 +191,11 @@ impl Run {
             outputs: &campaign.outputs,
         };
         digest::sha256(wire::to_json(&identity).as_bytes())
+    }
+
+    /// What decides, if it is a command of the user's.
+    pub(super) fn command<'c>(&self, campaign: &'c Campaign) -> Option<&'c str> {
+        campaign.command.as_deref().filter(|_| self.policy == COMMAND)
     }
 
     /// In a few words, for messages.

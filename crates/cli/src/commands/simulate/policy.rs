@@ -4,15 +4,19 @@ use tradewind_io::diagnostics::did_you_mean;
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings};
 
+use super::brackets::{self, Named};
 use crate::exit::Failure;
+
+/// The name of the user's own policy, which a command decides.
+pub(super) const COMMAND: &str = "command";
 
 const NAMES: [&str; 4] = ["fcfs", "sjf", "easy", "conservative"];
 
 /// The names of all policies of `P[,P…]`, each sound; commas in brackets belong to a policy.
 pub(super) fn names(text: &str) -> Result<Vec<String>, Failure> {
     let mut names: Vec<String> = Vec::new();
-    for name in split(text) {
-        let name = name.trim().to_owned();
+    for name in brackets::list(text) {
+        let name = name.to_owned();
         settings(&name)?;
         if names.contains(&name) {
             return Err(Failure::usage(format!("policy `{name}` is named twice")));
@@ -27,32 +31,14 @@ pub(super) fn build(name: &str) -> Result<Box<dyn Policy>, Failure> {
     Ok(Box::new(Backfill::new(settings(name)?)))
 }
 
-/// What is wrong with a name in a campaign file, if anything: a message and a hint.
+/// What is wrong with a name in a campaign file, if anything.
 pub(super) fn objection(name: &str) -> Option<(String, String)> {
-    let problem = settings(name).err()?.problems.into_iter().next()?;
-    Some((problem.message, problem.hint.unwrap_or_else(|| HINT.to_owned())))
-}
-
-const HINT: &str = "write a name, such as `easy`, or one with parameters: `easy[depth=4]`";
-
-fn split(text: &str) -> Vec<&str> {
-    let mut inside = false;
-    text.split(|c: char| {
-        inside = (inside || c == '[') && c != ']';
-        c == ',' && !inside
-    })
-    .collect()
+    let hint = "write a name, such as `easy`, or one with parameters: `easy[depth=4]`";
+    brackets::objection(settings(name), hint)
 }
 
 fn settings(text: &str) -> Result<Settings, Failure> {
-    let (name, parameters) = match text.split_once('[') {
-        None => (text, ""),
-        Some((name, rest)) => {
-            let inner = rest.strip_suffix(']');
-            let open = || Failure::usage(format!("policy `{text}` has an opening bracket only"));
-            (name, inner.ok_or_else(open)?)
-        }
-    };
+    let Named { name, parameters } = Named::of("policy", text)?;
     let (depth, order) = match name {
         "fcfs" => (Depth::First(0), Order::Arrival),
         "sjf" => (Depth::First(0), Order::Shortest),
@@ -64,11 +50,10 @@ fn settings(text: &str) -> Result<Settings, Failure> {
         }
     };
     let mut settings = Settings { depth, order };
-    for parameter in parameters.split(',').filter(|it| !it.trim().is_empty()) {
-        let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-        match key.trim() {
-            "depth" => settings.depth = depth_of(value.trim())?,
-            "order" => settings.order = order_of(value.trim())?,
+    for (key, value) in parameters {
+        match key {
+            "depth" => settings.depth = depth_of(value)?,
+            "order" => settings.order = order_of(value)?,
             key => {
                 let failure = Failure::usage(format!("policy `{name}` has no parameter `{key}`"));
                 return Err(failure.hint(did_you_mean(key, &["depth", "order"])));

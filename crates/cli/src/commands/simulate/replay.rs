@@ -4,21 +4,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tradewind_io::campaign::Campaign;
-use tradewind_model::{Event, Market};
+use tradewind_model::{Event, Market, Span};
 use tradewind_sim::check::{self, Checker, Violation};
 use tradewind_sim::metrics::{self, Counted};
 use tradewind_sim::workload::Workload;
 use tradewind_sim::{Settings, SimError};
 
+use super::command_policy::{self, UserCommand};
 use super::plan::Run;
 use super::summary::Summary;
-use super::workload::{Logs, Prepared, Source};
+use super::workload::{Prepared, Source};
 use super::{policy, rules};
 use crate::exit::{Exit, Failure};
 
 /// Everything about a run that is over.
 pub(super) struct Finished<'a> {
-    pub(super) logs: &'a Logs,
     pub(super) prepared: Prepared<'a>,
     pub(super) run: tradewind_sim::Run,
     pub(super) summary: Summary,
@@ -40,34 +40,61 @@ pub(super) enum Watch {
     EveryStep,
 }
 
+/// How every run is done.
+#[derive(Debug)]
+pub(super) struct Manner {
+    pub(super) watch: Watch,
+    /// How long a command that decides may take for each answer.
+    pub(super) answer_within: Span,
+}
+
 /// Replays the run.
 pub(super) fn replay<'a>(
     campaign: &Campaign,
     run: &Run,
     source: &'a Source<'_>,
-    watch: Watch,
+    manner: &Manner,
     signals: &Arc<Signals>,
 ) -> Result<Finished<'a>, Failure> {
     let prepared = source.prepare(run)?;
     something_counts(&prepared.workload, campaign, run)?;
-    let mut policy = policy::build(&run.policy)?;
     let settings = Settings {
         semantics: rules::semantics(run.semantics),
         estimate: rules::estimate(run.estimate),
     };
+    let listener: Box<dyn Checker> = Box::new(Listener { signals: Arc::clone(signals) });
+    let ran = match run.command(campaign) {
+        Some(text) => {
+            let command = UserCommand { text, answer_within: manner.answer_within };
+            command_policy::replay(&prepared.workload, settings, command, listener)
+        }
+        None => replay_ours(&prepared.workload, settings, run, manner.watch, listener),
+    };
+    let ran = ran.map_err(|failure| match signals.stopped() {
+        true => Failure { exit: Exit::Interrupted, ..Failure::quiet() },
+        false => failure,
+    })?;
+    let options = metrics::Options { trim: rules::trim(campaign.trim), ..Default::default() };
+    let measured = metrics::measure(&prepared.workload, &ran, options);
+    let summary = Summary::new(campaign, run, &prepared.workload, &measured);
+    Ok(Finished { prepared, run: ran, summary })
+}
+
+fn replay_ours(
+    workload: &Workload,
+    settings: Settings,
+    run: &Run,
+    watch: Watch,
+    listener: Box<dyn Checker>,
+) -> Result<tradewind_sim::Run, Failure> {
+    let mut policy = policy::build(&run.policy)?;
     let mut checkers = match watch {
         Watch::EveryStep => check::all(policy.promise()),
         Watch::Nothing => Vec::new(),
     };
-    checkers.push(Box::new(Listener { signals: Arc::clone(signals) }));
-    let ran = tradewind_sim::run(&prepared.workload, settings, policy.as_mut(), &mut checkers);
-    let ran = ran.map_err(|error| match signals.stopped() {
-        true => Failure { exit: Exit::Interrupted, ..Failure::quiet() },
-        false => misbehaved(run, &error),
-    })?;
-    let measured = metrics::measure(&prepared.workload, &ran, rules::trim(campaign.trim));
-    let summary = Summary::new(campaign, run, &prepared.workload, &measured);
-    Ok(Finished { logs: source.logs()?, prepared, run: ran, summary })
+    checkers.push(listener);
+    let ran = tradewind_sim::run(workload, settings, policy.as_mut(), &mut checkers);
+    ran.map_err(|error| misbehaved(run, &error))
 }
 
 /// Warm-up and cool-down must leave something to measure.

@@ -7,14 +7,14 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use tradewind_io::campaign::{Campaign, Estimate, Load, Overrun, Semantics};
 use tradewind_io::wire;
-use tradewind_sim::metrics::Metrics;
+use tradewind_sim::metrics::{Metrics, Value as Measured};
 use tradewind_sim::workload::Workload;
 
 use super::plan::Run;
 
 /// The keys that say what was run, in the order of columns.
 pub(in crate::commands) const AXES: [&str; 7] =
-    ["workload", "policy", "semantics", "overrun", "estimate", "load", SEED];
+    ["log", "policy", "semantics", "overrun", "estimate", "load", SEED];
 
 /// The key that tells replications apart.
 pub(in crate::commands) const SEED: &str = "seed";
@@ -31,7 +31,8 @@ pub(in crate::commands) struct Summary {
 /// The fields in the order of the file.
 #[derive(Serialize)]
 struct Fields<'a> {
-    workload: &'a str,
+    /// The name of the workload, which mostly is that of its log.
+    log: &'a str,
     policy: &'a str,
     semantics: Semantics,
     overrun: Overrun,
@@ -39,27 +40,23 @@ struct Fields<'a> {
     load: Option<Load>,
     seed: Option<u64>,
     processors: u32,
-    jobs: usize,
-    killed: usize,
-    rejected: BTreeMap<&'static str, usize>,
-    mean_wait_s: f64,
-    max_wait_s: i64,
-    mean_turnaround_s: f64,
-    mean_slowdown: f64,
-    mean_bounded_slowdown: f64,
-    utilisation: f64,
-    makespan_s: i64,
-    backfill_ratio: f64,
+    /// Jobs that can never run, by reason.
+    rejected: &'a BTreeMap<&'static str, usize>,
+    /// Jobs that the policy refused, by the reason's code.
+    refusals: &'a BTreeMap<&'static str, usize>,
+    /// What owners earned, by site.
+    income: BTreeMap<&'a str, Value>,
+    /// Every measure that is one number; `null` where there is nothing to measure.
+    #[serde(flatten)]
+    measures: Map<String, Value>,
 }
 
 impl Summary {
     pub(super) fn new(campaign: &Campaign, run: &Run, of: &Workload, metrics: &Metrics) -> Summary {
-        let mut rejected = BTreeMap::new();
-        for (_, refusal) in &of.rejected {
-            *rejected.entry(refusal.text()).or_default() += 1;
-        }
+        let sites = of.pools.sites().iter().zip(&metrics.income);
+        let measures = metrics.entries().iter();
         let fields = Fields {
-            workload: &campaign.workloads[run.workload].name,
+            log: &campaign.workloads[run.workload].name,
             policy: &run.policy,
             semantics: run.semantics,
             overrun: run.overrun,
@@ -67,17 +64,14 @@ impl Summary {
             load: run.load,
             seed: run.seed,
             processors: of.processors(),
-            jobs: metrics.jobs,
-            killed: metrics.killed,
-            rejected,
-            mean_wait_s: metrics.mean_wait_s,
-            max_wait_s: metrics.max_wait_s,
-            mean_turnaround_s: metrics.mean_turnaround_s,
-            mean_slowdown: metrics.mean_slowdown,
-            mean_bounded_slowdown: metrics.mean_bounded_slowdown,
-            utilisation: metrics.utilisation,
-            makespan_s: metrics.makespan_s,
-            backfill_ratio: metrics.backfill_ratio,
+            rejected: &metrics.rejected,
+            refusals: &metrics.refused,
+            income: sites
+                .map(|(site, income)| {
+                    (site.name.as_str(), number(Some(Measured::Credits(*income))))
+                })
+                .collect(),
+            measures: measures.map(|it| (it.name.clone(), number(it.value))).collect(),
         };
         // As text and back: every number is then as a later reader has it.
         Summary::read(wire::to_json(&fields).as_bytes()).unwrap_or(Summary { fields: Map::new() })
@@ -97,12 +91,14 @@ impl Summary {
         &self.fields
     }
 
-    /// The value of a field as a cell of a table; of several counts their sum.
+    /// The value of a field as a cell of a table; of several numbers their sum.
     pub(super) fn cell(&self, key: &str) -> String {
         match self.fields.get(key) {
             Some(Value::String(text)) => text.clone(),
             Some(Value::Number(number)) => number.to_string(),
-            Some(Value::Object(_)) => self.counts(key).map(|(_, n)| n).sum::<u64>().to_string(),
+            Some(Value::Object(parts)) => {
+                parts.values().filter_map(Value::as_f64).sum::<f64>().to_string()
+            }
             _ => String::new(),
         }
     }
@@ -120,10 +116,11 @@ impl Summary {
         self.fields.get(key).and_then(Value::as_f64)
     }
 
-    /// The names of the metrics that are numbers.
+    /// The names of the metrics that are numbers, or would be if there were anything to measure.
     pub(super) fn metrics(&self) -> impl Iterator<Item = &str> {
         let is_metric = |key: &&str| !AXES.contains(key) && *key != SIZE;
-        let numbers = self.fields.iter().filter(|(_, value)| value.is_number());
+        let fields = self.fields.iter();
+        let numbers = fields.filter(|(_, value)| value.is_number() || value.is_null());
         numbers.map(|(key, _)| key.as_str()).filter(is_metric)
     }
 
@@ -131,4 +128,10 @@ impl Summary {
     pub(super) fn cell_of_axes(&self) -> Vec<String> {
         AXES.iter().filter(|key| **key != SEED).map(|key| self.cell(key)).collect()
     }
+}
+
+/// A measure as an exact JSON number.
+fn number(value: Option<Measured>) -> Value {
+    let number = value.and_then(|it| it.to_string().parse::<serde_json::Number>().ok());
+    number.map_or(Value::Null, Value::Number)
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::{Bar, Paint};
+use crate::chart::ink::{Rect, num};
 use crate::chart::steps::Columns;
 use tradewind_model::Horizon;
 
@@ -64,7 +65,7 @@ impl Grid {
     }
 
     /// What each cell shows: the paint that held most of its processor time, the idle share
-    /// counting as one of them; ties go to the paint drawn first.
+    /// counting as one of them; of equal ones idle time wins, then the paint drawn first.
     /// O(parts × rows touched × columns touched).
     pub(super) fn cells(&self, bars: &[Bar]) -> Vec<Option<Paint>> {
         let columns = Columns::new(self.window, self.columns);
@@ -161,4 +162,16 @@ pub(super) fn paths(tiles: &[Tile]) -> BTreeMap<Paint, String> {
         let _ = write!(path, "M{column} {row}h{columns}v{rows}h-{columns}z");
     }
     paths
+}
+
+/// Tiles of `size` pixels to a cell as one path on the sheet.
+pub(super) fn outline(tiles: &[Tile], frame: Rect, size: (f64, f64)) -> String {
+    let mut path = String::new();
+    for tile in tiles {
+        let x = num(frame.x + tile.column as f64 * size.0);
+        let y = num(frame.y + tile.row as f64 * size.1);
+        let (w, h) = (num(tile.columns as f64 * size.0), num(tile.rows as f64 * size.1));
+        let _ = write!(path, "M{x} {y}h{w}v{h}h-{w}z");
+    }
+    path
 }

@@ -181,14 +181,8 @@ impl GanttOfRun {
         }
         ink.raw("</g>");
         // Scaled, its hatch would be stretched.
-        for tile in closed {
-            let rect = Rect {
-                x: x + tile.column as f64 * size.0,
-                y: y + tile.row as f64 * size.1,
-                width: tile.columns as f64 * size.0,
-                height: tile.rows as f64 * size.1,
-            };
-            ink.rect(rect, &place.pen.hatched());
+        if !closed.is_empty() {
+            ink.path(&cells::outline(&closed, place.frame, size), &place.pen.hatched());
         }
         let seconds = place.clock.horizon.span().0 as f64 / grid.columns as f64;
         format!(

@@ -7,6 +7,8 @@
 mod cells;
 mod draw;
 mod exact;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 

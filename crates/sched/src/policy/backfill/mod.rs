@@ -28,8 +28,8 @@ use tradewind_model::{
 
 use super::{Policy, Promise};
 use moves::Moves;
-use queue::{Queue, Sought};
-use shelves::Limits;
+use queue::Queue;
+use shelves::{Limits, Reservations};
 use waiting::{Rank, Waiting};
 
 pub use waiting::Order;
@@ -90,15 +90,14 @@ pub struct Backfill {
 impl Backfill {
     /// A policy that has seen nothing so far.
     pub fn new(settings: Settings) -> Backfill {
-        let sought = match settings.depth {
-            Depth::First(0) => Sought::Nobody,
-            Depth::First(_) => Sought::ByEstimate,
-            Depth::All => Sought::ByReservation,
-        };
+        let mut queue = Queue::default();
+        if matches!(settings.depth, Depth::First(1..)) {
+            queue.shelve(Reservations::Ignored);
+        }
         Backfill {
             settings,
             profile: None,
-            queue: Queue::new(sought),
+            queue,
             moves: Moves::default(),
             ends: Vec::new(),
             due: BTreeSet::new(),
@@ -265,6 +264,7 @@ impl Policy for Backfill {
                     }
                 }
                 Event::Announced { .. } => anew = true,
+                Event::Reopened { .. } => whole = true,
                 _ => {}
             }
         }

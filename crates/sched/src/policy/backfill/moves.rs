@@ -21,16 +21,20 @@ use tradewind_model::{Command, Profile, Time};
 use super::Backfill;
 use super::openings::{Opening, Outline};
 use super::queue::Queue;
+use super::shelves::Reservations;
 use super::waiting::{Rank, Waiting};
 
-/// It takes as long to follow an opening up as to look at about so many jobs (measured).
-const JOBS_PER_OPENING: usize = 32;
+/// To look for a candidate takes about as long as to look at so many jobs (measured).
+const JOBS_PER_SEARCH: usize = 16;
+
+/// Where fewer searches than this would be worth their while, none is begun.
+const LEAST_SEARCHES: usize = 4;
 
 /// What the next walk has to look at.
 #[derive(Debug)]
 pub(super) struct Moves {
-    /// [`JOBS_PER_OPENING`], but in tests.
-    pub(super) jobs_per_opening: usize,
+    /// [`JOBS_PER_SEARCH`], but in tests.
+    pub(super) jobs_per_search: usize,
     openings: Vec<Opening>,
     /// Jobs without a reservation.
     unplaced: BTreeSet<Rank>,
@@ -42,7 +46,7 @@ pub(super) struct Moves {
 impl Default for Moves {
     fn default() -> Moves {
         Moves {
-            jobs_per_opening: JOBS_PER_OPENING,
+            jobs_per_search: JOBS_PER_SEARCH,
             openings: Vec::new(),
             unplaced: BTreeSet::new(),
             all: Vec::new(),
@@ -71,8 +75,14 @@ impl Moves {
     }
 }
 
+/// How far a walk came.
+enum Seen {
+    All,
+    UpTo(Option<Rank>),
+}
+
 /// One walk through the queue.
-struct Walk {
+struct Walk<'m> {
     openings: Vec<Opening>,
     /// The next candidate of each opening.
     next: BinaryHeap<Reverse<(Rank, usize)>>,
@@ -80,17 +90,40 @@ struct Walk {
     seen: Option<Rank>,
     /// Jobs to be looked at whatever opens.
     listed: BTreeSet<Rank>,
-    /// What jobs ahead will have to look at in the next walk.
-    left: Vec<Opening>,
+    /// How many more searches are worth their while.
+    searches: usize,
+    outline: &'m mut Outline,
 }
 
-impl Walk {
+impl Walk<'_> {
     /// Finds the opening's first candidate that comes after the job seen last.
     fn seek(&mut self, index: usize, queue: &Queue) {
+        self.searches = self.searches.saturating_sub(1);
         let opening = &self.openings[index];
         let limits = |processors| opening.limits(processors);
         let next = queue.next(self.seen, opening.before, limits);
         self.next.extend(next.map(|rank| Reverse((rank, index))));
+    }
+
+    fn add(&mut self, mut opening: Opening, profile: &Profile, queue: &Queue) {
+        opening.measure(profile, self.outline);
+        self.openings.push(opening);
+        self.seek(self.openings.len() - 1, queue);
+    }
+
+    /// Finds new candidates for openings that had `rank` as their next one. What an opening was
+    /// measured to be is enough for every candidate; a false one is the sign that others have
+    /// taken the room since.
+    fn pass(&mut self, rank: Rank, false_one: bool, profile: &Profile, queue: &Queue) {
+        while let Some(&Reverse((other, index))) = self.next.peek()
+            && other == rank
+        {
+            self.next.pop();
+            if false_one {
+                self.openings[index].measure(profile, self.outline);
+            }
+            self.seek(index, queue);
+        }
     }
 
     /// The first job that comes after the one seen last.
@@ -101,69 +134,77 @@ impl Walk {
 }
 
 impl Backfill {
-    /// Looks at all jobs that can start or move.
+    /// Looks at all jobs that can start or move: going from candidate to candidate as long as
+    /// that is quicker than to look at every job, and then at every job.
     pub(super) fn move_all(&mut self, profile: &mut Profile, commands: &mut Vec<Command>) {
         let now = profile.origin();
-        self.moves.openings.retain(|opening| !opening.is_over(now));
-        let worth = (self.moves.openings.len() + 1).saturating_mul(self.moves.jobs_per_opening);
-        match self.queue.len() > worth {
-            true => self.walk_candidates(profile, commands),
-            false => self.walk_all(profile, commands),
+        let mut openings = std::mem::take(&mut self.moves.openings);
+        openings.retain(|opening| !opening.is_over(now));
+        let limit = self.queue.len().checked_div(self.moves.jobs_per_search).unwrap_or(usize::MAX);
+        let seen = match openings.len() + LEAST_SEARCHES <= limit {
+            true => self.walk_candidates(profile, openings, limit, commands),
+            false => Seen::UpTo(None),
+        };
+        if let Seen::UpTo(rank) = seen {
+            self.queue.unshelve();
+            self.walk_rest(profile, rank, commands);
         }
-    }
-
-    /// Looks at every job.
-    fn walk_all(&mut self, profile: &mut Profile, commands: &mut Vec<Command>) {
-        self.moves.openings.clear();
-        self.moves.unplaced.clear();
-        let mut all = std::mem::take(&mut self.moves.all);
-        all.extend(self.queue.iter());
-        for waiting in all.drain(..) {
-            if let Some((from, until)) = self.examine(profile, &waiting, commands) {
-                self.moves.openings.push(Opening::new(from, until, Some(waiting.rank)));
-            }
-        }
-        self.moves.all = all;
     }
 
     /// Looks at jobs that may have come to fit somewhere earlier.
-    fn walk_candidates(&mut self, profile: &mut Profile, commands: &mut Vec<Command>) {
+    fn walk_candidates(
+        &mut self,
+        profile: &mut Profile,
+        openings: Vec<Opening>,
+        searches: usize,
+        commands: &mut Vec<Command>,
+    ) -> Seen {
+        self.queue.shelve(Reservations::Known);
         let mut outline = std::mem::take(&mut self.moves.outline);
-        let openings = std::mem::take(&mut self.moves.openings);
         let mut listed = std::mem::take(&mut self.moves.unplaced);
         listed.extend(self.queue.due(profile.origin()));
-        let (next, left) = (BinaryHeap::new(), Vec::new());
-        let mut walk = Walk { openings, next, seen: None, listed, left };
-        for index in 0..walk.openings.len() {
-            walk.openings[index].measure(profile, &mut outline);
-            walk.seek(index, &self.queue);
-        }
+        let mut walk = Walk {
+            openings: Vec::new(),
+            next: BinaryHeap::new(),
+            seen: None,
+            listed,
+            searches,
+            outline: &mut outline,
+        };
+        openings.into_iter().for_each(|opening| walk.add(opening, profile, &self.queue));
+        let mut seen = Seen::All;
         while let Some(rank) = walk.first() {
+            if walk.searches == 0 {
+                seen = Seen::UpTo(walk.seen);
+                break;
+            }
             walk.seen = Some(rank);
             walk.listed.remove(&rank);
             let waiting = self.queue.get(rank);
             let opened = waiting.and_then(|it| self.examine(profile, &it, commands));
             if let Some((from, until)) = opened {
-                let mut opening = Opening::new(from, until, None);
-                opening.measure(profile, &mut outline);
-                walk.openings.push(opening);
-                walk.seek(walk.openings.len() - 1, &self.queue);
-                walk.left.push(Opening::new(from, until, Some(rank)));
+                walk.add(Opening::new(from, until, None), profile, &self.queue);
             }
-            while let Some(&Reverse((other, index))) = walk.next.peek()
-                && other == rank
-            {
-                walk.next.pop();
-                // What it was measured to be is still enough for every candidate. A false one is
-                // the sign that others have taken the room since.
-                if opened.is_none() {
-                    walk.openings[index].measure(profile, &mut outline);
-                }
-                walk.seek(index, &self.queue);
-            }
+            walk.pass(rank, opened.is_none(), profile, &self.queue);
         }
-        self.moves.openings = walk.left;
         self.moves.outline = outline;
+        seen
+    }
+
+    /// Looks at every job after `seen`.
+    fn walk_rest(
+        &mut self,
+        profile: &mut Profile,
+        seen: Option<Rank>,
+        commands: &mut Vec<Command>,
+    ) {
+        let mut all = std::mem::take(&mut self.moves.all);
+        all.extend(self.queue.from(seen));
+        for waiting in all.drain(..) {
+            self.moves.unplaced.remove(&waiting.rank);
+            self.examine(profile, &waiting, commands);
+        }
+        self.moves.all = all;
     }
 
     /// Starts the job, moves it or leaves it; returns what opens where it was.
@@ -184,6 +225,11 @@ impl Backfill {
         }
         let (from, until) = (before?, before? + waiting.estimate);
         let from = start.map_or(from, |start| from.max(start + waiting.estimate));
-        (from < until).then_some((from, until))
+        if from >= until {
+            return None;
+        }
+        // Jobs ahead of this one have their turn in the next walk.
+        self.moves.openings.push(Opening::new(from, until, Some(waiting.rank)));
+        Some((from, until))
     }
 }

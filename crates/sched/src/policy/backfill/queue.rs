@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use tradewind_model::{JobId, Time};
 
-use super::shelves::{Limits, Shelves};
+use super::shelves::{Limits, Reservations, Shelves};
 use super::waiting::{Rank, Waiting};
 
 /// The queue. Every change is logarithmic in its length.
@@ -14,28 +14,24 @@ pub(super) struct Queue {
     jobs: BTreeMap<Rank, Waiting>,
     /// Reservations by time.
     starts: BTreeSet<(Time, Rank)>,
-    /// By width, without reservations if nobody asks for them.
+    /// By width; `None` while nobody is looked for by width.
     shelves: Option<Shelves>,
-    /// Who is looked for by width.
-    sought: Sought,
-}
-
-/// Whom a policy looks for among jobs of one width.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Sought {
-    /// Nobody.
-    #[default]
-    Nobody,
-    /// Jobs by their estimates.
-    ByEstimate,
-    /// Jobs by their estimates and reservations.
-    ByReservation,
 }
 
 impl Queue {
-    pub(super) fn new(sought: Sought) -> Queue {
-        let shelves = (sought != Sought::Nobody).then(Shelves::default);
-        Queue { shelves, sought, ..Queue::default() }
+    /// Puts jobs on shelves from now on, so that they can be looked for by width. O(w log w), if
+    /// they are not there already.
+    pub(super) fn shelve(&mut self, reservations: Reservations) {
+        if self.shelves.is_none() {
+            let mut shelves = Shelves::new(reservations);
+            self.jobs.values().for_each(|waiting| shelves.put(waiting));
+            self.shelves = Some(shelves);
+        }
+    }
+
+    /// Does without shelves until the next time.
+    pub(super) fn unshelve(&mut self) {
+        self.shelves = None;
     }
 
     pub(super) fn len(&self) -> usize {
@@ -55,19 +51,19 @@ impl Queue {
         self.jobs.values().find(|waiting| waiting.rank.job == job)
     }
 
+    /// The jobs after `after`, in order.
+    pub(super) fn from(&self, after: Option<Rank>) -> impl Iterator<Item = Waiting> + '_ {
+        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+        self.jobs.range((start, Bound::Unbounded)).map(|(_, waiting)| *waiting)
+    }
+
     /// The first job after `after`.
     pub(super) fn after(&self, after: Option<Rank>) -> Option<Waiting> {
-        match after {
-            None => self.jobs.first_key_value().map(|(_, waiting)| *waiting),
-            Some(rank) => {
-                let mut rest = self.jobs.range((Bound::Excluded(rank), Bound::Unbounded));
-                rest.next().map(|(_, waiting)| *waiting)
-            }
-        }
+        self.from(after).next()
     }
 
     /// The first job after `after` and before `before` within the limits of its width; see
-    /// [`Shelves::next`].
+    /// [`Shelves::next`]. `None` without shelves.
     pub(super) fn next(
         &self,
         after: Option<Rank>,
@@ -104,10 +100,8 @@ impl Queue {
         }
         waiting.reserved = start;
         self.starts.extend(start.map(|start| (start, rank)));
-        if let Some(shelves) = &mut self.shelves
-            && self.sought == Sought::ByReservation
-        {
-            shelves.put(waiting);
+        if let Some(shelves) = &mut self.shelves {
+            shelves.reserved(waiting);
         }
     }
 

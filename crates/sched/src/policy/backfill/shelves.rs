@@ -67,22 +67,42 @@ impl Item for Entry {
     }
 }
 
+const NOTHING: Sum = Sum { shortest: Span::MAX, first: FOR_EVER, last: FOR_EVER };
+
 #[derive(Debug)]
 struct Shelf {
     processors: u32,
-    /// `None`: empty.
-    sum: Option<Sum>,
+    sum: Sum,
     jobs: Tree<Entry>,
 }
 
+/// Whether jobs are looked for by their reservations, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reservations {
+    Ignored,
+    Known,
+}
+
 /// All waiting jobs, by width.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Shelves {
-    /// By width, ascending; a shelf stays when it is empty.
+    /// By width, ascending; none is empty.
     shelves: Vec<Shelf>,
+    reservations: Reservations,
 }
 
 impl Shelves {
+    pub(super) fn new(reservations: Reservations) -> Shelves {
+        Shelves { shelves: Vec::new(), reservations }
+    }
+
+    /// The job's reservation has changed.
+    pub(super) fn reserved(&mut self, waiting: &Waiting) {
+        if self.reservations == Reservations::Known {
+            self.put(waiting);
+        }
+    }
+
     /// Puts the job, or what has become of it, on its shelf.
     pub(super) fn put(&mut self, waiting: &Waiting) {
         let Waiting { rank, processors, estimate, reserved } = *waiting;
@@ -98,11 +118,17 @@ impl Shelves {
     fn edit(&mut self, processors: u32, rank: Rank, entry: Option<Entry>) {
         let at = self.shelves.partition_point(|shelf| shelf.processors < processors);
         if self.shelves.get(at).is_none_or(|shelf| shelf.processors > processors) {
-            self.shelves.insert(at, Shelf { processors, sum: None, jobs: Tree::default() });
+            let (sum, jobs) = (NOTHING, Tree::default());
+            self.shelves.insert(at, Shelf { processors, sum, jobs });
         }
         let shelf = &mut self.shelves[at];
         shelf.jobs.edit(rank, |_| entry);
-        shelf.sum = shelf.jobs.sum();
+        match shelf.jobs.sum() {
+            Some(sum) => shelf.sum = sum,
+            None => {
+                self.shelves.remove(at);
+            }
+        }
     }
 
     /// The first job in queue order that comes after `after` and before `before` and is within
@@ -115,10 +141,9 @@ impl Shelves {
     ) -> Option<Rank> {
         let mut reader = Next { after, before, limits: Limits::within(Span(0)), found: None };
         for shelf in &self.shelves {
-            let Some(sum) = &shelf.sum else { continue };
             let Some(within) = limits(shelf.processors) else { break };
             reader.limits = within;
-            if reader.limits.allow(sum) {
+            if reader.limits.allow(&shelf.sum) {
                 shelf.jobs.scan(&mut reader);
             }
             reader.before = reader.found.or(before);

@@ -59,10 +59,10 @@ fn replay(drawn: &[Drawn], policy: &mut Backfill, mut look: impl FnMut(&Backfill
 /// The reservations after each pass.
 type History = Vec<Vec<(JobId, Option<Time>)>>;
 
-/// All reservations, if openings are followed up as soon as there are so many jobs for each.
-fn history(drawn: &[Drawn], order: Order, jobs_per_opening: usize) -> History {
+/// All reservations, if a search is worth so many jobs: 0 always searches, the most never does.
+fn history(drawn: &[Drawn], order: Order, jobs_per_search: usize) -> History {
     let mut policy = Backfill::new(Settings { depth: Depth::All, order });
-    policy.moves.jobs_per_opening = jobs_per_opening;
+    policy.moves.jobs_per_search = jobs_per_search;
     let mut history = Vec::new();
     replay(drawn, &mut policy, |policy| {
         history.push(policy.queue.iter().map(|it| (it.rank.job, it.reserved)).collect());
@@ -102,11 +102,11 @@ proptest! {
 
     #[test]
     fn who_may_move_is_found_without_looking_at_all(
-        drawn in prop_oneof![drawn(), long()], order in order(), jobs_per_opening in 0usize..4,
+        drawn in prop_oneof![drawn(), long()], order in order(), jobs_per_search in 0usize..4,
     ) {
         let all = history(&drawn, order, usize::MAX);
         prop_assert_eq!(&history(&drawn, order, 0), &all);
-        prop_assert_eq!(&history(&drawn, order, jobs_per_opening), &all);
+        prop_assert_eq!(&history(&drawn, order, jobs_per_search), &all);
     }
 
     #[test]

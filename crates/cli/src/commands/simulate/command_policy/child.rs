@@ -1,0 +1,148 @@
+//! A child process that answers each line with one line, within a time.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The longest line that is read.
+const LONGEST_LINE: u64 = 64 << 20;
+/// How long a child may take to end once its input is closed.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// How long its exit status may follow after the end of its output.
+const LAST_BREATH: Duration = Duration::from_millis(200);
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) enum Silence {
+    /// It ended, or closed its output.
+    Ended(Option<ExitStatus>),
+    /// It took longer than allowed.
+    Slow(Duration),
+    /// The line is longer than [`LONGEST_LINE`].
+    Long,
+    /// What it wrote is not text, or the pipe failed.
+    Broken(std::io::Error),
+}
+
+impl std::fmt::Display for Silence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Silence::Ended(Some(status)) => write!(f, "it ended ({status}) without an answer"),
+            Silence::Ended(None) => write!(f, "it closed its output without an answer"),
+            Silence::Slow(limit) => write!(f, "no answer within {} s", limit.as_secs_f64()),
+            Silence::Long => write!(f, "its answer is longer than {} MiB", LONGEST_LINE >> 20),
+            Silence::Broken(error) => write!(f, "its answer cannot be read: {error}"),
+        }
+    }
+}
+
+/// A running command. When it is dropped the command's input is closed, and what does not end
+/// then is killed with all that it started.
+#[derive(Debug)]
+pub(super) struct Dialogue {
+    child: Child,
+    /// To the thread that writes and reads; closed by dropping it.
+    lines: Option<Sender<String>>,
+    answers: Receiver<Result<String, Silence>>,
+    limit: Duration,
+    /// How long it may take to end once its input is closed.
+    patience: Duration,
+}
+
+impl Dialogue {
+    /// Starts `command` through `sh -c`. Its standard error stays ours.
+    pub(super) fn start(command: &str, limit: Duration) -> std::io::Result<Dialogue> {
+        let mut child = Command::new("sh")
+            .args(["-c", command])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // A group of its own: what the shell starts can be ended with it.
+            .process_group(0)
+            .spawn()?;
+        let (lines, to_write) = channel();
+        let (answered, answers) = channel();
+        if let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) {
+            thread::spawn(move || talk(input, output, &to_write, &answered));
+        }
+        Ok(Dialogue { child, lines: Some(lines), answers, limit, patience: FAREWELL })
+    }
+
+    /// Sends a line and waits for the answer.
+    pub(super) fn ask(&mut self, line: String) -> Result<String, Silence> {
+        if let Some(lines) = &self.lines {
+            // A thread that is gone shows below.
+            let _ = lines.send(line);
+        }
+        match self.answers.recv_timeout(self.limit) {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(Silence::Ended(_))) | Err(RecvTimeoutError::Disconnected) => {
+                Err(Silence::Ended(self.end_within(LAST_BREATH)))
+            }
+            Ok(Err(silence)) => Err(silence),
+            Err(RecvTimeoutError::Timeout) => {
+                self.patience = Duration::ZERO;
+                Err(Silence::Slow(self.limit))
+            }
+        }
+    }
+
+    /// How the child ended, if it does so in time.
+    fn end_within(&mut self, patience: Duration) -> Option<ExitStatus> {
+        let until = Instant::now() + patience;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Some(status),
+                Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(5)),
+                _ => return None,
+            }
+        }
+    }
+}
+
+impl Drop for Dialogue {
+    fn drop(&mut self) {
+        self.lines = None;
+        if self.end_within(self.patience).is_some() {
+            return;
+        }
+        let group = format!("kill -s KILL -- -{}", self.child.id());
+        let _ = Command::new("sh").args(["-c", &group]).stderr(Stdio::null()).status();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Writes each line and reads its answer, until there are no more lines or something fails.
+fn talk(
+    mut input: ChildStdin,
+    output: ChildStdout,
+    lines: &Receiver<String>,
+    answers: &Sender<Result<String, Silence>>,
+) {
+    let mut output = BufReader::new(output);
+    while let Ok(mut line) = lines.recv() {
+        line.push('\n');
+        // A child that is gone may have left last words: they say more than a failed write.
+        let _ = input.write_all(line.as_bytes()).and_then(|()| input.flush());
+        let answer = read_line(&mut output);
+        let last = answer.is_err();
+        if answers.send(answer).is_err() || last {
+            return;
+        }
+    }
+}
+
+fn read_line(output: &mut BufReader<ChildStdout>) -> Result<String, Silence> {
+    let mut line = String::new();
+    match output.take(LONGEST_LINE).read_line(&mut line) {
+        Ok(0) => Err(Silence::Ended(None)),
+        Ok(_) if line.ends_with('\n') => Ok(line),
+        Ok(length) if length as u64 == LONGEST_LINE => Err(Silence::Long),
+        // The last words of a child that ended.
+        Ok(_) => Ok(line),
+        Err(error) => Err(Silence::Broken(error)),
+    }
+}

@@ -1,0 +1,176 @@
+//! A policy of one's own in any language: a command that answers each pass with a line of JSON.
+
+mod child;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use tradewind_model::{Command, Event, JobId, Market, MarketError, Pools, Reason, Span, Time};
+use tradewind_sched::policy::{Policy, Promise};
+use tradewind_sim::check::{self, Checker};
+use tradewind_sim::workload::Workload;
+use tradewind_sim::{Run, Settings, SimError};
+
+use child::Dialogue;
+use wire::{Answer, Greeting, Hello, PROTOCOL, Pass};
+
+use crate::exit::Failure;
+
+/// Longer ones are shown cut.
+const SHOWN: usize = 120;
+
+/// A command of the user's that decides.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct UserCommand<'a> {
+    /// For `sh -c`.
+    pub(super) text: &'a str,
+    /// How long each answer may take.
+    pub(super) answer_within: Span,
+}
+
+/// Replays the workload under a command, with all checkers on, and `listener`.
+///
+/// # Errors
+/// When the command does not start, says nothing in time, talks nonsense, or asks for what cannot
+/// be.
+pub(super) fn replay(
+    workload: &Workload,
+    settings: Settings,
+    command: UserCommand<'_>,
+    listener: Box<dyn Checker>,
+) -> Result<Run, Failure> {
+    let mut policy = CommandPolicy::start(command, &workload.pools)?;
+    let mut checkers = check::all(policy.promise);
+    checkers.push(listener);
+    let run = tradewind_sim::run(workload, settings, &mut policy, &mut checkers);
+    match policy.failure {
+        Some(failure) => Err(failure),
+        None => run.map_err(|error| misbehaved(workload, &error)),
+    }
+}
+
+/// A command as a policy. One that dies, lingers or talks nonsense is asked no more: the replay
+/// then ends without starting jobs, and `failure` says why.
+#[derive(Debug)]
+struct CommandPolicy {
+    dialogue: Dialogue,
+    promise: Promise,
+    /// What the command said last of jobs' starts.
+    reserved: BTreeMap<JobId, Time>,
+    free: Vec<u32>,
+    failure: Option<Failure>,
+}
+
+impl CommandPolicy {
+    fn start(command: UserCommand<'_>, pools: &Pools) -> Result<CommandPolicy, Failure> {
+        let limit = Duration::from_secs(command.answer_within.0.unsigned_abs());
+        let mut dialogue = Dialogue::start(command.text, limit).map_err(|error| {
+            Failure::data(format!("the policy's command does not start: {error}"))
+        })?;
+        let greeting: Greeting = ask(&mut dialogue, &Hello::new(pools), "its greeting")?;
+        if greeting.protocol != PROTOCOL {
+            let theirs = greeting.protocol;
+            let failure = format!("the policy's command speaks protocol {theirs}, not {PROTOCOL}");
+            return Err(Failure::data(failure));
+        }
+        let promise = greeting.promise.into();
+        let (reserved, free) = (BTreeMap::new(), Vec::new());
+        Ok(CommandPolicy { dialogue, promise, reserved, free, failure: None })
+    }
+
+    fn answer(
+        &mut self,
+        market: &Market,
+        events: &[Event],
+        commands: &mut Vec<Command>,
+    ) -> Result<(), Failure> {
+        let Time(now) = market.now();
+        let pools = market.pools();
+        self.free.clear();
+        self.free.extend(pools.iter().map(|(pool, _)| market.free_in(pool)));
+        let pass = Pass { now, free: &self.free, events: events.iter().map(Into::into).collect() };
+        let when = format!("its answer at {now}");
+        let answer: Answer = ask(&mut self.dialogue, &pass, &when)?;
+        let wrong = |error| Failure::data(format!("the policy's command: {when}: {error}"));
+        let wake = answer.wake().map_err(wrong)?;
+        for start in answer.start {
+            commands.push(start.command(market).map_err(wrong)?);
+        }
+        commands.extend(answer.refuse.into_iter().map(|refuse| {
+            let (job, reason) = (JobId(refuse.job), Reason::Declined);
+            Command::Refuse { job, reason }
+        }));
+        commands.extend(wake.map(|at| Command::Wake { at }));
+        self.reserved.extend(answer.reserve.iter().map(|it| (JobId(it.job), Time(it.at))));
+        Ok(())
+    }
+}
+
+impl Policy for CommandPolicy {
+    fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
+        if self.failure.is_none() {
+            self.failure = self.answer(market, events, commands).err();
+        }
+        if self.failure.is_some() {
+            commands.clear();
+        }
+    }
+
+    fn promise(&self) -> Promise {
+        self.promise
+    }
+
+    fn reservation(&self, job: JobId) -> Option<Time> {
+        self.reserved.get(&job).copied()
+    }
+}
+
+/// Sends `line` and reads the answer, which `what` names.
+fn ask<T: DeserializeOwned>(
+    dialogue: &mut Dialogue,
+    line: &impl serde::Serialize,
+    what: &str,
+) -> Result<T, Failure> {
+    // Only maps with keys other than texts can fail, and no line has one.
+    let line = serde_json::to_string(line).unwrap_or_default();
+    let heard = dialogue
+        .ask(line)
+        .map_err(|silence| Failure::data(format!("the policy's command: {what}: {silence}")))?;
+    read(&heard).map_err(|error| {
+        let shown: String = heard.trim_end().chars().take(SHOWN).collect();
+        let failure = Failure::data(format!("the policy's command: {what} is wrong: {error}"));
+        failure.hint(format!("it said `{shown}`; docs/policy-cmd.md has the lines"))
+    })
+}
+
+/// An object of named parts; what serde would make of a bare list is not meant.
+fn read<T: DeserializeOwned>(line: &str) -> Result<T, String> {
+    match line.trim_start().starts_with('{') {
+        true => serde_json::from_str(line).map_err(|error| error.to_string()),
+        false => Err("not an object".to_owned()),
+    }
+}
+
+/// What a command asked for and cannot have; with the log's number of the job.
+fn misbehaved(workload: &Workload, error: &SimError) -> Failure {
+    let failure = Failure::data(format!("the policy's command: {error}"));
+    let SimError::Market { error, .. } = error else { return failure };
+    let (job, hint) = match error {
+        MarketError::Full { job, .. } => (job, "`free` says how many nodes of each pool are free"),
+        MarketError::State { job } => (job, "start or refuse a job once, while it waits"),
+        MarketError::Place { job } => {
+            (job, "name pools that there are, each once; shares add up to the job's processors")
+        }
+        _ => return failure,
+    };
+    match workload.jobs.get(job.index()) {
+        Some(of) => {
+            failure.hint(format!("{hint}; job {} is number {} in the log", job.0, of.number))
+        }
+        None => failure.hint(format!("there are {} jobs, from 0", workload.jobs.len())),
+    }
+}

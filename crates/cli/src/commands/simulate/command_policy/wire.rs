@@ -1,0 +1,347 @@
+//! The lines that go to and from a policy's command; `docs/policy-cmd.md` is the page for them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use tradewind_io::scenario::criterion_name;
+use tradewind_io::wire::Amount;
+use tradewind_model::{
+    Attribute, Attributes, Cause, Closure, ClosureId, Command, Demand, Event, JobId, Market, Place,
+    PoolId, Pools, Share, Terms, Time,
+};
+use tradewind_sched::policy::Promise;
+
+/// The version that both sides name first.
+pub(super) const PROTOCOL: u32 = 1;
+
+/// The first line to the command.
+#[derive(Debug, Serialize)]
+pub(super) struct Hello<'a> {
+    protocol: u32,
+    sites: Vec<&'a str>,
+    pools: Vec<Pool<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Pool<'a> {
+    pool: u32,
+    name: &'a str,
+    site: u32,
+    nodes: u32,
+    performance: Amount,
+    price: Amount,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    attributes: BTreeMap<&'a str, Property<'a>>,
+}
+
+/// A property of a node or a demand for one.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Property<'a> {
+    Flag(bool),
+    Number(Amount),
+    Text(&'a str),
+}
+
+fn properties(of: &Attributes) -> BTreeMap<&str, Property<'_>> {
+    let property = |it| match it {
+        &Attribute::Flag(flag) => Property::Flag(flag),
+        &Attribute::Number(number) => Property::Number(Amount::Thousandths(number)),
+        Attribute::Text(text) => Property::Text(text),
+    };
+    of.iter().map(|(name, it)| (name.as_str(), property(it))).collect()
+}
+
+impl<'a> Hello<'a> {
+    pub(super) fn new(pools: &'a Pools) -> Hello<'a> {
+        let pool = |(index, pool): (usize, &'a tradewind_model::Pool)| Pool {
+            pool: index as u32,
+            name: &pool.name,
+            site: pool.site.0,
+            nodes: pool.nodes,
+            performance: Amount::Performance(pool.performance.thousandths()),
+            price: Amount::Price(pool.price),
+            attributes: properties(&pool.attributes),
+        };
+        Hello {
+            protocol: PROTOCOL,
+            sites: pools.sites().iter().map(|site| site.name.as_str()).collect(),
+            pools: pools.as_slice().iter().enumerate().map(pool).collect(),
+        }
+    }
+}
+
+/// One pass of the policy: a line to the command.
+#[derive(Debug, Serialize)]
+pub(super) struct Pass<'a> {
+    pub(super) now: i64,
+    /// Free nodes by pool.
+    pub(super) free: &'a [u32],
+    pub(super) events: Vec<Told<'a>>,
+}
+
+/// An event.
+#[derive(Debug, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub(super) enum Told<'a> {
+    Submitted {
+        job: u32,
+        processors: u32,
+        estimate: i64,
+        #[serde(flatten)]
+        terms: Option<Box<Conditions<'a>>>,
+    },
+    Started {
+        job: u32,
+        #[serde(flatten)]
+        place: Where,
+    },
+    Released {
+        job: u32,
+        pool: u32,
+    },
+    Ended {
+        job: u32,
+    },
+    Interrupted {
+        job: u32,
+    },
+    Refused {
+        job: u32,
+    },
+    Announced {
+        closure: u32,
+        pool: u32,
+        nodes: u32,
+        from: i64,
+        until: i64,
+        cause: &'static str,
+    },
+    Closed {
+        closure: u32,
+    },
+    Reopened {
+        closure: u32,
+    },
+}
+
+/// A job's terms; what it does not ask for is left out.
+#[derive(Debug, Serialize)]
+pub(super) struct Conditions<'a> {
+    user: i64,
+    priority: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    home: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<Amount>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_performance: Option<Amount>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_price: Option<Amount>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget: Option<Amount>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    earliest_start: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deadline: Option<i64>,
+    minimize: String,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    attributes: BTreeMap<&'a str, Property<'a>>,
+}
+
+impl<'a> Conditions<'a> {
+    fn new(terms: &'a Terms) -> Conditions<'a> {
+        Conditions {
+            user: terms.user,
+            priority: terms.priority,
+            home: terms.home.map(|site| site.0),
+            value: terms.value.map(Amount::Credits),
+            min_performance: terms
+                .min_performance
+                .map(|least| Amount::Performance(least.thousandths())),
+            max_price: terms.max_price.map(Amount::Price),
+            budget: terms.budget.map(Amount::Credits),
+            earliest_start: terms.earliest_start.map(|at| at.0),
+            deadline: terms.deadline.map(|at| at.0),
+            minimize: criterion_name(&terms.criterion),
+            attributes: properties(&terms.attributes),
+        }
+    }
+}
+
+impl<'a> From<&'a Event> for Told<'a> {
+    fn from(event: &'a Event) -> Told<'a> {
+        match event {
+            Event::Submitted { job, demand } => submitted(*job, demand),
+            Event::Started { job, place } => Told::Started { job: job.0, place: place.into() },
+            Event::Released { job, pool } => Told::Released { job: job.0, pool: pool.0 },
+            Event::Ended { job } => Told::Ended { job: job.0 },
+            Event::Interrupted { job } => Told::Interrupted { job: job.0 },
+            Event::Refused { job } => Told::Refused { job: job.0 },
+            Event::Announced { closure, what } => announced(*closure, what),
+            Event::Closed { closure } => Told::Closed { closure: closure.0 },
+            Event::Reopened { closure } => Told::Reopened { closure: closure.0 },
+        }
+    }
+}
+
+fn submitted(job: JobId, demand: &Demand) -> Told<'_> {
+    Told::Submitted {
+        job: job.0,
+        processors: demand.processors,
+        estimate: demand.estimate.0,
+        terms: demand.terms.as_deref().map(|terms| Box::new(Conditions::new(terms))),
+    }
+}
+
+fn announced(closure: ClosureId, what: &Closure) -> Told<'static> {
+    Told::Announced {
+        closure: closure.0,
+        pool: what.pool.0,
+        nodes: what.nodes,
+        from: what.from.0,
+        until: what.until.0,
+        cause: match what.cause {
+            Cause::Local => "local",
+            Cause::Maintenance => "maintenance",
+            Cause::Failure(_) => "failure",
+        },
+    }
+}
+
+/// Where a job's tasks run: either of the two.
+#[derive(Debug, Serialize)]
+pub(super) struct Where {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pool: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shares: Option<Vec<Part>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Part {
+    pool: u32,
+    nodes: u32,
+}
+
+impl From<&Place> for Where {
+    fn from(place: &Place) -> Where {
+        match place {
+            Place::Pool(pool) => Where { pool: Some(pool.0), shares: None },
+            Place::Shares(shares) => {
+                let part = |share: &Share| Part { pool: share.pool.0, nodes: share.nodes };
+                Where { pool: None, shares: Some(shares.iter().map(part).collect()) }
+            }
+        }
+    }
+}
+
+/// What the command says first.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Greeting {
+    pub(super) protocol: u32,
+    #[serde(default)]
+    pub(super) promise: Vow,
+}
+
+/// What the command promises; the checkers hold it to that.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Vow {
+    #[default]
+    Nothing,
+    Order,
+    Head,
+    Reservations,
+}
+
+impl From<Vow> for Promise {
+    fn from(vow: Vow) -> Promise {
+        match vow {
+            Vow::Nothing => Promise::Nothing,
+            Vow::Order => Promise::Order,
+            Vow::Head => Promise::Head,
+            Vow::Reservations => Promise::Reservations,
+        }
+    }
+}
+
+/// What the command wants done: its answer to a pass.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Answer {
+    #[serde(default)]
+    pub(super) start: Vec<Start>,
+    #[serde(default)]
+    pub(super) refuse: Vec<Refuse>,
+    #[serde(default)]
+    pub(super) reserve: Vec<Reserve>,
+    #[serde(default)]
+    wake: Option<i64>,
+}
+
+impl Answer {
+    /// When to ask again.
+    ///
+    /// # Errors
+    /// If nobody lives to see it.
+    pub(super) fn wake(&self) -> Result<Option<Time>, String> {
+        match self.wake.map(Time) {
+            Some(at) if at > Time::MAX => Err(format!("`wake` is after {}", Time::MAX)),
+            wake => Ok(wake),
+        }
+    }
+}
+
+/// When a waiting job is to start.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Reserve {
+    pub(super) job: u32,
+    pub(super) at: i64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Start {
+    job: u32,
+    #[serde(default)]
+    pool: Option<u32>,
+    #[serde(default)]
+    shares: Option<Vec<Part>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Refuse {
+    pub(super) job: u32,
+}
+
+impl Start {
+    /// As a command.
+    ///
+    /// # Errors
+    /// If it does not say where, or where is not as wide as the job.
+    pub(super) fn command(self, market: &Market) -> Result<Command, String> {
+        let job = JobId(self.job);
+        let wrong = |what: &str| Err(format!("`start` of job {} {what}", job.0));
+        let place = match (self.pool, self.shares, market.pools().single()) {
+            (Some(_), Some(_), _) => return wrong("has both `pool` and `shares`"),
+            (None, None, None) => return wrong("says neither `pool` nor `shares`"),
+            (Some(pool), None, _) => Place::Pool(PoolId(pool)),
+            (None, None, Some(pool)) => Place::Pool(pool),
+            (None, Some(shares), _) => {
+                let nodes: u64 = shares.iter().map(|part| u64::from(part.nodes)).sum();
+                let width = market.demand(job).map(|demand| u64::from(demand.processors));
+                if width.is_some_and(|width| width != nodes) {
+                    return wrong("has shares that do not add up to its processors");
+                }
+                let share = |part: Part| Share { pool: PoolId(part.pool), nodes: part.nodes };
+                Place::of(shares.into_iter().map(share).collect())
+            }
+        };
+        Ok(Command::Start { job, place })
+    }
+}

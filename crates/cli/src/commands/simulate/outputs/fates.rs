@@ -1,0 +1,73 @@
+//! What became of each job of the logs, in their order.
+
+use tradewind_model::{Place, Span};
+use tradewind_sim::Ran;
+use tradewind_sim::workload::{Job, Workload};
+
+use super::super::replay::Finished;
+
+/// By index in the jobs that a run was prepared from.
+pub(super) struct Fates<'a> {
+    all: Vec<Fate<'a>>,
+}
+
+/// What became of a job.
+#[derive(Debug, Clone)]
+pub(super) enum Fate<'a> {
+    /// It ran to its end.
+    Ran(Life<'a>),
+    /// It did not run, for this reason.
+    Rejected(String),
+}
+
+/// A job that ran.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Life<'a> {
+    /// In the workload and in the run.
+    pub(super) index: usize,
+    pub(super) job: &'a Job,
+    pub(super) ran: &'a Ran,
+    /// Processor-seconds of its last run.
+    pub(super) busy: i128,
+    /// Processor-seconds of runs that were interrupted.
+    pub(super) lost: i128,
+}
+
+impl<'a> Fates<'a> {
+    pub(super) fn of(finished: &'a Finished<'_>) -> Fates<'a> {
+        let (workload, run) = (&finished.prepared.workload, &finished.run);
+        let mut all = vec![Fate::Rejected(String::new()); finished.prepared.jobs.len()];
+        for (source, refusal) in &workload.rejected {
+            all[*source] = Fate::Rejected(refusal.text().to_owned());
+        }
+        let mut lost = vec![0i128; run.jobs.len()];
+        for cut in &run.lost {
+            let job = &workload.jobs[cut.job];
+            lost[cut.job] += processor_time(workload, job, &cut.place, cut.end - cut.start);
+        }
+        for (index, (job, ran)) in workload.jobs.iter().zip(&run.jobs).enumerate() {
+            all[job.source] = match &ran.refused {
+                Some(reason) => Fate::Rejected(reason.to_string()),
+                None => {
+                    let busy = processor_time(workload, job, &ran.place, ran.end - ran.start);
+                    Fate::Ran(Life { index, job, ran, busy, lost: lost[index] })
+                }
+            };
+        }
+        Fates { all }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Fate<'a>> {
+        self.all.iter()
+    }
+}
+
+/// The processor-seconds of a job in a place within `at_most` from its start: a faster pool is
+/// free again sooner.
+fn processor_time(workload: &Workload, job: &Job, place: &Place, at_most: Span) -> i128 {
+    let share = |share: tradewind_model::Share| {
+        let length = workload.pools.pool(share.pool).length_of(job.run).min(at_most);
+        i128::from(length.0) * i128::from(share.nodes)
+    };
+    place.shares(job.processors).map(share).sum()
+}

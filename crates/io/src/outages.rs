@@ -1,0 +1,237 @@
+//! When nodes are missing: entries of a grid file, or a CSV table of their own.
+
+#[cfg(test)]
+mod tests;
+
+use tradewind_model::{Cause, Closure, Horizon, Pool, PoolId, Pools, SiteId, Span, Time};
+
+use crate::diagnostics::{Diagnostics, excerpt, suggestion};
+use crate::fields::{Fields, Notes};
+use crate::input::{self, Input};
+use crate::rows::rows;
+use crate::value::Value;
+
+const PLANNED_KEYS: [&str; 7] = ["pool", "nodes", "from", "until", "repeat", "announced", "notice"];
+const LISTED_KEYS: [&str; 8] =
+    ["pool", "nodes", "from", "until", "cause", "node", "announced", "notice"];
+
+/// Nodes that are missing, once or again and again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Planned {
+    /// The first time.
+    pub what: Closure,
+    /// When policies learn of it.
+    pub known: Known,
+    /// From one beginning to the next; never shorter than the closure itself.
+    pub repeat: Option<Span>,
+}
+
+/// When policies learn of a closure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// From the start.
+    Always,
+    /// At this moment; of a repeated closure, the first time.
+    At(Time),
+    /// So long before it begins.
+    Ahead(Span),
+}
+
+impl Planned {
+    /// The most repetitions of one entry that are listed: a limit against absurd ones.
+    pub const MOST: i64 = 1_000_000;
+
+    /// The closures that have not ended before the horizon and begin within it, each with the
+    /// moment of its announcement, which is not before the horizon.
+    pub fn closures(&self, within: Horizon) -> impl Iterator<Item = (Time, Closure)> + use<> {
+        let Planned { what, known, repeat } = *self;
+        let step = repeat.map_or(0, |repeat| repeat.0);
+        // The first that may end within the horizon, and the first that begins beyond it.
+        let past = (within.start - what.until).0.max(0);
+        let first = past.checked_div(step).unwrap_or(0);
+        let ahead = (within.end - what.from).0.max(0);
+        let last = (u64::try_from(ahead).unwrap_or(0))
+            .checked_div(step.unsigned_abs())
+            .map_or(0, |count| i64::try_from(count).unwrap_or(i64::MAX));
+        let last = last.min(first.saturating_add(Self::MOST));
+        let each = move |index: i64| {
+            let by = Span(index * step);
+            let (from, until) = (what.from + by, what.until + by);
+            let told = match known {
+                Known::Always => within.start,
+                Known::At(at) => at + by,
+                Known::Ahead(span) => from - span,
+            };
+            (told.min(from).max(within.start), Closure { from, until, ..what })
+        };
+        let inside =
+            move |(_, it): &(Time, Closure)| it.until > within.start && it.from < within.end;
+        (first..=last).map(each).filter(inside)
+    }
+}
+
+/// Reads the outage table `path` for these pools; `-` is standard input.
+///
+/// # Errors
+/// All that is wrong with it.
+pub fn load(path: &str, pools: &Pools) -> Result<Vec<Planned>, Diagnostics> {
+    parse(&input::read(path)?, pools)
+}
+
+/// Reads an outage table: CSV with a row per outage.
+///
+/// # Errors
+/// All that is wrong with it.
+pub fn parse(input: &Input, pools: &Pools) -> Result<Vec<Planned>, Diagnostics> {
+    let rows = rows(&input.name, input.text()?)?;
+    let mut notes = Notes::new(&input.name);
+    let target = Target { pools: pools.as_slice(), site: None };
+    let mut all = Vec::with_capacity(rows.len());
+    for (i, row) in rows.iter().enumerate() {
+        all.extend(event(row, format!("row {}", i + 1), &target, &mut notes));
+    }
+    notes.diagnostics.finish(Some(all)).map(|(all, _)| all)
+}
+
+/// The outages in the list `key` of a document.
+pub(crate) fn listed(
+    fields: &Fields<'_, '_>,
+    key: &str,
+    pools: &[Pool],
+    notes: &mut Notes<'_>,
+) -> Vec<Planned> {
+    let target = Target { pools, site: None };
+    let items = fields.list(key, notes).unwrap_or_default();
+    let mut all = Vec::with_capacity(items.len());
+    for (i, item) in items.iter().enumerate() {
+        all.extend(event(item, format!("{key}[{i}]"), &target, notes));
+    }
+    all
+}
+
+/// The pools that an entry may name.
+pub(crate) struct Target<'p> {
+    /// All pools.
+    pub(crate) pools: &'p [Pool],
+    /// Whose pools alone, if so.
+    pub(crate) site: Option<SiteId>,
+}
+
+/// An entry of load or maintenance.
+pub(crate) fn planned(
+    value: &Value<'_>,
+    path: String,
+    target: &Target<'_>,
+    (cause, known): (Cause, Known),
+    notes: &mut Notes<'_>,
+) -> Option<Planned> {
+    let fields = Fields::of(value, path, &PLANNED_KEYS, notes)?;
+    let repeat = fields.span("repeat", 1..=Span::MAX.0, notes);
+    let known = self::known(&fields, known, notes);
+    let what = closure(&fields, target, cause, notes)?;
+    if let Some(repeat) = repeat
+        && repeat < what.until - what.from
+    {
+        let message = format!("it repeats after {repeat} s, before it is over");
+        let hint = "give it a longer `repeat`, or end it earlier";
+        notes.error(fields.line_of("repeat"), &fields.place("repeat"), message, hint);
+    }
+    Some(Planned { what, known, repeat })
+}
+
+/// An entry of the list of outages.
+fn event(
+    value: &Value<'_>,
+    path: String,
+    target: &Target<'_>,
+    notes: &mut Notes<'_>,
+) -> Option<Planned> {
+    let fields = Fields::of(value, path, &LISTED_KEYS, notes)?;
+    let node = fields.whole("node", 0..=i64::from(Pools::MAX_NODES), notes);
+    let node = node.and_then(|node| u32::try_from(node).ok());
+    let week = Known::Ahead(Span(7 * 86_400));
+    let causes = [
+        ("failure", (Cause::Failure(node.unwrap_or(0)), Known::Ahead(Span::ZERO))),
+        ("maintenance", (Cause::Maintenance, week)),
+        ("local", (Cause::Local, Known::Always)),
+    ];
+    let (cause, known) = fields.word("cause", &causes, notes).unwrap_or(causes[0].1);
+    if node.is_some() && !matches!(cause, Cause::Failure(_)) {
+        let (line, place) = (fields.line_of("node"), fields.place("node"));
+        let hint = "leave `node` out: those that are free are taken first";
+        notes.error(line, &place, "only a failure hits a certain node".to_owned(), hint);
+    }
+    let known = self::known(&fields, known, notes);
+    let what = closure(&fields, target, cause, notes)?;
+    Some(Planned { what, known, repeat: None })
+}
+
+fn known(fields: &Fields<'_, '_>, otherwise: Known, notes: &mut Notes<'_>) -> Known {
+    let at = fields.time("announced", notes).map(Known::At);
+    let ahead = fields.span("notice", 0..=Span::MAX.0, notes).map(Known::Ahead);
+    if at.is_some() && ahead.is_some() {
+        let (line, place) = (fields.line_of("notice"), fields.place("notice"));
+        let hint = "`announced` is a moment, `notice` a time before the beginning";
+        notes.error(line, &place, "both `announced` and `notice`".to_owned(), hint);
+    }
+    at.or(ahead).unwrap_or(otherwise)
+}
+
+fn closure(
+    fields: &Fields<'_, '_>,
+    target: &Target<'_>,
+    cause: Cause,
+    notes: &mut Notes<'_>,
+) -> Option<Closure> {
+    fields.require(&["from", "until"], notes);
+    let found = pool(fields, target, notes);
+    let nodes = fields.whole("nodes", 1..=i64::from(Pools::MAX_NODES), notes);
+    let (from, until) = (fields.time("from", notes), fields.time("until", notes));
+    let (pool, there_are) = found?;
+    let default = if matches!(cause, Cause::Failure(_)) { 1 } else { there_are };
+    let nodes = nodes.and_then(|nodes| u32::try_from(nodes).ok()).unwrap_or(default);
+    if nodes > there_are {
+        let (line, place) = (fields.line_of("nodes"), fields.place("nodes"));
+        let message = format!("{nodes} nodes of a pool of {there_are}");
+        notes.error(line, &place, message, "leave `nodes` out for all of them");
+    }
+    let (from, until) = (from?, until?);
+    if from >= until {
+        let message = format!("`from` {from} is not before `until` {until}");
+        let hint = "`until` is the first second at which the nodes are there again";
+        notes.error(fields.line_of("until"), &fields.path, message, hint);
+        return None;
+    }
+    Some(Closure { pool, nodes, from, until, cause })
+}
+
+/// The pool that the entry names, and its nodes; the only one if it names none.
+fn pool(
+    fields: &Fields<'_, '_>,
+    target: &Target<'_>,
+    notes: &mut Notes<'_>,
+) -> Option<(PoolId, u32)> {
+    let all = (0u32..).map(PoolId).zip(target.pools);
+    let mut eligible = all.filter(|(_, pool)| target.site.is_none_or(|site| pool.site == site));
+    let Some(name) = fields.text("pool", notes) else {
+        let (id, only) = eligible.next()?;
+        if eligible.next().is_some() && fields.get("pool").is_none() {
+            let message = "`pool` is missing".to_owned();
+            notes.error(fields.line, &fields.path, message, "there are several pools");
+            return None;
+        }
+        return Some((id, only.nodes));
+    };
+    let names: Vec<(PoolId, &Pool)> = eligible.collect();
+    let found = names.iter().find(|(_, pool)| pool.name == name);
+    if found.is_none() {
+        let known = names.iter().map(|(_, pool)| pool.name.as_str());
+        let hint = match suggestion(name, known) {
+            Some(best) => format!("did you mean `{best}`?"),
+            None => "a pool of the site, by its name".to_owned(),
+        };
+        let message = format!("unknown pool `{}`", excerpt(name));
+        notes.error(fields.line_of("pool"), &fields.place("pool"), message, &hint);
+    }
+    found.map(|(id, pool)| (*id, pool.nodes))
+}

@@ -1,0 +1,42 @@
+//! CSV tables, read as the tables of a document are.
+
+use std::borrow::Cow;
+
+use crate::diagnostics::{Diagnostic, Diagnostics};
+use crate::value::{Entry, Kind, Value};
+
+/// The rows of a CSV file as tables; empty cells are left out.
+pub(crate) fn rows<'i>(file: &str, text: &'i str) -> Result<Vec<Value<'i>>, Diagnostics> {
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
+    let mut diagnostics = Diagnostics::default();
+    let refused = |err: &csv::Error| {
+        let line = err.position().map_or(1, |place| place.line() as u32);
+        Diagnostic::error(file, "not a row of the table")
+            .at_line(line)
+            .with_hint("every row has as many cells as the first")
+    };
+    let names = reader.headers().map_err(|err| refused(&err))?.clone();
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        match record {
+            Err(err) => diagnostics.push(refused(&err)),
+            Ok(record) => {
+                let line = record.position().map_or(1, |place| place.line() as u32);
+                rows.push(row(&names, &record, line));
+            }
+        }
+    }
+    diagnostics.finish(Some(rows)).map(|(rows, _)| rows)
+}
+
+fn row<'i>(names: &csv::StringRecord, record: &csv::StringRecord, line: u32) -> Value<'i> {
+    let cells = names.iter().zip(record).filter(|(_, cell)| !cell.is_empty());
+    let entry = |(name, cell): (&str, &str)| {
+        let text = Cow::Owned(cell.to_owned());
+        let number = cell.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.')
+            && cell.bytes().all(|c| c.is_ascii_digit() || b"+-.eE".contains(&c));
+        let kind = if number { Kind::Number(text) } else { Kind::Text(text) };
+        Entry { key: Cow::Owned(name.to_owned()), line, value: Value { kind, line } }
+    };
+    Value { kind: Kind::Table(cells.map(entry).collect()), line }
+}

@@ -1,0 +1,132 @@
+//! The side model for jobs that are replayed on pools.
+
+use tradewind_model::{Pools, SiteId, Span, Terms, Time};
+
+use super::offers::Offers;
+use super::side::{Ask, Side};
+
+/// A job of a log that is to be replayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asker<'a> {
+    /// As `jobs.csv` has it: the job's number, or `LOG!number` with several logs.
+    pub name: &'a str,
+    /// When it is submitted.
+    pub submit: Time,
+    /// Nodes that it wants.
+    pub tasks: u32,
+    /// How long it asks to run on the reference node.
+    pub work: Span,
+    /// Whose it is.
+    pub user: i64,
+    /// Where it is submitted, if at a site of the grid.
+    pub home: Option<SiteId>,
+}
+
+/// Gives jobs their terms. Deterministic: the same job has the same terms in whatever log, as long
+/// as it keeps its name.
+#[derive(Debug, Clone)]
+pub struct Replayed<'a> {
+    side: &'a Side,
+    seed: u64,
+    offers: Offers,
+}
+
+impl<'a> Replayed<'a> {
+    /// Terms for jobs on these pools. Drawn performances are those that there are, and market
+    /// prices those of the pools.
+    pub fn new(side: &'a Side, seed: u64, pools: &Pools) -> Replayed<'a> {
+        Replayed { side, seed, offers: Offers::given(pools) }
+    }
+
+    /// The job's terms: what the side file gives for it, the rest drawn if the file has a model,
+    /// else nothing; `None` if there is nothing to say. Linear in the pools.
+    pub fn terms(&self, job: &Asker<'_>) -> Option<Terms> {
+        let given = self.side.jobs.get(job.name);
+        let own = Terms { user: job.user, home: job.home, ..Terms::NONE };
+        if !self.side.drawn {
+            let terms = given.map(|given| given.over(own.clone()));
+            return terms.or_else(|| job.home.map(|_| own));
+        }
+        let key = job.name.parse::<i64>().map_or_else(|_| hash(job.name), |n| n as u64);
+        let ask = Ask { key, tasks: job.tasks, work: job.work.max(Span(1)), arrival: job.submit };
+        let given = given.cloned().unwrap_or_default();
+        let drawn = self.side.draw(self.seed, &ask, given.min_performance, &self.offers);
+        Some(given.over(Terms { user: own.user, home: own.home, ..drawn }))
+    }
+}
+
+/// FNV-1a.
+fn hash(name: &str) -> u64 {
+    name.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use tradewind_model::{Criterion, Money, Price};
+
+    use super::*;
+    use crate::input::Input;
+    use crate::snapshot::side::parse;
+
+    fn side(text: &str) -> Side {
+        parse(&Input::new("side.toml", text)).unwrap()
+    }
+
+    fn job(name: &str) -> Asker<'_> {
+        let (submit, work) = (Time(1_000), Span(7_200));
+        Asker { name, submit, tasks: 3, work, user: 8, home: Some(SiteId(0)) }
+    }
+
+    /// Four nodes at two credits.
+    fn pools() -> Pools {
+        let cluster = Pools::cluster(4);
+        let mut pool = cluster.as_slice()[0].clone();
+        pool.price = Price::credits(2);
+        Pools::new(cluster.sites().to_vec(), vec![pool]).unwrap()
+    }
+
+    const GIVEN: &str = "[[job]]\njob = 7\nbudget = 5\nvalue = 9\npriority = 2\n\
+                         [[job]]\njob = \"kth!7\"\nminimize = \"cost\"\n";
+
+    #[test]
+    fn without_a_model_only_what_is_given_counts() {
+        let side = side(GIVEN);
+        let replayed = Replayed::new(&side, 1, &pools());
+        let own = Terms { user: 8, home: Some(SiteId(0)), ..Terms::NONE };
+        let budget = Some(Money::credits(5));
+        let seven = Terms { budget, value: Some(Money::credits(9)), priority: 2, ..own.clone() };
+        assert_eq!(replayed.terms(&job("7")), Some(seven));
+        let other = Terms { criterion: Criterion::Cost, ..own.clone() };
+        assert_eq!(replayed.terms(&job("kth!7")), Some(other));
+        assert_eq!(replayed.terms(&job("8")), Some(own));
+        assert_eq!(replayed.terms(&Asker { home: None, ..job("8") }), None);
+    }
+
+    #[test]
+    fn a_model_draws_what_can_be_met() {
+        let side = side(&format!("[model]\nvalue = [2, 3]\n{GIVEN}"));
+        let replayed = Replayed::new(&side, 1, &pools());
+        // 3 nodes for 7,200 s at 2 credits.
+        let worth = 43_200;
+        for name in ["1", "2", "3", "kth!1", "kth!2"] {
+            let terms = replayed.terms(&job(name)).unwrap();
+            let within = |money: Option<Money>, (low, high): (i64, i64)| {
+                let micro = money.unwrap().0;
+                micro * 10 >= Money::credits(worth).0 * low
+                    && micro * 10 <= Money::credits(worth).0 * high
+            };
+            assert!(within(terms.budget, (10, 16)) && within(terms.value, (20, 30)));
+            let deadline = terms.deadline.unwrap().0 - 1_000;
+            assert!((2 * 7_200..=10 * 7_200).contains(&deadline));
+            assert!(terms.max_price.is_none_or(|cap| cap >= Price::credits(2)));
+            assert_eq!(replayed.terms(&job(name)), Some(terms.clone()), "the same each time");
+            let shorter = replayed.terms(&Asker { tasks: 4, ..job(name) }).unwrap();
+            assert_eq!(shorter.criterion, terms.criterion, "draws are not shifted");
+        }
+        assert_eq!(replayed.terms(&job("7")).unwrap().budget, Some(Money::credits(5)));
+        let another = Replayed::new(&side, 2, &pools());
+        assert_ne!(another.terms(&job("1")), replayed.terms(&job("1")));
+        assert_ne!(replayed.terms(&job("kth!1")), replayed.terms(&job("sdsc!1")));
+    }
+}

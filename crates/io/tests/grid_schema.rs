@@ -1,0 +1,99 @@
+//! The committed JSON Schema of grid files accepts what the reader accepts, and refuses what it
+//! can.
+#![expect(clippy::unwrap_used, reason = "a test: a panic is its failure")]
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tradewind_io::grid;
+use tradewind_io::input::Input;
+
+fn read(path: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::fs::read_to_string(root.join(path)).unwrap()
+}
+
+fn schema() -> jsonschema::Validator {
+    let text = read("docs/grid.schema.json");
+    jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap()
+}
+
+fn good() -> Value {
+    json!({
+        "title": "x",
+        "site": [{
+            "name": "alpha", "log": "kth",
+            "pool": [{"name": "a", "nodes": 4, "performance": 2.5, "price": 0.000001,
+                      "attributes": {"gpu": true}},
+                     {"name": "b", "nodes": 1}],
+            "local": [{"pool": "a", "nodes": 2, "from": -5, "until": "2d", "repeat": "7d",
+                       "announced": "1d"}],
+            "maintenance": [{"pool": "b", "from": 0, "until": 10, "notice": 0}],
+            "failures": {"mtbf": "300d", "shape": 0.75, "repair": 60,
+                         "repair_law": "lognormal", "repair_sigma": 1.5, "burst": [1, 4]},
+            "load": {"share": [0.1, 0.5], "steps": 4, "task": ["15m", 7200], "period": "1d"}
+        }],
+        "outage": [{"pool": "a", "nodes": 1, "node": 3, "from": 0, "until": 1, "notice": "1h"},
+                   {"pool": "a", "from": 0, "until": 1, "cause": "local"}]
+    })
+}
+
+/// Whether the schema and the reader take the document.
+fn verdicts(schema: &jsonschema::Validator, document: &Value) -> (bool, bool) {
+    let input = Input::new("x.json", document.to_string());
+    (schema.is_valid(document), grid::parse(&input).is_ok())
+}
+
+#[test]
+fn good_documents_pass_both() {
+    let schema = schema();
+    assert_eq!(verdicts(&schema, &good()), (true, true));
+    let plain = json!({"site": [{"name": "a", "pool": [{"name": "a", "nodes": 1}], "load": {}}]});
+    assert_eq!(verdicts(&schema, &plain), (true, true));
+    let example = read("examples/grid.toml");
+    assert!(grid::parse(&Input::new("grid.toml", example.clone())).is_ok());
+    let document = Value::Object(toml::from_str(&example).unwrap());
+    assert_eq!(verdicts(&schema, &document), (true, true));
+    // The page's own example.
+    let page = read("docs/grid.md");
+    let text = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    let document = Value::Object(toml::from_str(text).unwrap());
+    assert_eq!(verdicts(&schema, &document), (true, true));
+}
+
+#[test]
+fn bad_documents_fail_both() {
+    let schema = schema();
+    for (pointer, value) in [
+        ("/site", json!([])),
+        ("/site/0/name", json!(" ")),
+        ("/site/0/pool", json!([])),
+        ("/site/0/pool/0/nodes", json!(0)),
+        ("/site/0/pool/0/performance", json!(0)),
+        ("/site/0/pool/0/price", json!(-1)),
+        ("/site/0/local/0/from", Value::Null),
+        ("/site/0/local/0/until", json!("soon")),
+        ("/site/0/local/0/repeat", json!(0)),
+        ("/site/0/maintenance/0/notice", json!(-1)),
+        ("/site/0/failures/mtbf", json!(0)),
+        ("/site/0/failures/shape", json!(0)),
+        ("/site/0/failures/repair_law", json!("uniform")),
+        ("/site/0/failures/burst", json!([1])),
+        ("/site/0/load/share", json!([0.1, 1.5])),
+        ("/site/0/load/task", json!([0, 5])),
+        ("/site/0/load/steps", json!(-1)),
+        ("/outage/0/cause", json!("rust")),
+        ("/outage/0/node", json!(-1)),
+        ("/outage/0/nodes", json!(1.5)),
+    ] {
+        let mut document = good();
+        *document.pointer_mut(pointer).unwrap() = value.clone();
+        assert_eq!(verdicts(&schema, &document), (false, false), "{pointer} = {value}");
+    }
+    for pointer in ["", "/site/0", "/site/0/pool/0", "/site/0/local/0", "/site/0/load", "/outage/0"]
+    {
+        let mut document = good();
+        document.pointer_mut(pointer).unwrap()["x"] = json!(1);
+        assert_eq!(verdicts(&schema, &document), (false, false), "{pointer}/x");
+    }
+}

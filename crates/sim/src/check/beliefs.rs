@@ -1,0 +1,38 @@
+//! Until when estimates hold: every promise of a policy rests on them.
+
+use tradewind_model::{Market, PoolId, Running, Span, Time};
+use tradewind_sched::policy::backfill::expected_span;
+
+/// When the job's tasks in `pool` are expected to end, seen from `seen`.
+pub(super) fn expected_end(market: &Market, job: &Running<'_>, pool: PoolId, seen: Time) -> Time {
+    let length = market.pools().pool(pool).length_of(job.demand.estimate);
+    job.start + expected_span(length, (seen - job.start).max(Span::ZERO))
+}
+
+/// Notices jobs that outlive what was believed of them.
+#[derive(Debug)]
+pub(super) struct Beliefs {
+    /// When the last look was taken.
+    seen: Time,
+}
+
+impl Default for Beliefs {
+    fn default() -> Beliefs {
+        Beliefs { seen: Time::MIN }
+    }
+}
+
+impl Beliefs {
+    /// Whether, since the last look, a job has run past the moment at which it was expected to
+    /// end. It is expected to run for twice as long from then on.
+    ///
+    /// To be called when everything that ends in this second has ended, or just before a policy
+    /// that does not know either makes its reservations anew.
+    pub(super) fn outlived(&mut self, market: &Market) -> bool {
+        let seen = std::mem::replace(&mut self.seen, market.now());
+        let outlived = |job: &Running<'_>| {
+            job.shares().any(|share| expected_end(market, job, share.pool, seen) <= market.now())
+        };
+        market.running().any(|job| outlived(&job))
+    }
+}

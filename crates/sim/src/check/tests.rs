@@ -1,0 +1,276 @@
+//! Every checker against faults planted on purpose: one that finds nothing is worth nothing.
+
+use std::sync::Arc;
+
+use tradewind_model::{
+    Attributes, Cause, Closure, ClosureId, Command, Demand, JobId, Performance, Place, Pool,
+    PoolId, Pools, Price, Site, SiteId, Span, Time,
+};
+
+use super::*;
+use crate::workload::{LogJob, Overrun, prepare};
+use crate::{Settings, SimError, run};
+
+/// A market, and a checker that hears of everything, also of what the market refuses.
+struct Stage {
+    market: Market,
+    checker: Box<dyn Checker>,
+}
+
+impl Stage {
+    fn new(checker: impl Checker + 'static) -> Stage {
+        Stage { market: Market::new(Arc::new(two_pools()), Time(0)), checker: Box::new(checker) }
+    }
+
+    /// One pool of four nodes.
+    fn cluster(checker: impl Checker + 'static) -> Stage {
+        let market = Market::new(Arc::new(Pools::cluster(4)), Time(0));
+        Stage { market, checker: Box::new(checker) }
+    }
+
+    fn at(&mut self, now: i64) -> &mut Stage {
+        self.market.pass_to(Time(now)).unwrap();
+        self
+    }
+
+    /// What the market and the checker both accept.
+    fn fine(&mut self, event: &Event) -> &mut Stage {
+        self.market.apply(event).unwrap();
+        assert_eq!(self.checker.event(&self.market, event), Ok(()), "{event:?}");
+        self
+    }
+
+    /// What the market would have refused.
+    fn fed(&mut self, event: &Event) -> Result<(), &'static str> {
+        self.checker.event(&self.market, event).map_err(|violation| violation.checker)
+    }
+
+    fn pass(&mut self, policy: &dyn Policy) -> Result<(), &'static str> {
+        self.checker.pass(&self.market, policy).map_err(|violation| violation.checker)
+    }
+
+    /// Submits jobs of (nodes, estimate).
+    fn jobs(&mut self, jobs: &[(u32, i64)]) -> &mut Stage {
+        for (id, &(nodes, estimate)) in (0..).zip(jobs) {
+            let demand = Demand::new(nodes, Span(estimate));
+            self.fine(&Event::Submitted { job: JobId(id), demand });
+        }
+        self
+    }
+}
+
+/// Two sites: four nodes at one credit, four of double speed at three.
+fn two_pools() -> Pools {
+    let sites = ["a", "b"].map(|name| Site { name: name.to_owned() });
+    let pool = |site: u32, thousandths, price| Pool {
+        name: format!("pool{site}"),
+        site: SiteId(site),
+        nodes: 4,
+        performance: Performance::from_thousandths(thousandths).unwrap(),
+        price: Price::credits(price),
+        attributes: Attributes::new(),
+    };
+    Pools::new(sites.to_vec(), vec![pool(0, 1_000, 1), pool(1, 2_000, 3)]).unwrap()
+}
+
+fn started(job: u32) -> Event {
+    Event::Started { job: JobId(job), place: Place::Pool(PoolId(0)) }
+}
+
+fn ended(job: u32) -> Event {
+    Event::Ended { job: JobId(job) }
+}
+
+fn announced(nodes: u32, from: i64, until: i64) -> Event {
+    let (pool, from, until, cause) = (PoolId(0), Time(from), Time(until), Cause::Maintenance);
+    let what = Closure { pool, nodes, from, until, cause };
+    Event::Announced { closure: ClosureId(0), what }
+}
+
+/// Says what it is told to say.
+#[derive(Default)]
+struct Says(Vec<Option<i64>>);
+
+impl Policy for Says {
+    fn decide(&mut self, _: &Market, _: &[Event], _: &mut Vec<Command>) {}
+
+    fn reservation(&self, job: JobId) -> Option<Time> {
+        self.0.get(job.index()).copied().flatten().map(Time)
+    }
+}
+
+#[test]
+fn overbooking_is_seen() {
+    let stage = &mut Stage::new(capacity::Capacity::default());
+    stage.jobs(&[(3, 10), (3, 10)]).fine(&started(0));
+    assert_eq!(stage.fed(&started(1)), Err("capacity"));
+    let stage = &mut Stage::new(capacity::Capacity::default());
+    stage.jobs(&[(3, 10)]).fine(&announced(2, 5, 9)).fine(&started(0)).at(5);
+    assert_eq!(stage.fed(&Event::Closed { closure: ClosureId(0) }), Err("capacity"));
+}
+
+#[test]
+fn nodes_that_are_not_given_back_are_seen() {
+    let stage = &mut Stage::new(capacity::Capacity::default());
+    stage.jobs(&[(3, 10), (1, 10)]).fine(&started(0));
+    stage.market.apply(&ended(0)).unwrap();
+    stage.market.apply(&started(1)).unwrap();
+    assert_eq!(stage.fed(&started(1)), Err("capacity"));
+}
+
+#[test]
+fn a_job_that_runs_twice_or_never_is_seen() {
+    let stage = || {
+        let mut stage = Stage::new(lives::Lives::default());
+        stage.jobs(&[(1, 10), (1, 10)]).fine(&started(0)).fine(&ended(0));
+        stage
+    };
+    for again in [started(0), ended(0), ended(1), Event::Refused { job: JobId(0) }] {
+        assert_eq!(stage().fed(&again), Err("lives"), "{again:?}");
+    }
+    let mut forgotten = stage();
+    assert!(forgotten.checker.finish(&forgotten.market).is_err());
+    forgotten.fine(&Event::Refused { job: JobId(1) });
+    assert_eq!(forgotten.checker.finish(&forgotten.market), Ok(()));
+}
+
+#[test]
+fn lost_money_is_seen() {
+    let stage = || {
+        let mut stage = Stage::new(money::Conserved::default());
+        stage.jobs(&[(2, 10)]).fine(&started(0)).at(8);
+        stage
+    };
+    stage().fine(&ended(0));
+    stage().fine(&Event::Interrupted { job: JobId(0) });
+    // The job was never charged, or charged twice, or what was held for it was not returned.
+    assert_eq!(stage().fed(&ended(0)), Err("money"));
+    let mut twice = stage();
+    twice.fine(&ended(0));
+    twice.checker.event(&twice.market, &ended(0)).unwrap();
+    assert_eq!(twice.fed(&started(0)), Err("money"));
+    assert_eq!(stage().fed(&Event::Interrupted { job: JobId(0) }), Err("money"));
+    // The wrong owner got it.
+    let mut wrong = Stage::new(money::Conserved::default());
+    wrong.jobs(&[(2, 10)]);
+    wrong.market.apply(&started(0)).unwrap();
+    let elsewhere = Event::Started { job: JobId(0), place: Place::Pool(PoolId(1)) };
+    assert_eq!(wrong.fed(&elsewhere), Err("money"));
+}
+
+#[test]
+fn overtaking_is_seen() {
+    let stage = &mut Stage::new(head::InOrder);
+    stage.jobs(&[(1, 10), (1, 10)]);
+    stage.market.apply(&started(1)).unwrap();
+    assert_eq!(stage.fed(&started(1)), Err("order"));
+}
+
+#[test]
+fn delaying_the_head_is_seen() {
+    let quiet = Says::default();
+    let stage = |estimate| {
+        let mut stage = Stage::cluster(head::NotDelayed::default());
+        stage.jobs(&[(3, 10), (4, 5), (1, estimate)]).fine(&started(0));
+        assert_eq!(stage.pass(&quiet), Ok(()));
+        stage.fine(&started(2));
+        stage
+    };
+    assert_eq!(stage(10).pass(&quiet), Ok(()));
+    assert_eq!(stage(11).pass(&quiet), Err("head"));
+    // A head that could start and is left waiting.
+    let mut idle = Stage::cluster(head::NotDelayed::default());
+    idle.jobs(&[(4, 5)]);
+    assert_eq!(idle.pass(&quiet), Ok(()));
+    assert_eq!(idle.at(1).pass(&quiet), Err("head"));
+    // Known closures are no excuse, news of one is.
+    let mut known = Stage::cluster(head::NotDelayed::default());
+    known.jobs(&[(3, 10), (4, 5), (1, 20)]).fine(&announced(1, 12, 14)).fine(&started(0));
+    assert_eq!(known.pass(&quiet), Ok(()));
+    assert_eq!(known.fine(&started(2)).pass(&quiet), Err("head"));
+    let mut news = Stage::cluster(head::NotDelayed::default());
+    news.jobs(&[(3, 10), (4, 5)]).fine(&started(0));
+    assert_eq!(news.pass(&quiet), Ok(()));
+    assert_eq!(news.fine(&announced(1, 12, 14)).pass(&quiet), Ok(()));
+}
+
+#[test]
+fn broken_reservations_are_seen() {
+    let stage = || {
+        let mut stage = Stage::cluster(kept::Kept::default());
+        stage.jobs(&[(4, 10), (2, 10)]).fine(&started(0));
+        assert_eq!(stage.pass(&Says(vec![None, Some(10)])), Ok(()));
+        stage
+    };
+    assert_eq!(stage().pass(&Says(vec![None, Some(11)])), Err("reservations"));
+    assert_eq!(stage().pass(&Says(vec![None, Some(9)])), Ok(()));
+    let mut late = stage();
+    late.at(8).fine(&ended(0)).at(11);
+    late.market.apply(&started(1)).unwrap();
+    assert_eq!(late.fed(&started(1)), Err("reservations"));
+    // A policy that no longer speaks of a promise has still made it.
+    let mut silent = stage();
+    silent.at(8).fine(&ended(0)).at(11);
+    assert_eq!(silent.pass(&Says::default()), Ok(()));
+    silent.market.apply(&started(1)).unwrap();
+    assert_eq!(silent.fed(&started(1)), Err("reservations"));
+}
+
+#[test]
+fn promises_lapse_when_they_must_and_only_then() {
+    let says = |at| Says(vec![None, Some(at)]);
+    let mut stage = Stage::cluster(kept::Kept::default());
+    stage.jobs(&[(4, 10), (2, 10)]).fine(&started(0));
+    assert_eq!(stage.pass(&says(10)), Ok(()));
+    assert_eq!(stage.fine(&announced(1, 12, 14)).pass(&says(14)), Ok(()));
+    // The job outlives its 10 s, and is expected to run for 20 s: a new promise, to be kept.
+    assert_eq!(stage.at(10).pass(&says(20)), Ok(()));
+    assert_eq!(stage.at(15).pass(&says(21)), Err("reservations"));
+    assert_eq!(stage.at(20).pass(&says(40)), Ok(()));
+}
+
+/// Starts whatever fits, in the order of submission, and claims to be better than that.
+struct Greedy(Promise);
+
+impl Policy for Greedy {
+    fn decide(&mut self, market: &Market, _: &[Event], commands: &mut Vec<Command>) {
+        let mut free = market.free();
+        for job in market.queue() {
+            let wanted = market.demand(job).map_or(0, |demand| demand.processors);
+            if wanted <= free {
+                free -= wanted;
+                commands.push(Command::Start { job, place: Place::Pool(PoolId(0)) });
+            }
+        }
+    }
+
+    fn promise(&self) -> Promise {
+        self.0
+    }
+}
+
+#[test]
+fn a_policy_that_breaks_its_word_is_stopped() {
+    let jobs = [(0, 10, 3), (1, 5, 4), (2, 90, 1)];
+    let job = |(number, &(submit, run, processors)): (i64, &(i64, i64, u32))| LogJob {
+        number,
+        submit: Some(Time(submit)),
+        run: Some(Span(run)),
+        processors: Some(processors),
+        ..LogJob::default()
+    };
+    let log: Vec<LogJob> = (0..).zip(&jobs).map(job).collect();
+    let cluster = Arc::new(Pools::cluster(4));
+    let workload = prepare(&log, cluster, Default::default(), Overrun::Kill);
+    let replay = |promise| {
+        let mut checkers = all(promise);
+        let result = run(&workload, Settings::default(), &mut Greedy(promise), &mut checkers);
+        result.map(|_| ()).map_err(|error| match error {
+            SimError::Check { violation, .. } => violation.checker,
+            _ => "another error",
+        })
+    };
+    assert_eq!(replay(Promise::Nothing), Ok(()));
+    assert_eq!(replay(Promise::Order), Err("order"));
+    assert_eq!(replay(Promise::Head), Err("head"));
+}

@@ -1,0 +1,156 @@
+//! The measures of a replay. Sums are exact; only the final quotients are floats, and nothing is
+//! decided by them. `docs/metrics.md` has the formulas.
+
+mod entry;
+mod jobs;
+mod queue;
+mod series;
+mod spread;
+mod stays;
+#[cfg(test)]
+mod tests;
+mod window;
+
+use std::collections::BTreeMap;
+
+use tradewind_model::Span;
+
+use crate::result::Run;
+use crate::workload::Workload;
+use jobs::Jobs;
+use queue::Queue;
+
+pub use entry::{Better, Entry, Unit, Value};
+pub use series::{Point, series};
+pub use window::{Counted, Trim, Window};
+
+/// How to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// What is left out.
+    pub trim: Trim,
+    /// Runs shorter than this count as this long in bounded slowdowns.
+    pub slowdown_bound: Span,
+}
+
+impl Default for Options {
+    /// Everything counts; the bound is 10 s (Feitelson and others, 1997).
+    fn default() -> Options {
+        Options { trim: Trim::default(), slowdown_bound: Span(10) }
+    }
+}
+
+/// What a replay amounts to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metrics {
+    entries: Vec<Entry>,
+    /// Jobs that count and that the policy refused, by the reason's code.
+    pub refused: BTreeMap<&'static str, usize>,
+    /// Jobs of the log that can never run, by reason; never trimmed.
+    pub rejected: BTreeMap<&'static str, usize>,
+    /// By site: what its owner earned, in micro-credits; never trimmed.
+    pub income: Vec<i128>,
+}
+
+impl Metrics {
+    /// Every measure that is one number, in the order of the documentation.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The value of a measure; `None` if there is none of this name, or nothing to measure.
+    pub fn get(&self, name: &str) -> Option<Value> {
+        self.entries.iter().find(|entry| entry.name == name)?.value
+    }
+}
+
+/// Sums up the part of a run that counts. O(n log n) for n jobs.
+pub fn measure(workload: &Workload, run: &Run, options: Options) -> Metrics {
+    let counted = Counted::of(workload, options.trim);
+    let window = Window::of(workload, run, options.trim);
+    let mut jobs = Jobs::of(workload, run, counted, options);
+    let mut rejected = BTreeMap::new();
+    for (_, refusal) in &workload.rejected {
+        *rejected.entry(refusal.text()).or_default() += 1;
+    }
+    let mut entries = counts(&jobs, workload, run, counted);
+    entries.extend(jobs.spreads());
+    entries.extend(over_time(workload, run, window, &jobs));
+    entries.extend(money(&jobs, run));
+    let refused = std::mem::take(&mut jobs.refused);
+    Metrics { entries, refused, rejected, income: run.income.clone() }
+}
+
+fn entry(name: &str, unit: Unit, better: Better, value: impl Into<Option<Value>>) -> Entry {
+    Entry { name: name.to_owned(), unit, better, value: value.into() }
+}
+
+/// A quotient; `None` if there is nothing to divide by.
+#[expect(clippy::cast_precision_loss, reason = "quotients are for reading")]
+fn quotient(of: i128, by: i128) -> Option<Value> {
+    (by > 0).then(|| Value::Quotient(of as f64 / by as f64))
+}
+
+fn counts(jobs: &Jobs, workload: &Workload, run: &Run, counted: Counted) -> Vec<Entry> {
+    use Better::{Lower, Neither};
+    use Unit::{Count, NodeSeconds, Ratio};
+    let refused: usize = jobs.refused.values().sum();
+    let lost = || run.lost.iter().filter(|lost| counted.has(workload.jobs[lost.job].submit));
+    let lost_work = lost().flat_map(|lost| stays::of_lost(workload, lost)).map(|stay| stay.work());
+    vec![
+        entry("jobs", Count, Neither, Value::Whole(jobs.count())),
+        entry("killed", Count, Lower, Value::Whole(jobs.killed)),
+        entry("refused", Count, Lower, Value::Whole(refused as i128)),
+        entry("interruptions", Count, Lower, Value::Whole(lost().count() as i128)),
+        entry("killed_work_node_s", NodeSeconds, Lower, Value::Whole(jobs.killed_work)),
+        entry("lost_work_node_s", NodeSeconds, Lower, Value::Whole(lost_work.sum())),
+        entry("backfill_ratio", Ratio, Neither, quotient(jobs.backfilled, jobs.count())),
+    ]
+}
+
+/// What is measured along the window rather than job by job.
+fn over_time(workload: &Workload, run: &Run, window: Window, jobs: &Jobs) -> Vec<Entry> {
+    use Better::{Higher, Lower};
+    use Unit::{Count, NodeSeconds, Ratio, Seconds};
+    let span = i128::from(window.span().0);
+    let all = span * i128::from(workload.processors());
+    let node_seconds =
+        |nodes: u32, start, end| i128::from(nodes) * i128::from(window.seconds_of(start, end));
+    let used: i128 =
+        stays::all(workload, run).map(|it| node_seconds(it.nodes, it.start, it.end)).sum();
+    let outages = workload.outages.iter().map(|outage| outage.what);
+    let closed: i128 = outages.map(|it| node_seconds(it.nodes, it.from, it.until)).sum();
+    let makespan = jobs.makespan.map(|(first, last)| Value::Whole((last - first).into()));
+    let queue = Queue::of(workload, run, window);
+    vec![
+        entry("makespan_s", Seconds, Lower, makespan),
+        entry("utilisation", Ratio, Higher, quotient(used, all)),
+        entry("open_utilisation", Ratio, Higher, quotient(used, all - closed)),
+        entry("mean_queue_jobs", Count, Lower, quotient(queue.job_seconds, span)),
+        entry("max_queue_jobs", Count, Lower, Value::Whole(queue.most_jobs)),
+        entry("mean_queue_node_s", NodeSeconds, Lower, quotient(queue.work_seconds, span)),
+        entry("max_queue_node_s", NodeSeconds, Lower, Value::Whole(queue.most_work)),
+    ]
+}
+
+fn money(jobs: &Jobs, run: &Run) -> Vec<Entry> {
+    use Better::{Higher, Lower, Neither};
+    use Unit::{Credits, Ratio};
+    let income: i128 = run.income.iter().sum();
+    let mean_cost = quotient(jobs.cost, jobs.count() * 1_000_000);
+    let realised = jobs.offered.map(|_| Value::Credits(jobs.realised));
+    let value_ratio = jobs.offered.and_then(|offered| quotient(jobs.realised, offered));
+    let fairness = jobs.fairness();
+    let jain = fairness.map(|it| Value::Quotient(it.jain));
+    let worst = fairness.map(|it| Value::Quotient(it.worst));
+    vec![
+        entry("total_cost", Credits, Lower, Value::Credits(jobs.cost)),
+        entry("mean_cost", Credits, Lower, mean_cost),
+        entry("total_income", Credits, Neither, Value::Credits(income)),
+        entry("deadline_success", Ratio, Higher, quotient(jobs.in_time, jobs.deadlines)),
+        entry("value_realised", Credits, Higher, realised),
+        entry("value_ratio", Ratio, Higher, value_ratio),
+        entry("fairness", Ratio, Higher, jain),
+        entry("worst_user_slowdown", Ratio, Lower, worst),
+    ]
+}

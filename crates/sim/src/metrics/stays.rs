@@ -1,0 +1,59 @@
+//! Who held how many nodes of which pool, from when until when.
+
+use tradewind_model::{Place, PoolId, Time};
+
+use crate::result::{Lost, Ran, Run};
+use crate::workload::Workload;
+
+/// A job's nodes in one pool for one attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stay {
+    pub(super) nodes: u32,
+    pub(super) start: Time,
+    /// When the tasks in this pool were done, or the job was interrupted.
+    pub(super) end: Time,
+}
+
+impl Stay {
+    /// In node-seconds.
+    pub(super) fn work(&self) -> i128 {
+        i128::from(self.nodes) * i128::from((self.end - self.start).0)
+    }
+}
+
+/// Nodes of a job that started at `start`; no task lasts longer than until `end`.
+fn shares<'a>(
+    workload: &'a Workload,
+    job: usize,
+    place: &'a Place,
+    (start, end): (Time, Time),
+) -> impl Iterator<Item = Stay> + 'a {
+    let of = &workload.jobs[job];
+    let done = move |pool: PoolId| start + workload.pools.pool(pool).length_of(of.run);
+    let stay = move |nodes, pool| Stay { nodes, start, end: done(pool).min(end) };
+    place.shares(of.processors).map(move |share| stay(share.nodes, share.pool))
+}
+
+/// The nodes of a job that ran, in its last attempt.
+pub(super) fn of_job<'a>(
+    workload: &'a Workload,
+    run: &'a Run,
+    job: usize,
+) -> impl Iterator<Item = Stay> + 'a {
+    let Ran { start, end, place, refused, .. } = &run.jobs[job];
+    shares(workload, job, place, (*start, *end)).filter(move |_| refused.is_none())
+}
+
+/// The nodes of an attempt that came to nothing.
+pub(super) fn of_lost<'a>(
+    workload: &'a Workload,
+    lost: &'a Lost,
+) -> impl Iterator<Item = Stay> + 'a {
+    shares(workload, lost.job, &lost.place, (lost.start, lost.end))
+}
+
+/// All of them.
+pub(super) fn all<'a>(workload: &'a Workload, run: &'a Run) -> impl Iterator<Item = Stay> + 'a {
+    let jobs = (0..run.jobs.len()).flat_map(move |job| of_job(workload, run, job));
+    jobs.chain(run.lost.iter().flat_map(move |lost| of_lost(workload, lost)))
+}
