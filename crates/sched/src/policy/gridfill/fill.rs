@@ -139,16 +139,13 @@ impl Fill {
     }
 
     fn walk(&mut self, books: &mut Books, commands: &mut Vec<Command>) {
-        let queue = std::mem::take(&mut self.queue);
+        let mut queue = std::mem::take(&mut self.queue);
         let mut kept: Vec<Waiting> = Vec::with_capacity(queue.len());
-        let mut waits = queue.into_iter();
         if self.settings.depth != Depth::All {
-            let mut all: Vec<Waiting> = waits.collect();
-            all.iter_mut().for_each(|waiting| cancel(waiting, books));
-            waits = all.into_iter();
+            queue.iter_mut().for_each(|waiting| cancel(waiting, books));
         }
         self.expires = None;
-        for mut waiting in waits {
+        for mut waiting in queue {
             if let Some(reason) = waiting.wish.too_late(books.now()) {
                 cancel(&mut waiting, books);
                 self.joined.remove(&waiting.rank.job);
