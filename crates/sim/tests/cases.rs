@@ -90,3 +90,28 @@ fn jobs_of_no_length_stand_in_nobodys_way() {
         assert_eq!(starts(&jobs, depth, Overrun::Kill), [0, 0, 0]);
     }
 }
+
+#[test]
+fn by_expansion_factor_a_short_job_overtakes_a_long_one_that_waits_as_long() {
+    let log: Vec<LogJob> = [(0, 10, 4), (1, 100, 4), (1, 10, 4), (2, 30, 4)]
+        .into_iter()
+        .zip(1..)
+        .map(|((submit, run, processors), number)| LogJob {
+            number,
+            submit: Some(Time(submit)),
+            run: Some(Span(run)),
+            processors: Some(processors),
+            requested: Some(Span(run)),
+            ..LogJob::default()
+        })
+        .collect();
+    let workload =
+        prepare(&log, Arc::new(Pools::cluster(4)), Default::default(), Overrun::default());
+    for depth in [FCFS, EASY, Depth::All] {
+        let mut policy = Backfill::new(Knobs { depth, order: Order::Expansion });
+        let mut checkers = check::all(policy.promise());
+        let run = run(&workload, Settings::default(), &mut policy, &mut checkers).unwrap();
+        // At 10 the factors are 1.09, 1.9 and 1.27; at 20 they are 1.19 and 1.6.
+        assert_eq!(run.jobs.iter().map(|ran| ran.start.0).collect::<Vec<_>>(), [0, 50, 10, 20]);
+    }
+}

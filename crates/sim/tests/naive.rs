@@ -51,6 +51,7 @@ impl Naive<'_> {
             Order::Widest => -procs,
             Order::Narrowest => procs,
             Order::Smallest => estimate * procs,
+            order => unreachable!("{order:?} has tests of its own"),
         };
         (key, job)
     }
@@ -188,7 +189,7 @@ fn log() -> impl Strategy<Value = Vec<LogJob>> {
 
 fn knobs() -> impl Strategy<Value = Knobs> {
     let depths = [0, 1, 1, 2, 3].map(Depth::First).into_iter().chain([Depth::All, Depth::All]);
-    let orders = Order::ALL.map(|(order, _)| order);
+    let orders = &Order::ALL.map(|(order, _)| order)[..6];
     let order = prop_oneof![Just(Order::Arrival), prop::sample::select(orders.to_vec())];
     (prop::sample::select(depths.collect::<Vec<_>>()), order)
         .prop_map(|(depth, order)| Knobs { depth, order })

@@ -8,10 +8,13 @@ pub mod bsf;
 pub mod cyclic;
 mod grid;
 pub mod gridfill;
+mod order;
 
 pub use grid::Spread;
 
 use tradewind_model::{Command, Event, JobId, Market, Time};
+
+pub use order::Order;
 
 /// Decides what to start, instant by instant.
 ///

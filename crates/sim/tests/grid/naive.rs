@@ -50,6 +50,8 @@ impl Naive<'_> {
     fn key(&self, waits: &Waits) -> (i64, usize) {
         let job = &self.workload.jobs[waits.job];
         let (procs, estimate) = (i64::from(job.processors), job.requested.0);
+        let of =
+            |job: &tradewind_sim::workload::Job| job.terms.as_deref().cloned().unwrap_or_default();
         let key = match self.knobs.order {
             Order::Arrival => waits.joined,
             Order::Shortest => estimate,
@@ -57,6 +59,10 @@ impl Naive<'_> {
             Order::Widest => -procs,
             Order::Narrowest => procs,
             Order::Smallest => estimate * procs,
+            Order::Deadline => of(job).deadline.map_or(i64::MAX, |deadline| deadline.0),
+            Order::Value => of(job).value.map_or(i64::MAX, |value| -value.0),
+            Order::Priority => -of(job).priority,
+            Order::Expansion => unreachable!("it has tests of its own"),
         };
         (key, waits.job)
     }

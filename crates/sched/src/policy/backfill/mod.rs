@@ -20,7 +20,7 @@ mod queue;
 mod shelves;
 mod waiting;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{
     Command, Demand, Event, JobId, Level, Market, Place, PoolId, Profile, Span, Time,
@@ -32,7 +32,7 @@ use queue::Queue;
 use shelves::{Limits, Reservations};
 use waiting::{Rank, Waiting};
 
-pub use waiting::Order;
+pub use super::Order;
 
 /// How many waiting jobs hold a reservation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +83,8 @@ pub struct Backfill {
     ends: Vec<Time>,
     /// The same of running jobs, by time.
     due: BTreeSet<(Time, JobId)>,
+    /// When jobs that have not ended were submitted, if the order of the queue moves.
+    joined: BTreeMap<JobId, Time>,
     /// A buffer.
     lows: Vec<Level>,
 }
@@ -101,6 +103,7 @@ impl Backfill {
             moves: Moves::default(),
             ends: Vec::new(),
             due: BTreeSet::new(),
+            joined: BTreeMap::new(),
             lows: Vec::new(),
         }
     }
@@ -258,7 +261,10 @@ impl Policy for Backfill {
             match event {
                 Event::Ended { job } | Event::Interrupted { job } => {
                     whole = true;
-                    anew |= matches!(event, Event::Interrupted { .. });
+                    match event {
+                        Event::Interrupted { .. } => anew = true,
+                        _ => drop(self.joined.remove(job)),
+                    }
                     if let Some(demand) = market.demand(*job) {
                         self.release(&mut profile, *job, demand);
                     }
@@ -269,6 +275,10 @@ impl Policy for Backfill {
             }
         }
         anew |= self.due.first().is_some_and(|(end, _)| *end <= now);
+        if self.settings.order.moves() {
+            self.queue.reorder(|waiting| waiting.expanded(now));
+            anew = true;
+        }
         if anew {
             self.rebuild(&mut profile, market);
             whole = true;
@@ -281,7 +291,11 @@ impl Policy for Backfill {
             };
             let Some((job, demand)) = joined else { continue };
             let before = self.queue.len();
-            let waiting = Waiting::new(job, demand, self.settings.order);
+            let joined = match self.settings.order.moves() {
+                true => *self.joined.entry(job).or_insert(now),
+                false => now,
+            };
+            let waiting = Waiting::new(self.settings.order, job, demand, [joined, now]);
             self.queue.insert(waiting);
             match (whole, self.settings.depth) {
                 (false, _) => self.try_one(&mut profile, &waiting, before, commands),
@@ -302,7 +316,7 @@ impl Policy for Backfill {
         match (self.settings.order, self.settings.depth) {
             (Order::Arrival, Depth::First(0)) => Promise::Order,
             (Order::Arrival, Depth::First(_)) => Promise::Head,
-            (_, Depth::All) => Promise::Reservations,
+            (order, Depth::All) if !order.moves() => Promise::Reservations,
             _ => Promise::Nothing,
         }
     }

@@ -81,6 +81,17 @@ impl Queue {
         self.jobs.insert(waiting.rank, waiting);
     }
 
+    /// Drops all reservations, and puts every job where `place` says.
+    pub(super) fn reorder(&mut self, place: impl Fn(Waiting) -> Waiting) {
+        while self.pop_reservation().is_some() {}
+        for waiting in std::mem::take(&mut self.jobs).into_values() {
+            if let Some(shelves) = &mut self.shelves {
+                shelves.remove(&waiting);
+            }
+            self.insert(place(waiting));
+        }
+    }
+
     /// Takes the job out, with its reservation.
     pub(super) fn remove(&mut self, rank: Rank) {
         let Some(waiting) = self.jobs.remove(&rank) else { return };

@@ -105,7 +105,7 @@ impl Shelves {
 
     /// Puts the job, or what has become of it, on its shelf.
     pub(super) fn put(&mut self, waiting: &Waiting) {
-        let Waiting { rank, processors, estimate, reserved } = *waiting;
+        let Waiting { rank, processors, estimate, reserved, .. } = *waiting;
         let entry = Entry { rank, estimate, held: reserved.unwrap_or(FOR_EVER) };
         self.edit(processors, rank, Some(entry));
     }

@@ -1,49 +1,9 @@
-//! A job in the queue, and who comes first.
+//! A job in the queue.
 
 use tradewind_model::{Demand, JobId, Profile, Span, Time};
 
-/// Who comes first in the queue; ties go to the job that was submitted first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Order {
-    /// The job that was submitted first.
-    #[default]
-    Arrival,
-    /// The least estimate.
-    Shortest,
-    /// The greatest estimate.
-    Longest,
-    /// The most processors.
-    Widest,
-    /// The fewest processors.
-    Narrowest,
-    /// The least estimate × processors.
-    Smallest,
-}
-
-impl Order {
-    /// Every order, with its name on the command line.
-    pub const ALL: [(Order, &'static str); 6] = [
-        (Order::Arrival, "arrival"),
-        (Order::Shortest, "shortest"),
-        (Order::Longest, "longest"),
-        (Order::Widest, "widest"),
-        (Order::Narrowest, "narrowest"),
-        (Order::Smallest, "smallest"),
-    ];
-
-    /// Lower comes first.
-    fn key(self, demand: &Demand) -> i64 {
-        let processors = i64::from(demand.processors);
-        match self {
-            Order::Arrival => 0,
-            Order::Shortest => demand.estimate.0,
-            Order::Longest => -demand.estimate.0,
-            Order::Widest => -processors,
-            Order::Narrowest => processors,
-            Order::Smallest => demand.estimate.0.saturating_mul(processors),
-        }
-    }
-}
+use super::Order;
+use crate::policy::order;
 
 /// A place in the order of the queue: lower comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,6 +16,7 @@ pub(super) struct Rank {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Waiting {
     pub(super) rank: Rank,
+    joined: Time,
     pub(super) processors: u32,
     pub(super) estimate: Span,
     /// When its reservation begins.
@@ -63,9 +24,23 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    pub(super) fn new(job: JobId, demand: &Demand, order: Order) -> Waiting {
+    /// A job that joined the queue at `joined` and is looked at now.
+    pub(super) fn new(
+        order: Order,
+        job: JobId,
+        demand: &Demand,
+        [joined, now]: [Time; 2],
+    ) -> Waiting {
         let Demand { processors, estimate, .. } = *demand;
-        Waiting { rank: Rank { key: order.key(demand), job }, processors, estimate, reserved: None }
+        // In the order of arrival, jobs that wait again keep their old place.
+        let key = if order == Order::Arrival { 0 } else { order.key(demand, joined, now) };
+        Waiting { rank: Rank { key, job }, joined, processors, estimate, reserved: None }
+    }
+
+    /// The same, without a reservation, in the order of expansion factors now.
+    pub(super) fn expanded(self, now: Time) -> Waiting {
+        let key = order::expansion(now - self.joined, self.estimate);
+        Waiting { rank: Rank { key, ..self.rank }, reserved: None, ..self }
     }
 
     /// Where it goes: the earliest start at which it fits for its whole estimate.

@@ -67,8 +67,9 @@ impl Fill {
             Depth::First(_) => wish.earliest_start().unwrap_or(now).max(now),
         };
         let joined = *self.joined.entry(job).or_insert(joins);
-        let rank = Rank::new(self.settings.order, job, demand, joined);
-        let waiting = Waiting { rank, wish, reserved: None };
+        let rank = Rank::new(self.settings.order, job, demand, [joined, joined.max(now)]);
+        let estimate = demand.estimate;
+        let waiting = Waiting { rank, joined, estimate, wish, reserved: None };
         match joined > now {
             true => {
                 self.later.insert((joined, job), waiting);
@@ -134,15 +135,21 @@ impl Fill {
 
     /// Whether submissions alone leave every job that waited where it was.
     fn settled(&self, now: Time) -> bool {
-        let settled = self.settings.order == Order::Arrival || self.settings.depth == Depth::All;
+        let Settings { depth, order, .. } = self.settings;
+        let settled = order == Order::Arrival || depth == Depth::All && !order.moves();
         settled && self.next_reservation().is_none_or(|start| start > now)
     }
 
     fn walk(&mut self, books: &mut Books, commands: &mut Vec<Command>) {
         let mut queue = std::mem::take(&mut self.queue);
         let mut kept: Vec<Waiting> = Vec::with_capacity(queue.len());
-        if self.settings.depth != Depth::All {
+        let moves = self.settings.order.moves();
+        if self.settings.depth != Depth::All || moves {
             queue.iter_mut().for_each(|waiting| cancel(waiting, books));
+        }
+        if moves {
+            queue.iter_mut().for_each(|waiting| waiting.expand(books.now()));
+            queue.sort_unstable_by_key(|waiting| waiting.rank);
         }
         self.expires = None;
         for mut waiting in queue {
@@ -219,6 +226,7 @@ impl Fill {
     /// nodes that stood in nobody's way before.
     pub(in crate::policy) fn promise(&self) -> Promise {
         match (self.settings.depth, self.settings.order) {
+            (_, order) if order.moves() => Promise::Nothing,
             (Depth::All, _) | (Depth::First(1), Order::Arrival) => Promise::Reservations,
             _ => Promise::Nothing,
         }

@@ -20,7 +20,8 @@ mod waiting;
 
 use tradewind_model::{Command, Event, JobId, Market, Time};
 
-pub use super::backfill::{Depth, Order};
+pub use super::Order;
+pub use super::backfill::Depth;
 use super::grid::Books;
 pub use super::grid::Spread;
 use super::{Policy, Promise};
