@@ -134,23 +134,29 @@ fn a_second_time_goes_on_with_what_is_missing() {
 }
 
 #[test]
-fn another_campaign_in_the_same_folder_is_refused() {
+fn another_campaign_is_overwritten_if_it_is_finished_and_refused_if_not() {
     let folder = tempfile::tempdir().unwrap();
     let (out, log) = (folder.path().join("runs"), folder.path().join("log.swf"));
     std::fs::copy(self::log(), &log).unwrap();
     let log = log.to_str().unwrap();
     assert_eq!(code(&simulate(&out, &[log, "--policy", "easy"])), 0);
     let other = simulate(&out, &[log, "--policy", "fcfs"]);
-    assert_eq!(code(&other), 2);
+    assert_eq!(code(&other), 0);
     assert!(said(&other).contains("policies: [\"easy\"], now [\"fcfs\"]"), "{}", said(&other));
-    assert!(said(&other).contains("--force"));
+    assert_eq!(json(&out.join("summary.json"))["policy"], "fcfs");
     let text = std::fs::read_to_string(log).unwrap();
     std::fs::write(log, text.replace("; Note", "; note")).unwrap();
-    let changed = simulate(&out, &[log, "--policy", "easy"]);
-    assert_eq!(code(&changed), 2);
+    let changed = simulate(&out, &[log, "--policy", "fcfs"]);
     assert!(said(&changed).contains("`log.swf` has changed"), "{}", said(&changed));
-    assert_eq!(code(&simulate(&out, &[log, "--policy", "fcfs", "--force"])), 0);
+
+    // As if it had been stopped.
+    std::fs::remove_file(out.join("done.json")).unwrap();
+    let refused = simulate(&out, &[log, "--policy", "easy"]);
+    assert_eq!(code(&refused), 2);
+    assert!(said(&refused).contains("--force"), "{}", said(&refused));
     assert_eq!(json(&out.join("summary.json"))["policy"], "fcfs");
+    assert_eq!(code(&simulate(&out, &[log, "--policy", "easy", "--force"])), 0);
+    assert_eq!(json(&out.join("summary.json"))["policy"], "easy");
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn bad_documents_fail_both() {
         ("/site/0/load/share", json!([0.1, 1.5])),
         ("/site/0/load/task", json!([0, 5])),
         ("/site/0/load/steps", json!(-1)),
-        ("/outage/0/cause", json!("rust")),
+        ("/outage/1/cause", json!("rust")),
         ("/outage/0/node", json!(-1)),
         ("/outage/0/nodes", json!(1.5)),
     ] {
