@@ -95,11 +95,12 @@ mod tests {
     use proptest::prelude::*;
     use tradewind_model::{Demand, JobId, Span};
 
-    use super::super::waiting::Order;
+    use super::super::Order;
     use super::*;
 
     fn job(processors: u32, estimate: i64) -> Waiting {
-        Waiting::new(JobId(0), &Demand::new(processors, Span(estimate)), Order::Arrival)
+        let demand = Demand::new(processors, Span(estimate));
+        Waiting::new(Order::Arrival, JobId(0), &demand, [Time(0); 2])
     }
 
     proptest! {
