@@ -18,6 +18,12 @@ for section in speed growth bounded csa; do
 done
 printf '\n## A whole CSS cycle\n\n'
 target/release/cycle_table
+printf '\n## Cycles in a replay\n\n'
+target/release/cycles_table
+if [ "$#" -gt 0 ]; then
+    printf '\n'
+    target/release/cycles_table "$1"
+fi
 printf '\n## Combination\n\n'
 target/release/combine_table --mip-seeds 2 --mip-seconds 4 "${instances[@]}"
 if [ "$#" -gt 0 ]; then

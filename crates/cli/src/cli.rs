@@ -67,7 +67,7 @@ pub(crate) enum Command {
     /// Make a workload: from a model, or from a log.
     Generate(generate::Args),
     /// Replay workload logs (SWF) under one or several policies.
-    Simulate(simulate::Args),
+    Simulate(Box<simulate::Args>),
     /// Join the parts of a campaign that were run apart.
     Merge(merge::Args),
     /// Print a completion script for a shell.

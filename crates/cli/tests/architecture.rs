@@ -13,7 +13,10 @@ const ALLOWED: [(&str, &[&str]); 6] = [
     ("tradewind-sim", &["tradewind-model", "tradewind-sched"]),
     ("tradewind-io", &["tradewind-model"]),
     ("tradewind", &["tradewind-io", "tradewind-model", "tradewind-sched", "tradewind-sim"]),
-    ("tradewind-reference", &["tradewind-io", "tradewind-model", "tradewind-sched"]),
+    (
+        "tradewind-reference",
+        &["tradewind-io", "tradewind-model", "tradewind-sched", "tradewind-sim"],
+    ),
 ];
 
 /// Names that betray a runtime, a network or a database.

@@ -216,6 +216,39 @@ fn shards_merge_to_the_same_bytes() {
     assert_eq!(files(&at("shared")), files(&at("whole")));
 }
 
+/// A report is made of what runs left, wherever and whenever they were done.
+#[test]
+fn reports_of_shards_and_of_stopped_campaigns_are_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let log = log();
+    let run = |out: &Path, more: &[&str]| {
+        let args = [log.as_str(), "--policy", "fcfs,easy[depth=4]", "--seeds", "1", "--report"];
+        let output = simulate(out, &[&args[..], more].concat());
+        assert_eq!(code(&output), 0, "{}", said(&output));
+    };
+    run(&at("whole"), &[]);
+    for shard in ["1/2", "2/2"] {
+        run(&at("shared"), &["--shard", shard]);
+    }
+    assert!(!at("shared/report.html").exists());
+    let shared = at("shared").display().to_string();
+    assert_eq!(code(&tradewind(&["merge", &shared, "--out", &shared])), 0);
+    assert_eq!(files(&at("shared")), files(&at("whole")));
+    std::fs::remove_file(at("shared/fcfs/done.json")).unwrap();
+    run(&at("shared"), &[]);
+    assert_eq!(files(&at("shared")), files(&at("whole")));
+    for file in ["waits.svg", "waits.png", "comparison.svg", "comparison.png", "fcfs/gantt.png"] {
+        assert!(at("whole").join(file).exists(), "{file}");
+    }
+    let page = std::fs::read_to_string(at("whole/report.html")).unwrap();
+    assert!(page.contains("tradewind simulate small.swf --policy"), "{page}");
+    assert!(page.contains("./fcfs/gantt.svg") && page.contains("./summary.json"));
+    let one = simulate(&at("one"), &[&log, "--policy", "easy", "--outputs", "report"]);
+    assert_eq!(code(&one), 0, "{}", said(&one));
+    assert!(at("one/report.html").exists() && at("one/utilisation.svg").exists());
+}
+
 #[test]
 fn what_does_not_fit_is_not_merged() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,7 +1,5 @@
 //! The example builds, runs under all checkers, and does what it says.
 
-#![expect(clippy::unwrap_used, reason = "a line that is missing is a test that fails")]
-
 use assert_cmd::Command;
 
 #[test]

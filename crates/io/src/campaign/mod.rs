@@ -58,8 +58,17 @@ pub struct Workload {
     pub model: Option<String>,
     /// How many users to draw from each log's, with replacement.
     pub users: Option<u32>,
-    /// Processors of the machine, if the logs' headers do not count.
+    /// Processors of the machine, if the logs' headers do not count. None with a grid.
     pub procs: Option<u32>,
+    /// Path of a grid file: the sites to run on.
+    #[serde(serialize_with = "name", skip_serializing_if = "Option::is_none")]
+    pub grid: Option<String>,
+    /// Path of a file of outages.
+    #[serde(serialize_with = "name", skip_serializing_if = "Option::is_none")]
+    pub outages: Option<String>,
+    /// Path of a side file: budgets, deadlines and the like.
+    #[serde(serialize_with = "name", skip_serializing_if = "Option::is_none")]
+    pub side: Option<String>,
     /// Jobs submitted earlier are left out.
     #[serde(serialize_with = "seconds")]
     pub from: Option<Time>,
@@ -99,9 +108,15 @@ impl Workload {
     /// The most users that are drawn.
     pub const MAX_USERS: u32 = 1_000_000;
 
-    /// Whether it depends on a seed.
+    /// Whether it may depend on a seed.
     pub fn draws(&self) -> bool {
-        self.model.is_some() || self.users.is_some()
+        let drawn = [&self.model, &self.grid, &self.side];
+        drawn.iter().any(|given| given.is_some()) || self.users.is_some()
+    }
+
+    /// Every file that it is made of.
+    pub fn files(&self) -> impl Iterator<Item = &String> {
+        self.logs.iter().chain(&self.grid).chain(&self.outages).chain(&self.side)
     }
 
     /// A name for logs that were given none: theirs, joined.
@@ -113,6 +128,10 @@ impl Workload {
 
 fn names<S: serde::Serializer>(logs: &[String], to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(logs.iter().map(|path| log_name(path)))
+}
+
+fn name<S: serde::Serializer>(path: &Option<String>, to: S) -> Result<S::Ok, S::Error> {
+    path.as_deref().map(log_name).serialize(to)
 }
 
 fn seconds<S: serde::Serializer>(time: &Option<Time>, to: S) -> Result<S::Ok, S::Error> {

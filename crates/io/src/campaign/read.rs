@@ -23,7 +23,8 @@ const KEYS: [&str; 10] = [
     "trim",
     "outputs",
 ];
-const WORKLOAD_KEYS: [&str; 7] = ["name", "log", "model", "users", "procs", "from", "to"];
+const WORKLOAD_KEYS: [&str; 10] =
+    ["name", "log", "model", "users", "procs", "grid", "outages", "side", "from", "to"];
 
 pub(super) fn parse(
     input: &Input,
@@ -213,9 +214,15 @@ fn workload(
     let count = |key: &str, most: u32, notes: &mut Notes<'_>| {
         fields.whole(key, 1..=i64::from(most), notes).and_then(|count| u32::try_from(count).ok())
     };
+    let file = |key: &str, notes: &mut Notes<'_>| {
+        fields.text(key, notes).map(|path| beside(folder, path.trim()))
+    };
     Workload {
         name: name(fields, &logs, model.as_deref(), notes),
         logs,
+        grid: file("grid", notes),
+        outages: file("outages", notes),
+        side: file("side", notes),
         users: count("users", Workload::MAX_USERS, notes),
         procs: count("procs", Pools::MAX_NODES, notes),
         model,
@@ -239,14 +246,18 @@ fn one_source(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) {
         notes.error(fields.line_of(key), &fields.path, message.to_owned(), hint);
     };
     let has = |key: &str| fields.get(key).is_some();
+    if has("procs") && has("grid") {
+        error("procs", "`procs` and `grid` are given", "the grid says how many nodes", notes);
+    }
     match (has("log"), has("model")) {
         (true, true) => error("model", "`log` and `model` are given", "keep one", notes),
         (false, false) => {
             error("", "`log` or `model` is missing", "say where jobs come from", notes);
         }
         (true, false) => {}
-        (false, true) if !has("procs") => {
-            error("model", "`procs` is missing", "a model needs the machine's size", notes);
+        (false, true) if !has("procs") && !has("grid") => {
+            let hint = "a model needs the machine's size, or a `grid`";
+            error("model", "`procs` is missing", hint, notes);
         }
         (false, true) if has("users") => {
             let hint = "write the model's own: `lublin[users=9]`";

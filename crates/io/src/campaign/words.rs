@@ -70,6 +70,8 @@ pub enum Output {
     Parquet,
     /// `schedule.swf`.
     Swf,
+    /// Pictures of each run and of the campaign, and `report.html`.
+    Report,
 }
 
 impl Output {
@@ -104,6 +106,7 @@ impl Word for Output {
         ("schedule", Output::Schedule, "schedule.csv and schedule.json, sums as Batsim has them"),
         ("parquet", Output::Parquet, "jobs.parquet, for notebooks"),
         ("swf", Output::Swf, "schedule.swf, the log as it was replayed"),
+        ("report", Output::Report, "pictures as SVG and PNG, and report.html"),
     ];
 }
 

@@ -3,7 +3,7 @@
 //!
 //! At each cycle (see [`cyclic::market`](super::cyclic::market)) the batch is divided: its first
 //! jobs, by priority, by cost or by need, are planned by batch-slicer and booked. All other jobs
-//! that wait are backfilled (see [`gridfill`](super::gridfill)) on what the bookings leave, at once
+//! that wait are backfilled (see [`gridfill`]) on what the bookings leave, at once
 //! and whenever something ends, until the next cycle divides anew those that still wait. A job
 //! waits for the first cycle after its submission to learn which of the two it is; one that was
 //! chosen and got no window waits for the next cycle.

@@ -38,9 +38,11 @@ proptest! {
 
     #[test]
     fn on_one_plain_pool_it_is_backfill(
-        log in plain_log(), knobs in any_knobs(), overrun in any_overrun(), settings in any_settings(),
+        log in plain_log(), outages in any_outages(), knobs in any_knobs(),
+        overrun in any_overrun(), settings in any_settings(),
     ) {
         let workload = workload(&Arc::new(Pools::cluster(6)), &log, overrun);
+        let workload = with_outages(workload, outages);
         let Knobs { depth, order, .. } = knobs;
         let mut single = Backfill::new(backfill::Settings { depth, order });
         let expected = starts(&replay(&workload, settings, &mut single));

@@ -24,11 +24,13 @@ Examples:
   tradewind simulate examples/small.swf --policy 'easy[depth=4,order=shortest]' --out run
   tradewind simulate log.swf.gz --policy easy --estimate requested,exact --load 0.7,0.9 --out runs
   tradewind simulate --model lublin --procs 128 --policy fcfs,easy --seeds 1..10 --out runs
+  tradewind simulate log.swf.gz --grid examples/grid.toml --policy 'easy,css[objective=min-cost]' --out runs
   tradewind simulate campaign.toml --shard 3/16 --out runs
 
-Policies: fcfs, sjf, easy, conservative; each takes [depth=N|all,order=ORDER].
-Writes summary.json, jobs.csv and others into DIR, or into DIR/POLICY/… for each of several runs. The same
-command again goes on where it was stopped.")]
+Policies: fcfs, sjf, easy, conservative [depth=N|all,order=ORDER,spread=grid|site];
+css, batch-slicer, bsf [period=SPAN,horizon=SPAN,objective=…]; docs/simulate.md has all parameters.
+Writes summary.json, jobs.csv and others into DIR, or into DIR/POLICY/… for each of several runs.
+The same command again goes on where it was stopped.")]
 pub(crate) struct Args {
     /// Logs in the Standard Workload Format 2.2, plain or gzip, replayed together; `-` reads
     /// standard input. Or one campaign file, `*.toml` or `*.json`.
@@ -84,8 +86,8 @@ struct Axes {
     /// Replications, both ends included.
     #[arg(long, value_name = "A..B")]
     seeds: Option<Seeds>,
-    /// Draw the jobs from a model instead of a log; needs --procs.
-    #[arg(long, value_name = "MODEL", conflicts_with_all = ["logs", "users"], requires = "procs")]
+    /// Draw the jobs from a model instead of a log; needs --procs or --grid.
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["logs", "users"])]
     model: Option<String>,
     /// Draw so many users from each log's, with replacement.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(Workload::MAX_USERS)))]
@@ -93,6 +95,19 @@ struct Axes {
     /// Processors of the machine [default: as the log's header says].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(Pools::MAX_NODES)))]
     procs: Option<u32>,
+    /// Sites with their nodes, prices, local load and failures, in TOML or JSON, instead of one
+    /// cluster.
+    #[arg(long, value_name = "FILE", conflicts_with = "procs")]
+    grid: Option<String>,
+    /// When nodes are missing, in CSV.
+    #[arg(long, value_name = "FILE")]
+    outages: Option<String>,
+    /// Budgets, deadlines, values and criteria of jobs, given or drawn.
+    #[arg(long, value_name = "FILE")]
+    side: Option<String>,
+    /// When cyclic schemes plan anew what has not started [default: next-cycle].
+    #[arg(long, value_name = "WHEN", value_parser = ["on-release", "next-cycle"])]
+    replan: Option<String>,
     /// Leave out jobs submitted before this moment of the log's clock.
     #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
     from: Option<Time>,
@@ -111,6 +126,9 @@ struct Axes {
     /// A file jobs.parquet for each run, too: for notebooks.
     #[arg(long)]
     parquet: bool,
+    /// Pictures of each run and of the campaign, and one page about it all, report.html, too.
+    #[arg(long)]
+    report: bool,
 }
 
 /// How to run a campaign.
@@ -187,7 +205,13 @@ impl Args {
     /// Our own policies: none only beside one of the user's.
     fn policies(&self) -> Result<Vec<String>, Failure> {
         match &self.axes.policy {
-            Some(names) => policy::names(names),
+            Some(names) => {
+                let names = policy::names(names)?;
+                Ok(match &self.axes.replan {
+                    Some(word) => names.iter().map(|it| policy::with_replan(it, word)).collect(),
+                    None => names,
+                })
+            }
             None if self.policy_cmd.is_some() => Ok(Vec::new()),
             None => {
                 let failure = Failure::usage("no policy is named");
@@ -210,12 +234,17 @@ impl Axes {
             ("--model", self.model.is_some()),
             ("--users", self.users.is_some()),
             ("--procs", self.procs.is_some()),
+            ("--grid", self.grid.is_some()),
+            ("--outages", self.outages.is_some()),
+            ("--side", self.side.is_some()),
+            ("--replan", self.replan.is_some()),
             ("--from", self.from.is_some()),
             ("--to", self.to.is_some()),
             ("--warm-up", self.warm_up.is_some()),
             ("--cool-down", self.cool_down.is_some()),
             ("--outputs", !self.outputs.is_empty()),
             ("--parquet", self.parquet),
+            ("--report", self.report),
         ];
         all.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
     }
@@ -248,12 +277,19 @@ impl Axes {
         if let Some((message, hint)) = self.model.as_deref().and_then(model::objection) {
             return Err(Failure::usage(message).hint(hint));
         }
+        if self.model.is_some() && self.procs.is_none() && self.grid.is_none() {
+            let failure = Failure::usage("a model needs the machine's size");
+            return Err(failure.hint("add `--procs N`, or a grid file: `--grid FILE`"));
+        }
         Ok(Workload {
             name: self.model.clone().unwrap_or_else(|| Workload::name_of(logs)),
             logs: logs.to_vec(),
             model: self.model.clone(),
             users: self.users,
             procs: self.procs,
+            grid: self.grid.clone(),
+            outages: self.outages.clone(),
+            side: self.side.clone(),
             from: self.from,
             to: self.to,
         })
@@ -261,8 +297,12 @@ impl Axes {
 
     fn outputs(&self) -> Result<Vec<Output>, Failure> {
         let mut outputs = once("--outputs", &self.outputs, &Output::DEFAULT)?;
-        if self.parquet && !outputs.contains(&Output::Parquet) {
-            outputs.push(Output::Parquet);
+        let also = [(self.parquet, Output::Parquet), (self.report, Output::Report)];
+        let also = also.into_iter().filter(|(asked, _)| *asked).map(|(_, output)| output);
+        for output in also {
+            if !outputs.contains(&output) {
+                outputs.push(output);
+            }
         }
         Ok(outputs)
     }

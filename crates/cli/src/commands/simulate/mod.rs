@@ -2,7 +2,8 @@
 //!
 //! `args` says what and how, `plan` makes runs of it, `workload` jobs, `replay` does one run,
 //! `command_policy` lets a command decide, `outputs` writes its files, `crew` does all runs,
-//! `store` remembers which are finished, and `overview` puts them side by side.
+//! `store` remembers which are finished, `overview` puts them side by side, and `report` makes a
+//! page of them.
 
 mod args;
 mod brackets;
@@ -11,10 +12,13 @@ mod crew;
 mod model;
 mod outputs;
 pub(super) mod overview;
+mod part;
 mod plan;
 mod policy;
 mod replay;
+mod report;
 mod rules;
+mod sites;
 pub(super) mod store;
 pub(super) mod summary;
 mod workload;
@@ -52,7 +56,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let sources: Vec<Source<'_>> = campaign.workloads.iter().map(Source::open).collect();
     let record = Record::new(&campaign, &plan, &sources);
     if !settings.force {
-        check_folder(&settings.out, &record)?;
+        check_folder(&settings.out, &record, report)?;
     }
     record.write(&settings.out)?;
     note_seeds(&campaign, report);
@@ -66,22 +70,25 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     work.run(format, report)
 }
 
-/// The folder must be of the same campaign, or new.
-fn check_folder(out: &Path, record: &Record) -> Result<(), Failure> {
+/// The folder must be new, or of the same campaign, or of another one that is finished: what it
+/// would take long to do again is not overwritten.
+fn check_folder(out: &Path, record: &Record, report: &Report) -> Result<(), Failure> {
     let Some(there) = Record::read(out)? else { return Ok(()) };
-    let refuse = |what: Vec<String>| {
-        let message = format!("`{}` holds another campaign; {}", out.display(), what.join("; "));
-        Failure::usage(message).hint("use another folder, or `--force` to run everything anew")
-    };
-    let differences = record.differences(&there);
-    if !differences.is_empty() {
-        return Err(refuse(differences));
-    }
     let stale = |run: &store::RunRecord| run.done(out).is_some_and(|done| done.id != run.id);
-    match record.runs.iter().any(stale) {
-        true => Err(refuse(record.causes(&there))),
-        false => Ok(()),
+    let differences = match record.differences(&there) {
+        none if none.is_empty() && record.runs.iter().any(stale) => record.causes(&there),
+        differences => differences,
+    };
+    if differences.is_empty() {
+        return Ok(());
     }
+    let (folder, what) = (out.display(), differences.join("; "));
+    if there.runs.iter().all(|run| run.done(out).is_some_and(|done| done.id == run.id)) {
+        report.note(&format!("`{folder}` held another campaign, which was finished; {what}"));
+        return Ok(());
+    }
+    let message = format!("`{folder}` holds another campaign, which is not finished; {what}");
+    Err(Failure::usage(message).hint("use another folder, or `--force` to run everything anew"))
 }
 
 fn note_seeds(campaign: &Campaign, report: &Report) {

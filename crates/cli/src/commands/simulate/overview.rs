@@ -55,7 +55,7 @@ impl Overview {
     }
 
     /// Replications together, in the order of their first.
-    fn cells(&self) -> Vec<Vec<&Summary>> {
+    pub(super) fn cells(&self) -> Vec<Vec<&Summary>> {
         let mut cells: Vec<(Vec<String>, Vec<&Summary>)> = Vec::new();
         for run in &self.runs {
             let axes = run.cell_of_axes();
@@ -65,6 +65,16 @@ impl Overview {
             }
         }
         cells.into_iter().map(|(_, cell)| cell).collect()
+    }
+
+    /// The policy and whatever else differs between runs, but for seeds.
+    pub(super) fn axes(&self) -> Vec<&'static str> {
+        let differs = |axis: &str| {
+            let mut values = self.runs.iter().map(|run| run.cell(axis));
+            values.next().is_some_and(|first| values.any(|value| value != first))
+        };
+        let shown = |axis: &str| axis == "policy" || (axis != SEED && differs(axis));
+        AXES.into_iter().filter(|axis| shown(axis)).collect()
     }
 
     /// `summary.json` of a campaign.
@@ -132,14 +142,8 @@ impl Overview {
     }
 
     fn table(&self) -> String {
-        let cells = self.cells();
+        let (cells, axes) = (self.cells(), self.axes());
         let replicated = self.has_replications();
-        let differs = |axis: &str| {
-            let mut values = cells.iter().map(|cell| cell[0].cell(axis));
-            values.next().is_some_and(|first| values.any(|value| value != first))
-        };
-        let shown = |axis: &str| axis == "policy" || (axis != SEED && differs(axis));
-        let axes: Vec<&str> = AXES.into_iter().filter(|axis| shown(axis)).collect();
         let mut columns: Vec<Column> = axes.iter().map(|axis| (head(axis), Side::Left)).collect();
         if replicated {
             columns.push(("RUNS", Side::Right));
@@ -185,7 +189,8 @@ impl Metric {
     }
 }
 
-fn estimate(cell: &[&Summary], metric: &str) -> Option<Estimated> {
+/// The mean over replications.
+pub(super) fn estimate(cell: &[&Summary], metric: &str) -> Option<Estimated> {
     let values: Vec<f64> = cell.iter().filter_map(|run| run.number(metric)).collect();
     replications::estimate(&values)
 }

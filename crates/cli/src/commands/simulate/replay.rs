@@ -87,7 +87,7 @@ fn replay_ours(
     watch: Watch,
     listener: Box<dyn Checker>,
 ) -> Result<tradewind_sim::Run, Failure> {
-    let mut policy = policy::build(&run.policy)?;
+    let mut policy = policy::build(&run.policy, workload)?;
     let mut checkers = match watch {
         Watch::EveryStep => check::all(policy.promise()),
         Watch::Nothing => Vec::new(),

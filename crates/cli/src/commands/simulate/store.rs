@@ -8,7 +8,9 @@ use serde_json::Value;
 use tradewind_io::campaign::Campaign;
 use tradewind_io::wire;
 
+use super::overview::Overview;
 use super::plan::{Plan, Run};
+use super::report;
 use super::summary::Summary;
 use super::workload::Source;
 use crate::exit::Failure;
@@ -59,7 +61,7 @@ impl Record {
     pub(super) fn new(campaign: &Campaign, plan: &Plan, sources: &[Source<'_>]) -> Record {
         let hashes: Vec<Vec<Option<String>>> = sources.iter().map(Source::hashes).collect();
         let file = |path: &String| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
-        let files = campaign.workloads.iter().flat_map(|workload| workload.logs.iter().map(file));
+        let files = campaign.workloads.iter().flat_map(|workload| workload.files().map(file));
         let inputs = files.zip(hashes.iter().flatten().cloned());
         let run = |run: &Run| RunRecord {
             folder: run.folder.to_string_lossy().replace('\\', "/"),
@@ -195,21 +197,23 @@ pub(in crate::commands) fn make(folder: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Writes the campaign-wide files of several runs.
+/// Writes the campaign-wide files.
 pub(in crate::commands) fn write_overview(
     folder: &Path,
     record: &Record,
-    overview: &super::overview::Overview,
+    overview: &Overview,
 ) -> Result<(), Failure> {
-    if let [RunRecord { folder: inner, .. }] = record.runs.as_slice()
-        && inner.is_empty()
-    {
-        // The summary of a single run is that of the campaign.
-        return output::write_file(&folder.join("summary.csv"), overview.to_csv()?.as_bytes());
+    let file = |name: &str, text: String| output::write_file(&folder.join(name), text.as_bytes());
+    // The summary of a single run is that of the campaign.
+    let single = record.runs.iter().any(|run| run.folder.is_empty());
+    if !single {
+        file("summary.json", overview.to_json())?;
     }
-    if let Some(text) = overview.replications_csv()? {
-        output::write_file(&folder.join("replications.csv"), text.as_bytes())?;
+    match overview.replications_csv()? {
+        Some(text) => file("replications.csv", text)?,
+        // Of another campaign, which this one overwrites.
+        None => drop(std::fs::remove_file(folder.join("replications.csv"))),
     }
-    output::write_file(&folder.join("summary.json"), overview.to_json().as_bytes())?;
-    output::write_file(&folder.join("summary.csv"), overview.to_csv()?.as_bytes())
+    file("summary.csv", overview.to_csv()?)?;
+    report::write(folder, record, overview)
 }

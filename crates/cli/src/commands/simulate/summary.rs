@@ -97,7 +97,7 @@ impl Summary {
             Some(Value::String(text)) => text.clone(),
             Some(Value::Number(number)) => number.to_string(),
             Some(Value::Object(parts)) => {
-                parts.values().filter_map(Value::as_f64).sum::<f64>().to_string()
+                parts.values().filter_map(Value::as_f64).fold(0.0, |sum, it| sum + it).to_string()
             }
             _ => String::new(),
         }

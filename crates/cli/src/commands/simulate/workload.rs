@@ -8,11 +8,12 @@ use tradewind_io::diagnostics::Diagnostics;
 use tradewind_io::input::{self, Input};
 use tradewind_io::swf::transform::{self, Clock, Resample, Slice};
 use tradewind_io::{digest, swf};
-use tradewind_model::Pools;
+use tradewind_model::{Performance, Pools, Terms};
 use tradewind_sim::load;
 use tradewind_sim::workload::{self, LogJob, Workload};
 
 use super::plan::Run;
+use super::sites::{self, Asking, Sites};
 use super::{model, rules};
 use crate::exit::Failure;
 
@@ -33,7 +34,7 @@ struct File {
 struct Machine {
     /// Those of the files; none with a model.
     logs: Vec<swf::Log>,
-    pools: Arc<Pools>,
+    sites: Sites,
 }
 
 /// Jobs ready to be replayed, and what they come from.
@@ -53,7 +54,7 @@ impl<'a> Source<'a> {
             let sha256 = input.as_ref().ok().map(|input| digest::sha256(&input.bytes));
             File { input, sha256 }
         };
-        Source { spec, files: spec.logs.iter().map(file).collect(), read: OnceLock::new() }
+        Source { spec, files: spec.files().map(file).collect(), read: OnceLock::new() }
     }
 
     /// The hash of each file that could be read.
@@ -72,33 +73,51 @@ impl<'a> Source<'a> {
 
     /// What was taken for granted about logs that were read.
     pub(super) fn assumption(&self) -> Option<String> {
-        let several = self.spec.logs.len() > 1 && self.spec.procs.is_none();
+        let guessed = self.spec.procs.is_none() && self.spec.grid.is_none();
+        let several = self.spec.logs.len() > 1 && guessed;
         let machine = self.read.get().filter(|_| several)?.as_ref().ok()?;
-        let (name, count) = (&self.spec.name, machine.pools.nodes());
+        let (name, count) = (&self.spec.name, machine.sites.pools.nodes());
         Some(format!("{name}: one machine of {count} processors, the most that a log names"))
     }
 
     /// What a run is made of.
     pub(super) fn prepare(&self, run: &Run) -> Result<Prepared<'_>, Failure> {
         let machine = self.read.get_or_init(|| self.machine()).as_ref().map_err(Failure::clone)?;
-        let logs = self.drawn(machine, run.seed.unwrap_or_default())?;
-        let mut jobs = jobs_of(&logs);
+        let seed = run.seed.unwrap_or_default();
+        let pools = &machine.sites.pools;
+        self.suits(run, pools)?;
+        let logs = self.drawn(machine, seed)?;
+        let mut jobs = jobs_of(&logs, &machine.sites.terms(seed));
         if let Some(to) = run.load {
-            let scaled = load::scaled(&jobs, machine.pools.nodes(), to.thousandths());
+            let scaled = load::scaled(&jobs, pools.nodes(), to.thousandths());
             jobs = scaled.ok_or_else(|| {
                 let message = format!("{}: cannot be brought to load {to}", self.spec.name);
                 Failure::data(message).hint("it needs jobs that ran, submitted over some time")
             })?;
         }
         let (semantics, overrun) = (rules::semantics(run.semantics), rules::overrun(run.overrun));
-        let workload = workload::prepare(&jobs, Arc::clone(&machine.pools), semantics, overrun);
+        let mut workload = workload::prepare(&jobs, Arc::clone(pools), semantics, overrun);
+        workload.outages = machine.sites.outages(seed, &workload);
         Ok(Prepared { logs, jobs, workload })
+    }
+
+    /// The rules of pyss are about one cluster.
+    fn suits(&self, run: &Run, pools: &Pools) -> Result<(), Failure> {
+        let plain = pools.as_slice().len() == 1
+            && pools.as_slice()[0].performance == Performance::REFERENCE;
+        match run.semantics == campaign::Semantics::Pyss && !plain {
+            false => Ok(()),
+            true => {
+                let message = format!("{}: `pyss` is about one cluster", self.spec.name);
+                Err(Failure::usage(message).hint("use `--semantics textbook` on a grid"))
+            }
+        }
     }
 
     /// The logs, or what a seed makes of them or of a model.
     fn drawn<'m>(&self, machine: &'m Machine, seed: u64) -> Result<Cow<'m, [swf::Log]>, Failure> {
         if let Some(text) = &self.spec.model {
-            let model = model::read(text, machine.pools.nodes())?;
+            let model = model::read(text, machine.sites.pools.nodes())?;
             return Ok(Cow::Owned(vec![self.sliced(model.draw(seed))]));
         }
         let Some(users) = self.spec.users else { return Ok(Cow::Borrowed(&machine.logs)) };
@@ -113,8 +132,11 @@ impl<'a> Source<'a> {
 
     fn machine(&self) -> Result<Machine, Failure> {
         let mut logs: Vec<swf::Log> = Vec::new();
-        for file in &self.files {
-            let packed = file.input.as_ref().map_err(|wrong| Failure::from(wrong.clone()))?;
+        let inputs = self.files.iter().map(|file| file.input.as_ref());
+        let inputs: Vec<&Input> =
+            inputs.collect::<Result<_, _>>().map_err(|wrong| Failure::from(wrong.clone()))?;
+        let (packed_logs, others) = inputs.split_at(self.spec.logs.len());
+        for packed in packed_logs {
             let mut log = swf::parse(&*input::unpacked(packed)?)?;
             log.name = campaign::log_name(&log.name).to_owned();
             if logs.iter().any(|other| other.name == log.name) {
@@ -124,11 +146,14 @@ impl<'a> Source<'a> {
             logs.push(self.sliced(log));
         }
         let largest = logs.iter().filter_map(|log| log.header.max_procs()).max();
-        let processors = self.spec.procs.or(largest).ok_or_else(|| {
-            let message = format!("{}: no MaxProcs in the header", self.spec.logs.join(", "));
-            Failure::data(message).hint("say how many processors the machine has: `--procs N`")
-        })?;
-        Ok(Machine { logs: self.checked(logs)?, pools: Arc::new(Pools::cluster(processors)) })
+        let processors = || {
+            self.spec.procs.or(largest).ok_or_else(|| {
+                let message = format!("{}: no MaxProcs in the header", self.spec.logs.join(", "));
+                Failure::data(message).hint("say how many processors the machine has: `--procs N`")
+            })
+        };
+        let sites = Sites::read(&sites::split(self.spec, others), &processors)?;
+        Ok(Machine { logs: self.checked(logs)?, sites })
     }
 
     fn sliced(&self, log: swf::Log) -> swf::Log {
@@ -170,14 +195,25 @@ impl Prepared<'_> {
 }
 
 /// The jobs of all logs. Users of different logs are different, whatever their numbers.
-fn jobs_of(logs: &[swf::Log]) -> Vec<LogJob> {
+fn jobs_of(logs: &[swf::Log], asking: &Asking<'_>) -> Vec<LogJob> {
     const USERS_APART: i64 = 1 << 51;
     let count = logs.iter().map(|log| log.jobs.len() + log.undated.len()).sum();
     let mut jobs = Vec::with_capacity(count);
     for (index, log) in logs.iter().enumerate() {
         let users = USERS_APART.saturating_mul(index as i64);
-        jobs.extend(log.jobs.iter().map(|job| dated(job, users)));
-        jobs.extend(log.undated.iter().map(|job| LogJob { submit: None, ..dated(job, users) }));
+        let home = asking.home(&log.name, index);
+        let terms = |job: &swf::Record| {
+            let name = match logs.len() {
+                _ if asking.is_silent() => return None,
+                1 => job.number.to_string(),
+                _ => format!("{}!{}", log.name, job.number),
+            };
+            let terms = asking.of(&name, job, home)?;
+            Some(Arc::new(Terms { user: terms.user.saturating_add(users), ..terms }))
+        };
+        let read = |job: &swf::Record| LogJob { terms: terms(job), ..dated(job, users) };
+        jobs.extend(log.jobs.iter().map(read));
+        jobs.extend(log.undated.iter().map(|job| LogJob { submit: None, ..read(job) }));
     }
     jobs
 }

@@ -4,6 +4,7 @@
 mod batsim;
 mod fates;
 mod parquet;
+mod pictures;
 mod swf;
 
 use std::path::Path;
@@ -14,6 +15,7 @@ use super::replay::Finished;
 use crate::exit::Failure;
 use crate::output;
 use fates::Fates;
+pub(super) use pictures::png;
 
 /// Writes what was asked for into `folder`, and returns the names of the files.
 pub(super) fn write(
@@ -39,6 +41,11 @@ pub(super) fn write(
                 file("schedule.json", json.as_bytes())?;
             }
             Output::Parquet => file("jobs.parquet", &parquet::jobs(finished, &fates)?)?,
+            Output::Report => {
+                for (name, bytes) in pictures::files(finished, &fates)? {
+                    file(name, &bytes)?;
+                }
+            }
             Output::Swf => {
                 for (name, text) in swf::schedules(finished, &fates) {
                     file(&name, text.as_bytes())?;

@@ -5,7 +5,7 @@
 //! running jobs, closures and what earlier cycles planned. The chosen windows are booked and
 //! start at their times; jobs that got none wait for the next cycle.
 //!
-//! - Nodes of a pool are alike, so the plan may name them as it likes: see [`slots`]. The market
+//! - Nodes of a pool are alike, so the plan may name them as it likes. The market
 //!   is told how many of each pool.
 //! - A running job is expected to end by its estimate; when it outlives that, it is expected to
 //!   take twice as long as believed so far. What is booked and does not fit any more beside it, or
@@ -17,6 +17,8 @@
 
 mod planner;
 mod slots;
+#[cfg(test)]
+mod tests;
 
 use tradewind_model::{Command, Event, JobId, Market, Span, Time, VoPolicy};
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tradewind_model::{
-    Command, Demand, Horizon, Job, JobId, JobPlan, Market, Outcome, Reason, SlotList, Snapshot,
-    Span, Terms, Time, Window,
+    Command, Demand, Horizon, Job, JobId, JobPlan, Market, Outcome, Pools, Reason, SlotList,
+    Snapshot, Span, Terms, Time, Window,
 };
 
 use super::slots::Names;
@@ -92,16 +92,20 @@ impl Planner {
     }
 
     fn wait(&mut self, now: Time, key: Key, wish: Wish) {
-        if self.waiting.is_empty() {
-            let period = self.period();
-            let since = now - *self.origin.get_or_insert(now);
-            self.next = now + Span((period.0 - since.0 % period.0) % period.0);
-        }
+        self.origin.get_or_insert(now);
+        let cycle = self.first_cycle(&wish, now);
+        self.next = if self.waiting.is_empty() { cycle } else { self.next.min(cycle) };
         self.waiting.insert(key, wish);
     }
 
-    fn period(&self) -> Span {
-        self.settings.period.max(Span(1))
+    /// The first cycle from `from` on that could book the job: one that looks as far ahead as its
+    /// earliest start.
+    fn first_cycle(&self, wish: &Wish, from: Time) -> Time {
+        let ahead = self.settings.look_ahead();
+        let from = wish.earliest_start().map_or(from, |start| from.max(start - ahead));
+        let period = self.settings.period.max(Span(1)).0;
+        let since = from - self.origin.unwrap_or(from);
+        from + Span((period - since.0 % period) % period)
     }
 
     /// The demand without the limits that the search does not apply to the letter, if that is
@@ -111,8 +115,11 @@ impl Planner {
             SearchBy::Job | SearchBy::All(Algorithm::Best(_)) => true,
             SearchBy::All(_) | SearchBy::Csa => demand.terms.is_none(),
         };
+        if exact {
+            return None;
+        }
         let terms = Terms { budget: None, max_price: None, ..demand.terms().clone() };
-        (!exact).then(|| Demand { terms: Some(Arc::new(terms)), ..demand.clone() })
+        Some(Demand { terms: Some(Arc::new(terms)), ..demand.clone() })
     }
 
     /// A job leaves the queue, because something else was decided about it.
@@ -130,13 +137,12 @@ impl Planner {
         self.waiting.keys().copied()
     }
 
-    /// Whether jobs wait for a cycle and it is time for one. The next will be a period later, or
-    /// more periods if nothing calls for a cycle before.
+    /// Whether jobs wait for a cycle and it is time for one; sets the time of the next.
     pub(in crate::policy) fn is_due(&mut self, now: Time) -> bool {
         let due = !self.waiting.is_empty() && now >= self.next;
         if due {
-            let periods = (now - self.next).0 / self.period().0 + 1;
-            self.next = self.next + Span(periods * self.period().0);
+            let first = |wish| self.first_cycle(wish, now + Span(1));
+            self.next = self.waiting.values().map(first).min().unwrap_or(self.next);
         }
         due
     }
@@ -251,11 +257,13 @@ impl Planner {
     /// Makes the snapshot of a batch.
     fn picture(&mut self, market: &Market, books: &Books, batch: &[Key], horizon: Horizon) {
         let policy = self.settings.vo;
-        let empty = |(names, grid)| {
+        let most = self.names_needed(market, batch);
+        let fresh = || {
+            let (names, grid) = Names::new(market.pools(), most).ok()?;
             let (slots, jobs) = (SlotList::default(), Vec::new());
-            (names, Snapshot { horizon, grid, slots, jobs, policy })
+            Some((names, Snapshot { horizon, grid, slots, jobs, policy }))
         };
-        let world = self.world.take().or_else(|| Names::new(market.pools()).ok().map(empty));
+        let world = self.world.take().filter(|(names, _)| names.most == most).or_else(fresh);
         let job = |key: &Key| {
             let (Reverse(priority), job) = *key;
             let booked = || self.booked.get(&job).map(|booked| &booked.wish);
@@ -269,6 +277,19 @@ impl Planner {
             let slots = names.slots(books.profiles(), horizon);
             (names, Snapshot { horizon, slots, jobs, ..before })
         });
+    }
+
+    /// Nodes of a pool that the batch could take, with all its alternatives: a power of two, so
+    /// that the same names often serve again.
+    fn names_needed(&self, market: &Market, batch: &[Key]) -> u32 {
+        let tasks = |(_, job): &Key| market.demand(*job).map_or(0, |demand| demand.processors);
+        let tasks: u64 = batch.iter().map(|key| u64::from(tasks(key))).sum();
+        let alternatives = match self.settings.cyclic.search {
+            SearchBy::Csa => u32::MAX, // it looks at all windows for each alternative
+            _ => self.settings.cyclic.max_alternatives.unwrap_or(u32::MAX),
+        };
+        let all = tasks.saturating_mul(u64::from(alternatives)).min(u64::from(Pools::MAX_NODES));
+        all.min(u64::from(market.pools().nodes())).next_power_of_two() as u32
     }
 
     /// The first `count` of the batch in the order of `by`; they stay in the batch's order.
@@ -332,17 +353,10 @@ impl Planner {
         }
     }
 
-    /// When to ask again, even if nothing happens: a booking falls due, or it is time for a cycle
-    /// in which a waiting job may start.
+    /// When to ask again, even if nothing happens: a booking falls due, or it is time for a cycle.
     pub(in crate::policy) fn next_wake(&self) -> Option<Time> {
         let due = self.booked.values().map(|booked| booked.booking.start).min();
-        let starts = self.waiting.values().map(|wish| wish.earliest_start().unwrap_or(self.next));
-        // The first cycle from which a job could be booked ahead.
-        let cycle = starts.min().map(|start| {
-            let period = self.period().0;
-            let early = ((start - self.next).0 - self.settings.look_ahead().0).max(0);
-            self.next + Span(early / period * period)
-        });
+        let cycle = (!self.waiting.is_empty()).then_some(self.next);
         due.into_iter().chain(cycle).min()
     }
 
@@ -365,7 +379,7 @@ fn key(market: &Market, job: JobId) -> Key {
 }
 
 /// The window as nodes of pools.
-fn booking(window: &Window, names: &Names) -> Booking {
+pub(super) fn booking(window: &Window, names: &Names) -> Booking {
     let mut parts: Vec<Part> = Vec::new();
     for task in window.tasks() {
         let pool = names.pool_of(task.node);

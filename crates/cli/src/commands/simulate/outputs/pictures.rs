@@ -1,0 +1,140 @@
+//! Pictures of a run, and what the campaign's pictures and report need of it.
+
+use tradewind_io::chart::{
+    GanttOfRun, GanttOptions, Hold, HoldCause, Picture, Processors, Replay, ReplayJob, ReplayPool,
+    RunFate, Usage,
+};
+use tradewind_io::swf::Log;
+use tradewind_io::wire;
+use tradewind_model::{Cause, Pools};
+use tradewind_sim::placement::{self, Range};
+use tradewind_sim::workload::Job;
+use tradewind_sim::{Lost, Ran};
+
+use super::super::part::{self, Part};
+use super::super::replay::Finished;
+use super::fates::{Fate, Fates};
+use crate::exit::Failure;
+
+/// Names and bytes of the files.
+pub(super) fn files(
+    finished: &Finished<'_>,
+    fates: &Fates<'_>,
+) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
+    let replay = replay(finished, fates);
+    let gantt = Picture::Gantt(GanttOfRun::new(&replay, GanttOptions::default()));
+    let usage = Picture::Usage(Usage::new(&replay));
+    let notes = finished.prepared.logs.iter().flat_map(Log::remarks).collect();
+    let part = Part { waits: replay.waits().collect(), jobs: replay.jobs.len(), notes };
+    Ok(vec![
+        ("gantt.svg", gantt.svg().into_bytes()),
+        ("gantt.png", png("gantt.png", &gantt)?),
+        ("utilisation.svg", usage.svg().into_bytes()),
+        ("utilisation.png", png("utilisation.png", &usage)?),
+        (part::FILE, wire::to_json(&part).into_bytes()),
+    ])
+}
+
+/// The picture as a PNG.
+pub(in crate::commands::simulate) fn png(
+    name: &str,
+    picture: &Picture,
+) -> Result<Vec<u8>, Failure> {
+    picture.png().map_err(|error| Failure::data(format!("{name}: {error}")))
+}
+
+/// The run in the words of pictures.
+fn replay(finished: &Finished<'_>, fates: &Fates<'_>) -> Replay {
+    let (prepared, run, summary) = (&finished.prepared, &finished.run, &finished.summary);
+    let workload = &prepared.workload;
+    let places = placement::place(workload, run);
+    let numbers = Numbers::of(&workload.pools);
+    let lives = prepared.records().zip(fates.iter()).filter_map(|((_, record), fate)| match fate {
+        Fate::Ran(life) => Some((record.user, life)),
+        Fate::Rejected(_) => None,
+    });
+    let mut jobs: Vec<ReplayJob> = lives
+        .map(|(user, life)| ReplayJob {
+            user: Some(user).filter(|user| *user >= 0),
+            fate: if life.job.killed { RunFate::Killed } else { RunFate::Completed },
+            processors: numbers.until(&places.jobs[life.index], life.job, life.ran),
+            ..job(life.job, life.ran)
+        })
+        .collect();
+    jobs.extend(run.lost.iter().zip(&places.lost).map(|(lost, ranges)| {
+        let Lost { job: index, start, end, place } = lost;
+        let of = &workload.jobs[*index];
+        let cut =
+            Ran { start: *start, end: *end, place: place.clone(), ..run.jobs[*index].clone() };
+        ReplayJob {
+            fate: RunFate::Interrupted,
+            processors: numbers.until(ranges, of, &cut),
+            ..job(of, &cut)
+        }
+    }));
+    let holds = workload.outages.iter().zip(&places.outages).filter(|(_, it)| !it.is_empty());
+    Replay {
+        title: format!("{} on {}", summary.cell("policy"), summary.cell("log")),
+        pools: workload.pools.iter().map(|(_, pool)| replay_pool(pool)).collect(),
+        jobs,
+        holds: holds
+            .map(|(outage, ranges)| Hold {
+                cause: match outage.what.cause {
+                    Cause::Local => HoldCause::Local,
+                    Cause::Maintenance => HoldCause::Maintenance,
+                    Cause::Failure(_) => HoldCause::Failure,
+                },
+                label: String::new(),
+                from: outage.what.from,
+                until: outage.what.until,
+                processors: ranges.iter().map(|range| (range.first, range.last)).collect(),
+            })
+            .collect(),
+    }
+}
+
+fn replay_pool(pool: &tradewind_model::Pool) -> ReplayPool {
+    ReplayPool { name: pool.name.clone(), processors: pool.nodes }
+}
+
+/// What every stay of a job on the machine has.
+fn job(job: &Job, ran: &Ran) -> ReplayJob {
+    ReplayJob {
+        name: job.number.to_string(),
+        user: None,
+        submit: job.submit,
+        start: ran.start,
+        end: ran.end,
+        fate: RunFate::Completed,
+        processors: Vec::new(),
+        width: job.processors,
+    }
+}
+
+/// The last number of each pool, counted through all of them.
+struct Numbers<'p> {
+    pools: &'p Pools,
+    last: Vec<u32>,
+}
+
+impl<'p> Numbers<'p> {
+    fn of(pools: &'p Pools) -> Numbers<'p> {
+        let mut sum = 0;
+        let last = |pool: &tradewind_model::Pool| {
+            sum += pool.nodes;
+            sum - 1
+        };
+        Numbers { pools, last: pools.as_slice().iter().map(last).collect() }
+    }
+
+    /// Until when a job had its processors: those of faster pools are free before it ends.
+    fn until(&self, ranges: &[Range], job: &Job, ran: &Ran) -> Vec<Processors> {
+        let processors = |range: &Range| {
+            let pool = self.last.partition_point(|last| *last < range.first);
+            let length = self.pools.as_slice().get(pool).map(|pool| pool.length_of(job.run));
+            let until = length.map_or(ran.end, |length| (ran.start + length).min(ran.end));
+            Processors { first: range.first, last: range.last, until }
+        };
+        ranges.iter().map(processors).collect()
+    }
+}

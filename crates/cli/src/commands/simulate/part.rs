@@ -1,0 +1,28 @@
+//! What a run adds to the campaign's pictures and report, kept in its folder: so a report can be
+//! made of runs that were done before or elsewhere.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use tradewind_io::chart::Distribution;
+
+/// Its file.
+pub(super) const FILE: &str = "report.json";
+
+/// `report.json` of a run.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Part {
+    /// Of all jobs that ran, in seconds.
+    pub(super) waits: Distribution,
+    /// How many ran.
+    pub(super) jobs: usize,
+    /// What is odd about the logs, or was repaired.
+    pub(super) notes: Vec<String>,
+}
+
+impl Part {
+    /// That of the run in `folder`; `None` if it has none.
+    pub(super) fn read(folder: &Path) -> Option<Part> {
+        serde_json::from_slice(&std::fs::read(folder.join(FILE)).ok()?).ok()
+    }
+}

@@ -1,0 +1,212 @@
+//! The parameters of policies, from text.
+
+use tradewind_io::diagnostics::did_you_mean;
+use tradewind_io::{duration, scenario};
+use tradewind_model::{Measure, Objective, Span};
+use tradewind_sched::policy::Order;
+use tradewind_sched::policy::backfill::Depth;
+use tradewind_sched::policy::bsf::{self, By, First};
+use tradewind_sched::policy::cyclic::market::{Replan, Settings, Stretch};
+use tradewind_sched::policy::cyclic::{SearchBy, SliceBy, SubBatches};
+use tradewind_sched::policy::gridfill::{self, Spread};
+use tradewind_sched::window::{Algorithm, Variant};
+
+use crate::exit::Failure;
+use crate::values::{self, Count};
+
+/// Parameters that go together.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Family {
+    /// Of backfilling.
+    Fill,
+    /// Of every scheme that plans in cycles.
+    Cycles,
+    /// Of those that cut the batch.
+    Slices,
+    /// Of those that backfill the rest.
+    Bsf,
+}
+
+impl Family {
+    pub(super) fn keys(self) -> &'static [&'static str] {
+        match self {
+            Family::Fill => &["depth", "order", "spread"],
+            Family::Cycles => &[
+                "period",
+                "horizon",
+                "stretch",
+                "replan",
+                "batch",
+                "search",
+                "variant",
+                "objective",
+                "measure",
+                "time-limit",
+                "budget-limit",
+                "rho",
+                "max-alternatives",
+                "seed",
+            ],
+            Family::Slices => &["sub-batches", "slice-by"],
+            Family::Bsf => &["first", "by"],
+        }
+    }
+}
+
+/// What is wrong with a value.
+pub(super) struct Wrong {
+    message: String,
+    hint: Option<String>,
+}
+
+impl From<String> for Wrong {
+    fn from(message: String) -> Wrong {
+        Wrong { message, hint: None }
+    }
+}
+
+impl Wrong {
+    pub(super) fn into_failure(self, policy: &str, key: &str, value: &str) -> Failure {
+        let failure =
+            Failure::usage(format!("policy `{policy}`: `{key}={value}`: {}", self.message));
+        match self.hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}
+
+/// One of several words.
+fn word<T: Clone>(text: &str, all: &[(T, &'static str)]) -> Result<T, Wrong> {
+    let found = all.iter().find(|(_, name)| *name == text);
+    found.map(|(value, _)| value.clone()).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|(_, name)| *name).collect();
+        Wrong { message: "no such value".to_owned(), hint: Some(did_you_mean(text, &names)) }
+    })
+}
+
+fn number(text: &str, least: u32) -> Result<u32, Wrong> {
+    let number = text.parse().ok().filter(|number| *number >= least);
+    number.ok_or_else(|| format!("not a whole number from {least}").into())
+}
+
+/// A span of at least a second.
+fn span(text: &str) -> Result<Span, Wrong> {
+    match duration::parse_span(text)? {
+        Span(1..) => Ok(duration::parse_span(text)?),
+        _ => Err("not a second or more".to_owned().into()),
+    }
+}
+
+pub(super) fn fill(to: &mut gridfill::Settings, key: &str, value: &str) -> Result<(), Wrong> {
+    match key {
+        "depth" => to.depth = depth(value)?,
+        "order" => to.order = order(value)?,
+        _ => to.spread = word(value, &[(Spread::Grid, "grid"), (Spread::Site, "site")])?,
+    }
+    Ok(())
+}
+
+fn depth(text: &str) -> Result<Depth, Wrong> {
+    match text.parse() {
+        Ok(count) => Ok(Depth::First(count)),
+        Err(_) if text == "all" => Ok(Depth::All),
+        Err(_) => Err("neither a number nor `all`".to_owned().into()),
+    }
+}
+
+fn order(text: &str) -> Result<Order, Wrong> {
+    match text {
+        "fcfs" => Ok(Order::Arrival),
+        "sjf" => Ok(Order::Shortest),
+        "edf" => Ok(Order::Deadline),
+        text => word(text, &Order::ALL),
+    }
+}
+
+pub(super) fn cycles(to: &mut Settings, key: &str, value: &str) -> Result<(), Wrong> {
+    match key {
+        "period" => to.period = span(value)?,
+        "horizon" => to.horizon = Some(span(value)?),
+        "stretch" => to.stretch = word(value, &Stretch::ALL)?,
+        "replan" => to.replan = word(value, &Replan::ALL)?,
+        "batch" => to.batch = number(value, 1)?,
+        "objective" => to.vo.objective = word(value, &OBJECTIVES)?,
+        "measure" => to.vo.measure = word(value, &MEASURES)?,
+        "time-limit" => to.vo.time_limit = values::time_limit(value)?,
+        "budget-limit" => to.vo.budget_limit = values::budget_limit(value)?,
+        "rho" => to.vo.rho = values::rho(value)?,
+        "search" => to.cyclic.search = search(value)?,
+        "variant" => {
+            to.cyclic.variant =
+                word(value, &[(Variant::Exact, "exact"), (Variant::Paper, "paper")])?;
+        }
+        "max-alternatives" => {
+            to.cyclic.max_alternatives = match values::count_or_all(value)? {
+                Count::Number(most) => Some(most),
+                Count::Word => None,
+            };
+        }
+        "seed" => to.cyclic.seed = number(value, 0)?.into(),
+        "sub-batches" => {
+            to.cyclic.sub_batches = match values::count_or_auto(value)? {
+                Count::Number(count) => SubBatches::Count(count),
+                Count::Word => SubBatches::Auto,
+            };
+        }
+        _ => to.cyclic.slice_by = word(value, &SLICES)?,
+    }
+    Ok(())
+}
+
+pub(super) fn bsf(to: &mut bsf::Settings, key: &str, value: &str) -> Result<(), Wrong> {
+    match key {
+        "first" => to.first = first(value)?,
+        "by" => to.by = word(value, &By::ALL)?,
+        key if Family::Fill.keys().contains(&key) => fill(&mut to.fill, key, value)?,
+        key => cycles(&mut to.cycles, key, value)?,
+    }
+    Ok(())
+}
+
+/// `12`, or a part of the batch: `40%`.
+fn first(text: &str) -> Result<First, Wrong> {
+    match text.strip_suffix('%') {
+        Some(percent) => match number(percent, 0)? {
+            percent @ 0..=100 => Ok(First::Percent(percent)),
+            _ => Err("more than the whole batch".to_owned().into()),
+        },
+        None => Ok(First::Count(number(text, 0)?)),
+    }
+}
+
+const OBJECTIVES: [(Objective, &str); 4] = [
+    (Objective::MaxIncome, "max-income"),
+    (Objective::MinTime, "min-time"),
+    (Objective::MinCost, "min-cost"),
+    (Objective::MinIdle, "min-idle"),
+];
+
+const MEASURES: [(Measure, &str); 2] =
+    [(Measure::Runtime, "runtime"), (Measure::ProcessorTime, "processor-time")];
+
+const SLICES: [(SliceBy, &str); 4] = [
+    (SliceBy::Priority, "priority"),
+    (SliceBy::Cost, "cost"),
+    (SliceBy::Performance, "performance"),
+    (SliceBy::Criterion, "criterion"),
+];
+
+/// The searches that `plan` knows.
+fn search(text: &str) -> Result<SearchBy, Wrong> {
+    let all = [
+        (SearchBy::Job, "job"),
+        (SearchBy::Csa, "csa"),
+        (SearchBy::All(Algorithm::Alp), "alp"),
+        (SearchBy::All(Algorithm::Amp), "amp"),
+    ];
+    match scenario::criterion(text) {
+        Some(criterion) => Ok(SearchBy::All(Algorithm::Best(criterion))),
+        None => word(text, &all),
+    }
+}

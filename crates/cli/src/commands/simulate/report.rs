@@ -1,0 +1,320 @@
+//! The campaign's pictures and `report.html`. Made of the files of its runs alone, so a campaign
+//! that was stopped or run in shards has the same as one run at once.
+
+use std::path::Path;
+
+use serde_json::Value;
+use tradewind_io::chart::{
+    Better, Comparison, Curve, Curves, Estimate, Measure, Picture, Spread, Unit,
+};
+use tradewind_io::report::{
+    self, CampaignReport, FileLink, ReportMeasure, ReportPicture, ReportRow, RunReport,
+    WorkloadReport,
+};
+
+use super::outputs;
+use super::overview::{self, Overview};
+use super::part::Part;
+use super::store::{Record, RunRecord};
+use super::summary::{SEED, Summary};
+use crate::exit::Failure;
+use crate::output;
+
+/// What is compared: the metric, its name for people, its unit, which way is better.
+const MEASURES: [(&str, &str, Unit, Better); 12] = [
+    ("mean_wait_s", "mean wait", Unit::Seconds, Better::Lower),
+    ("mean_bounded_slowdown", "mean bounded slowdown", Unit::Ratio, Better::Lower),
+    ("utilisation", "utilisation", Unit::Share, Better::Higher),
+    ("makespan_s", "makespan", Unit::Seconds, Better::Lower),
+    ("mean_queue_jobs", "mean queue", Unit::Count, Better::Lower),
+    ("backfill_ratio", "backfilled", Unit::Share, Better::Neither),
+    ("killed", "killed jobs", Unit::Count, Better::Lower),
+    ("lost_work_node_s", "lost work", Unit::Seconds, Better::Lower),
+    ("fairness", "fairness", Unit::Ratio, Better::Higher),
+    ("deadline_success", "deadlines met", Unit::Share, Better::Higher),
+    ("mean_cost", "mean cost", Unit::Credits, Better::Lower),
+    ("total_income", "owners' income", Unit::Credits, Better::Neither),
+];
+
+/// A finished run with what it left.
+struct Done<'a> {
+    record: &'a RunRecord,
+    summary: &'a Summary,
+    part: Part,
+}
+
+/// Writes `waits`, `comparison` and `report.html` into the campaign's folder, if the campaign
+/// asks for a report and has any finished run.
+pub(super) fn write(folder: &Path, record: &Record, overview: &Overview) -> Result<(), Failure> {
+    let asked = record.campaign["outputs"].as_array();
+    if overview.runs.is_empty() || asked.is_none_or(|all| !all.contains(&"report".into())) {
+        return Ok(());
+    }
+    let finished = record.runs.iter().filter(|run| !overview.missing.contains(&run.folder));
+    let finished = finished.zip(&overview.runs).map(|(run, summary)| {
+        let part = Part::read(&run.path(folder)).unwrap_or_default();
+        Done { record: run, summary, part }
+    });
+    let finished: Vec<Done<'_>> = finished.collect();
+    let mut pictures = Vec::new();
+    for (name, picture, caption) in [
+        (
+            "waits",
+            waits(overview, &finished),
+            "How long jobs waited. A curve further up is better.",
+        ),
+        ("comparison", comparison(overview), "The policies side by side."),
+    ] {
+        output::write_file(&folder.join(format!("{name}.svg")), picture.svg().as_bytes())?;
+        let (png, file) = (outputs::png(name, &picture)?, format!("{name}.png"));
+        output::write_file(&folder.join(&file), &png)?;
+        let files = [("SVG", format!("{name}.svg")), ("PNG", file)];
+        let files = files.map(|(name, path)| link(name, path)).to_vec();
+        pictures.push(ReportPicture { picture, caption: caption.to_owned(), files });
+    }
+    let page = report::campaign(&page(folder, record, overview, &finished, pictures));
+    output::write_file(&folder.join("report.html"), page.as_bytes())
+}
+
+fn link(name: impl Into<String>, path: impl Into<String>) -> FileLink {
+    FileLink { name: name.into(), path: path.into() }
+}
+
+/// A line per policy, or per what else differs; replications together.
+fn waits(overview: &Overview, finished: &[Done<'_>]) -> Picture {
+    let axes = overview.axes();
+    let mut curves: Vec<Curve> = Vec::new();
+    for done in finished {
+        let name = label(done.summary, &axes);
+        match curves.iter_mut().find(|curve| curve.name == name) {
+            Some(curve) => curve.values.merge(&done.part.waits),
+            None => curves.push(Curve { name, values: done.part.waits.clone() }),
+        }
+    }
+    Picture::Curves(Curves { title: "Waits".to_owned(), measure: Spread::Wait, curves })
+}
+
+fn comparison(overview: &Overview) -> Picture {
+    let (axes, cells) = (overview.axes(), overview.cells());
+    let measures = measures(overview).map(|(key, name, unit, better)| Measure {
+        name: name.to_owned(),
+        unit,
+        better,
+        values: cells.iter().map(|cell| estimate(cell, key)).collect(),
+    });
+    Picture::Comparison(Comparison {
+        title: "Policies".to_owned(),
+        policies: cells.iter().map(|cell| label(cell[0], &axes)).collect(),
+        measures: measures.collect(),
+    })
+}
+
+/// Those of which any run has a value, other than 0.
+fn measures(
+    overview: &Overview,
+) -> impl Iterator<Item = (&'static str, &'static str, Unit, Better)> {
+    MEASURES.into_iter().filter(|(key, ..)| {
+        overview.runs.iter().any(|run| run.number(key).is_some_and(|value| value != 0.0))
+    })
+}
+
+/// The policy, and what else differs.
+fn label(run: &Summary, axes: &[&str]) -> String {
+    let others = axes.iter().filter(|axis| **axis != "policy");
+    let others = others.map(|axis| format!(" {axis}={}", run.cell(axis)));
+    std::iter::once(run.cell("policy")).chain(others).collect()
+}
+
+fn estimate(cell: &[&Summary], metric: &str) -> Option<Estimate> {
+    let found = overview::estimate(cell, metric)?;
+    let interval = found.half_width.map(|half| (found.mean - half, found.mean + half));
+    Some(Estimate { mean: found.mean, interval })
+}
+
+fn page(
+    folder: &Path,
+    record: &Record,
+    overview: &Overview,
+    finished: &[Done<'_>],
+    pictures: Vec<ReportPicture>,
+) -> CampaignReport {
+    let axes = overview.axes();
+    let measures: Vec<_> = measures(overview).collect();
+    // The page compares along its first axis.
+    let mut ordered = vec!["policy"];
+    ordered.extend(axes.iter().filter(|axis| **axis != "policy"));
+    let row = |cell: &Vec<&Summary>| ReportRow {
+        place: ordered.iter().map(|axis| cell[0].cell(axis)).collect(),
+        values: measures.iter().map(|(key, ..)| estimate(cell, key)).collect(),
+    };
+    let column = |&(_, name, unit, better): &(&str, &str, Unit, Better)| ReportMeasure {
+        name: name.to_owned(),
+        unit,
+        better,
+    };
+    let mut files =
+        vec![link("campaign.json", "campaign.json"), link("summary.csv", "summary.csv")];
+    for name in ["summary.json", "replications.csv"] {
+        if folder.join(name).exists() {
+            files.push(link(name, name));
+        }
+    }
+    CampaignReport {
+        title: record.title.clone().unwrap_or_else(|| names(record).join(", ")),
+        version: format!("tradewind {}", record.version),
+        command: command(record),
+        settings: settings(record),
+        workloads: workloads(record, finished),
+        axes: ordered.iter().map(|axis| (*axis).to_owned()).collect(),
+        measures: measures.iter().map(column).collect(),
+        rows: overview.cells().iter().map(row).collect(),
+        pictures,
+        runs: finished.iter().map(|done| run(folder, done, &axes)).collect(),
+        files,
+    }
+}
+
+/// The folded section of a run.
+fn run(folder: &Path, done: &Done<'_>, axes: &[&str]) -> RunReport {
+    let mut name = label(done.summary, axes);
+    let seed = done.summary.cell(SEED);
+    if !seed.is_empty() {
+        name.push_str(&format!(" seed={seed}"));
+    }
+    let rejected = done.summary.counts("rejected");
+    let files = done.record.done(folder).map(|done| done.files).unwrap_or_default();
+    let path = |file: &String| match done.record.folder.as_str() {
+        "" => file.clone(),
+        inner => format!("{inner}/{file}"),
+    };
+    let facts = measures_of(done.summary);
+    RunReport {
+        name,
+        facts,
+        notes: rejected.map(|(why, count)| format!("{count} jobs can never run: {why}")).collect(),
+        pictures: Vec::new(),
+        files: files.iter().map(|file| link(file.clone(), path(file))).collect(),
+    }
+}
+
+fn measures_of(run: &Summary) -> Vec<(String, String)> {
+    let said = |(key, name, unit, _): (&str, &str, Unit, Better)| {
+        Some((name.to_owned(), unit.say(run.number(key)?)))
+    };
+    MEASURES.into_iter().filter(|(.., unit, _)| *unit != Unit::Credits).filter_map(said).collect()
+}
+
+/// What holds for all runs.
+fn settings(record: &Record) -> Vec<(String, String)> {
+    let campaign = &record.campaign;
+    let mut all = Vec::new();
+    for key in ["policies", "semantics", "overruns", "estimates", "loads"] {
+        let values = words(&campaign[key]);
+        if !values.is_empty() {
+            all.push((key.to_owned(), values.join(", ")));
+        }
+    }
+    if let Some(seeds) = campaign["seeds"].as_str() {
+        all.push(("seeds".to_owned(), seeds.to_owned()));
+    }
+    for (at, name) in ["warm-up", "cool-down"].into_iter().enumerate() {
+        let span = campaign["trim"][at].as_i64().unwrap_or(0);
+        if span > 0 {
+            all.push((name.to_owned(), format!("{span} s")));
+        }
+    }
+    for input in &record.inputs {
+        let hash = input.sha256.as_deref().unwrap_or("not read");
+        all.push((format!("SHA-256 of {}", input.file), hash.to_owned()));
+    }
+    all
+}
+
+/// The texts and numbers of a list.
+fn words(list: &Value) -> Vec<String> {
+    let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    list.as_array().into_iter().flatten().map(word).collect()
+}
+
+/// What was known of each workload, by the first run that has it.
+fn workloads(record: &Record, finished: &[Done<'_>]) -> Vec<WorkloadReport> {
+    let workload = |name: &str| {
+        let first = finished.iter().find(|done| done.summary.cell("log") == name);
+        let facts = first.map(|done| {
+            let jobs = done.part.jobs.to_string();
+            let processors = done.summary.cell("processors");
+            vec![("jobs that ran".to_owned(), jobs), ("processors".to_owned(), processors)]
+        });
+        WorkloadReport {
+            name: name.to_owned(),
+            facts: facts.unwrap_or_default(),
+            notes: first.map(|done| done.part.notes.clone()).unwrap_or_default(),
+        }
+    };
+    names(record).into_iter().map(workload).collect()
+}
+
+/// The workloads.
+fn names(record: &Record) -> Vec<&str> {
+    let workloads = record.campaign["workloads"].as_array().into_iter().flatten();
+    workloads.filter_map(|workload| workload["name"].as_str()).collect()
+}
+
+/// A command line that repeats the campaign, as far as one can: where a file said more than
+/// options can, it names a file.
+fn command(record: &Record) -> String {
+    let campaign = &record.campaign;
+    let workloads = campaign["workloads"].as_array().map_or(&[][..], Vec::as_slice);
+    let [workload] = workloads else {
+        return "tradewind simulate campaign.toml --out runs".to_owned();
+    };
+    let mut command = vec!["tradewind simulate".to_owned()];
+    command.extend(record.inputs.iter().map(|input| quoted(&input.file)));
+    let mut option = |name: &str, value: Option<String>| {
+        command.extend(value.map(|value| format!("--{name} {}", quoted(&value))));
+    };
+    let plain = |value: &Value| match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        value => Some(value.to_string()),
+    };
+    for key in ["model", "users", "procs", "from", "to"] {
+        option(key, plain(&workload[key]));
+    }
+    let list = |key: &str, default: &str| {
+        Some(words(&campaign[key]).join(",")).filter(|text| text != default)
+    };
+    option("policy", list("policies", ""));
+    option("semantics", list("semantics", "textbook"));
+    option("overrun", list("overruns", "kill"));
+    option("estimate", list("estimates", "requested"));
+    option("load", list("loads", ""));
+    option("seeds", plain(&campaign["seeds"]));
+    for (at, name) in ["warm-up", "cool-down"].into_iter().enumerate() {
+        option(name, plain(&campaign["trim"][at]).filter(|span| span != "0"));
+    }
+    option("outputs", list("outputs", ""));
+    command.push("--out runs".to_owned());
+    command.join(" ")
+}
+
+/// As a shell takes it for one word.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,+:=".contains(c);
+    match text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_part_them() {
+        assert_eq!(quoted("a-b_c.swf"), "a-b_c.swf");
+        assert_eq!(quoted("easy[depth=4]"), "'easy[depth=4]'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+    }
+}

@@ -1,0 +1,127 @@
+//! Where a workload runs and on which terms: the grid file, the outages, the side file.
+
+use std::sync::Arc;
+
+use tradewind_io::campaign::Workload as Spec;
+use tradewind_io::grid::{self, GridFile};
+use tradewind_io::input::{self, Input};
+use tradewind_io::outages::{self, Planned};
+use tradewind_io::snapshot::side::{self, Asker, Replayed, Side};
+use tradewind_io::swf;
+use tradewind_model::{Pools, SiteId, Span, Terms};
+use tradewind_sim::models::{Faults, LocalLoad, Repair};
+use tradewind_sim::outage::{self, Outage};
+use tradewind_sim::workload::Workload;
+
+use crate::exit::Failure;
+
+/// What there is to run on.
+pub(super) struct Sites {
+    pub(super) pools: Arc<Pools>,
+    grid: Option<GridFile>,
+    planned: Vec<Planned>,
+    side: Option<Side>,
+}
+
+/// A file of these, if the workload has one.
+pub(super) struct Inputs<'a> {
+    pub(super) grid: Option<&'a Input>,
+    pub(super) outages: Option<&'a Input>,
+    pub(super) side: Option<&'a Input>,
+}
+
+/// How many processors a plain cluster has.
+pub(super) type Processors<'a> = &'a dyn Fn() -> Result<u32, Failure>;
+
+impl Sites {
+    /// The sites of the grid file, or else one cluster.
+    pub(super) fn read(inputs: &Inputs<'_>, processors: Processors<'_>) -> Result<Sites, Failure> {
+        let unpacked = |packed: &Input| input::unpacked(packed).map(|it| (*it).clone());
+        let grid = match inputs.grid {
+            Some(packed) => Some(grid::parse(&unpacked(packed)?)?.0),
+            None => None,
+        };
+        let pools = match &grid {
+            Some(grid) => grid.pools.clone(),
+            None => Pools::cluster(processors()?),
+        };
+        let mut planned = grid.as_ref().map(|grid| grid.planned.clone()).unwrap_or_default();
+        if let Some(packed) = inputs.outages {
+            planned.extend(outages::parse(&unpacked(packed)?, &pools)?);
+        }
+        let side = match inputs.side {
+            Some(packed) => Some(side::parse(&unpacked(packed)?)?),
+            None => None,
+        };
+        Ok(Sites { pools: Arc::new(pools), grid, planned, side })
+    }
+
+    /// Gives the jobs of logs their terms.
+    pub(super) fn terms(&self, seed: u64) -> Asking<'_> {
+        let replayed = self.side.as_ref().map(|side| Replayed::new(side, seed, &self.pools));
+        Asking { grid: self.grid.as_ref(), replayed }
+    }
+
+    /// All that makes nodes go missing, as the files say or draw it.
+    pub(super) fn outages(&self, seed: u64, workload: &Workload) -> Vec<Outage> {
+        let within = outage::horizon(workload);
+        let planned = self.planned.iter().flat_map(|planned| planned.closures(within));
+        let mut all: Vec<Outage> =
+            planned.map(|(announced, what)| Outage { announced, what }).collect();
+        let Some(grid) = &self.grid else { return outage::in_order(&self.pools, all) };
+        for (id, pool) in self.pools.iter() {
+            for (_, law) in grid.failures.iter().filter(|(site, _)| *site == pool.site) {
+                all.extend(faults(law).draw(seed, id, pool.nodes, within));
+            }
+            for (_, load) in grid.loads.iter().filter(|(site, _)| *site == pool.site) {
+                let grid::Load { share, steps, tasks: lengths, period } = *load;
+                let load = LocalLoad { share, steps, lengths, period };
+                all.extend(outage::owners_load(&load, seed, (id, pool.nodes), within));
+            }
+        }
+        outage::in_order(&self.pools, all)
+    }
+}
+
+fn faults(law: &grid::Failures) -> Faults {
+    let repair = match law.repair_sigma {
+        Some(sigma) => Repair::Lognormal { mean: law.repair, sigma },
+        None => Repair::Exponential(law.repair),
+    };
+    Faults { mtbf: law.mtbf, shape: law.shape, repair, burst: law.burst }
+}
+
+/// Knows on which terms a job asks.
+pub(super) struct Asking<'a> {
+    grid: Option<&'a GridFile>,
+    replayed: Option<Replayed<'a>>,
+}
+
+impl Asking<'_> {
+    /// The site at which the jobs of a log are submitted, if the grid file says so.
+    pub(super) fn home(&self, log: &str, index: usize) -> Option<SiteId> {
+        self.grid?.home(log, index)
+    }
+
+    /// The terms of a job, which `jobs.csv` calls `name`.
+    pub(super) fn of(&self, name: &str, job: &swf::Record, home: Option<SiteId>) -> Option<Terms> {
+        let work = job.requested_time.filter(|span| span.0 > 0).or(job.run).unwrap_or(Span(1));
+        let (submit, tasks, user) = (job.submit, job.held().unwrap_or(1), job.user);
+        match &self.replayed {
+            Some(replayed) => replayed.terms(&Asker { name, submit, tasks, work, user, home }),
+            None => home.map(|_| Terms { user, home, ..Terms::NONE }),
+        }
+    }
+
+    /// Whether no job has any terms.
+    pub(super) fn is_silent(&self) -> bool {
+        self.grid.is_none() && self.replayed.is_none()
+    }
+}
+
+/// The paths of a workload's files beside its logs, in the order of [`Spec::files`].
+pub(super) fn split<'i>(spec: &Spec, others: &[&'i Input]) -> Inputs<'i> {
+    let mut rest = others.iter().copied();
+    let mut next = |given: &Option<String>| given.as_ref().and_then(|_| rest.next());
+    Inputs { grid: next(&spec.grid), outages: next(&spec.outages), side: next(&spec.side) }
+}

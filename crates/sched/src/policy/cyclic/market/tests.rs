@@ -1,0 +1,110 @@
+use proptest::prelude::*;
+use tradewind_model::{
+    Attributes, Criterion, Horizon, Job, Money, NodeId, Pool, PoolId, Pools, Price, Profile,
+    Request, Site, SiteId, Snapshot, Span, Time,
+};
+
+use super::planner::booking;
+use super::slots::Names;
+use super::*;
+use crate::policy::cyclic::plan;
+use crate::policy::grid::Booking;
+use crate::testing::performance;
+
+#[test]
+fn the_first_nodes_have_the_longest_slots() {
+    let pools = Pools::cluster(3);
+    let (names, grid) = Names::new(&pools, 9).unwrap();
+    let mut profile = Profile::new(3, Time(0));
+    profile.take(2, Time(0), Time(10));
+    profile.take(1, Time(5), Time(20));
+    let horizon = Horizon { start: Time(0), end: Time(40) };
+    let slots = names.slots(&[profile], horizon);
+    let found: Vec<_> =
+        slots.as_slice().iter().map(|it| (it.node.0, it.start.0, it.end.0)).collect();
+    assert_eq!(found, [(0, 0, 5), (0, 10, 40), (1, 10, 40), (2, 20, 40)]);
+    assert_eq!(grid.node(NodeId(2)).name, "cluster/2");
+    assert_eq!(names.pool_of(NodeId(2)), PoolId(0));
+}
+
+fn pools(drawn: &[(u32, u32, i64)]) -> Pools {
+    let pool = |(at, &(nodes, speed, price)): (usize, &(u32, u32, i64))| Pool {
+        name: format!("pool{at}"),
+        site: SiteId(0),
+        nodes,
+        performance: performance(speed),
+        price: Price::credits(price),
+        attributes: Attributes::new(),
+    };
+    let all = drawn.iter().enumerate().map(pool).collect();
+    Pools::new(vec![Site { name: "site".to_owned() }], all).unwrap()
+}
+
+/// Something that holds nodes of a pool: which, how many, from, for.
+type Hold = (usize, u32, i64, i64);
+
+fn profiles(pools: &Pools, holds: &[Hold]) -> Vec<Profile> {
+    let fresh = |pool: &Pool| Profile::new(pool.nodes, Time(0));
+    let mut profiles: Vec<Profile> = pools.as_slice().iter().map(fresh).collect();
+    for &(pool, nodes, start, length) in holds {
+        if let Some(profile) = profiles.get_mut(pool)
+            && profile.fits(nodes, Time(start), Span(length))
+        {
+            profile.take(nodes, Time(start), Time(start + length));
+        }
+    }
+    profiles
+}
+
+fn job() -> impl Strategy<Value = Job> {
+    let criteria = vec![Criterion::Start, Criterion::Finish, Criterion::Runtime, Criterion::Cost];
+    let budget = prop::option::of(0i64..200);
+    (1u32..5, 1i64..20, budget, prop::sample::select(criteria)).prop_map(
+        |(tasks, work, budget, criterion)| {
+            let budget = budget.map(Money::credits);
+            let request = Request { budget, criterion, ..Request::new(tasks, Span(work)) };
+            Job { name: String::new(), priority: 0, request }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn nodes_that_nobody_could_need_change_nothing(
+        drawn in prop::collection::vec((1u32..40, prop::sample::select(vec![500u32, 1_000, 2_000]), 0i64..3), 1..4),
+        holds in prop::collection::vec((0usize..3, 1u32..20, 0i64..50, 1i64..30), 0..8),
+        jobs in prop::collection::vec(job(), 1..4), alternatives in 1u32..4,
+    ) {
+        let pools = pools(&drawn);
+        let profiles = profiles(&pools, &holds);
+        let horizon = Horizon { start: Time(0), end: Time(80) };
+        let tasks: u32 = jobs.iter().map(|job| job.request.tasks).sum();
+        let cyclic = Cyclic { max_alternatives: Some(alternatives), ..Cyclic::default() };
+        let bookings = |most: u32| -> Vec<Option<Booking>> {
+            let (names, grid) = Names::new(&pools, most).unwrap();
+            let slots = names.slots(&profiles, horizon);
+            let snapshot = Snapshot { horizon, grid, slots, jobs: jobs.clone(), policy: VoPolicy::default() };
+            let plan = plan(&snapshot, &cyclic, &mut |_| {});
+            plan.jobs.iter().map(|job| job.window().map(|it| booking(it, &names))).collect()
+        };
+        prop_assert_eq!(bookings(tasks * alternatives), bookings(u32::MAX));
+    }
+
+    #[test]
+    fn as_many_slots_hold_a_span_as_nodes_are_free_for_it(
+        holds in prop::collection::vec((0usize..1, 1u32..8, 0i64..50, 1i64..30), 0..12),
+        start in 0i64..60, length in 1i64..20,
+    ) {
+        let pools = Pools::cluster(9);
+        let profiles = profiles(&pools, &holds);
+        let (names, _) = Names::new(&pools, u32::MAX).unwrap();
+        let slots = names.slots(&profiles, Horizon { start: Time(0), end: Time(80) });
+        prop_assert!(slots.check().is_ok());
+        let hold = |it: &&tradewind_model::Slot| it.start.0 <= start && start + length <= it.end.0;
+        let count = slots.as_slice().iter().filter(hold).count() as u32;
+        prop_assert!(profiles[0].fits(count, Time(start), Span(length)));
+        prop_assert!(!profiles[0].fits(count + 1, Time(start), Span(length)));
+    }
+}
