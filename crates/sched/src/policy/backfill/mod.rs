@@ -172,6 +172,18 @@ impl Backfill {
             Some(_) => profile.origin(), // the job itself has just given its place back
         };
         let start = waiting.earliest(profile, known);
+        self.settle(profile, waiting, start, commands);
+        start
+    }
+
+    /// Starts the job, if that is now, or else writes its reservation down.
+    fn settle(
+        &mut self,
+        profile: &mut Profile,
+        waiting: &Waiting,
+        start: Option<Time>,
+        commands: &mut Vec<Command>,
+    ) {
         match start {
             Some(at) if at == profile.origin() => self.start(profile, waiting, commands),
             Some(at) => {
@@ -183,7 +195,6 @@ impl Backfill {
             }
             None => self.queue.reserve(waiting.rank, None),
         }
-        start
     }
 
     /// Looks at the whole queue, with reservations for the first `count` waiting jobs.
