@@ -181,7 +181,6 @@ fn run(folder: &Path, done: &Done<'_>, axes: &[&str]) -> RunReport {
     if !seed.is_empty() {
         name.push_str(&format!(" seed={seed}"));
     }
-    let rejected = done.summary.counts("rejected");
     let files = done.record.done(folder).map(|done| done.files).unwrap_or_default();
     let path = |file: &String| match done.record.folder.as_str() {
         "" => file.clone(),
@@ -191,7 +190,7 @@ fn run(folder: &Path, done: &Done<'_>, axes: &[&str]) -> RunReport {
     RunReport {
         name,
         facts,
-        notes: rejected.map(|(why, count)| format!("{count} jobs can never run: {why}")).collect(),
+        notes: done.summary.rejections().collect(),
         pictures: Vec::new(),
         files: files.iter().map(|file| link(file.clone(), path(file))).collect(),
     }

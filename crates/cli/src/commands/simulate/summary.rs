@@ -103,13 +103,13 @@ impl Summary {
         }
     }
 
-    /// The counts in a field, by name.
-    pub(super) fn counts(&self, key: &str) -> impl Iterator<Item = (&str, u64)> {
-        let counts = self.fields.get(key).and_then(Value::as_object);
-        counts
-            .into_iter()
-            .flatten()
-            .map(|(name, count)| (name.as_str(), count.as_u64().unwrap_or(0)))
+    /// How many jobs can never run, in words, for each reason.
+    pub(super) fn rejections(&self) -> impl Iterator<Item = String> {
+        let reasons = self.fields.get("rejected").and_then(Value::as_object);
+        reasons.into_iter().flatten().map(|(reason, count)| {
+            let jobs = if count.as_u64() == Some(1) { "job" } else { "jobs" };
+            format!("{count} {jobs} can never run: {reason}")
+        })
     }
 
     pub(super) fn number(&self, key: &str) -> Option<f64> {
