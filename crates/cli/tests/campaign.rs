@@ -504,3 +504,33 @@ fn each_output_is_written_if_asked_for() {
     assert_eq!(waits, replayed);
     assert!(swf.contains("; MaxProcs: 16"));
 }
+
+#[test]
+fn pictures_and_pages_of_grids_say_what_the_summary_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, side) = (folder.path().join("runs"), folder.path().join("side.toml"));
+    std::fs::write(&side, "[model]\n").unwrap();
+    let (grid, log) = (format!("{EXAMPLES}/grid.toml"), log());
+    let files = ["--grid", grid.as_str(), "--side", side.to_str().unwrap(), "--report"];
+    let output = simulate(&out, &[&[&log, "--policy", "easy,bsf"][..], &files].concat());
+    assert_eq!(code(&output), 0, "{}", said(&output));
+    let text = |path: &str| std::fs::read_to_string(out.join(path)).unwrap();
+    let page = text("report.html");
+    let command = "tradewind simulate small.swf --grid grid.toml --side side.toml --policy easy,bsf";
+    assert!(page.contains(command), "{page}");
+    assert_eq!(page.matches("<img alt=\"\" src=\"data:image/svg+xml,%3Csvg").count(), 4);
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    for policy in ["easy", "bsf"] {
+        let summary = json(&out.join(policy).join("summary.json"));
+        let rows = text(&format!("{policy}/jobs.csv"));
+        let rejected = rows.matches(",REJECTED,").count();
+        assert_eq!(summary["jobs"].as_u64().unwrap() as usize + rejected, 200);
+        assert!(rejected > 0, "nothing to tell apart");
+        let line = table.lines().find(|line| line.starts_with(policy)).unwrap();
+        assert!(line.ends_with(&format!(" {rejected}")), "{line}");
+        let picture = text(&format!("{policy}/utilisation.svg"));
+        let longest = format!("The longest queue: {} jobs", summary["max_queue_jobs"]);
+        assert!(picture.contains(&longest), "{longest}");
+        assert!(picture.contains(&format!(">{} jobs on ", summary["jobs"])));
+    }
+}

@@ -163,7 +163,7 @@ impl Overview {
             }
             row.extend(metrics.iter().map(|metric| metric.shown(cell)));
             if !narrow {
-                row.push(cell[0].cell("rejected"));
+                row.push(cell[0].never_ran().to_string());
             }
             row
         };

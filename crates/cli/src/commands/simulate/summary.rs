@@ -103,6 +103,14 @@ impl Summary {
         }
     }
 
+    /// How many jobs did not run: those that never could, and those that the policy refused.
+    pub(super) fn never_ran(&self) -> u64 {
+        let counts = self.fields.get("rejected").and_then(Value::as_object);
+        let rejected = counts.into_iter().flatten().filter_map(|(_, count)| count.as_u64());
+        let refused = self.fields.get("refused").and_then(Value::as_u64);
+        rejected.sum::<u64>() + refused.unwrap_or(0)
+    }
+
     /// How many jobs can never run, in words, for each reason.
     pub(super) fn rejections(&self) -> impl Iterator<Item = String> {
         let reasons = self.fields.get("rejected").and_then(Value::as_object);
