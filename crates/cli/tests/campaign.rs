@@ -516,7 +516,8 @@ fn pictures_and_pages_of_grids_say_what_the_summary_says() {
     assert_eq!(code(&output), 0, "{}", said(&output));
     let text = |path: &str| std::fs::read_to_string(out.join(path)).unwrap();
     let page = text("report.html");
-    let command = "tradewind simulate small.swf --grid grid.toml --side side.toml --policy easy,bsf";
+    let command =
+        "tradewind simulate small.swf --grid grid.toml --side side.toml --policy easy,bsf";
     assert!(page.contains(command), "{page}");
     assert_eq!(page.matches("<img alt=\"\" src=\"data:image/svg+xml,%3Csvg").count(), 4);
     let table = String::from_utf8_lossy(&output.stdout).into_owned();

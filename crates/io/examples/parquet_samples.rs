@@ -1,6 +1,5 @@
 //! Writes drawn tables as Parquet and, for comparison, as JSON: `cargo run -p tradewind-io
-//! --example parquet_samples -- DIR`. `scripts/notebook/parquet.py` has other readers compare
-//! them.
+//! --example parquet_samples -- DIR`. `scripts/evalys.sh` has PyArrow compare them.
 
 use std::error::Error;
 use std::path::Path;

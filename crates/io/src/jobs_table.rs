@@ -203,11 +203,11 @@ impl JobRow {
 
 /// `jobs.parquet` being written, run by run.
 #[derive(Debug)]
-pub struct JobsFile<W> {
+pub struct JobsFile<W: Write> {
     writer: Writer<W>,
 }
 
-impl<W: Write> JobsFile<W> {
+impl<W: Write + Send> JobsFile<W> {
     /// An empty table.
     ///
     /// # Errors

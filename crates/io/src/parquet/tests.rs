@@ -1,216 +1,15 @@
-//! What was written is read back by a reader that shares nothing with the writer.
+//! What was written is read back, row by row, by the crate's own reader.
 
-use std::collections::BTreeMap;
-use std::io::Read as _;
+use std::fs::File;
 
+use ::parquet::basic::Encoding;
+use ::parquet::file::metadata::ParquetMetaData;
+use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::file::statistics::Statistics;
+use ::parquet::record::Field as Value;
 use proptest::prelude::*;
 
 use super::*;
-
-/// A value of Thrift's compact protocol.
-#[derive(Debug, Clone)]
-enum Item {
-    Number(i64),
-    Bytes(Vec<u8>),
-    List(Vec<Item>),
-    Record(BTreeMap<u8, Item>),
-}
-
-impl Item {
-    fn at(&self, id: u8) -> &Item {
-        match self {
-            Item::Record(fields) => &fields[&id],
-            other => panic!("{other:?} has no field {id}"),
-        }
-    }
-
-    fn has(&self, id: u8) -> bool {
-        matches!(self, Item::Record(fields) if fields.contains_key(&id))
-    }
-
-    fn number(&self, id: u8) -> usize {
-        match self.at(id) {
-            Item::Number(number) => usize::try_from(*number).unwrap(),
-            other => panic!("{other:?} is no number"),
-        }
-    }
-
-    fn bytes(&self, id: u8) -> &[u8] {
-        match self.at(id) {
-            Item::Bytes(bytes) => bytes,
-            other => panic!("{other:?} is no text"),
-        }
-    }
-
-    fn list(&self, id: u8) -> &[Item] {
-        match self.at(id) {
-            Item::List(items) => items,
-            other => panic!("{other:?} is no list"),
-        }
-    }
-}
-
-/// Bytes and how far they have been read.
-struct Cursor<'a> {
-    from: &'a [u8],
-}
-
-impl<'a> Cursor<'a> {
-    fn take(&mut self, count: usize) -> &'a [u8] {
-        let (head, rest) = self.from.split_at(count);
-        self.from = rest;
-        head
-    }
-
-    fn byte(&mut self) -> u8 {
-        self.take(1)[0]
-    }
-
-    fn varint(&mut self) -> u64 {
-        let (mut value, mut shift) = (0, 0);
-        loop {
-            let byte = self.byte();
-            value |= u64::from(byte & 0x7f) << shift;
-            shift += 7;
-            if byte < 0x80 {
-                return value;
-            }
-        }
-    }
-
-    fn item(&mut self, tag: u8) -> Item {
-        match tag {
-            5 | 6 => {
-                let value = self.varint();
-                Item::Number((value >> 1) as i64 ^ -((value & 1) as i64))
-            }
-            8 => {
-                let count = self.varint() as usize;
-                Item::Bytes(self.take(count).to_vec())
-            }
-            9 => {
-                let head = self.byte();
-                let count = match head >> 4 {
-                    15 => self.varint(),
-                    short => u64::from(short),
-                };
-                Item::List((0..count).map(|_| self.item(head & 15)).collect())
-            }
-            12 => self.record(),
-            other => panic!("type {other} is not used"),
-        }
-    }
-
-    fn record(&mut self) -> Item {
-        let (mut fields, mut id) = (BTreeMap::new(), 0);
-        loop {
-            let head = self.byte();
-            if head == 0 {
-                return Item::Record(fields);
-            }
-            id += head >> 4;
-            let item = self.item(head & 15);
-            fields.insert(id, item);
-        }
-    }
-
-    /// `count` numbers of the run-length and bit-packing hybrid.
-    fn hybrid(&mut self, count: usize, width: usize) -> Vec<u32> {
-        let mut values = Vec::new();
-        while values.len() < count {
-            let head = self.varint() as usize;
-            if head & 1 == 0 {
-                let mut value = [0; 4];
-                let bytes = width.div_ceil(8);
-                value[..bytes].copy_from_slice(self.take(bytes));
-                values.extend(std::iter::repeat_n(u32::from_le_bytes(value), head >> 1));
-            } else {
-                let packed = self.take((head >> 1) * width);
-                let bit = |at: usize| u32::from(packed[at / 8] >> (at % 8) & 1);
-                let value = |at: usize| (0..width).map(|i| bit(at * width + i) << i).sum::<u32>();
-                values.extend((0..(head >> 1) * 8).map(value));
-            }
-        }
-        values.truncate(count);
-        values
-    }
-
-    /// A page's header and its body, unpacked; the checksum holds.
-    fn page(&mut self) -> (Item, Vec<u8>) {
-        let header = self.record();
-        let packed = self.take(header.number(3));
-        let mut crc = flate2::Crc::new();
-        crc.update(packed);
-        assert!(matches!(header.at(4), Item::Number(sum) if *sum as u32 == crc.sum()));
-        let mut body = Vec::new();
-        flate2::read::GzDecoder::new(packed).read_to_end(&mut body).unwrap();
-        assert_eq!(body.len(), header.number(2));
-        (header, body)
-    }
-
-    fn text(&mut self) -> String {
-        let count = u32::from_le_bytes(self.take(4).try_into().unwrap()) as usize;
-        String::from_utf8(self.take(count).to_vec()).unwrap()
-    }
-}
-
-fn footer(file: &[u8]) -> Item {
-    assert_eq!((&file[..4], &file[file.len() - 4..]), (&MAGIC[..], &MAGIC[..]));
-    let end = file.len() - 8;
-    let size = u32::from_le_bytes(file[end..end + 4].try_into().unwrap()) as usize;
-    let mut from = Cursor { from: &file[end - size..end] };
-    let footer = from.record();
-    assert!(from.from.is_empty());
-    footer
-}
-
-/// The cells of one chunk, words as texts.
-fn chunk(file: &[u8], about: &Item, kind: Kind) -> Cells {
-    let data_at = about.number(9);
-    let begin = if about.has(11) { about.number(11) } else { data_at };
-    let mut from = Cursor { from: &file[begin..begin + about.number(7)] };
-    let mut words = Vec::new();
-    if kind == Kind::Word {
-        let (header, body) = from.page();
-        let mut body = Cursor { from: &body };
-        words.extend((0..header.at(7).number(1)).map(|_| body.text()));
-        assert!(body.from.is_empty());
-        assert_eq!(data_at, begin + about.number(7) - from.from.len());
-    }
-    let (header, body) = from.page();
-    assert!(from.from.is_empty());
-    let rows = header.at(5).number(1);
-    let mut body = Cursor { from: &body };
-    let size = u32::from_le_bytes(body.take(4).try_into().unwrap()) as usize;
-    let levels = Cursor { from: body.take(size) }.hybrid(rows, 1);
-    let there = levels.iter().filter(|level| **level == 1).count();
-    let nulls = about.at(12).number(3);
-    assert_eq!((rows, rows - there), (about.number(5), nulls));
-    fn spread<T>(levels: &[u32], mut next: impl FnMut() -> T) -> Vec<Option<T>> {
-        levels.iter().map(|level| (*level == 1).then(&mut next)).collect()
-    }
-    let eight = |body: &mut Cursor<'_>| -> [u8; 8] { body.take(8).try_into().unwrap() };
-    match kind {
-        Kind::Int32 => {
-            Cells::Int32(spread(&levels, || i32::from_le_bytes(body.take(4).try_into().unwrap())))
-        }
-        Kind::Int64 => Cells::Int64(spread(&levels, || i64::from_le_bytes(eight(&mut body)))),
-        Kind::Double => Cells::Double(spread(&levels, || f64::from_le_bytes(eight(&mut body)))),
-        Kind::Flag => {
-            let mut at = 0;
-            Cells::Flag(spread(&levels, || {
-                at += 1;
-                body.from[(at - 1) / 8] >> ((at - 1) % 8) & 1 == 1
-            }))
-        }
-        Kind::Text => Cells::Text(spread(&levels, || body.text())),
-        Kind::Word => {
-            let width = usize::from(body.byte());
-            let mut indices = body.hybrid(there, width).into_iter();
-            Cells::Text(spread(&levels, || words[indices.next().unwrap() as usize].clone()))
-        }
-    }
-}
 
 const ALL: &[Field] = &[
     Field { name: "int32", kind: Kind::Int32 },
@@ -221,37 +20,63 @@ const ALL: &[Field] = &[
     Field { name: "word", kind: Kind::Word },
 ];
 
-fn written(groups: &[Vec<Cells>]) -> Vec<u8> {
-    let mut writer = Writer::new(Vec::new(), ALL).unwrap();
+fn written<W: Write + Send>(to: W, groups: &[Vec<Cells>]) -> W {
+    let mut writer = Writer::new(to, ALL).unwrap();
     groups.iter().for_each(|group| writer.group(group).unwrap());
     writer.finish(&[("key".to_owned(), "värde".to_owned())]).unwrap()
+}
+
+fn reader(groups: &[Vec<Cells>]) -> SerializedFileReader<File> {
+    let file = written(tempfile::tempfile().unwrap(), groups);
+    SerializedFileReader::new(file).unwrap()
+}
+
+fn rows_read(reader: &dyn FileReader) -> Vec<Vec<Value>> {
+    let rows = reader.get_row_iter(None).unwrap();
+    rows.map(|row| row.unwrap().get_column_iter().map(|(_, cell)| cell.clone()).collect()).collect()
+}
+
+fn rows_meant(group: &[Cells]) -> Vec<Vec<Value>> {
+    (0..group[0].len()).map(|row| group.iter().map(|cells| value(cells, row)).collect()).collect()
+}
+
+fn value(cells: &Cells, row: usize) -> Value {
+    let value = match cells {
+        Cells::Int32(cells) => cells[row].map(Value::Int),
+        Cells::Int64(cells) => cells[row].map(Value::Long),
+        Cells::Double(cells) => cells[row].map(Value::Double),
+        Cells::Flag(cells) => cells[row].map(Value::Bool),
+        Cells::Text(cells) => cells[row].clone().map(Value::Str),
+        Cells::Word { words, of } => of[row].map(|it| Value::Str(words[it as usize].clone())),
+    };
+    value.unwrap_or(Value::Null)
 }
 
 /// Cells in stretches, so that runs and nulls come in all lengths.
 fn cells<T: Clone + std::fmt::Debug + 'static>(
     value: impl Strategy<Value = T> + 'static,
-    stretches: usize,
 ) -> BoxedStrategy<Vec<Option<T>>> {
     let stretch = (proptest::option::weighted(0.8, value), 1..20usize);
-    proptest::collection::vec(stretch, stretches)
+    proptest::collection::vec(stretch, 12)
         .prop_map(|all| all.into_iter().flat_map(|(it, n)| std::iter::repeat_n(it, n)).collect())
         .boxed()
 }
 
+/// The columns of a row group, which has no rows now and then.
 fn group() -> impl Strategy<Value = Vec<Cells>> {
-    let most = 12;
     let words = proptest::collection::vec("[a-zå]{0,9}", 1..40);
     (
-        cells(any::<i32>(), most),
-        cells(any::<i64>(), most),
-        cells(-1e300..1e300, most),
-        cells(any::<bool>(), most),
-        cells("\\PC{0,5}".prop_map(String::from), most),
-        (words, cells(any::<proptest::sample::Index>(), most)),
+        0..12usize,
+        cells(any::<i32>()),
+        cells(any::<i64>()),
+        cells(-1e300..1e300),
+        cells(any::<bool>()),
+        cells("\\PC{0,5}".prop_map(String::from)),
+        (words, cells(any::<proptest::sample::Index>())),
     )
-        .prop_map(|(mut a, mut b, mut c, mut d, mut e, (words, mut f))| {
-            let rows =
-                [a.len(), b.len(), c.len(), d.len(), e.len(), f.len()].into_iter().min().unwrap();
+        .prop_map(|(few, mut a, mut b, mut c, mut d, mut e, (words, mut f))| {
+            let least = [b.len(), c.len(), d.len(), e.len(), f.len()].into_iter().min();
+            let rows = if few == 0 { 0 } else { a.len().min(least.unwrap()) };
             a.truncate(rows);
             b.truncate(rows);
             c.truncate(rows);
@@ -270,90 +95,80 @@ fn group() -> impl Strategy<Value = Vec<Cells>> {
         })
 }
 
-fn plain(cells: &Cells) -> Cells {
-    match cells {
-        Cells::Word { words, of } => {
-            Cells::Text(of.iter().map(|it| it.map(|it| words[it as usize].clone())).collect())
-        }
-        other => other.clone(),
-    }
-}
-
-fn check_bounds(about: &Item, cells: &Cells) {
-    let (least, most) = match cells {
-        Cells::Int64(cells) => {
-            let values = || cells.iter().flatten();
-            (values().min(), values().max())
-        }
-        _ => return,
+/// The footer's counts and bounds of the column of [`Kind::Int64`] are those of its cells.
+fn check_statistics(file: &ParquetMetaData, index: usize, group: &[Cells]) {
+    let Cells::Int64(cells) = &group[1] else { panic!("another column") };
+    let Some(Statistics::Int64(noted)) = file.row_group(index).column(1).statistics() else {
+        panic!("no statistics")
     };
-    let statistics = about.at(12);
-    match (least, most) {
-        (Some(least), Some(most)) => {
-            assert_eq!(statistics.bytes(6), least.to_le_bytes());
-            assert_eq!(statistics.bytes(5), most.to_le_bytes());
-        }
-        _ => assert!(!statistics.has(5)),
-    }
+    let there = || cells.iter().flatten();
+    assert_eq!((noted.min_opt(), noted.max_opt()), (there().min(), there().max()));
+    assert_eq!(noted.null_count_opt(), Some((cells.len() - there().count()) as u64));
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn every_cell_comes_back(groups in proptest::collection::vec(group(), 0..3)) {
-        let file = written(&groups);
-        let footer = footer(&file);
-        let rows: usize = groups.iter().map(|group| group[0].len()).sum();
-        prop_assert_eq!(footer.number(3), rows);
-        prop_assert_eq!(footer.list(2).len(), ALL.len() + 1);
-        prop_assert_eq!(footer.list(7).len(), ALL.len());
-        let mut at = MAGIC.len();
-        for (about, group) in footer.list(4).iter().zip(&groups) {
-            for (index, (column, cells)) in about.list(1).iter().zip(group).enumerate() {
-                let about = column.at(3);
-                let begin = about.number(if about.has(11) { 11 } else { 9 });
-                prop_assert_eq!(begin, at, "chunks leave gaps");
-                at += about.number(7);
-                prop_assert_eq!(chunk(&file, about, ALL[index].kind), plain(cells));
-                check_bounds(about, cells);
-            }
+    fn every_cell_comes_back(mut groups in proptest::collection::vec(group(), 0..4)) {
+        let reader = reader(&groups);
+        groups.retain(|group| group[0].len() > 0);
+        let meant: Vec<_> = groups.iter().flat_map(|group| rows_meant(group)).collect();
+        prop_assert_eq!(rows_read(&reader), meant);
+        prop_assert_eq!(reader.num_row_groups(), groups.len());
+        for (index, group) in groups.iter().enumerate() {
+            check_statistics(reader.metadata(), index, group);
         }
-        prop_assert_eq!(written(&groups), file);
     }
 
     #[test]
-    fn runs_come_back(stretches in cells(0..9u32, 30), width in 4..33u32) {
-        let values: Vec<u32> = stretches.into_iter().map(Option::unwrap_or_default).collect();
-        let mut to = Vec::new();
-        runs::encode(&mut to, &values, width);
-        let mut from = Cursor { from: &to };
-        prop_assert_eq!(from.hybrid(values.len(), width as usize), values);
-        prop_assert!(from.from.is_empty());
+    fn same_cells_same_bytes(groups in proptest::collection::vec(group(), 0..3)) {
+        prop_assert_eq!(written(Vec::new(), &groups), written(Vec::new(), &groups));
     }
 }
 
 #[test]
-fn widths_are_just_enough() {
-    let widths = [0, 1, 2, 3, 4, 5, 256, 257].map(runs::width);
-    assert_eq!(widths, [1, 1, 1, 2, 2, 3, 8, 9]);
-}
-
-#[test]
-fn long_runs_are_short() {
-    let mut to = Vec::new();
-    runs::encode(&mut to, &[1; 100_000], 1);
-    assert_eq!(to.len(), 4);
+fn the_footer_says_what_the_file_is() {
+    let group = vec![
+        Cells::Int32(vec![Some(1)]),
+        Cells::Int64(vec![Some(2)]),
+        Cells::Double(vec![Some(0.5)]),
+        Cells::Flag(vec![Some(true)]),
+        Cells::Text(vec![Some("x".to_owned())]),
+        Cells::Word { words: vec!["y".to_owned()], of: vec![Some(0)] },
+    ];
+    let reader = reader(&[group]);
+    let about = reader.metadata().file_metadata();
+    assert_eq!(about.created_by(), Some(CREATED_BY));
+    let notes = about.key_value_metadata().unwrap();
+    assert_eq!(notes, &[KeyValue::new("key".to_owned(), "värde".to_owned())]);
+    let names = about.schema_descr().columns().iter().map(|it| it.name().to_owned());
+    assert!(names.eq(ALL.iter().map(|field| field.name)));
+    for (column, field) in reader.metadata().row_group(0).columns().iter().zip(ALL) {
+        assert!(matches!(column.compression(), Compression::GZIP(_)), "{}", field.name);
+        let by_number = column.encodings().any(|it| it == Encoding::RLE_DICTIONARY);
+        assert_eq!(by_number, field.kind == Kind::Word, "{}", field.name);
+    }
 }
 
 #[test]
 fn columns_must_fit() {
+    let fails = |fields: &'static [Field], columns: &[Cells]| {
+        let mut writer = Writer::new(Vec::new(), fields).unwrap();
+        writer.group(columns).is_err()
+    };
+    let (word, ints) = (&ALL[5..], &ALL[..2]);
+    assert!(fails(word, &[]));
+    assert!(fails(word, &[Cells::Int32(vec![None])]));
+    assert!(fails(word, &[Cells::Text(vec![None])]));
+    assert!(fails(word, &[Cells::Word { words: vec!["a".to_owned()], of: vec![Some(1)] }]));
+    assert!(fails(ints, &[Cells::Int32(vec![None]), Cells::Int64(vec![])]));
+    assert!(!fails(ints, &[Cells::Int32(vec![None]), Cells::Int64(vec![None])]));
+}
+
+#[test]
+fn a_file_with_half_a_group_cannot_be_finished() {
     let mut writer = Writer::new(Vec::new(), &ALL[5..]).unwrap();
-    let beyond = Cells::Word { words: vec!["a".to_owned()], of: vec![Some(1)] };
-    assert!(writer.group(&[beyond]).is_err());
-    assert!(writer.group(&[Cells::Int32(vec![None])]).is_err());
-    assert!(writer.group(&[]).is_err());
-    let mut writer = Writer::new(Vec::new(), &ALL[..2]).unwrap();
-    let uneven = [Cells::Int32(vec![None]), Cells::Int64(vec![])];
-    assert!(writer.group(&uneven).is_err());
+    writer.group(&[Cells::Word { words: vec![], of: vec![Some(0)] }]).unwrap_err();
+    assert!(writer.finish(&[]).is_err());
 }

@@ -22,19 +22,54 @@ struct Metric {
     key: &'static str,
     factor: f64,
     decimals: usize,
-    /// Shown also where there is little room.
-    narrow: bool,
+    shown: When,
 }
 
-const METRICS: [Metric; 8] = [
-    Metric { head: "JOBS", key: "jobs", factor: 1.0, decimals: 0, narrow: true },
-    Metric { head: "WAIT s", key: "mean_wait_s", factor: 1.0, decimals: 1, narrow: true },
-    Metric { head: "TURN s", key: "mean_turnaround_s", factor: 1.0, decimals: 1, narrow: false },
-    Metric { head: "BSLD", key: "mean_bounded_slowdown", factor: 1.0, decimals: 2, narrow: true },
-    Metric { head: "UTIL %", key: "utilisation", factor: 100.0, decimals: 2, narrow: true },
-    Metric { head: "SPAN s", key: "makespan_s", factor: 1.0, decimals: 0, narrow: false },
-    Metric { head: "BACK %", key: "backfill_ratio", factor: 100.0, decimals: 2, narrow: true },
-    Metric { head: "KILLED", key: "killed", factor: 1.0, decimals: 0, narrow: false },
+/// When a column is worth its room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum When {
+    Always,
+    /// If there is room.
+    Wide,
+    /// If it differs from zero anywhere.
+    Market,
+}
+
+const METRICS: [Metric; 10] = [
+    Metric { head: "JOBS", key: "jobs", factor: 1.0, decimals: 0, shown: When::Always },
+    Metric { head: "WAIT s", key: "mean_wait_s", factor: 1.0, decimals: 1, shown: When::Always },
+    Metric {
+        head: "TURN s",
+        key: "mean_turnaround_s",
+        factor: 1.0,
+        decimals: 1,
+        shown: When::Wide,
+    },
+    Metric {
+        head: "BSLD",
+        key: "mean_bounded_slowdown",
+        factor: 1.0,
+        decimals: 2,
+        shown: When::Always,
+    },
+    Metric { head: "UTIL %", key: "utilisation", factor: 100.0, decimals: 2, shown: When::Always },
+    Metric { head: "SPAN s", key: "makespan_s", factor: 1.0, decimals: 0, shown: When::Wide },
+    Metric {
+        head: "BACK %",
+        key: "backfill_ratio",
+        factor: 100.0,
+        decimals: 2,
+        shown: When::Always,
+    },
+    Metric { head: "COST", key: "mean_cost", factor: 1.0, decimals: 2, shown: When::Market },
+    Metric {
+        head: "IN TIME %",
+        key: "deadline_success",
+        factor: 100.0,
+        decimals: 2,
+        shown: When::Market,
+    },
+    Metric { head: "KILLED", key: "killed", factor: 1.0, decimals: 0, shown: When::Wide },
 ];
 
 /// The head of an axis's column.
@@ -149,11 +184,20 @@ impl Overview {
             columns.push(("RUNS", Side::Right));
         }
         // Intervals and further axes take the room of what matters less.
-        let narrow = replicated || axes.len() > 1;
-        let metrics: Vec<&Metric> =
-            METRICS.iter().filter(|metric| metric.narrow || !narrow).collect();
+        let there = |metric: &Metric| {
+            self.runs.iter().any(|run| run.number(metric.key).is_some_and(|value| value != 0.0))
+        };
+        let priced = METRICS.iter().any(|it| it.shown == When::Market && there(it));
+        let narrow = replicated || axes.len() > 1 || priced;
+        let metrics = METRICS.iter().filter(|metric| match metric.shown {
+            When::Always => true,
+            When::Wide => !narrow,
+            When::Market => there(metric),
+        });
+        let metrics: Vec<&Metric> = metrics.collect();
         columns.extend(metrics.iter().map(|metric| (metric.head, Side::Right)));
-        if !narrow {
+        let refusals = !narrow || priced;
+        if refusals {
             columns.push(("REFUSED", Side::Right));
         }
         let row = |cell: &Vec<&Summary>| {
@@ -162,13 +206,23 @@ impl Overview {
                 row.push(cell.len().to_string());
             }
             row.extend(metrics.iter().map(|metric| metric.shown(cell)));
-            if !narrow {
-                row.push(cell[0].never_ran().to_string());
+            if refusals {
+                row.push(refused(cell));
             }
             row
         };
         tables::table(&columns, cells.iter().map(row).collect())
     }
+}
+
+/// Jobs that never ran: those that never could, and those that the policy refused.
+fn refused(cell: &Vec<&Summary>) -> String {
+    let of = |run: &&Summary| {
+        let counts = ["rejected", "refusals"].into_iter().flat_map(|key| run.counts(key));
+        counts.map(|(_, count)| count as f64).sum()
+    };
+    let values: Vec<f64> = cell.iter().map(of).collect();
+    replications::estimate(&values).map_or_else(String::new, |found| shown(found, 1.0, 0))
 }
 
 fn head(axis: &str) -> &'static str {
@@ -178,14 +232,17 @@ fn head(axis: &str) -> &'static str {
 impl Metric {
     /// The mean, and ± half of its confidence interval if it has one that shows.
     fn shown(&self, cell: &[&Summary]) -> String {
-        let Some(Estimated { mean, half_width, .. }) = estimate(cell, self.key) else {
-            return String::new();
-        };
-        let text = |value: f64| format!("{:.*}", self.decimals, value * self.factor);
-        match half_width.map(text) {
-            Some(half) if half != text(0.0) => format!("{} ±{half}", text(mean)),
-            _ => text(mean),
-        }
+        let found = estimate(cell, self.key);
+        found.map_or_else(String::new, |found| shown(found, self.factor, self.decimals))
+    }
+}
+
+fn shown(found: Estimated, factor: f64, decimals: usize) -> String {
+    let text = |value: f64| format!("{:.*}", decimals, value * factor);
+    let mean = text(found.mean);
+    match found.half_width.map(text) {
+        Some(half) if half != text(0.0) => format!("{mean} ±{half}"),
+        _ => mean,
     }
 }
 

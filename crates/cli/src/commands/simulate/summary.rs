@@ -103,19 +103,19 @@ impl Summary {
         }
     }
 
-    /// How many jobs did not run: those that never could, and those that the policy refused.
-    pub(super) fn never_ran(&self) -> u64 {
-        let counts = self.fields.get("rejected").and_then(Value::as_object);
-        let rejected = counts.into_iter().flatten().filter_map(|(_, count)| count.as_u64());
-        let refused = self.fields.get("refused").and_then(Value::as_u64);
-        rejected.sum::<u64>() + refused.unwrap_or(0)
+    /// The counts in a field, by name.
+    pub(super) fn counts(&self, key: &str) -> impl Iterator<Item = (&str, u64)> {
+        let counts = self.fields.get(key).and_then(Value::as_object);
+        counts
+            .into_iter()
+            .flatten()
+            .map(|(name, count)| (name.as_str(), count.as_u64().unwrap_or(0)))
     }
 
     /// How many jobs can never run, in words, for each reason.
     pub(super) fn rejections(&self) -> impl Iterator<Item = String> {
-        let reasons = self.fields.get("rejected").and_then(Value::as_object);
-        reasons.into_iter().flatten().map(|(reason, count)| {
-            let jobs = if count.as_u64() == Some(1) { "job" } else { "jobs" };
+        self.counts("rejected").map(|(reason, count)| {
+            let jobs = if count == 1 { "job" } else { "jobs" };
             format!("{count} {jobs} can never run: {reason}")
         })
     }

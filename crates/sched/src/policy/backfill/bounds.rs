@@ -99,12 +99,8 @@ mod tests {
     use super::*;
 
     fn job(processors: u32, estimate: i64) -> Waiting {
-        Waiting::new(
-            Order::Arrival,
-            JobId(0),
-            &Demand::new(processors, Span(estimate)),
-            [Time(0); 2],
-        )
+        let demand = Demand::new(processors, Span(estimate));
+        Waiting::new(Order::Arrival, JobId(0), &demand, [Time(0); 2])
     }
 
     proptest! {

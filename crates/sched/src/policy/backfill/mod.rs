@@ -70,7 +70,7 @@ pub fn expected_span(estimate: Span, elapsed: Span) -> Span {
 /// start, a pass costs O(log w) at depth 0 and O((k + b + 1)(d + log w)) at depth k. With a
 /// reservation for every job, a pass costs O(log w) per submission and due reservation, with
 /// searches of the [`Profile`]; after early ends it costs in proportion to the jobs that move (see
-/// [`Moves`]); when a job outlives its estimate, to all. A pass after submissions only, in arrival
+/// the module `moves`); when a job outlives its estimate, to all. A pass after submissions only, in arrival
 /// order or with a reservation for all, looks at the new jobs alone: nothing that could not start
 /// before can start now.
 #[derive(Debug)]
@@ -172,6 +172,18 @@ impl Backfill {
             Some(_) => profile.origin(), // the job itself has just given its place back
         };
         let start = waiting.earliest(profile, known);
+        self.settle(profile, waiting, start, commands);
+        start
+    }
+
+    /// Starts the job, if that is now, or else writes its reservation down.
+    fn settle(
+        &mut self,
+        profile: &mut Profile,
+        waiting: &Waiting,
+        start: Option<Time>,
+        commands: &mut Vec<Command>,
+    ) {
         match start {
             Some(at) if at == profile.origin() => self.start(profile, waiting, commands),
             Some(at) => {
@@ -183,7 +195,6 @@ impl Backfill {
             }
             None => self.queue.reserve(waiting.rank, None),
         }
-        start
     }
 
     /// Looks at the whole queue, with reservations for the first `count` waiting jobs.

@@ -212,12 +212,19 @@ impl Backfill {
         waiting: &Waiting,
         commands: &mut Vec<Command>,
     ) -> Option<(Time, Time)> {
-        if waiting.stays(profile) {
-            return None;
-        }
         let before = waiting.reserved;
-        before.into_iter().for_each(|start| waiting.give(profile, start));
-        let start = self.place(profile, waiting, commands);
+        let start = match before {
+            Some(held) if held > profile.origin() => {
+                let earlier = waiting.earlier(profile, held)?;
+                waiting.give(profile, held);
+                self.settle(profile, waiting, Some(earlier), commands);
+                Some(earlier)
+            }
+            due => {
+                due.into_iter().for_each(|start| waiting.give(profile, start));
+                self.place(profile, waiting, commands)
+            }
+        };
         if start.is_none() {
             self.moves.place(waiting.rank);
         }

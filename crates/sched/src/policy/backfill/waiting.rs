@@ -53,11 +53,9 @@ impl Waiting {
         profile.fits(self.processors, profile.origin(), self.estimate)
     }
 
-    /// Whether it has a reservation that is not due and cannot move closer.
-    pub(super) fn stays(&self, profile: &Profile) -> bool {
-        let now = profile.origin();
-        let fixed = |held| profile.earlier(self.processors, self.estimate, now, held).is_none();
-        self.reserved.is_some_and(|held| held > now && fixed(held))
+    /// Where it can move from its reservation at `held`: the earliest start before that.
+    pub(super) fn earlier(&self, profile: &Profile, held: Time) -> Option<Time> {
+        profile.earlier(self.processors, self.estimate, profile.origin(), held)
     }
 
     /// Takes its processors from `start` on.

@@ -1,5 +1,5 @@
 //! The files of a finished run. To add one: a word in `tradewind_io::campaign::Output`, a module
-//! here that makes its bytes, a line in [`write`].
+//! here that makes its bytes, a line in [`write()`].
 
 mod batsim;
 mod fates;
