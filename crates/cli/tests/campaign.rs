@@ -150,13 +150,44 @@ fn another_campaign_is_overwritten_if_it_is_finished_and_refused_if_not() {
     assert!(said(&changed).contains("`log.swf` has changed"), "{}", said(&changed));
 
     // As if it had been stopped.
-    std::fs::remove_file(out.join("done.json")).unwrap();
-    let refused = simulate(&out, &[log, "--policy", "easy"]);
+    let out = folder.path().join("two");
+    assert_eq!(code(&simulate(&out, &[log, "--policy", "easy,fcfs"])), 0);
+    std::fs::remove_file(out.join("fcfs/done.json")).unwrap();
+    let refused = simulate(&out, &[log, "--policy", "sjf"]);
     assert_eq!(code(&refused), 2);
     assert!(said(&refused).contains("--force"), "{}", said(&refused));
-    assert_eq!(json(&out.join("summary.json"))["policy"], "fcfs");
-    assert_eq!(code(&simulate(&out, &[log, "--policy", "easy", "--force"])), 0);
-    assert_eq!(json(&out.join("summary.json"))["policy"], "easy");
+    assert!(!out.join("jobs.csv").exists());
+    assert_eq!(code(&simulate(&out, &[log, "--policy", "sjf", "--force"])), 0);
+    assert_eq!(json(&out.join("summary.json"))["policy"], "sjf");
+}
+
+#[test]
+fn what_a_hint_says_can_be_done_in_the_same_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, log) = (folder.path().join("run"), folder.path().join("log.swf"));
+    let text =
+        "1 0 0 5 2 -1 -1 2 9 -1 1 1 1 1 1 1 -1 -1\n2 -1 0 5 2 -1 -1 2 9 -1 1 1 1 1 1 1 -1 -1\n";
+    std::fs::write(&log, text).unwrap();
+    let log = log.to_str().unwrap();
+    let failed = simulate(&out, &[log, "--policy", "easy"]);
+    assert_eq!(code(&failed), 3);
+    assert!(said(&failed).contains("`--procs N`"), "{}", said(&failed));
+    let mended = simulate(&out, &[log, "--policy", "easy", "--procs", "4"]);
+    assert_eq!(code(&mended), 0, "{}", said(&mended));
+    assert_eq!(said(&mended), "note: 1 job can never run: no submit time\n");
+}
+
+#[test]
+fn a_file_is_no_folder_for_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "precious").unwrap();
+    for out in [file.clone(), file.join("below")] {
+        let refused = simulate(&out, &[&log(), "--policy", "easy"]);
+        assert_eq!(code(&refused), 3);
+        assert!(said(&refused).contains("failed to make the folder"), "{}", said(&refused));
+    }
+    assert_eq!(std::fs::read(&file).unwrap(), b"precious");
 }
 
 #[test]
@@ -364,7 +395,7 @@ fn what_makes_no_sense_is_refused() {
     let both =
         ["--policy", "easy", "--semantics", "textbook,pyss", "--estimate", "requested,exact"];
     let output = simulate(&folder.path().join("both"), &[&[log.as_str()], &both[..]].concat());
-    assert!(said(&output).contains("1 combinations left out"), "{}", said(&output));
+    assert!(said(&output).contains("combinations left out: 1;"), "{}", said(&output));
     assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 4);
 }
 
@@ -472,4 +503,35 @@ fn each_output_is_written_if_asked_for() {
         .collect();
     assert_eq!(waits, replayed);
     assert!(swf.contains("; MaxProcs: 16"));
+}
+
+#[test]
+fn pictures_and_pages_of_grids_say_what_the_summary_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, side) = (folder.path().join("runs"), folder.path().join("side.toml"));
+    std::fs::write(&side, "[model]\n").unwrap();
+    let (grid, log) = (format!("{EXAMPLES}/grid.toml"), log());
+    let files = ["--grid", grid.as_str(), "--side", side.to_str().unwrap(), "--report"];
+    let output = simulate(&out, &[&[&log, "--policy", "easy,bsf"][..], &files].concat());
+    assert_eq!(code(&output), 0, "{}", said(&output));
+    let text = |path: &str| std::fs::read_to_string(out.join(path)).unwrap();
+    let page = text("report.html");
+    let command =
+        "tradewind simulate small.swf --grid grid.toml --side side.toml --policy easy,bsf";
+    assert!(page.contains(command), "{page}");
+    assert_eq!(page.matches("<img alt=\"\" src=\"data:image/svg+xml,%3Csvg").count(), 4);
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    for policy in ["easy", "bsf"] {
+        let summary = json(&out.join(policy).join("summary.json"));
+        let rows = text(&format!("{policy}/jobs.csv"));
+        let rejected = rows.matches(",REJECTED,").count();
+        assert_eq!(summary["jobs"].as_u64().unwrap() as usize + rejected, 200);
+        assert!(rejected > 0, "nothing to tell apart");
+        let line = table.lines().find(|line| line.starts_with(policy)).unwrap();
+        assert!(line.ends_with(&format!(" {rejected}")), "{line}");
+        let picture = text(&format!("{policy}/utilisation.svg"));
+        let longest = format!("The longest queue: {} jobs", summary["max_queue_jobs"]);
+        assert!(picture.contains(&longest), "{longest}");
+        assert!(picture.contains(&format!(">{} jobs on ", summary["jobs"])));
+    }
 }

@@ -27,6 +27,8 @@ pub struct Comparison {
     pub title: String,
     /// The policies, from the top.
     pub policies: Vec<String>,
+    /// Which of them are compared with each other: those of the same number. Empty: all.
+    pub groups: Vec<usize>,
     /// A panel each.
     pub measures: Vec<Measure>,
 }
@@ -118,11 +120,13 @@ impl Comparison {
             return sheet::empty(pen, &self.title, "nothing ran");
         }
         let shown = self.policies.len().min(POLICIES_MOST);
+        let all = grouped(self.policies.len());
         let subtitle = match shown {
             1 => "1 policy".to_owned(),
-            _ => {
-                format!("{} policies; the best of each panel is bold", grouped(self.policies.len()))
+            _ if self.has_groups() => {
+                format!("{all} cases; the best of those that differ in the policy only is bold")
             }
+            _ => format!("{all} policies; the best of each panel is bold"),
         };
         let mut ink = sheet::open(pen, &self.title, &subtitle);
         let height = PANEL_HEAD + shown as f64 * ROW + PANEL_FOOT;
@@ -135,7 +139,8 @@ impl Comparison {
             self.names(&mut ink, (top + PANEL_HEAD, names), shown);
             for (column, measure) in row.iter().enumerate() {
                 let x = MARGIN + names + column as f64 * (width + GAP);
-                has_cut |= measure.draw(&mut ink, Rect { x, y: top, width, height }, shown);
+                let place = Rect { x, y: top, width, height };
+                has_cut |= measure.draw(&mut ink, place, (shown, &self.groups));
             }
             bottom = top + height;
         }
@@ -146,6 +151,10 @@ impl Comparison {
             );
         }
         sheet::close(ink, pen, &self.title, &notes, bottom)
+    }
+
+    fn has_groups(&self) -> bool {
+        self.groups.iter().any(|group| *group != self.groups[0])
     }
 
     /// Room for the widest name, as far as there is any.
@@ -195,7 +204,7 @@ impl Measure {
     }
 
     /// Draws the panel; says whether a bar had to be cut.
-    fn draw(&self, ink: &mut Ink, place: Rect, shown: usize) -> bool {
+    fn draw(&self, ink: &mut Ink, place: Rect, (shown, groups): (usize, &[usize])) -> bool {
         let better = self.better.label();
         let room = place.width - text_width(better, SMALL.size) * 1.1 - 12.0;
         ink.text(place.x + place.width, place.y + 16.0, theme::end(SMALL), better);
@@ -211,7 +220,7 @@ impl Measure {
         axis.draw(ink, top - 8.0, bottom + 2.0);
         let mean = |index| self.known(index).map(|value| value.mean / axis.scale.size);
         let means: Vec<Option<f64>> = (0..self.values.len()).map(mean).collect();
-        let best = self.better.best(axis.scale.unit, &means);
+        let best = best_of_each(self.better, axis.scale.unit, &means, groups);
         for (index, is_best) in best.into_iter().take(shown).enumerate() {
             let y = top + index as f64 * ROW;
             match self.known(index) {
@@ -258,6 +267,24 @@ impl Measure {
             None => mean,
         }
     }
+}
+
+/// Whether each value is the best of its group.
+fn best_of_each(better: Better, unit: Unit, means: &[Option<f64>], groups: &[usize]) -> Vec<bool> {
+    let group = |index: usize| groups.get(index).copied().unwrap_or(0);
+    let mut best = vec![false; means.len()];
+    for first in 0..means.len() {
+        if (0..first).any(|index| group(index) == group(first)) {
+            continue;
+        }
+        let members = (first..means.len()).filter(|index| group(*index) == group(first));
+        let members: Vec<usize> = members.collect();
+        let values: Vec<Option<f64>> = members.iter().map(|index| means[*index]).collect();
+        for (index, is_best) in members.iter().zip(better.best(unit, &values)) {
+            best[*index] = is_best;
+        }
+    }
+    best
 }
 
 fn whisker(ink: &mut Ink, (low, high): (f64, f64), y: f64) {

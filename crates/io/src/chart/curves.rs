@@ -114,9 +114,13 @@ impl Curves {
         if shown.is_empty() {
             return sheet::empty(pen, &self.title, "nothing ran");
         }
-        let jobs = shown.iter().map(|(_, curve)| curve.values.len()).max().unwrap_or(0);
-        let subtitle =
-            format!("share of jobs at or below each value; {} jobs", grouped(jobs as usize));
+        let jobs = || shown.iter().map(|(_, curve)| curve.values.len());
+        let (least, most) = (jobs().min().unwrap_or(0), jobs().max().unwrap_or(0));
+        let count = match least == most {
+            true => grouped(most as usize),
+            false => format!("{} to {}", grouped(least as usize), grouped(most as usize)),
+        };
+        let subtitle = format!("share of jobs at or below each value; {count} jobs");
         let mut ink = sheet::open(pen, &self.title, &subtitle);
         let keys: Vec<Key> = shown.iter().map(|(index, curve)| self.key(*index, curve)).collect();
         let top = sheet::legend(&mut ink, &keys, HEAD) + 30.0;

@@ -11,8 +11,10 @@ pub struct Replay {
     pub title: String,
     /// The pools of processors, from the first processor on.
     pub pools: Vec<ReplayPool>,
-    /// The jobs that ran, in any order.
+    /// Jobs on their processors, in any order: those that ran, and what was interrupted of them.
     pub jobs: Vec<ReplayJob>,
+    /// When jobs waited, from and until, in any order; also those that never ran.
+    pub waiting: Vec<(Time, Time)>,
     /// Processors that were not ours, or promised, in any order.
     pub holds: Vec<Hold>,
 }
@@ -26,7 +28,7 @@ pub struct ReplayPool {
     pub processors: u32,
 }
 
-/// A job that ran.
+/// A job that ran, or an attempt of it that was interrupted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayJob {
     /// The log's number, or any other name.
@@ -109,9 +111,14 @@ impl Replay {
         self.pools.iter().map(|pool| u64::from(pool.processors)).sum()
     }
 
-    /// How long each job waited, in seconds.
+    /// The jobs that ran to an end: attempts that were interrupted are not counted.
+    pub fn ran(&self) -> impl Iterator<Item = &ReplayJob> {
+        self.jobs.iter().filter(|job| job.fate != RunFate::Interrupted)
+    }
+
+    /// How long each job that ran had waited since its submission, in seconds.
     pub fn waits(&self) -> impl Iterator<Item = i64> {
-        self.jobs.iter().map(|job| (job.start - job.submit).0)
+        self.ran().map(|job| (job.start - job.submit).0)
     }
 
     /// From the first submission to the last end; `None` if nothing ran.
@@ -145,9 +152,9 @@ impl Replay {
 
     /// Jobs that wait.
     pub(super) fn queue(&self) -> Vec<Change> {
-        let mut changes = Vec::with_capacity(2 * self.jobs.len());
-        for job in &self.jobs {
-            step(&mut changes, 1, job.submit, job.start);
+        let mut changes = Vec::with_capacity(2 * self.waiting.len());
+        for &(from, until) in &self.waiting {
+            step(&mut changes, 1, from, until);
         }
         changes
     }

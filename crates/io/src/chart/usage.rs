@@ -48,7 +48,7 @@ impl Usage {
     /// O((jobs + holds) log (jobs + holds)).
     pub fn new(replay: &Replay) -> Usage {
         let drawn = replay.horizon().map(|horizon| Drawn::new(replay, horizon));
-        let (processors, jobs) = (replay.processors(), replay.jobs.len());
+        let (processors, jobs) = (replay.processors(), replay.ran().count());
         Usage { title: replay.title.clone(), processors, jobs, drawn }
     }
 

@@ -81,6 +81,17 @@ pub struct ReportPicture {
     pub files: Vec<FileLink>,
 }
 
+/// A picture that was drawn before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DrawnPicture {
+    /// A whole SVG document.
+    pub svg: String,
+    /// Below it.
+    pub caption: String,
+    /// The same as files of their own.
+    pub files: Vec<FileLink>,
+}
+
 /// One run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunReport {
@@ -91,7 +102,7 @@ pub struct RunReport {
     /// What a reader should know, a sentence each.
     pub notes: Vec<String>,
     /// Its pictures.
-    pub pictures: Vec<ReportPicture>,
+    pub pictures: Vec<DrawnPicture>,
     /// Its files.
     pub files: Vec<FileLink>,
 }

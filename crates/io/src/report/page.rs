@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 
-use super::{CampaignReport, FileLink, ReportPicture, ReportRow, RunReport};
+use super::{CampaignReport, DrawnPicture, FileLink, ReportPicture, ReportRow, RunReport};
 use crate::chart::{self, Estimate};
 
 /// Pictures of runs stop being drawn inside the page beyond this size; those of the campaign as a
@@ -79,8 +79,8 @@ struct Cell {
 
 struct PictureView<'a> {
     caption: &'a str,
-    /// Empty: left to the files.
-    svg: String,
+    /// What shows it, as HTML. Empty: left to the files.
+    html: String,
     files: Vec<LinkView<'a>>,
 }
 
@@ -107,18 +107,16 @@ impl Drawn {
         self.count += 1;
         let svg = of.picture.inline(&format!("p{}", self.count));
         self.bytes += svg.len();
-        PictureView { caption: &of.caption, svg, files: links(&of.files) }
+        PictureView { caption: &of.caption, html: svg, files: links(&of.files) }
     }
 
-    fn while_there_is_room<'a>(&mut self, of: &'a ReportPicture) -> PictureView<'a> {
-        if self.bytes >= PICTURES_BYTES_MOST {
-            return PictureView {
-                caption: &of.caption,
-                svg: String::new(),
-                files: links(&of.files),
-            };
-        }
-        self.always(of)
+    fn while_there_is_room<'a>(&mut self, of: &'a DrawnPicture) -> PictureView<'a> {
+        let html = match self.bytes >= PICTURES_BYTES_MOST {
+            true => String::new(),
+            false => format!("<img alt=\"\" src=\"{}\">", data_address(&of.svg)),
+        };
+        self.bytes += html.len();
+        PictureView { caption: &of.caption, html, files: links(&of.files) }
     }
 }
 
@@ -191,6 +189,25 @@ fn cells(report: &CampaignReport, row: &ReportRow) -> Vec<Cell> {
 
 fn links(files: &[FileLink]) -> Vec<LinkView<'_>> {
     files.iter().map(|file| LinkView { name: &file.name, href: href(&file.path) }).collect()
+}
+
+/// A drawing as an address. What would end the address or the attribute that it stands in is
+/// written by its bytes.
+fn data_address(svg: &str) -> String {
+    let mut address = String::with_capacity(svg.len() * 5 / 4);
+    address.push_str("data:image/svg+xml,");
+    for c in svg.chars() {
+        match c {
+            ' ' | '!' | '\''..='/' | ':' | ';' | '=' | '?' | '@' => address.push(c),
+            _ if c.is_ascii_alphanumeric() => address.push(c),
+            _ => {
+                for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                    address.push_str(&format!("%{byte:02X}"));
+                }
+            }
+        }
+    }
+    address
 }
 
 /// A relative address: everything but letters, digits, `-._~` and `/` by its bytes.

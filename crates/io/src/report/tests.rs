@@ -15,6 +15,7 @@ fn picture() -> ReportPicture {
     let comparison = Comparison {
         title: "Policies".to_owned(),
         policies: vec!["easy".to_owned(), "fcfs".to_owned()],
+        groups: Vec::new(),
         measures: vec![measure],
     };
     ReportPicture {
@@ -55,7 +56,11 @@ fn report() -> CampaignReport {
         pictures: vec![picture()],
         runs: vec![RunReport {
             name: "easy[order=shortest]".to_owned(),
-            pictures: vec![picture()],
+            pictures: vec![DrawnPicture {
+                svg: "<svg><text>100 % \"é\" #1</text></svg>\n".to_owned(),
+                caption: "Who ran where".to_owned(),
+                files: Vec::new(),
+            }],
             files: vec![FileLink {
                 name: "jobs.csv".to_owned(),
                 path: "easy[order=shortest]/a?b#c/jobs.csv".to_owned(),

@@ -177,12 +177,19 @@ impl Reader<'_> {
 
     fn finish(mut self) -> Result<Log, Diagnostics> {
         if self.diagnostics.errors() == 0 && self.summary.usable == 0 {
-            let message = match self.summary.jobs {
-                0 => "no job in the log".to_owned(),
-                jobs => format!("none of the {jobs} jobs has a run time and processors"),
+            let (message, hint) = match self.summary.jobs {
+                0 => (
+                    "no job in the log".to_owned(),
+                    "is this a log in the Standard Workload Format?",
+                ),
+                jobs => (
+                    format!(
+                        "no job of {jobs} has a submit time, a run time above 0 and processors"
+                    ),
+                    "these are fields 2, 4, and 5 or 8; jobs that never ran cannot be replayed",
+                ),
             };
-            let it = Diagnostic::error(self.file, message);
-            self.diagnostics.push(it.with_hint("is this a log in the Standard Workload Format?"));
+            self.diagnostics.push(Diagnostic::error(self.file, message).with_hint(hint));
         }
         if self.diagnostics.errors() > 0 {
             return Err(self.diagnostics);

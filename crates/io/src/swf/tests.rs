@@ -211,7 +211,7 @@ fn files_that_are_no_log_are_refused() {
     assert!(read("1 2\0").unwrap_err().contains("log.swf:1: a binary file"));
     assert!(read("{\"horizon\": 1}").unwrap_err().contains("2 fields instead of 18"));
     let idle = "1 0 -1 -1 1 -1 -1 -1 -1 -1 1 1 1 1 1 1 -1 -1\n";
-    assert!(read(idle).unwrap_err().contains("none of the 1 jobs"));
+    assert!(read(idle).unwrap_err().contains("no job of 1 has a submit time"));
 }
 
 #[test]

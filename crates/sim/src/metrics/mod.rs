@@ -21,6 +21,7 @@ use jobs::Jobs;
 use queue::Queue;
 
 pub use entry::{Better, Entry, Unit, Value};
+pub use queue::{Waiting, stretches};
 pub use series::{Point, series};
 pub use window::{Counted, Trim, Window};
 

@@ -9,17 +9,17 @@ use crate::workload::Workload;
 /// One stretch of waiting of one job: from its submission or interruption to its next start or
 /// refusal.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Waiting {
-    pub(super) job: usize,
-    pub(super) from: Time,
-    pub(super) until: Time,
+pub struct Waiting {
+    /// Index in the workload's jobs.
+    pub job: usize,
+    /// When it begins.
+    pub from: Time,
+    /// When it ends.
+    pub until: Time,
 }
 
-/// Every stretch of waiting.
-pub(super) fn stretches<'a>(
-    workload: &'a Workload,
-    run: &'a Run,
-) -> impl Iterator<Item = Waiting> + 'a {
+/// Every stretch of waiting, job by job. O(n log n) for n interruptions.
+pub fn stretches<'a>(workload: &'a Workload, run: &'a Run) -> impl Iterator<Item = Waiting> + 'a {
     // Of an interrupted job the first stretch ends with its first attempt, and each attempt
     // begins another: in all they are as if it had waited throughout but for the attempts.
     let mut lost: Vec<_> = run.lost.iter().collect();

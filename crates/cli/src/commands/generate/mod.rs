@@ -19,7 +19,7 @@ use crate::report::Report;
 #[command(after_help = "\
 Examples:
   tradewind generate lublin --jobs 5000 --procs 256 --offered 0.8 --seed 1 -o lublin.swf
-  tradewind generate weibull --set scale=25 --set gap=8 --seed 1 | tradewind simulate - --policy easy --out run
+  tradewind generate weibull --set gap=8 --seed 1 | tradewind simulate - --policy easy --out run
   tradewind generate environment --seed 1 | tradewind plan -
   tradewind generate from log.swf.gz --from 30d --to 60d --load 1.2 -o month.swf.gz
   tradewind generate from log.swf.gz --users 100 --weeks 8 --seed 1 -o resampled.swf")]

@@ -24,7 +24,7 @@ Examples:
   tradewind simulate examples/small.swf --policy 'easy[depth=4,order=shortest]' --out run
   tradewind simulate log.swf.gz --policy easy --estimate requested,exact --load 0.7,0.9 --out runs
   tradewind simulate --model lublin --procs 128 --policy fcfs,easy --seeds 1..10 --out runs
-  tradewind simulate log.swf.gz --grid examples/grid.toml --policy 'easy,css[objective=min-cost]' --out runs
+  tradewind simulate log.swf.gz --grid examples/grid.toml --policy easy,css,bsf --out runs
   tradewind simulate campaign.toml --shard 3/16 --out runs
 
 Policies: fcfs, sjf, easy, conservative [depth=N|all,order=ORDER,spread=grid|site];

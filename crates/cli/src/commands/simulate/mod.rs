@@ -50,8 +50,8 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let campaign = args.campaign(report)?;
     let plan = Plan::of(&campaign)?;
     if plan.left_out > 0 {
-        let message = "combinations left out: the semantics `pyss` fix overruns and estimates";
-        report.note(&format!("{} {message}", plan.left_out));
+        let why = "the semantics `pyss` fix overruns and estimates";
+        report.note(&format!("combinations left out: {}; {why}", plan.left_out));
     }
     let sources: Vec<Source<'_>> = campaign.workloads.iter().map(Source::open).collect();
     let record = Record::new(&campaign, &plan, &sources);
@@ -70,8 +70,8 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     work.run(format, report)
 }
 
-/// The folder must be new, or of the same campaign, or of another one that is finished: what it
-/// would take long to do again is not overwritten.
+/// The folder must be new, or of the same campaign, or of another one that is finished or has no
+/// finished run yet: half a campaign, which it would take long to do again, is not overwritten.
 fn check_folder(out: &Path, record: &Record, report: &Report) -> Result<(), Failure> {
     let Some(there) = Record::read(out)? else { return Ok(()) };
     let stale = |run: &store::RunRecord| run.done(out).is_some_and(|done| done.id != run.id);
@@ -83,7 +83,12 @@ fn check_folder(out: &Path, record: &Record, report: &Report) -> Result<(), Fail
         return Ok(());
     }
     let (folder, what) = (out.display(), differences.join("; "));
-    if there.runs.iter().all(|run| run.done(out).is_some_and(|done| done.id == run.id)) {
+    let finished = |run: &&store::RunRecord| run.done(out).is_some_and(|done| done.id == run.id);
+    let finished = there.runs.iter().filter(finished).count();
+    if finished == 0 {
+        return Ok(());
+    }
+    if finished == there.runs.len() {
         report.note(&format!("`{folder}` held another campaign, which was finished; {what}"));
         return Ok(());
     }
@@ -212,12 +217,11 @@ impl Work<'_> {
     fn note_rejected(&self, overview: &Overview, report: &Report) {
         let mut said: Vec<String> = Vec::new();
         for run in &overview.runs {
-            for (reason, count) in run.counts("rejected") {
-                let whose = match self.campaign.workloads.len() {
-                    1 => String::new(),
-                    _ => format!("{}: ", run.cell("log")),
+            for rejection in run.rejections() {
+                let note = match self.campaign.workloads.len() {
+                    1 => rejection,
+                    _ => format!("{}: {rejection}", run.cell("log")),
                 };
-                let note = format!("{whose}{count} jobs can never run: {reason}");
                 if !said.contains(&note) {
                     report.note(&note);
                     said.push(note);

@@ -207,7 +207,7 @@ impl Overview {
             }
             row.extend(metrics.iter().map(|metric| metric.shown(cell)));
             if refusals {
-                row.push(refused(cell[0]).to_string());
+                row.push(refused(cell));
             }
             row
         };
@@ -216,8 +216,13 @@ impl Overview {
 }
 
 /// Jobs that never ran: those that never could, and those that the policy refused.
-fn refused(run: &Summary) -> u64 {
-    ["rejected", "refusals"].iter().flat_map(|key| run.counts(key)).map(|(_, count)| count).sum()
+fn refused(cell: &Vec<&Summary>) -> String {
+    let of = |run: &&Summary| {
+        let counts = ["rejected", "refusals"].into_iter().flat_map(|key| run.counts(key));
+        counts.map(|(_, count)| count as f64).sum()
+    };
+    let values: Vec<f64> = cell.iter().map(of).collect();
+    replications::estimate(&values).map_or_else(String::new, |found| shown(found, 1.0, 0))
 }
 
 fn head(axis: &str) -> &'static str {
@@ -227,14 +232,17 @@ fn head(axis: &str) -> &'static str {
 impl Metric {
     /// The mean, and ± half of its confidence interval if it has one that shows.
     fn shown(&self, cell: &[&Summary]) -> String {
-        let Some(Estimated { mean, half_width, .. }) = estimate(cell, self.key) else {
-            return String::new();
-        };
-        let text = |value: f64| format!("{:.*}", self.decimals, value * self.factor);
-        match half_width.map(text) {
-            Some(half) if half != text(0.0) => format!("{} ±{half}", text(mean)),
-            _ => text(mean),
-        }
+        let found = estimate(cell, self.key);
+        found.map_or_else(String::new, |found| shown(found, self.factor, self.decimals))
+    }
+}
+
+fn shown(found: Estimated, factor: f64, decimals: usize) -> String {
+    let text = |value: f64| format!("{:.*}", decimals, value * factor);
+    let mean = text(found.mean);
+    match found.half_width.map(text) {
+        Some(half) if half != text(0.0) => format!("{mean} ±{half}"),
+        _ => mean,
     }
 }
 

@@ -8,13 +8,14 @@ use tradewind_io::chart::{
     Better, Comparison, Curve, Curves, Estimate, Measure, Picture, Spread, Unit,
 };
 use tradewind_io::report::{
-    self, CampaignReport, FileLink, ReportMeasure, ReportPicture, ReportRow, RunReport,
-    WorkloadReport,
+    self, CampaignReport, DrawnPicture, FileLink, ReportMeasure, ReportPicture, ReportRow,
+    RunReport, WorkloadReport,
 };
 
 use super::outputs;
 use super::overview::{self, Overview};
 use super::part::Part;
+use super::policy;
 use super::store::{Record, RunRecord};
 use super::summary::{SEED, Summary};
 use crate::exit::Failure;
@@ -29,7 +30,7 @@ const MEASURES: [(&str, &str, Unit, Better); 12] = [
     ("mean_queue_jobs", "mean queue", Unit::Count, Better::Lower),
     ("backfill_ratio", "backfilled", Unit::Share, Better::Neither),
     ("killed", "killed jobs", Unit::Count, Better::Lower),
-    ("lost_work_node_s", "lost work", Unit::Seconds, Better::Lower),
+    ("lost_work_node_s", "lost processor time", Unit::Seconds, Better::Lower),
     ("fairness", "fairness", Unit::Ratio, Better::Higher),
     ("deadline_success", "deadlines met", Unit::Share, Better::Higher),
     ("mean_cost", "mean cost", Unit::Credits, Better::Lower),
@@ -105,8 +106,26 @@ fn comparison(overview: &Overview) -> Picture {
     Picture::Comparison(Comparison {
         title: "Policies".to_owned(),
         policies: cells.iter().map(|cell| label(cell[0], &axes)).collect(),
+        groups: groups(&cells, &axes),
         measures: measures.collect(),
     })
+}
+
+/// Cells that differ in the policy only have the same number.
+fn groups(cells: &[Vec<&Summary>], axes: &[&str]) -> Vec<usize> {
+    let others = |cell: &Vec<&Summary>| -> Vec<String> {
+        let others = axes.iter().filter(|axis| **axis != "policy");
+        others.map(|axis| cell[0].cell(axis)).collect()
+    };
+    let mut known: Vec<Vec<String>> = Vec::new();
+    let mut group = |cell| {
+        let place = others(cell);
+        known.iter().position(|it| *it == place).unwrap_or_else(|| {
+            known.push(place);
+            known.len() - 1
+        })
+    };
+    cells.iter().map(&mut group).collect()
 }
 
 /// Those of which any run has a value, other than 0.
@@ -181,18 +200,26 @@ fn run(folder: &Path, done: &Done<'_>, axes: &[&str]) -> RunReport {
     if !seed.is_empty() {
         name.push_str(&format!(" seed={seed}"));
     }
-    let rejected = done.summary.counts("rejected");
     let files = done.record.done(folder).map(|done| done.files).unwrap_or_default();
-    let path = |file: &String| match done.record.folder.as_str() {
-        "" => file.clone(),
+    let path = |file: &str| match done.record.folder.as_str() {
+        "" => file.to_owned(),
         inner => format!("{inner}/{file}"),
     };
-    let facts = measures_of(done.summary);
+    let picture = |(stem, caption): (&str, &str)| {
+        let link_of = |name: &str, ending: &str| link(name, path(&format!("{stem}.{ending}")));
+        let svg = std::fs::read_to_string(folder.join(path(&format!("{stem}.svg")))).ok()?;
+        let files = vec![link_of("SVG", "svg"), link_of("PNG", "png")];
+        Some(DrawnPicture { svg, caption: caption.to_owned(), files })
+    };
+    let pictures = [
+        ("gantt", "Who ran where."),
+        ("utilisation", "What was used over time, and how many jobs waited."),
+    ];
     RunReport {
         name,
-        facts,
-        notes: rejected.map(|(why, count)| format!("{count} jobs can never run: {why}")).collect(),
-        pictures: Vec::new(),
+        facts: measures_of(done.summary),
+        notes: done.summary.rejections().collect(),
+        pictures: pictures.into_iter().filter_map(picture).collect(),
         files: files.iter().map(|file| link(file.clone(), path(file))).collect(),
     }
 }
@@ -269,7 +296,8 @@ fn command(record: &Record) -> String {
         return "tradewind simulate campaign.toml --out runs".to_owned();
     };
     let mut command = vec!["tradewind simulate".to_owned()];
-    command.extend(record.inputs.iter().map(|input| quoted(&input.file)));
+    let logs = workload["logs"].as_array().map_or(0, Vec::len);
+    command.extend(record.inputs.iter().take(logs).map(|input| quoted(&input.file)));
     let mut option = |name: &str, value: Option<String>| {
         command.extend(value.map(|value| format!("--{name} {}", quoted(&value))));
     };
@@ -278,13 +306,17 @@ fn command(record: &Record) -> String {
         Value::String(text) => Some(text.clone()),
         value => Some(value.to_string()),
     };
-    for key in ["model", "users", "procs", "from", "to"] {
+    for key in ["model", "users", "procs", "grid", "outages", "side", "from", "to"] {
         option(key, plain(&workload[key]));
     }
     let list = |key: &str, default: &str| {
         Some(words(&campaign[key]).join(",")).filter(|text| text != default)
     };
-    option("policy", list("policies", ""));
+    let policies = words(&campaign["policies"]);
+    let ours: Vec<&str> =
+        policies.iter().map(String::as_str).filter(|it| *it != policy::COMMAND).collect();
+    option("policy", Some(ours.join(",")).filter(|text| !text.is_empty()));
+    option("policy-cmd", plain(&campaign["command"]));
     option("semantics", list("semantics", "textbook"));
     option("overrun", list("overruns", "kill"));
     option("estimate", list("estimates", "requested"));

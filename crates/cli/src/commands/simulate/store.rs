@@ -1,6 +1,7 @@
 //! What a campaign's folder remembers, so that a stopped campaign goes on where it was: the
 //! campaign in `campaign.json`, and in each run's folder `done.json`, written last.
 
+use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -81,7 +82,7 @@ impl Record {
         let path = folder.join(CAMPAIGN);
         let bytes = match std::fs::read(&path) {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if matches!(error.kind(), NotFound | NotADirectory) => return Ok(None),
             Err(error) => {
                 return Err(Failure::data(format!("failed to read `{}`: {error}", path.display())));
             }
@@ -193,7 +194,8 @@ fn is_below(path: &str) -> bool {
 /// Makes a folder and those above it.
 pub(in crate::commands) fn make(folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| {
-        Failure::data(format!("failed to make the folder `{}`: {error}", folder.display()))
+        let message = format!("failed to make the folder `{}`: {error}", folder.display());
+        Failure::data(message).hint("name a folder that may be written to: `--out DIR`")
     })
 }
 

@@ -112,6 +112,14 @@ impl Summary {
             .map(|(name, count)| (name.as_str(), count.as_u64().unwrap_or(0)))
     }
 
+    /// How many jobs can never run, in words, for each reason.
+    pub(super) fn rejections(&self) -> impl Iterator<Item = String> {
+        self.counts("rejected").map(|(reason, count)| {
+            let jobs = if count == 1 { "job" } else { "jobs" };
+            format!("{count} {jobs} can never run: {reason}")
+        })
+    }
+
     pub(super) fn number(&self, key: &str) -> Option<f64> {
         self.fields.get(key).and_then(Value::as_f64)
     }

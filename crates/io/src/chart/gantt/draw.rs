@@ -186,11 +186,14 @@ impl GanttOfRun {
         }
         let seconds = place.clock.horizon.span().0 as f64 / grid.columns as f64;
         format!(
-            "Too many jobs or processors to draw each: every cell of {} by {} processors has the \
-             colour of what held most of it; what is blank was idle. Ends of killed jobs and reservations \
+            "Too many jobs or processors to draw each: every cell of {} by {} has the colour of \
+             what held most of it; what is blank was idle. Ends of killed jobs and reservations \
              are left out.",
             scale::span(seconds.max(1.0)),
-            scale::Unit::Count.say((grid.processors as f64 / grid.rows as f64).max(1.0)),
+            match (grid.processors as f64 / grid.rows as f64).max(1.0) {
+                1.0 => "1 processor".to_owned(),
+                many => format!("{} processors", scale::Unit::Count.say(many)),
+            },
         )
     }
 

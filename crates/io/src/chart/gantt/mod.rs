@@ -105,7 +105,7 @@ impl GanttOfRun {
             is_busiest: options.window.is_none(),
             bars: Vec::new(),
             users: Vec::new(),
-            facts: Facts { jobs: replay.jobs.len(), ..Facts::default() },
+            facts: Facts { jobs: replay.ran().count(), ..Facts::default() },
         };
         let Some(window) = chart.window else { return chart };
         chart.is_whole =
@@ -124,7 +124,7 @@ impl GanttOfRun {
             if job.end <= window.start || job.start >= window.end || job.start == job.end {
                 continue;
             }
-            self.facts.jobs_in_window += 1;
+            self.facts.jobs_in_window += usize::from(job.fate != RunFate::Interrupted);
             self.facts.unplaced += usize::from(job.processors.is_empty());
             let place = |user| self.users.iter().position(|known| Some(known.0) == user);
             let paint = match (self.users.is_empty(), place(job.user)) {

@@ -27,16 +27,19 @@ fn hold(cause: HoldCause, from: i64, until: i64, processors: (u32, u32)) -> Hold
 /// Jobs one after the other on each of four groups of four processors, two sites.
 fn sample() -> Replay {
     let pool = |name: &str| ReplayPool { name: name.to_owned(), processors: 8 };
-    let jobs = (0..40).map(|i| {
-        let (group, turn) = (i % 4, (i / 4) as i64);
-        let start = turn * 4_000 + 300 * group as i64;
-        let last = 4 * group as u32 + (i % 3) as u32 + 1;
-        job(i, (start - 100 * (turn % 3), start, start + 3_000), 4 * group as u32, last)
-    });
+    let jobs: Vec<ReplayJob> = (0..40)
+        .map(|i| {
+            let (group, turn) = (i % 4, (i / 4) as i64);
+            let start = turn * 4_000 + 300 * group as i64;
+            let last = 4 * group as u32 + (i % 3) as u32 + 1;
+            job(i, (start - 100 * (turn % 3), start, start + 3_000), 4 * group as u32, last)
+        })
+        .collect();
     Replay {
         title: "easy <on> a & b".to_owned(),
         pools: vec![pool("alpha"), pool("a pool with a name that is much too long for its place")],
-        jobs: jobs.collect(),
+        waiting: waiting(&jobs),
+        jobs,
         holds: vec![
             hold(HoldCause::Local, 9_000, 20_000, (3, 3)),
             hold(HoldCause::Maintenance, 12_000, 18_000, (14, 15)),
@@ -48,18 +51,25 @@ fn sample() -> Replay {
 
 /// A year on 4,096 processors: more than can be drawn.
 fn large() -> Replay {
-    let jobs = (0..60_000_usize).map(|i| {
-        let start = i as i64 * 525;
-        let first = (i as u32 * 97) % 4_000;
-        job(
-            i,
-            (start - 60, start, start + 3_600 + (i as i64 % 9) * 7_000),
-            first,
-            first + i as u32 % 96,
-        )
-    });
+    let jobs: Vec<ReplayJob> = (0..60_000_usize)
+        .map(|i| {
+            let start = i as i64 * 525;
+            let first = (i as u32 * 97) % 4_000;
+            job(
+                i,
+                (start - 60, start, start + 3_600 + (i as i64 % 9) * 7_000),
+                first,
+                first + i as u32 % 96,
+            )
+        })
+        .collect();
     let pools = vec![ReplayPool { name: "big".to_owned(), processors: 4_096 }];
-    Replay { title: "large".to_owned(), pools, jobs: jobs.collect(), holds: Vec::new() }
+    let (title, waiting) = ("large".to_owned(), waiting(&jobs));
+    Replay { title, pools, jobs, waiting, holds: Vec::new() }
+}
+
+fn waiting(jobs: &[ReplayJob]) -> Vec<(Time, Time)> {
+    jobs.iter().map(|job| (job.submit, job.start)).collect()
 }
 
 fn gantt(replay: &Replay, window: Option<Horizon>) -> Picture {
@@ -88,6 +98,7 @@ fn comparison(values: &[f64]) -> Picture {
     Picture::Comparison(Comparison {
         title: "Policies".to_owned(),
         policies: (0..values.len()).map(|i| format!("policy[order=shortest,depth={i}]")).collect(),
+        groups: Vec::new(),
         measures: vec![
             measure("mean wait", Unit::Seconds, Better::Lower),
             measure("income", Unit::Credits, Better::Higher),

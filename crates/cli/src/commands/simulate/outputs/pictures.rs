@@ -7,6 +7,7 @@ use tradewind_io::chart::{
 use tradewind_io::swf::Log;
 use tradewind_io::wire;
 use tradewind_model::{Cause, Pools};
+use tradewind_sim::metrics::stretches;
 use tradewind_sim::placement::{self, Range};
 use tradewind_sim::workload::Job;
 use tradewind_sim::{Lost, Ran};
@@ -25,7 +26,7 @@ pub(super) fn files(
     let gantt = Picture::Gantt(GanttOfRun::new(&replay, GanttOptions::default()));
     let usage = Picture::Usage(Usage::new(&replay));
     let notes = finished.prepared.logs.iter().flat_map(Log::remarks).collect();
-    let part = Part { waits: replay.waits().collect(), jobs: replay.jobs.len(), notes };
+    let part = Part { waits: replay.waits().collect(), jobs: replay.ran().count(), notes };
     Ok(vec![
         ("gantt.svg", gantt.svg().into_bytes()),
         ("gantt.png", png("gantt.png", &gantt)?),
@@ -77,6 +78,7 @@ fn replay(finished: &Finished<'_>, fates: &Fates<'_>) -> Replay {
         title: format!("{} on {}", summary.cell("policy"), summary.cell("log")),
         pools: workload.pools.iter().map(|(_, pool)| replay_pool(pool)).collect(),
         jobs,
+        waiting: stretches(workload, run).map(|waiting| (waiting.from, waiting.until)).collect(),
         holds: holds
             .map(|(outage, ranges)| Hold {
                 cause: match outage.what.cause {
