@@ -95,6 +95,9 @@ fn a_campaign_file_says_the_same_as_options() {
     let wrong = simulate(&by_file, &[&file, "--policy", "easy"]);
     assert_eq!(code(&wrong), 2);
     assert!(said(&wrong).contains("`--policy` stands beside the campaign file"));
+    let with_page = folder.path().join("c");
+    assert_eq!(code(&simulate(&with_page, &[&file, "--report"])), 0);
+    assert!(with_page.join("report.html").exists());
 }
 
 #[test]
