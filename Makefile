@@ -13,9 +13,12 @@ build:
 setup:
 	./scripts/setup.sh
 
+# All packages, with the MIP solver.
+EVERYTHING = --workspace --features tradewind-reference/mip
+
 test: setup
-	$(CARGO) test --workspace --features tradewind-reference/mip
-	./scripts/evalys.sh
+	$(CARGO) test $(EVERYTHING)
+	WHAT="$(EVERYTHING)" ./scripts/evalys.sh
 
 # Evalys 4.0.7 reads jobs.csv, PyArrow reads jobs.parquet, the example notebook runs.
 test-evalys: setup

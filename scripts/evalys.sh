@@ -22,7 +22,9 @@ if [ ! -e "$packages/complete" ]; then
 fi
 
 cargo=${CARGO:-cargo}
-"$cargo" build --quiet -p tradewind -p tradewind-io --bin tradewind --example parquet_samples
+# WHAT: packages and features, the same as those of tests that ran before: then it is all built.
+read -ra what <<<"${WHAT:--p tradewind -p tradewind-io}"
+"$cargo" build --quiet "${what[@]}" --bin tradewind --example parquet_samples
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/samples"

@@ -70,7 +70,7 @@ pub fn expected_span(estimate: Span, elapsed: Span) -> Span {
 /// start, a pass costs O(log w) at depth 0 and O((k + b + 1)(d + log w)) at depth k. With a
 /// reservation for every job, a pass costs O(log w) per submission and due reservation, with
 /// searches of the [`Profile`]; after early ends it costs in proportion to the jobs that move (see
-/// the module `moves`); when a job outlives its estimate, to all. A pass after submissions only, in arrival
+/// `moves.rs`); when a job outlives its estimate, to all. A pass after submissions only, in arrival
 /// order or with a reservation for all, looks at the new jobs alone: nothing that could not start
 /// before can start now.
 #[derive(Debug)]

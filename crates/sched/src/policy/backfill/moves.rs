@@ -24,8 +24,8 @@ use super::queue::Queue;
 use super::shelves::Reservations;
 use super::waiting::{Rank, Waiting};
 
-/// To look for a candidate takes about as long as to look at so many jobs (measured).
-const JOBS_PER_SEARCH: usize = 16;
+/// To look for a candidate pays only if it spares a look at so many jobs (measured).
+const JOBS_PER_SEARCH: usize = 64;
 
 /// Where fewer searches than this would be worth their while, none is begun.
 const LEAST_SEARCHES: usize = 4;
