@@ -95,6 +95,9 @@ fn a_campaign_file_says_the_same_as_options() {
     let wrong = simulate(&by_file, &[&file, "--policy", "easy"]);
     assert_eq!(code(&wrong), 2);
     assert!(said(&wrong).contains("`--policy` stands beside the campaign file"));
+    let with_page = folder.path().join("c");
+    assert_eq!(code(&simulate(&with_page, &[&file, "--report"])), 0);
+    assert!(with_page.join("report.html").exists());
 }
 
 #[test]
@@ -534,4 +537,17 @@ fn pictures_and_pages_of_grids_say_what_the_summary_says() {
         assert!(picture.contains(&longest), "{longest}");
         assert!(picture.contains(&format!(">{} jobs on ", summary["jobs"])));
     }
+}
+
+#[test]
+fn a_log_without_a_site_and_seeds_of_policies_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, grid, log) = (folder.path().join("run"), folder.path().join("grid.toml"), log());
+    let sites = "[[site]]\nname = 'a'\nlog = 'other'\npool = [{ name = 'a', nodes = 64 }]\n";
+    std::fs::write(&grid, sites).unwrap();
+    let policy = "css[variant=paper,search=processor-time,seed=7]";
+    let output = simulate(&out, &[&log, "--grid", grid.to_str().unwrap(), "--policy", policy]);
+    assert_eq!(code(&output), 0, "{}", said(&output));
+    assert!(said(&output).contains("small: no site of the grid is for this log"));
+    assert!(said(&output).contains(&format!("seeds: 7 in `{policy}`\n")), "{}", said(&output));
 }

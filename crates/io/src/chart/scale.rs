@@ -49,7 +49,7 @@ impl Unit {
     }
 }
 
-/// The unit of an axis: spans of time come in the unit that suits the largest of them.
+/// The unit of an axis: spans of time and amounts come in the unit that suits the largest of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Scale {
     /// How its numbers are written.
@@ -66,6 +66,7 @@ impl Scale {
             (Unit::Seconds, 259_200.0..) => (86_400.0, "d"),
             (Unit::Seconds, 7_200.0..) => (3_600.0, "h"),
             (Unit::Seconds, 300.0..) => (60.0, "min"),
+            (Unit::Credits, 1e7..) => (1e6, "million credits"),
             _ => (1.0, unit.label()),
         };
         let unit = if unit == Unit::Seconds { Unit::Ratio } else { unit };

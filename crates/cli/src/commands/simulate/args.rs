@@ -194,9 +194,10 @@ impl Args {
         let input = tradewind_io::input::read(path)?;
         // What is in the file is configuration; that it cannot be read is a matter of data.
         let checks = Checks { policy: &policy::objection, model: &model::objection };
-        let (campaign, warnings) = campaign::parse(&input, checks)
+        let (mut campaign, warnings) = campaign::parse(&input, checks)
             .map_err(|wrong| Failure { exit: Exit::Usage, ..Failure::from(wrong) })?;
         input::warn(&warnings, report);
+        self.axes.add_outputs(&mut campaign.outputs);
         Ok(campaign)
     }
 }
@@ -222,7 +223,7 @@ impl Args {
 }
 
 impl Axes {
-    /// One of the options that were given.
+    /// One of the options that were given and that a campaign file says itself.
     fn given(&self) -> Option<&'static str> {
         let all = [
             ("--policy", self.policy.is_some()),
@@ -243,8 +244,6 @@ impl Axes {
             ("--warm-up", self.warm_up.is_some()),
             ("--cool-down", self.cool_down.is_some()),
             ("--outputs", !self.outputs.is_empty()),
-            ("--parquet", self.parquet),
-            ("--report", self.report),
         ];
         all.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
     }
@@ -297,14 +296,16 @@ impl Axes {
 
     fn outputs(&self) -> Result<Vec<Output>, Failure> {
         let mut outputs = once("--outputs", &self.outputs, &Output::DEFAULT)?;
-        let also = [(self.parquet, Output::Parquet), (self.report, Output::Report)];
-        let also = also.into_iter().filter(|(asked, _)| *asked).map(|(_, output)| output);
-        for output in also {
-            if !outputs.contains(&output) {
+        self.add_outputs(&mut outputs);
+        Ok(outputs)
+    }
+
+    fn add_outputs(&self, outputs: &mut Vec<Output>) {
+        for (asked, output) in [(self.parquet, Output::Parquet), (self.report, Output::Report)] {
+            if asked && !outputs.contains(&output) {
                 outputs.push(output);
             }
         }
-        Ok(outputs)
     }
 }
 

@@ -103,6 +103,11 @@ fn note_seeds(campaign: &Campaign, report: &Report) {
             report.note("nothing in this campaign is random: every seed gives the same");
         }
     }
+    for name in &campaign.policies {
+        if let Some(seed) = policy::seed(name) {
+            report.seeds(&format!("{seed} in `{name}`"));
+        }
+    }
 }
 
 /// A campaign that is about to be run.
@@ -150,7 +155,7 @@ impl Work<'_> {
             report.note("the same command goes on with the rest");
             return Ok(Exit::Interrupted);
         }
-        self.sources.iter().filter_map(Source::assumption).for_each(|note| report.note(&note));
+        self.sources.iter().flat_map(Source::assumptions).for_each(|note| report.note(&note));
         self.note_rejected(&overview, report);
         if kept > 0 {
             overview.print(format)?;

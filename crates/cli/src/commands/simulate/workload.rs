@@ -72,12 +72,22 @@ impl<'a> Source<'a> {
     }
 
     /// What was taken for granted about logs that were read.
-    pub(super) fn assumption(&self) -> Option<String> {
-        let guessed = self.spec.procs.is_none() && self.spec.grid.is_none();
-        let several = self.spec.logs.len() > 1 && guessed;
-        let machine = self.read.get().filter(|_| several)?.as_ref().ok()?;
-        let (name, count) = (&self.spec.name, machine.sites.pools.nodes());
-        Some(format!("{name}: one machine of {count} processors, the most that a log names"))
+    pub(super) fn assumptions(&self) -> Vec<String> {
+        let Some(Ok(machine)) = self.read.get() else { return Vec::new() };
+        let name = &self.spec.name;
+        if self.spec.grid.is_some() {
+            let homeless =
+                machine.logs.iter().enumerate().filter(|(index, log)| {
+                    machine.sites.terms(0).home(&log.name, *index).is_none()
+                });
+            return homeless
+                .map(|(_, log)| format!("{}: no site of the grid is for this log", log.name))
+                .collect();
+        }
+        let guessed = self.spec.logs.len() > 1 && self.spec.procs.is_none();
+        let count = machine.sites.pools.nodes();
+        let said = format!("{name}: one machine of {count} processors, the most that a log names");
+        guessed.then_some(said).into_iter().collect()
     }
 
     /// What a run is made of.

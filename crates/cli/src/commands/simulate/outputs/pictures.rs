@@ -25,7 +25,7 @@ pub(super) fn files(
     let replay = replay(finished, fates);
     let gantt = Picture::Gantt(GanttOfRun::new(&replay, GanttOptions::default()));
     let usage = Picture::Usage(Usage::new(&replay));
-    let notes = finished.prepared.logs.iter().flat_map(Log::remarks).collect();
+    let notes = finished.prepared.logs.iter().flat_map(|log| remarks(log, finished)).collect();
     let part = Part { waits: replay.waits().collect(), jobs: replay.ran().count(), notes };
     Ok(vec![
         ("gantt.svg", gantt.svg().into_bytes()),
@@ -34,6 +34,13 @@ pub(super) fn files(
         ("utilisation.png", png("utilisation.png", &usage)?),
         (part::FILE, wire::to_json(&part).into_bytes()),
     ])
+}
+
+/// What is odd about a log, with its name if there are several.
+fn remarks(log: &Log, finished: &Finished<'_>) -> Vec<String> {
+    let several = finished.prepared.logs.len() > 1;
+    let named = |remark| if several { format!("{}: {remark}", log.name) } else { remark };
+    log.remarks().into_iter().map(named).collect()
 }
 
 /// The picture as a PNG.

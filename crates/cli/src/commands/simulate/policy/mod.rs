@@ -11,6 +11,7 @@ use tradewind_sched::policy::bsf::{self, Bsf};
 use tradewind_sched::policy::cyclic::market::{self, Cycles};
 use tradewind_sched::policy::gridfill::{self, GridFill};
 use tradewind_sched::policy::{Order, Policy};
+use tradewind_sched::window::Variant;
 use tradewind_sim::workload::Workload;
 
 use super::brackets::{self, Named};
@@ -60,6 +61,16 @@ pub(super) fn with_replan(name: &str, word: &str) -> String {
         Some(open) => format!("{open},replan={word}]"),
         None => format!("{name}[replan={word}]"),
     }
+}
+
+/// The seed of a policy that draws lots, as the papers' variants of cyclic schemes may.
+pub(super) fn seed(name: &str) -> Option<u64> {
+    let cyclic = match choice(name) {
+        Ok(Choice::Cycles(settings)) => settings.cyclic,
+        Ok(Choice::Bsf(settings)) => settings.cycles.cyclic,
+        Ok(Choice::Fill(_)) | Err(_) => return None,
+    };
+    (cyclic.variant == Variant::Paper).then_some(cyclic.seed)
 }
 
 /// The policy of this name for a workload.
