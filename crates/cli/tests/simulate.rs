@@ -74,3 +74,41 @@ fn an_unknown_policy_is_refused_with_a_suggestion() {
     simulate(folder.path(), &["--policy", "easy", "--semantics", "pyss", "--overrun", "extend"])
         .code(2);
 }
+
+/// What a replay of a log on two processors, with an outage and terms of jobs, leaves in a folder.
+fn with_an_outage(jobs: &str, outage: &str, terms: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let log = file("log.swf", &format!("; MaxProcs: 2\n{jobs}"));
+    let outages = file("outages.csv", &format!("from,until,nodes,cause\n{outage}\n"));
+    let side = file("side.csv", &format!("job,deadline\n{terms}\n"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tradewind"));
+    command.arg("simulate").arg(log).arg("--out").arg(folder.path().join("run"));
+    command.arg("--outages").arg(outages).arg("--side").arg(side);
+    command.args(["--policy", "easy", "--check"]).assert().success();
+    folder
+}
+
+#[test]
+fn a_job_is_planned_around_an_outage_after_all_others_have_ended() {
+    let jobs = "1 0 -1 1 2 -1 -1 2 100 -1 1 1 1 -1 1 -1 -1 -1\n";
+    let folder = with_an_outage(jobs, "50,60,1,maintenance", "9,9");
+    let csv = read(&folder.path().join("run/jobs.csv"));
+    assert!(csv.contains(",60.000000,61.000000,"), "{csv}");
+}
+
+#[test]
+fn what_is_missing_after_the_last_end_was_not_unavailable() {
+    let jobs = "1 0 -1 10 2 -1 -1 2 10 -1 1 1 1 -1 1 -1 -1 -1\n\
+                2 40 -1 10 2 -1 -1 2 10 -1 1 1 1 -1 1 -1 -1 -1\n";
+    let folder = with_an_outage(jobs, "20,30,2,maintenance", "2,41");
+    let json: Value =
+        serde_json::from_str(&read(&folder.path().join("run/schedule.json"))).unwrap();
+    let keys = ["nb_jobs_rejected", "makespan", "time_unavailable", "time_idle"];
+    let values = keys.map(|key| json[key].as_f64().unwrap());
+    assert_eq!(values, [1.0, 10.0, 0.0, 0.0], "{keys:?}");
+}

@@ -41,8 +41,9 @@ impl Planned {
     /// The most repetitions of one entry that are listed: a limit against absurd ones.
     pub const MOST: i64 = 1_000_000;
 
-    /// The closures that have not ended before the horizon and begin within it, each with the
-    /// moment of its announcement, which is not before the horizon.
+    /// The closures that have not ended before the horizon, each with the moment of its
+    /// announcement, which is not before the horizon. Of repeated ones, those that begin within it:
+    /// a single one also counts beyond, as jobs are planned around it long before.
     pub fn closures(&self, within: Horizon) -> impl Iterator<Item = (Time, Closure)> + use<> {
         let Planned { what, known, repeat } = *self;
         let step = repeat.map_or(0, |repeat| repeat.0);
@@ -64,8 +65,9 @@ impl Planned {
             };
             (told.min(from).max(within.start), Closure { from, until, ..what })
         };
-        let inside =
-            move |(_, it): &(Time, Closure)| it.until > within.start && it.from < within.end;
+        let inside = move |(_, it): &(Time, Closure)| {
+            it.until > within.start && (repeat.is_none() || it.from < within.end)
+        };
         (first..=last).map(each).filter(inside)
     }
 }

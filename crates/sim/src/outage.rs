@@ -41,7 +41,8 @@ pub fn in_order(pools: &Pools, mut outages: Vec<Outage>) -> Vec<Outage> {
 }
 
 /// For how long outages should be drawn so that they last as long as a replay of the workload: from
-/// the first submission to well after the last, even if the grid were left idle half of the time.
+/// the first submission to well after the last, even if the grid were left idle half of the time,
+/// and as far as the longest request is planned ahead.
 pub fn horizon(workload: &Workload) -> Horizon {
     let submits = workload.jobs.iter().map(|job| job.submit);
     let (start, last) = (submits.clone().min(), submits.max());
@@ -51,7 +52,9 @@ pub fn horizon(workload: &Workload) -> Horizon {
     let work =
         workload.jobs.iter().map(|job| i128::from(length(job).0) * i128::from(job.processors));
     let busy = work.sum::<i128>() / i128::from(workload.processors().max(1));
-    let longest = workload.jobs.iter().map(|job| length(job).0).max().unwrap_or(0);
+    let asked =
+        |job: &Job| slowest.map_or(job.requested, |slowest| slowest.length_of(job.requested));
+    let longest = workload.jobs.iter().map(|job| length(job).max(asked(job)).0).max().unwrap_or(0);
     let after = i64::try_from(2 * busy).unwrap_or(Span::MAX.0).saturating_add(longest);
     Horizon { start, end: (last + Span(after.min(Span::MAX.0))).min(Time::MAX) }
 }

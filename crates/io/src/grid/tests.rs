@@ -87,7 +87,8 @@ fn planned_outages_repeat_within_the_horizon() {
     // Known from the start; the first is under way.
     let (one, three) = (3_600, 3 * 3_600);
     assert_eq!(closures(0), [(7_200, one, three), (7_200, day + one, day + three)]);
-    assert_eq!(closures(1), [], "it begins after the horizon");
+    let beyond = (3 * day, 10 * day, 11 * day);
+    assert_eq!(closures(1), [beyond], "jobs are planned around what begins after the horizon");
     let later = Horizon { start: Time(0), end: Time(20 * day) };
     let all: Vec<_> = grid.planned[1].closures(later).collect();
     let (pool, from, until) = (PoolId(1), Time(10 * day), Time(11 * day));

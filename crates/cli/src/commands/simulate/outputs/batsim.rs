@@ -60,16 +60,14 @@ pub(super) fn schedule(finished: &Finished<'_>, fates: &Fates<'_>) -> (String, S
         }
     }
     let processors = finished.prepared.workload.processors();
-    let machines = Machines { processors, unavailable: unavailable(finished) };
+    let machines = Machines { processors, unavailable: unavailable(finished, &tally) };
     (tally.csv(machines), tally.json(machines))
 }
 
-/// Processor-seconds of outages between the first submission and the last end.
-fn unavailable(finished: &Finished<'_>) -> i128 {
+/// Processor-seconds of outages between the first submission and the last end of jobs that ran.
+fn unavailable(finished: &Finished<'_>, tally: &Tally) -> i128 {
     let workload = &finished.prepared.workload;
-    let first = workload.jobs.first().map(|job| job.submit);
-    let last = finished.run.jobs.iter().map(|ran| ran.end).max();
-    let Some((first, last)) = first.zip(last) else { return 0 };
+    let Some((first, last)) = tally.ends() else { return 0 };
     let within = |outage: &tradewind_sim::outage::Outage| {
         let what = &outage.what;
         let length = (what.until.min(last) - what.from.max(first)).0.max(0);
