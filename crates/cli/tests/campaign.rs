@@ -391,6 +391,7 @@ fn what_makes_no_sense_is_refused() {
         &["--policy", "easy", "--load", "-1"],
         &["--policy", "easy", "--from", "9", "--to", "9"],
         &["--policy", "easy", "--semantics", "textbook,pyss", "--estimate", "exact"],
+        &["-", "-", "--policy", "easy"],
         &[],
     ] {
         let output = simulate(&folder.path().join("out"), &[&[log.as_str()], args].concat());
