@@ -156,8 +156,10 @@ fn another_campaign_is_overwritten_if_it_is_finished_and_refused_if_not() {
     let out = folder.path().join("two");
     assert_eq!(code(&simulate(&out, &[log, "--policy", "easy,fcfs"])), 0);
     std::fs::remove_file(out.join("fcfs/done.json")).unwrap();
-    let refused = simulate(&out, &[log, "--policy", "sjf"]);
+    let refused = simulate(&out, &[log, "--policy", "sjf", "--procs", "70"]);
     assert_eq!(code(&refused), 2);
+    let what = "policies: [\"easy\",\"fcfs\"], now [\"sjf\"]";
+    assert!(said(&refused).contains(&format!("procs: none, now 70; {what}")), "{}", said(&refused));
     assert!(said(&refused).contains("--force"), "{}", said(&refused));
     assert!(!out.join("jobs.csv").exists());
     assert_eq!(code(&simulate(&out, &[log, "--policy", "sjf", "--force"])), 0);
@@ -389,6 +391,7 @@ fn what_makes_no_sense_is_refused() {
         &["--policy", "easy", "--load", "-1"],
         &["--policy", "easy", "--from", "9", "--to", "9"],
         &["--policy", "easy", "--semantics", "textbook,pyss", "--estimate", "exact"],
+        &["-", "-", "--policy", "easy"],
         &[],
     ] {
         let output = simulate(&folder.path().join("out"), &[&[log.as_str()], args].concat());

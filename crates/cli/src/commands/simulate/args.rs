@@ -280,6 +280,9 @@ impl Axes {
             let failure = Failure::usage("a model needs the machine's size");
             return Err(failure.hint("add `--procs N`, or a grid file: `--grid FILE`"));
         }
+        if logs.iter().filter(|log| *log == "-").count() > 1 {
+            return Err(Failure::usage("standard input, `-`, can be read only once"));
+        }
         Ok(Workload {
             name: self.model.clone().unwrap_or_else(|| Workload::name_of(logs)),
             logs: logs.to_vec(),

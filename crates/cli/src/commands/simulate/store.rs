@@ -106,16 +106,7 @@ impl Record {
 
     /// How this campaign differs from `other`, in words; empty if it is the same.
     pub(in crate::commands) fn differences(&self, other: &Record) -> Vec<String> {
-        let empty = serde_json::Map::new();
-        let [ours, theirs] =
-            [self, other].map(|record| record.campaign.as_object().unwrap_or(&empty));
-        let mut keys: Vec<&String> = ours.keys().collect();
-        keys.extend(theirs.keys().filter(|key| !ours.contains_key(*key)));
-        let shown = |value: Option<&Value>| value.map_or("none".to_owned(), Value::to_string);
-        let differs = keys.into_iter().filter(|key| ours.get(*key) != theirs.get(*key));
-        differs
-            .map(|key| format!("{key}: {}, now {}", shown(theirs.get(key)), shown(ours.get(key))))
-            .collect()
+        differences(&self.campaign, &other.campaign)
     }
 
     /// What else than the campaign itself differs: the program and the files.
@@ -131,6 +122,31 @@ impl Record {
         }
         causes
     }
+}
+
+/// By key; of one workload each by the keys of these.
+fn differences(ours: &Value, theirs: &Value) -> Vec<String> {
+    let empty = serde_json::Map::new();
+    let [ours, theirs] = [ours, theirs].map(|value| value.as_object().unwrap_or(&empty));
+    let mut keys: Vec<&String> = ours.keys().collect();
+    keys.extend(theirs.keys().filter(|key| !ours.contains_key(*key)));
+    let shown = |value: Option<&Value>| match value {
+        None | Some(Value::Null) => "none".to_owned(),
+        Some(value) => value.to_string(),
+    };
+    let differs = keys.into_iter().filter(|key| ours.get(*key) != theirs.get(*key));
+    let said = |key: &String| {
+        let (now, before) = (ours.get(key), theirs.get(key));
+        let single = |value: Option<&Value>| match value?.as_array()?.as_slice() {
+            [only] if only.is_object() => Some(only.clone()),
+            _ => None,
+        };
+        match single(now).zip(single(before)) {
+            Some((now, before)) => differences(&now, &before),
+            None => vec![format!("{key}: {}, now {}", shown(before), shown(now))],
+        }
+    };
+    differs.flat_map(said).collect()
 }
 
 impl RunRecord {
