@@ -20,6 +20,10 @@ use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::report::Report;
 
+/// A replay makes and drops millions of small things; see `BENCHMARKS.md`.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     exit::install_bug_notice();
     let cli = match Cli::try_parse() {
