@@ -313,7 +313,9 @@ impl<'a> Kernel<'a> {
         }
         match &event {
             Event::Ended { job } => {
-                self.estimator.ended(&self.workload.jobs[job.index()]);
+                if self.settings.estimate == Estimate::Predicted {
+                    self.estimator.ended(&self.workload.jobs[job.index()]);
+                }
                 self.jobs[job.index()].cost = self.market.paid(*job);
             }
             Event::Started { .. } | Event::Refused { .. } => return Ok(()),
