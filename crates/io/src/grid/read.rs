@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Cause, Performance, Pool, Pools, Site, SiteId};
+use tradewind_model::{Admission, Cause, Performance, Pool, Pools, Site, SiteId};
 
 use super::{GridFile, laws};
 use crate::diagnostics::{Diagnostics, excerpt};
@@ -109,6 +109,7 @@ impl Reader {
             performance: performance.unwrap_or(Performance::REFERENCE),
             price: fields.price("price", notes).unwrap_or_default(),
             attributes: attributes(fields, notes),
+            admission: Admission::NONE,
         });
     }
 

@@ -117,6 +117,7 @@ mod tests {
             performance: performance(thousandths),
             price: Price(price),
             attributes: Attributes::new(),
+            admission: tradewind_model::Admission::NONE,
         };
         let pools = vec![pool("a", 3, 2_000, 10), pool("b", 1, 2_000, 30), pool("c", 5, 1_000, 20)];
         let pools = Pools::new(vec![Site { name: "s".to_owned() }], pools).unwrap();

@@ -68,6 +68,7 @@ fn case() -> (Workload, Run) {
             Ran { backfilled: true, ..ran(30, 35, 5) },
             Ran { refused, ..ran(40, 40, 0) },
         ],
+        trades: vec![],
         lost: vec![Lost { job: 2, start: Time(20), end: Time(22), place: Place::Pool(PoolId(0)) }],
         income: vec![credits(285)],
         passes: 0,
