@@ -2,7 +2,7 @@
 
 use tradewind_io::chart::{Chart, Picture};
 
-use crate::tally::Estimate;
+use crate::tally::{Estimate, Tally};
 use crate::verdict::{Ceiling, Verdict, judge};
 
 /// A number that a paper prints.
@@ -12,37 +12,44 @@ pub struct Published {
     pub name: &'static str,
     /// As printed.
     pub value: f64,
+    /// Digits after the point, as printed.
+    pub decimals: u8,
     /// Its unit; empty for counts and ratios.
     pub unit: &'static str,
     /// Where it stands: `figure 4 (a)`, `section 5`.
     pub place: &'static str,
-    /// Digits after the point, as printed.
-    pub decimals: u8,
     /// The likely cause, for when it is not reproduced: one sentence.
     pub cause: &'static str,
+    /// What is misprinted there, if anything.
+    pub erratum: Option<&'static str>,
+    /// How the run gives it.
+    pub measured: fn(&Tally) -> Estimate,
+    /// What kind of proof it can be.
+    pub kind: Evidence,
+}
+
+/// What agreement with a published number proves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Evidence {
+    /// That it is reproduced.
+    Measured,
+    /// Nothing: it calibrated a parameter, which [`Published::cause`] names.
+    Fitted,
+    /// A trend at best: it is a wall-clock time.
+    Clock,
 }
 
 impl Published {
-    /// Against what was measured.
-    pub fn against(&'static self, measured: Estimate) -> Number {
+    /// Beside what `tally` says.
+    pub fn against(&'static self, tally: &Tally) -> Number {
+        let measured = (self.measured)(tally);
         let slack = 0.5 * 0.1f64.powi(self.decimals.into());
-        let verdict = judge(self.value, slack, &measured, Ceiling::Open);
-        self.judged(measured, verdict)
-    }
-
-    /// Against a wall-clock time, which is `trend` at best.
-    pub fn against_clock(&'static self, measured: Estimate) -> Number {
-        let slack = 0.5 * 0.1f64.powi(self.decimals.into());
-        let verdict = judge(self.value, slack, &measured, Ceiling::Trend);
-        self.judged(measured, verdict)
-    }
-
-    /// The number calibrated a parameter; the cause says which.
-    pub fn fitted(&'static self, measured: Estimate) -> Number {
-        self.judged(measured, Verdict::Fitted)
-    }
-
-    fn judged(&'static self, measured: Estimate, verdict: Verdict) -> Number {
+        let judged = |ceiling| judge(self.value, slack, &measured, ceiling);
+        let verdict = match self.kind {
+            Evidence::Measured => judged(Ceiling::Open),
+            Evidence::Clock => judged(Ceiling::Trend),
+            Evidence::Fitted => Verdict::Fitted,
+        };
         let wide = || {
             let (count, half) = (measured.count, measured.half_width());
             format!("Too few observations ({count}) to tell: the interval is ± {half:.3}.")
@@ -52,7 +59,7 @@ impl Published {
             Verdict::Inconclusive => Some(wide()),
             _ => Some(self.cause.to_owned()).filter(|cause| !cause.is_empty()),
         };
-        Number { published: self, measured, verdict, why, erratum: None }
+        Number { published: self, measured, verdict, why }
     }
 }
 
@@ -67,20 +74,9 @@ pub struct Number {
     pub verdict: Verdict,
     /// The likely cause; always there unless it is reproduced.
     pub why: Option<String>,
-    /// What is misprinted, where something is.
-    pub erratum: Option<Erratum>,
 }
 
-/// A sentence on a misprint.
-pub type Erratum = &'static str;
-
 impl Number {
-    /// With a misprint that the reader should know.
-    #[must_use]
-    pub fn erratum(self, erratum: Erratum) -> Number {
-        Number { erratum: Some(erratum), ..self }
-    }
-
     /// Measured over published; not finite for a published zero.
     pub fn ratio(&self) -> f64 {
         self.measured.mean / self.published.value

@@ -5,8 +5,8 @@
 //! of a paper, or the numbers of its text: it reads the tally of its experiment and says what
 //! was published, what was measured, and (by one rule, in [`verdict`]) how well they agree.
 //!
-//! To add a paper: a module in [`papers`] with an experiment and the published numbers as data,
-//! and its studies in [`papers::STUDIES`]. The tests in `tests/` then hold it to the rules of the
+//! To add a paper: a module in `papers` with an experiment and the published numbers as data,
+//! and its studies in the list of `papers`. The tests in `tests/` then hold it to the rules of the
 //! house: every number is measured by the run and moves with a parameter, and whatever is not
 //! reproduced says why.
 //!
@@ -14,13 +14,14 @@
 
 mod case;
 mod findings;
-pub mod papers;
+mod papers;
 mod study;
 mod tally;
 pub mod verdict;
 
 pub use case::{Case, CaseError, Kind, Parameter, Size, Value};
-pub use findings::{Claim, Erratum, Figure, Findings, Gain, Number, Published};
+pub use findings::{Claim, Evidence, Figure, Findings, Gain, Number, Published};
+pub use papers::studies;
 pub use study::{Experiment, Study, experiments, find, run};
 pub use tally::{Estimate, Pairs, Series, Tally, TallyError};
 pub use verdict::Verdict;

@@ -2,7 +2,7 @@
 
 use crate::case::{Case, Parameter};
 use crate::findings::Findings;
-use crate::papers::STUDIES;
+use crate::papers;
 use crate::tally::Tally;
 
 /// A simulation study: what is run, apart from what is concluded.
@@ -43,7 +43,7 @@ impl Study {
 
 /// The study of this id.
 pub fn find(id: &str) -> Option<&'static Study> {
-    STUDIES.iter().copied().find(|study| study.id == id)
+    papers::studies().find(|study| study.id == id)
 }
 
 /// The experiments of `studies`, each once, in order.

@@ -137,6 +137,13 @@ impl Pairs {
         Estimate::around(ratio, half, self.count)
     }
 
+    /// The means of x and of y, each by itself.
+    pub fn means(&self) -> [Estimate; 2] {
+        [(self.x, self.xx), (self.y, self.yy)].map(|(sum, squares)| {
+            Series { count: self.count, sum, squares, min: f64::NAN, max: f64::NAN }.mean()
+        })
+    }
+
     /// The mean of x − y.
     pub fn difference(&self) -> Estimate {
         if self.count == 0 {

@@ -1,7 +1,12 @@
-//! Papers 001 and 002: the slot searches ALP and AMP, compared over thousands of cycles.
+//! Papers 001 and 002: the slot searches ALP and AMP, compared over thousands of cycles, and the
+//! worked example.
 
+mod claims;
 mod cycles;
+mod gains;
 mod parameters;
+mod published;
+mod studies;
 mod world;
 
-pub use cycles::CYCLES;
+pub(super) use studies::ALL;

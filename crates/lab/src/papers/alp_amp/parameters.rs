@@ -14,9 +14,10 @@ pub(super) static COUNTS: Parameter = Parameter {
 
 pub(super) static TICKS: Parameter = Parameter {
     name: "ticks",
-    meaning: "ticks of the clock in a unit of time: 1 rounds times to units, 1,000 keeps them real",
+    meaning: "ticks of the clock in a unit of time: 1 rounds all times to units, 1,000 keeps them as \
+              drawn",
     stated: None,
-    kind: Kind::Number { default: 1.0, range: (1.0, 1_000.0), sweep: &[10.0, 1_000.0] },
+    kind: Kind::Number { default: 1_000.0, range: (1.0, 1_000.0), sweep: &[1.0, 10.0] },
 };
 
 pub(super) static CAP: Parameter = Parameter {

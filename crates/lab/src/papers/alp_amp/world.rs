@@ -1,12 +1,11 @@
 //! One cycle: its slots and jobs, the alternatives that a search finds, the best combinations.
 
 use tradewind_model::{
-    Limit, Money, Objective, Performance, Price, Rho, Snapshot, Time, VoPolicy, Window, random,
+    Limit, Money, Objective, Performance, Price, Rho, Snapshot, VoPolicy, Window, random,
 };
 use tradewind_sched::combine::{self, Choice, Combination};
 use tradewind_sched::policy::cyclic::{Cyclic, SearchBy, plan};
-use tradewind_sched::window::Algorithm;
-use tradewind_sched::window::Variant;
+use tradewind_sched::window::{Algorithm, Variant};
 use tradewind_sim::models::Study1;
 
 use super::parameters::{CAP, COUNTS, MEASURE, RESERVED, TICKS, TIME_LIMIT};
@@ -15,7 +14,8 @@ use crate::case::Case;
 /// What is drawn for one cycle.
 pub(super) struct World {
     pub(super) snapshot: Snapshot,
-    ticks: f64,
+    /// Of the clock in the paper's unit of time.
+    pub(super) ticks: f64,
 }
 
 /// How windows are searched.
@@ -89,6 +89,7 @@ impl World {
         found.iter().all(|windows| !windows.is_empty()).then_some(found)
     }
 
+    /// Times by the case's measure, in ticks, and costs.
     pub(super) fn choices(&self, case: &Case, alternatives: &[Vec<Window>]) -> Vec<Vec<Choice>> {
         let of_window = |window: &Window| {
             let time = match case.word(&MEASURE) {
@@ -107,24 +108,48 @@ impl World {
         jobs: &[Vec<Choice>],
         objective: Objective,
     ) -> Option<PerJob> {
-        let time = match case.word(&TIME_LIMIT) {
-            "terms-down" => Limit::At(printed_limit(jobs, self.ticks)),
-            "mean-down" => Limit::At(mean_down(jobs, self.ticks)),
-            _ => Limit::Auto,
-        };
-        let bounds = combine::limits(jobs, objective, time, Limit::Auto).ok()?;
+        let bounds = combine::limits(jobs, objective, self.time_limit(case, jobs), Limit::Auto);
+        let bounds = bounds.ok()?;
         let best = combine::best(jobs, objective, bounds).ok()?;
         Some(self.per_job(&best))
     }
 
-    pub(super) fn per_job(&self, of: &Combination) -> PerJob {
+    /// The same by the papers' backward recursion, whose table counts whole units of time and
+    /// whole credits: costs and times are rounded up into it, limits down, so that every limit
+    /// is kept.
+    pub(super) fn by_recursion(
+        &self,
+        case: &Case,
+        jobs: &[Vec<Choice>],
+        objective: Objective,
+    ) -> Option<PerJob> {
+        let bounds = combine::limits(jobs, objective, self.time_limit(case, jobs), Limit::Auto);
+        let (credit, unit) = (1_000_000, self.ticks as i64);
+        let bounds = bounds.ok()?;
+        let limit = match objective.bound_by_time() {
+            true => bounds.time? / unit,
+            false => bounds.budget? / credit,
+        };
+        let up = |value: i64, unit: i64| (value + unit - 1) / unit;
+        let whole =
+            |choice: &Choice| Choice { time: up(choice.time, unit), cost: up(choice.cost, credit) };
+        let rounded: Vec<Vec<Choice>> =
+            jobs.iter().map(|job| job.iter().map(whole).collect()).collect();
+        let table = combine::recursion::best(&rounded, objective, limit).ok()?;
+        Some(self.per_job(&Combination::of(jobs, table.chosen)))
+    }
+
+    fn per_job(&self, of: &Combination) -> PerJob {
         let jobs = of.chosen.len() as f64;
         PerJob { time: of.time as f64 / self.ticks / jobs, cost: of.cost as f64 / 1e6 / jobs }
     }
 
-    /// The first moment at which anything can start.
-    pub(super) fn start(&self) -> Time {
-        self.snapshot.horizon.start
+    fn time_limit(&self, case: &Case, jobs: &[Vec<Choice>]) -> Limit<i64> {
+        match case.word(&TIME_LIMIT) {
+            "terms-down" => Limit::At(printed_limit(jobs, self.ticks)),
+            "mean-down" => Limit::At(mean_down(jobs, self.ticks)),
+            _ => Limit::Auto,
+        }
     }
 }
 
