@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
+
+use tradewind_io::swf::Log;
 
 use crate::study::Experiment;
 
@@ -135,7 +138,7 @@ impl fmt::Display for CaseError {
 impl std::error::Error for CaseError {}
 
 /// What one run of an experiment depends on, and nothing else.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Case {
     /// All that is drawn follows from it.
     pub seed: u64,
@@ -143,13 +146,25 @@ pub struct Case {
     pub size: Size,
     /// By the names of the experiment's parameters.
     values: BTreeMap<&'static str, Value>,
+    /// By name: those of the experiment's logs that are there.
+    logs: BTreeMap<&'static str, LogFile>,
+}
+
+/// A log that a run depends on.
+#[derive(Debug, Clone)]
+pub struct LogFile {
+    /// What is in it.
+    pub log: Arc<Log>,
+    /// Of the file.
+    pub sha256: String,
 }
 
 impl Case {
     /// `experiment` with our values.
     pub fn new(experiment: &Experiment, seed: u64, size: Size) -> Case {
         let value = |parameter: &&Parameter| (parameter.name, parameter.default());
-        Case { seed, size, values: experiment.parameters.iter().map(value).collect() }
+        let values = experiment.parameters.iter().map(value).collect();
+        Case { seed, size, values, logs: BTreeMap::new() }
     }
 
     /// The same with another value of `parameter`.
@@ -157,6 +172,18 @@ impl Case {
     pub fn with(mut self, parameter: &Parameter, value: Value) -> Case {
         self.values.insert(parameter.name, value);
         self
+    }
+
+    /// The same with one of the experiment's logs.
+    #[must_use]
+    pub fn with_log(mut self, name: &'static str, log: LogFile) -> Case {
+        self.logs.insert(name, log);
+        self
+    }
+
+    /// The log of this name; `None` if it is not there.
+    pub fn log(&self, name: &str) -> Option<&Log> {
+        self.logs.get(name).map(|file| file.log.as_ref())
     }
 
     /// The value of `parameter`.
@@ -185,6 +212,9 @@ impl Case {
         let mut key = format!("seed={} size={}", self.seed, self.size.name());
         for (name, value) in &self.values {
             key.push_str(&format!(" {name}={value}"));
+        }
+        for (name, file) in &self.logs {
+            key.push_str(&format!(" {name}={}", file.sha256));
         }
         key
     }

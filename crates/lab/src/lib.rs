@@ -19,7 +19,7 @@ mod study;
 mod tally;
 pub mod verdict;
 
-pub use case::{Case, CaseError, Kind, Parameter, Size, Value};
+pub use case::{Case, CaseError, Kind, LogFile, Parameter, Size, Value};
 pub use findings::{Claim, Evidence, Figure, Findings, Gain, Number, Published};
 pub use papers::studies;
 pub use study::{Experiment, Study, experiments, find, run};

@@ -14,6 +14,10 @@ pub struct Experiment {
     pub summary: &'static str,
     /// All that may be set; every assumption that the paper does not state is one of them.
     pub parameters: &'static [&'static Parameter],
+    /// Files of real logs that it replays, such as `LLNL-Thunder-2007-1.1-cln.swf`, found in a
+    /// folder with or without `.gz`. [`Case::log`] has those that are there; without them it
+    /// counts what it can.
+    pub logs: &'static [&'static str],
     /// How many parts there are: each some second of work at full size, so that progress is
     /// seen and little is lost when a run is stopped.
     pub parts: fn(&Case) -> u32,

@@ -21,6 +21,7 @@ pub(super) static CYCLES: Experiment = Experiment {
     summary: "draws slots and a batch, finds all alternatives by ALP and by AMP, and combines them \
               for least time and for least cost",
     parameters: &[&CAP, &RESERVED, &RHO, &BUDGET_TEST, &TIME_LIMIT, &MEASURE, &COUNTS, &TICKS],
+    logs: &[],
     parts,
     part,
 };
