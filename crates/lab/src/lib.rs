@@ -15,6 +15,7 @@
 mod case;
 mod findings;
 mod papers;
+pub mod report;
 mod study;
 mod tally;
 pub mod verdict;

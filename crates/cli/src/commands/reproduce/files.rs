@@ -1,0 +1,32 @@
+//! The files of a reproduction.
+
+use std::path::Path;
+
+use tradewind_lab::report::{
+    CSV_HEADER, Report as Findings, SENSITIVITY_HEADER, json, rows, sensitivity_rows,
+};
+
+use crate::exit::Failure;
+use crate::output;
+
+/// Writes everything into the folder `out`.
+pub(super) fn write(out: &Path, findings: &Findings) -> Result<(), Failure> {
+    let file = |name: &str, text: &str| output::write_file(&out.join(name), text.as_bytes());
+    file("reproduction.json", &format!("{:#}\n", json(findings)))?;
+    file("reproduction.csv", &csv(findings)?)?;
+    if !findings.sensitivity.is_empty() {
+        let rows = sensitivity_rows(&findings.sensitivity);
+        file("sensitivity.csv", &table(&SENSITIVITY_HEADER, rows)?)?;
+    }
+    Ok(())
+}
+
+/// What `--format csv` prints.
+pub(super) fn csv(findings: &Findings) -> Result<String, Failure> {
+    table(&CSV_HEADER, rows(findings))
+}
+
+fn table(header: &[&str], rows: Vec<Vec<String>>) -> Result<String, Failure> {
+    let header = header.iter().map(|&name| name.to_owned()).collect();
+    output::csv(&std::iter::once(header).chain(rows).collect::<Vec<_>>())
+}
