@@ -1,6 +1,6 @@
 //! What a study says: numbers, claims, gains and a figure.
 
-use tradewind_io::chart::{Chart, Picture};
+use tradewind_io::chart::{self, Chart, Picture, PngError};
 
 use crate::tally::{Estimate, Tally};
 use crate::verdict::{Ceiling, Verdict, judge};
@@ -52,7 +52,7 @@ impl Published {
         };
         let wide = || {
             let (count, half) = (measured.count, measured.half_width());
-            format!("Too few observations ({count}) to tell: the interval is ± {half:.3}.")
+            format!("Too few observations ({count}) to tell: the interval is ± {half:.2}.")
         };
         let why = match verdict {
             Verdict::Reproduced => None,
@@ -159,6 +159,27 @@ pub enum Figure {
     Picture(Box<Picture>),
     /// A plan.
     Plan(Box<Chart>),
+}
+
+impl Figure {
+    /// As an SVG document.
+    pub fn svg(&self) -> String {
+        match self {
+            Figure::Picture(picture) => picture.svg(),
+            Figure::Plan(chart) => chart::svg(chart),
+        }
+    }
+
+    /// As a PNG.
+    ///
+    /// # Errors
+    /// [`PngError`], as of the picture.
+    pub fn png(&self) -> Result<Vec<u8>, PngError> {
+        match self {
+            Figure::Picture(picture) => picture.png(),
+            Figure::Plan(plan) => chart::png(plan),
+        }
+    }
 }
 
 /// All that a study says.

@@ -1,7 +1,7 @@
 //! Pictures: plans, replays and comparisons of policies.
 //!
 //! A [`Chart`] is a Gantt chart of a plan, as SVG, PNG or text. A [`Picture`] is made of one or
-//! several replays, as SVG or PNG: [`GanttOfRun`], [`Usage`], [`Curves`], [`Comparison`].
+//! several replays, as SVG or PNG: [`GanttOfRun`], [`Usage`], [`Curves`], [`Comparison`]; or of a study: [`Plot`].
 //!
 //! Everything drawn is a function of plain data: no font, clock or locale of the machine has a
 //! say, so the same data give the same bytes everywhere. What a picture leaves out, its caption
@@ -19,6 +19,7 @@ mod letters;
 mod panel;
 mod picture;
 mod plan;
+mod plot;
 mod png;
 mod replay;
 mod rows;
@@ -39,6 +40,7 @@ pub use curves::{Curve, Curves, Spread};
 pub use distribution::Distribution;
 pub use gantt::{Colours, GanttOfRun, GanttOptions};
 pub use picture::Picture;
+pub use plot::{Across, Mark, Plot, PlotPanel, PlotSeries, PlotValue};
 pub use png::{PngError, png};
 pub use replay::{Hold, HoldCause, Processors, Replay, ReplayJob, ReplayPool, RunFate};
 pub use scale::Unit;

@@ -1,8 +1,9 @@
-//! Any picture of a replay or a campaign, as SVG or PNG.
+//! Any picture of a replay, a campaign or a study, as SVG or PNG.
 
 use super::compare::Comparison;
 use super::curves::Curves;
 use super::gantt::GanttOfRun;
+use super::plot::Plot;
 use super::png::{PngError, pixels};
 use super::sheet::Pen;
 use super::usage::Usage;
@@ -18,6 +19,8 @@ pub enum Picture {
     Curves(Curves),
     /// Policies side by side.
     Comparison(Comparison),
+    /// Bars, lines and points of a study.
+    Plot(Plot),
 }
 
 impl Picture {
@@ -46,6 +49,7 @@ impl Picture {
             Picture::Usage(it) => it.draw(pen),
             Picture::Curves(it) => it.draw(pen),
             Picture::Comparison(it) => it.draw(pen),
+            Picture::Plot(it) => it.draw(pen),
         }
     }
 }

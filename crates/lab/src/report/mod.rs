@@ -1,7 +1,9 @@
 //! What was found, as JSON, CSV and pages.
 
 mod csv;
+mod html;
 mod json;
+mod markdown;
 mod numbers;
 mod words;
 
@@ -12,15 +14,18 @@ use crate::tally::Estimate;
 use crate::verdict::Verdict;
 
 pub use csv::{HEADER as CSV_HEADER, SENSITIVITY_HEADER, rows, sensitivity_rows};
+pub use html::html;
 pub use json::json;
-pub use numbers::{grouped, measured, published, ratio};
-pub use words::{gain_cells, reasons, sensitivity_table};
+pub use markdown::markdown;
+pub use words::{claim_cells, gain_cells, number_cells, reasons, sensitivity_table, summary};
 
 /// Some studies, run.
 #[derive(Debug, Clone)]
 pub struct Report {
     /// Of the program.
     pub version: String,
+    /// The command that repeats it.
+    pub command: String,
     /// Of all studies.
     pub seed: u64,
     /// How much was run.

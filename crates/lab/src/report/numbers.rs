@@ -4,7 +4,7 @@ use crate::findings::{Number, Published};
 use crate::tally::Estimate;
 
 /// With thousands separated: `1,160,029`, `59.85`.
-pub fn grouped(value: f64, decimals: u8) -> String {
+pub(super) fn grouped(value: f64, decimals: u8) -> String {
     if !value.is_finite() {
         return "–".to_owned();
     }
@@ -26,12 +26,12 @@ pub fn grouped(value: f64, decimals: u8) -> String {
 }
 
 /// As printed, with its unit.
-pub fn published(published: &Published) -> String {
+pub(super) fn published(published: &Published) -> String {
     with_unit(grouped(published.value, published.decimals), published.unit)
 }
 
 /// `59.37 ± 0.21 units`; without ± where nothing is random.
-pub fn measured(number: &Number) -> String {
+pub(super) fn measured(number: &Number) -> String {
     let Published { value, decimals, unit, .. } = *number.published;
     // Small whole numbers get a place more than the paper gives them, where there is something.
     let exact = number.measured.half_width() == 0.0;
@@ -50,7 +50,7 @@ pub(super) fn estimate(of: &Estimate, decimals: u8) -> String {
 }
 
 /// Measured over published, with three decimals.
-pub fn ratio(number: &Number) -> String {
+pub(super) fn ratio(number: &Number) -> String {
     grouped(number.ratio(), 3)
 }
 

@@ -59,6 +59,8 @@ pub(super) struct Settings {
     pub(super) sweep: bool,
     pub(super) out: Option<PathBuf>,
     pub(super) threads: usize,
+    /// What repeats it.
+    pub(super) command: String,
     /// Those logs of the studies that are there.
     logs: Vec<(&'static str, LogFile)>,
 }
@@ -79,9 +81,23 @@ impl Args {
             seed: self.seed,
             given,
             sweep: self.sweep,
+            command: self.command(),
             out: self.out.clone(),
             threads: self.threads.map_or_else(crew::cores, usize::from),
         })
+    }
+
+    /// The command line as far as results depend on it.
+    fn command(&self) -> String {
+        let mut command =
+            format!("tradewind reproduce {} --seed {}", self.what.join(" "), self.seed);
+        for (given, option) in [(self.quick, " --quick"), (self.sweep, " --sweep")] {
+            command.push_str(if given { option } else { "" });
+        }
+        for setting in &self.set {
+            command.push_str(&format!(" --set {setting}"));
+        }
+        command
     }
 
     /// Each once, in the order of the papers.

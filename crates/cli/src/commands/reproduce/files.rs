@@ -3,11 +3,16 @@
 use std::path::Path;
 
 use tradewind_lab::report::{
-    CSV_HEADER, Report as Findings, SENSITIVITY_HEADER, json, rows, sensitivity_rows,
+    CSV_HEADER, Report as Findings, SENSITIVITY_HEADER, html, json, markdown, rows,
+    sensitivity_rows,
 };
 
-use crate::exit::Failure;
+use super::super::simulate::store::make;
+use crate::exit::{Exit, Failure};
 use crate::output;
+
+/// The folder of the figures, beside the pages.
+const FIGURES: &str = "figures";
 
 /// Writes everything into the folder `out`.
 pub(super) fn write(out: &Path, findings: &Findings) -> Result<(), Failure> {
@@ -17,6 +22,19 @@ pub(super) fn write(out: &Path, findings: &Findings) -> Result<(), Failure> {
     if !findings.sensitivity.is_empty() {
         let rows = sensitivity_rows(&findings.sensitivity);
         file("sensitivity.csv", &table(&SENSITIVITY_HEADER, rows)?)?;
+    }
+    file("reproduction.md", &markdown(findings, FIGURES))?;
+    file("reproduction.html", &html(findings))?;
+    make(&out.join(FIGURES))?;
+    for result in &findings.results {
+        let Some(figure) = &result.findings.figure else { continue };
+        let id = result.study.id;
+        file(&format!("{FIGURES}/{id}.svg"), &figure.svg())?;
+        let png = figure.png().map_err(|error| Failure {
+            exit: Exit::Bug,
+            ..Failure::data(format!("the figure of `{id}`: {error}"))
+        })?;
+        output::write_file(&out.join(FIGURES).join(format!("{id}.png")), &png)?;
     }
     Ok(())
 }

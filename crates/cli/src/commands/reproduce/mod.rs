@@ -102,6 +102,7 @@ impl Plan {
         });
         Findings {
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            command: settings.command.clone(),
             seed: settings.seed,
             size: settings.size,
             settings: settings.given.clone(),

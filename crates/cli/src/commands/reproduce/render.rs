@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tradewind_lab::report::{self, Report as Findings, StudyResult};
-use tradewind_lab::{Parameter, Study, Verdict, experiments, studies};
+use tradewind_lab::{Parameter, Study, experiments, studies};
 
 use super::files;
 use crate::cli::Format;
@@ -85,74 +85,48 @@ fn tables(findings: &Findings) -> String {
         text.push_str(&format!("Sensitivity of {} (quick size)\n", sensitivity.experiment.id));
         let columns =
             [("CHANGED", Side::Left), ("WITHIN 5 %", Side::Right), ("MOST MOVED", Side::Left)];
-        let rows = report::sensitivity_table(sensitivity);
-        text.push_str(&table(&columns, rows.into_iter().map(|row| row.to_vec()).collect()));
+        append(&mut text, &columns, report::sensitivity_table(sensitivity));
         text.push('\n');
     }
-    text.push_str(&counts(findings));
+    text.push_str(&report::summary(findings).join("\n"));
+    text.push('\n');
     text
 }
 
 fn study(text: &mut String, StudyResult { study, findings, .. }: &StudyResult) {
     text.push_str(&format!("{}: {}\n", study.id, study.title));
-    if !findings.numbers.is_empty() {
-        let columns: [Column; 5] = [
-            ("NUMBER", Side::Left),
-            ("PUBLISHED", Side::Right),
-            ("MEASURED", Side::Right),
-            ("RATIO", Side::Right),
-            ("VERDICT", Side::Left),
-        ];
-        let row = |number: &tradewind_lab::Number| {
-            vec![
-                number.published.name.to_owned(),
-                report::published(number.published),
-                report::measured(number),
-                report::ratio(number),
-                number.verdict.name().to_owned(),
-            ]
-        };
-        text.push_str(&table(&columns, findings.numbers.iter().map(row).collect()));
-    }
-    if !findings.claims.is_empty() {
-        let columns = [("CLAIM", Side::Left), ("SEEN", Side::Left), ("VERDICT", Side::Left)];
-        let row = |claim: &tradewind_lab::Claim| {
-            vec![claim.text.to_owned(), claim.measured.clone(), claim.verdict.name().to_owned()]
-        };
-        text.push_str(&table(&columns, findings.claims.iter().map(row).collect()));
-    }
-    if !findings.gains.is_empty() {
-        let columns: [Column; 5] = [
-            ("BEYOND THE PAPER", Side::Left),
-            ("MEASURE", Side::Left),
-            ("PAPER'S", Side::Right),
-            ("OURS", Side::Right),
-            ("RATIO", Side::Right),
-        ];
-        let rows = findings.gains.iter().map(|gain| report::gain_cells(gain).to_vec()).collect();
-        text.push_str(&table(&columns, rows));
-    }
-    for note in report::reasons(findings) {
-        text.push_str(&format!("  {note}\n"));
+    let numbers: [Column; 5] = [
+        ("NUMBER", Side::Left),
+        ("PUBLISHED", Side::Right),
+        ("MEASURED", Side::Right),
+        ("RATIO", Side::Right),
+        ("VERDICT", Side::Left),
+    ];
+    let gains: [Column; 5] = [
+        ("BEYOND THE PAPER", Side::Left),
+        ("MEASURE", Side::Left),
+        ("PAPER'S", Side::Right),
+        ("OURS", Side::Right),
+        ("RATIO", Side::Right),
+    ];
+    let claims = [("CLAIM", Side::Left), ("SEEN", Side::Left), ("VERDICT", Side::Left)];
+    append(text, &numbers, findings.numbers.iter().map(report::number_cells));
+    append(text, &claims, findings.claims.iter().map(report::claim_cells));
+    append(text, &gains, findings.gains.iter().map(report::gain_cells));
+    for reason in report::reasons(findings) {
+        text.push_str(&format!("  {reason}\n"));
     }
     text.push('\n');
 }
 
-/// One line: how many numbers and claims have which verdict.
-fn counts(findings: &Findings) -> String {
-    let counts = findings.counts();
-    let part = |of: fn(&(Verdict, usize, usize)) -> usize| {
-        let some = counts.iter().filter(|count| of(count) > 0);
-        let words: Vec<String> =
-            some.map(|count| format!("{} {}", of(count), count.0.name())).collect();
-        let all: usize = counts.iter().map(of).sum();
-        (all, words.join(", "))
-    };
-    let (numbers, of_numbers) = part(|count| count.1);
-    let (claims, of_claims) = part(|count| count.2);
-    let mut text = format!("{numbers} numbers: {of_numbers}\n");
-    if claims > 0 {
-        text.push_str(&format!("{claims} claims: {of_claims}\n"));
+/// A table, unless it has no rows.
+fn append<const N: usize>(
+    text: &mut String,
+    columns: &[Column; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) {
+    let rows: Vec<Vec<String>> = rows.into_iter().map(|row| row.to_vec()).collect();
+    if !rows.is_empty() {
+        text.push_str(&table(columns, rows));
     }
-    text
 }

@@ -3,6 +3,7 @@
 
 mod claims;
 mod cycles;
+mod figures;
 mod gains;
 mod parameters;
 mod published;

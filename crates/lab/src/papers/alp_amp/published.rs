@@ -141,9 +141,9 @@ pub(super) const fn of_the_text(place: &'static str) -> [Published; 11] {
             number("ALP, least cost: alternatives in all", 253_855.0, 0, place, alp_in_all),
         ),
         with_erratum(
-            "A digit is lost: 34.23 per job with as many jobs as ALP's total has make some 1.19 million.",
+            "A digit is lost: 1,151,16x would fit 34.23 per job.",
             with_cause(
-                "A misprint: a digit is lost.",
+                "A misprint: a digit is lost, as 34.23 per job shows.",
                 number("AMP, least cost: alternatives in all", 115_116.0, 0, place, amp_in_all),
             ),
         ),

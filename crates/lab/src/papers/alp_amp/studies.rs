@@ -1,7 +1,7 @@
 //! The figures and the text of papers 001 and 002.
 
 use super::cycles::CYCLES;
-use super::{claims, gains, published};
+use super::{claims, figures, gains, published};
 use crate::case::Case;
 use crate::findings::{Findings, Number, Published};
 use crate::study::Study;
@@ -27,7 +27,7 @@ fn fig4(_: &Case, tally: &Tally) -> Findings {
         published::least_time_amp_cost("figure 4 (b)"),
         published::percent_dearer("section 5"),
     ];
-    Findings { numbers: numbers(&NUMBERS, tally), ..Findings::default() }
+    of_a_figure(FIG4.title, &NUMBERS, tally)
 }
 
 static FIG5: Study = Study {
@@ -38,7 +38,8 @@ static FIG5: Study = Study {
 };
 
 fn single_experiments(_: &Case, tally: &Tally) -> Findings {
-    Findings { claims: claims::of_single_experiments(tally), ..Findings::default() }
+    let figure = Some(figures::experiments(FIG5.title, tally));
+    Findings { claims: claims::of_single_experiments(tally), figure, ..Findings::default() }
 }
 
 static FIG6: Study = Study {
@@ -57,7 +58,7 @@ fn fig6(_: &Case, tally: &Tally) -> Findings {
         published::least_cost_amp_time("figure 6 (b)"),
         published::percent_faster_at_least_cost("section 5"),
     ];
-    Findings { numbers: numbers(&NUMBERS, tally), ..Findings::default() }
+    of_a_figure(FIG6.title, &NUMBERS, tally)
 }
 
 static TEXT: Study = Study {
@@ -91,7 +92,7 @@ fn fig12(_: &Case, tally: &Tally) -> Findings {
         published::least_time_amp_time("figure 12"),
         published::percent_faster("section 5"),
     ];
-    Findings { numbers: numbers(&NUMBERS, tally), ..Findings::default() }
+    of_a_figure(FIG12.title, &NUMBERS, tally)
 }
 
 static FIG13: Study = Study {
@@ -107,7 +108,7 @@ fn fig13(_: &Case, tally: &Tally) -> Findings {
         published::least_time_amp_cost("figure 13"),
         published::percent_dearer("section 5"),
     ];
-    Findings { numbers: numbers(&NUMBERS, tally), ..Findings::default() }
+    of_a_figure(FIG13.title, &NUMBERS, tally)
 }
 
 static FIG14: Study = Study {
@@ -130,7 +131,7 @@ fn fig15(_: &Case, tally: &Tally) -> Findings {
         published::least_cost_amp_cost("figure 15"),
         published::percent_cheaper("section 5"),
     ];
-    Findings { numbers: numbers(&NUMBERS, tally), ..Findings::default() }
+    of_a_figure(FIG15.title, &NUMBERS, tally)
 }
 
 static FIG16: Study = Study {
@@ -146,7 +147,7 @@ fn fig16(_: &Case, tally: &Tally) -> Findings {
         published::least_cost_amp_time("figure 16"),
         published::percent_faster_at_least_cost("section 5"),
     ];
-    Findings { numbers: numbers(&NUMBERS, tally), ..Findings::default() }
+    of_a_figure(FIG16.title, &NUMBERS, tally)
 }
 
 static TEXT_002: Study = Study {
@@ -160,6 +161,12 @@ fn text_002(_: &Case, tally: &Tally) -> Findings {
     static NUMBERS: [Published; 11] = published::of_the_text("section 5");
     let claims = claims::of_the_text(tally);
     Findings { numbers: numbers(&NUMBERS, tally), claims, ..Findings::default() }
+}
+
+fn of_a_figure(title: &str, published: &'static [Published], tally: &Tally) -> Findings {
+    let numbers = numbers(published, tally);
+    let figure = Some(figures::bars(title, &numbers));
+    Findings { numbers, figure, ..Findings::default() }
 }
 
 fn numbers(published: &'static [Published], tally: &Tally) -> Vec<Number> {
