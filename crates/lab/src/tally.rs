@@ -204,6 +204,14 @@ impl Tally {
         self.series.get(name).copied().unwrap_or_default()
     }
 
+    /// A quantity that nothing is random about; not a number if it was not counted.
+    pub fn exact(&self, name: &str) -> Estimate {
+        match self.series.get(name) {
+            Some(series) => Estimate::exact(series.sum / series.count as f64),
+            None => Estimate::none(),
+        }
+    }
+
     /// The mean of `name`.
     pub fn mean(&self, name: &str) -> Estimate {
         self.series(name).mean()

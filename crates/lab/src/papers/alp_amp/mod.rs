@@ -3,6 +3,7 @@
 
 mod claims;
 mod cycles;
+mod example;
 mod figures;
 mod gains;
 mod parameters;

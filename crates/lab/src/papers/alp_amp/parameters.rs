@@ -62,6 +62,13 @@ pub(super) static MEASURE: Parameter = Parameter {
     kind: Kind::Word { default: "runtime", words: &["runtime", "processor-time"] },
 };
 
+pub(super) static LIMITS: Parameter = Parameter {
+    name: "cost-limits",
+    meaning: "jobs' limits on a window's cost per unit of time, over those of the paper",
+    stated: Some("10, 30 and 6"),
+    kind: Kind::Number { default: 1.0, range: (0.1, 10.0), sweep: &[0.4, 0.9, 1.5] },
+};
+
 /// ρ as the search takes it.
 pub(super) fn rho(case: &Case) -> Rho {
     let thousandths = (case.number(&RHO) * 1_000.0).round() as u32;

@@ -1,15 +1,27 @@
 //! The figures and the text of papers 001 and 002.
 
 use super::cycles::CYCLES;
-use super::{claims, figures, gains, published};
+use super::{claims, example, figures, gains, published};
 use crate::case::Case;
 use crate::findings::{Findings, Number, Published};
 use crate::study::Study;
 use crate::tally::Tally;
 
 /// Of both papers.
-pub(in crate::papers) static ALL: [&Study; 10] =
-    [&FIG4, &FIG5, &FIG6, &TEXT, &FIG12, &FIG13, &FIG14, &FIG15, &FIG16, &TEXT_002];
+pub(in crate::papers) static ALL: [&Study; 12] = [
+    &example::OF_001,
+    &FIG4,
+    &FIG5,
+    &FIG6,
+    &TEXT,
+    &example::OF_002,
+    &FIG12,
+    &FIG13,
+    &FIG14,
+    &FIG15,
+    &FIG16,
+    &TEXT_002,
+];
 
 static FIG4: Study = Study {
     id: "001-fig4",
