@@ -38,7 +38,7 @@ pub fn reasons(findings: &Findings) -> Vec<String> {
     let mut all = Vec::new();
     for number in &findings.numbers {
         let name = number.published.name;
-        all.extend(number.published.erratum.map(|text| format!("Misprint: {name}. {text}")));
+        all.extend(number.published.erratum.map(|text| format!("Erratum: {name}. {text}")));
         all.extend(number.why.as_ref().map(|why| format!("Why: {name}. {why}")));
     }
     for claim in &findings.claims {
