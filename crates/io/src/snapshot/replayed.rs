@@ -16,6 +16,8 @@ pub struct Asker<'a> {
     pub tasks: u32,
     /// How long it asks to run on the reference node.
     pub work: Span,
+    /// How long it ran, as the log has it.
+    pub run: Span,
     /// Whose it is.
     pub user: i64,
     /// Where it is submitted, if at a site of the grid.
@@ -48,7 +50,8 @@ impl<'a> Replayed<'a> {
             return terms.or_else(|| job.home.map(|_| own));
         }
         let key = job.name.parse::<i64>().map_or_else(|_| hash(job.name), |n| n as u64);
-        let ask = Ask { key, tasks: job.tasks, work: job.work.max(Span(1)), arrival: job.submit };
+        let Asker { submit: arrival, tasks, work, run, .. } = *job;
+        let ask = Ask { key, tasks, work: work.max(Span(1)), run, arrival };
         let given = given.cloned().unwrap_or_default();
         let drawn = self.side.draw(self.seed, &ask, given.min_performance, &self.offers);
         Some(given.over(Terms { user: own.user, home: own.home, ..drawn }))
@@ -75,7 +78,7 @@ mod tests {
 
     fn job(name: &str) -> Asker<'_> {
         let (submit, work) = (Time(1_000), Span(7_200));
-        Asker { name, submit, tasks: 3, work, user: 8, home: Some(SiteId(0)) }
+        Asker { name, submit, tasks: 3, work, run: Span(100), user: 8, home: Some(SiteId(0)) }
     }
 
     /// Four nodes at two credits.
