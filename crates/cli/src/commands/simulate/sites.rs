@@ -13,6 +13,7 @@ use tradewind_sim::models::{Faults, LocalLoad, Repair};
 use tradewind_sim::outage::{self, Outage};
 use tradewind_sim::workload::Workload;
 
+use super::policy::Layout;
 use crate::exit::Failure;
 
 /// What there is to run on.
@@ -73,6 +74,14 @@ impl Sites {
         match &self.place {
             Place::Cluster(_) => None,
             Place::Grid(grid) => Some(grid),
+        }
+    }
+
+    /// Whether pools are cut into queues.
+    pub(super) fn layout(&self) -> Layout {
+        match self.grid().is_some_and(GridFile::has_queues) {
+            true => Layout::Queues,
+            false => Layout::Pools,
         }
     }
 

@@ -7,12 +7,13 @@ use tradewind_io::campaign::{self, Workload as Spec};
 use tradewind_io::diagnostics::Diagnostics;
 use tradewind_io::input::{self, Input};
 use tradewind_io::swf::transform::{self, Clock, Resample, Slice};
-use tradewind_io::{digest, swf};
-use tradewind_model::{Performance, Pools, Terms};
+use tradewind_io::{digest, grid, swf};
+use tradewind_model::{Admission, Performance, Pools, Terms};
 use tradewind_sim::load;
 use tradewind_sim::workload::{self, LogJob, Workload};
 
 use super::plan::Run;
+use super::policy::{self, Layout};
 use super::sites::{self, Asking, Sites};
 use super::{model, rules};
 use crate::exit::Failure;
@@ -44,6 +45,7 @@ pub(super) struct Prepared<'a> {
     /// Of each log its dated jobs, then the others; the workload's jobs refer to these.
     pub(super) jobs: Vec<LogJob>,
     pub(super) workload: Workload,
+    pub(super) layout: Layout,
 }
 
 impl<'a> Source<'a> {
@@ -71,9 +73,30 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// What was taken for granted about logs that were read.
-    pub(super) fn assumptions(&self) -> Vec<String> {
+    /// A pool of the grid file that does not take all jobs, if the file is sound and has one.
+    pub(super) fn limited_pool(&self) -> Option<String> {
+        self.spec.grid.as_ref()?;
+        let input = self.files.get(self.spec.logs.len())?.input.as_ref().ok()?;
+        let (grid, _) = grid::parse(&*input::unpacked(input).ok()?).ok()?;
+        let pools = grid.pools(0);
+        let limited = pools.as_slice().iter().find(|pool| pool.admission != Admission::NONE);
+        limited.map(|pool| pool.name.clone())
+    }
+
+    /// What was taken for granted about logs that were read, and about policies.
+    pub(super) fn assumptions(&self, policies: &[String]) -> Vec<String> {
         let Some(Ok(machine)) = self.read.get() else { return Vec::new() };
+        let name = &self.spec.name;
+        let layout = machine.sites.layout();
+        let meant = policies.iter().map(|policy| (policy, policy::meant(policy, layout)));
+        let other = meant.filter(|(policy, meant)| policy != meant);
+        let other = other.map(|(policy, meant)| {
+            format!("{name}: pools are cut into queues, so `{policy}` stands for `{meant}`")
+        });
+        other.chain(self.about_logs(machine)).collect()
+    }
+
+    fn about_logs(&self, machine: &Machine) -> Vec<String> {
         let name = &self.spec.name;
         if let Some(grid) = machine.sites.grid() {
             let homeless = machine.logs.iter().enumerate();
@@ -107,7 +130,7 @@ impl<'a> Source<'a> {
             Cow::Owned(jobs) => jobs,
             Cow::Borrowed(_) => logged,
         };
-        Ok(Prepared { logs, jobs, workload })
+        Ok(Prepared { logs, jobs, workload, layout: machine.sites.layout() })
     }
 
     /// The jobs as often as they are to be submitted: squeezed, then at another load.
