@@ -3,6 +3,6 @@
 
 mod cases;
 mod laws;
-mod match_;
+mod matching;
 mod naive;
 mod worlds;

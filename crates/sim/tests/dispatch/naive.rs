@@ -332,7 +332,7 @@ impl Naive {
             Rule::Admission | Rule::Fcfs | Rule::FairShare => {}
             Rule::Sjf => jobs.sort_by_key(|job| now.demand(*job).estimate),
             Rule::EdfFq => {
-                jobs.sort_by_key(|job| now.demand(*job).terms().deadline.unwrap_or(Time(NEVER)))
+                jobs.sort_by_key(|job| now.demand(*job).terms().deadline.unwrap_or(Time(NEVER)));
             }
             Rule::Hvfq => jobs.sort_by_key(|job| std::cmp::Reverse(self.value(now, *job))),
         }
