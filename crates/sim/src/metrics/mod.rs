@@ -71,8 +71,8 @@ pub fn measure(workload: &Workload, run: &Run, options: Options) -> Metrics {
     let window = Window::of(workload, run, options.trim);
     let mut jobs = Jobs::of(workload, run, counted, options);
     let mut rejected = BTreeMap::new();
-    for (_, refusal) in &workload.rejected {
-        *rejected.entry(refusal.text()).or_default() += 1;
+    for job in &workload.rejected {
+        *rejected.entry(job.why.text()).or_default() += 1;
     }
     let mut entries = counts(&jobs, workload, run, counted);
     entries.extend(jobs.spreads());
