@@ -1,7 +1,9 @@
 mod curves;
+mod market;
 mod numbers;
 mod pictures;
 mod steps;
+mod traces;
 
 use tradewind_model::{Horizon, Money, Span, Time};
 
