@@ -365,6 +365,8 @@ impl<'a> Kernel<'a> {
     fn bear_with(&mut self, commands: &[Command]) -> Result<(), SimError> {
         let waits = self.events.is_empty()
             && self.ends.is_empty()
+            && self.outages.is_empty()
+            && self.announced == self.workload.outages.len()
             && self.submitted == self.workload.jobs.len()
             && commands.iter().all(|command| matches!(command, Command::Wake { .. }));
         self.idle = if waits { self.idle + 1 } else { 0 };

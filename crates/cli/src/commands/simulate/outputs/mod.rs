@@ -6,6 +6,7 @@ mod fates;
 mod parquet;
 mod pictures;
 mod swf;
+mod trades;
 
 use std::path::Path;
 
@@ -44,6 +45,16 @@ pub(super) fn write(
             }
             Output::Parquet => {
                 output::write_file(&path("jobs.parquet"), &parquet::jobs(finished, &fates)?)?;
+            }
+            Output::Trades => {
+                if let Some(text) = trades::trades(finished)? {
+                    output::write_file(&path("trades.csv"), text.as_bytes())?;
+                }
+            }
+            Output::Refused => {
+                if let Some(text) = trades::refused(finished)? {
+                    output::write_file(&path("refused.csv"), text.as_bytes())?;
+                }
             }
             Output::Report => {
                 for (name, bytes) in pictures::files(finished, &fates)? {
