@@ -11,6 +11,7 @@ use tradewind_io::duration::{parse_span, parse_time};
 use tradewind_model::{Pools, Span, Time};
 
 use super::{model, policy};
+use crate::crew;
 use crate::exit::{Exit, Failure};
 use crate::input;
 use crate::report::Report;
@@ -163,11 +164,10 @@ fn word<T: Word + Send + Sync>() -> impl TypedValueParser<Value = T> {
 impl Args {
     /// How to run whatever is to be run.
     pub(super) fn settings(&self) -> Settings {
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         Settings {
             out: self.out.clone(),
             check: self.check,
-            threads: self.threads.map_or_else(cores, usize::from),
+            threads: self.threads.map_or_else(crew::cores, usize::from),
             shard: self.shard,
             force: self.force,
             answer_within: self.policy_timeout,
