@@ -4,11 +4,18 @@
 //! run at once. Nothing here knows how sites find each other: a job that should be passed on is
 //! named, and stays until somebody takes it away with [`Local::leave`].
 
+mod floor;
+mod isolated;
+mod plain;
+
 use std::fmt::Debug;
 
 use tradewind_model::{Closure, ClosureId, JobId, Span, Time};
 
 use super::Promise;
+pub(super) use floor::{Floor, Opened};
+pub use isolated::{Isolated, home};
+pub use plain::{Plain, Settings as PlainSettings, Turn};
 
 /// Whose job it is, seen from the site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

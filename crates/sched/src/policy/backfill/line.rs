@@ -48,6 +48,37 @@ impl Line {
         self.queue.find(job)
     }
 
+    /// The job of this rank as it waits.
+    pub(in crate::policy) fn get(&self, rank: Rank) -> Option<Waiting> {
+        self.queue.get(rank)
+    }
+
+    /// The last in the order.
+    pub(in crate::policy) fn last(&self) -> Option<Rank> {
+        self.queue.last()
+    }
+
+    /// Jobs that wait.
+    pub(in crate::policy) fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// A job leaves, and gives its reservation back.
+    pub(in crate::policy) fn remove(
+        &mut self,
+        profile: &mut Profile,
+        rank: Rank,
+    ) -> Option<Waiting> {
+        let waiting = self.queue.get(rank)?;
+        self.queue.remove(rank);
+        self.moves.unplace(rank);
+        if let Some(start) = waiting.reserved {
+            waiting.give(profile, start);
+            self.opened(start, start + waiting.estimate);
+        }
+        Some(waiting)
+    }
+
     /// Processors became free that were taken in the profile.
     pub(in crate::policy) fn opened(&mut self, from: Time, until: Time) {
         if self.depth == Depth::All {

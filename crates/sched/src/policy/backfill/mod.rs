@@ -27,8 +27,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use tradewind_model::{Command, Demand, Event, JobId, Market, Place, PoolId, Profile, Span, Time};
 
 use super::{Policy, Promise};
-use line::Line;
-use waiting::Waiting;
+pub(super) use line::Line;
+pub(super) use queue::Queue;
+pub(super) use shelves::Reservations;
+pub(super) use waiting::{Rank, Waiting};
 
 pub use super::Order;
 

@@ -66,6 +66,11 @@ impl Moves {
         self.unplaced.insert(rank);
     }
 
+    /// A job is gone.
+    pub(super) fn unplace(&mut self, rank: Rank) {
+        self.unplaced.remove(&rank);
+    }
+
     /// No job has a reservation.
     pub(super) fn place_all(&mut self, queue: &Queue) {
         self.openings.clear();

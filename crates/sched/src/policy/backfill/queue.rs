@@ -51,6 +51,16 @@ impl Queue {
         self.jobs.values().find(|waiting| waiting.rank.job == job)
     }
 
+    /// The first job in the order.
+    pub(in crate::policy) fn first(&self) -> Option<Rank> {
+        self.jobs.first_key_value().map(|(rank, _)| *rank)
+    }
+
+    /// The last job in the order.
+    pub(in crate::policy) fn last(&self) -> Option<Rank> {
+        self.jobs.last_key_value().map(|(rank, _)| *rank)
+    }
+
     /// The jobs after `after`, in order.
     pub(super) fn from(&self, after: Option<Rank>) -> impl Iterator<Item = Waiting> + '_ {
         let start = after.map_or(Bound::Unbounded, Bound::Excluded);

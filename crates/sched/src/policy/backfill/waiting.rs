@@ -8,7 +8,7 @@ use crate::policy::order;
 /// A place in the order of the queue: lower comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::policy) struct Rank {
-    key: i64,
+    pub(in crate::policy) key: i64,
     pub(in crate::policy) job: JobId,
 }
 
@@ -35,6 +35,17 @@ impl Waiting {
         // In the order of arrival, jobs that wait again keep their old place.
         let key = if order == Order::Arrival { 0 } else { order.key(demand, joined, now) };
         Waiting { rank: Rank { key, job }, joined, processors, estimate, reserved: None }
+    }
+
+    /// A job whose place the owner of the queue has worked out.
+    pub(in crate::policy) fn keyed(key: i64, job: JobId, processors: u32, length: Span) -> Waiting {
+        let (rank, estimate) = (Rank { key, job }, length.max(Span(1)));
+        Waiting { rank, joined: Time(0), processors, estimate, reserved: None }
+    }
+
+    /// Processors × seconds that it expects to need.
+    pub(in crate::policy) fn work(&self) -> i128 {
+        i128::from(self.processors) * i128::from(self.estimate.0)
     }
 
     /// The same, without a reservation, in the order of expansion factors now.
