@@ -94,6 +94,11 @@ pub trait Local: Debug {
     /// When to ask again, even if nothing happens.
     fn wake(&self) -> Option<Time>;
 
+    /// The first moment at which a running job is expected to have ended. If it runs on, the next
+    /// `decide` makes reservations anew; so whoever wants to know what is promised at a later
+    /// moment asks for a `decide` first.
+    fn next_end(&self) -> Option<Time>;
+
     /// When such a job could start here if it joined at `from`, `from` not before `now`, without
     /// delaying any reservation; `None` if that is not foreseeable (it is wider than the site, or
     /// has to wait behind jobs whose starts are not known). Not binding, because nothing is set

@@ -31,9 +31,11 @@ fn small() -> impl Iterator<Item = Job> {
     (0..SECONDS / 3).map(|nth| job(3 * nth, 8, 2))
 }
 
-/// Every eight seconds a job of the whole site for ten: more than it can do.
+/// A job of the whole site for long, so that the mean is above ten, and then every eight seconds
+/// one for ten: more than the site can do.
 fn wide() -> impl Iterator<Item = Job> {
-    (0..SECONDS / 8).map(|nth| job(8 * nth, 10, PROCESSORS))
+    let first = job(0, 100, PROCESSORS);
+    std::iter::once(first).chain((1..SECONDS / 8).map(|nth| job(8 * nth, 10, PROCESSORS)))
 }
 
 fn settings() -> Settings {
@@ -47,8 +49,8 @@ fn impatient(patience: Option<u32>) -> Settings {
 #[test]
 fn as_printed_a_medium_job_starves_among_small_ones() {
     let medium = || job(20, 5, 3);
-    let stream = || (0..SECONDS).map(|nth| job(nth, 5, 1));
-    // Five to six single processors are busy all the time, so three are never free.
+    let stream = || (0..SECONDS).map(|nth| job(nth, 6, 1));
+    // Whenever one of six small jobs ends, the next one comes: three processors are never free.
     assert_eq!(start_of(medium(), stream(), impatient(None)), None);
     let start = start_of(medium(), stream(), impatient(Some(10))).unwrap();
     assert!(start <= 40, "{start}");
@@ -56,11 +58,11 @@ fn as_printed_a_medium_job_starves_among_small_ones() {
 
 #[test]
 fn as_printed_a_long_job_starves_among_short_ones_of_its_own_queue() {
-    let long = || job(20, 50, PROCESSORS);
+    let long = || job(120, 50, PROCESSORS);
     let as_printed = Settings { guard: Guard::Nobody, ..settings() };
     assert_eq!(start_of(long(), wide(), as_printed), None);
     let start = start_of(long(), wide(), settings()).unwrap();
-    assert!(start <= 60, "{start}");
+    assert!(start <= 400, "{start}");
 }
 
 #[test]

@@ -112,6 +112,10 @@ impl Local for Visited {
         self.site.wake()
     }
 
+    fn next_end(&self) -> Option<Time> {
+        self.site.next_end()
+    }
+
     fn promise(&self, wanted: &Wanted, origin: Origin, now: Time, from: Time) -> Option<Time> {
         self.site.promise(wanted, origin, now, from)
     }

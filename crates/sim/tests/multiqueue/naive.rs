@@ -311,6 +311,10 @@ impl Local for Naive {
         self.waiting.iter().filter_map(|it| it.reserved).min().map(Time)
     }
 
+    fn next_end(&self) -> Option<Time> {
+        self.running.iter().map(|it| Time(it.believed_end)).min()
+    }
+
     fn promise(&self, wanted: &Wanted, origin: Origin, now: Time, from: Time) -> Option<Time> {
         let mut free = self.free(now.0, u32::MAX);
         assert_eq!(origin, Origin::Remote);

@@ -68,6 +68,11 @@ impl Floor {
         u32::try_from(self.profile.free_now().max(0)).unwrap_or(u32::MAX)
     }
 
+    /// The first moment at which a running job is expected to have ended.
+    pub(in crate::policy) fn next_end(&self) -> Option<Time> {
+        self.due.first().map(|(end, _)| *end)
+    }
+
     /// A job takes its processors, which are taken in the profile already.
     pub(in crate::policy) fn start(&mut self, waiting: &Waiting) {
         let Waiting { rank, processors, estimate: length, .. } = *waiting;
@@ -112,7 +117,7 @@ impl Floor {
     /// twice as long as believed so far.
     pub(in crate::policy) fn settle(&mut self, now: Time) -> bool {
         self.profile.advance(now);
-        self.upset |= self.due.first().is_some_and(|(end, _)| *end <= now);
+        self.upset |= self.next_end().is_some_and(|end| end <= now);
         let upset = std::mem::take(&mut self.upset);
         if upset {
             self.rebuild(now);

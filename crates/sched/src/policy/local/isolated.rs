@@ -38,6 +38,34 @@ struct Home {
     submitted: Time,
 }
 
+/// A moment for some of the sites.
+#[derive(Debug)]
+struct Alarms {
+    by_time: BTreeSet<(Time, PoolId)>,
+    by_site: Vec<Option<Time>>,
+}
+
+impl Alarms {
+    fn new(sites: usize) -> Alarms {
+        Alarms { by_time: BTreeSet::new(), by_site: vec![None; sites] }
+    }
+
+    fn set(&mut self, site: PoolId, at: Option<Time>) {
+        if let Some(before) = std::mem::replace(&mut self.by_site[site.index()], at) {
+            self.by_time.remove(&(before, site));
+        }
+        self.by_time.extend(at.map(|at| (at, site)));
+    }
+
+    fn first(&self) -> Option<Time> {
+        self.by_time.first().map(|(at, _)| *at)
+    }
+
+    fn until(&self, now: Time) -> impl Iterator<Item = PoolId> + '_ {
+        self.by_time.iter().take_while(move |(at, _)| *at <= now).map(|(_, site)| *site)
+    }
+}
+
 /// A grid without migration: each pool is a site of its own.
 ///
 /// A job goes to its [`home`] and stays there; it is refused if no pool there can run it. It joins
@@ -54,9 +82,9 @@ pub struct Isolated {
     /// When jobs that run began.
     starts: BTreeMap<JobId, Time>,
     /// When each site wants to be asked again.
-    wakes: BTreeSet<(Time, PoolId)>,
-    /// The same, by site.
-    wake_of: Vec<Option<Time>>,
+    wakes: Alarms,
+    /// When each site expects a job to end.
+    ends: Alarms,
 }
 
 impl Isolated {
@@ -64,13 +92,13 @@ impl Isolated {
     pub fn new(pools: &Pools, build: impl Fn(&Pool) -> Box<dyn Local>) -> Isolated {
         let sites: Vec<_> = pools.as_slice().iter().map(build).collect();
         Isolated {
-            wake_of: vec![None; sites.len()],
+            wakes: Alarms::new(sites.len()),
+            ends: Alarms::new(sites.len()),
             sites,
             homes: BTreeMap::new(),
             closures: BTreeMap::new(),
             later: BTreeSet::new(),
             starts: BTreeMap::new(),
-            wakes: BTreeSet::new(),
         }
     }
 
@@ -137,12 +165,8 @@ impl Isolated {
         let site = &mut self.sites[pool.index()];
         let mut starts = Vec::new();
         site.decide(now, &mut starts, &mut Vec::new());
-        let wake = site.wake();
-        let before = std::mem::replace(&mut self.wake_of[pool.index()], wake);
-        if let Some(before) = before {
-            self.wakes.remove(&(before, pool));
-        }
-        self.wakes.extend(wake.map(|at| (at, pool)));
+        self.wakes.set(pool, site.wake());
+        self.ends.set(pool, site.next_end());
         for job in starts {
             self.starts.insert(job, now);
             commands.push(Command::Start { job, place: Place::Pool(pool) });
@@ -163,12 +187,12 @@ impl Policy for Isolated {
             self.later.pop_first();
             busy.extend(self.join(market, job));
         }
-        busy.extend(self.wakes.iter().take_while(|(at, _)| *at <= now).map(|(_, pool)| *pool));
+        busy.extend(self.wakes.until(now).chain(self.ends.until(now)));
         for pool in busy {
             self.ask(pool, now, commands);
         }
         let later = self.later.first().map(|(from, _)| *from);
-        let wake = self.wakes.first().map(|(at, _)| *at).into_iter().chain(later).min();
+        let wake = self.wakes.first().into_iter().chain(later).min();
         commands.extend(wake.map(|at| Command::Wake { at }));
     }
 

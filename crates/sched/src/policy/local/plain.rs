@@ -162,6 +162,10 @@ impl Local for Plain {
         self.line.first_reservation()
     }
 
+    fn next_end(&self) -> Option<Time> {
+        self.floor.next_end()
+    }
+
     fn promise(&self, wanted: &Wanted, _origin: Origin, now: Time, from: Time) -> Option<Time> {
         if self.settings.depth == Depth::First(0) && !self.ranks.is_empty() {
             return None;

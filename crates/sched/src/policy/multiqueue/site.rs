@@ -308,6 +308,10 @@ impl Local for MultiQueue {
         self.reserved.first_reservation()
     }
 
+    fn next_end(&self) -> Option<Time> {
+        self.floor.next_end()
+    }
+
     fn promise(&self, wanted: &Wanted, _origin: Origin, now: Time, from: Time) -> Option<Time> {
         self.floor.profile.earliest(wanted.processors, wanted.length, from.max(now))
     }
