@@ -46,7 +46,7 @@ pub use distribution::Distribution;
 pub use gantt::{Colours, GanttOfRun, GanttOptions};
 pub use lines::{Across, Line, Lines};
 pub use picture::Picture;
-pub use plot::{Mark, Plot, PlotPanel, PlotAcross, PlotSeries, PlotValue};
+pub use plot::{Mark, Plot, PlotAcross, PlotPanel, PlotSeries, PlotValue};
 pub use png::{PngError, png};
 pub use replay::{Hold, HoldCause, Processors, Replay, ReplayJob, ReplayPool, RunFate};
 pub use scale::Unit;

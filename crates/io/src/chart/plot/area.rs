@@ -6,7 +6,7 @@ use super::super::ink::{Ink, Rect, fit, num, text_width};
 use super::super::panel::Panel;
 use super::super::scale::{self, Unit};
 use super::super::theme::{self, DARK, GRID, PAPER, SMALL};
-use super::{PlotAcross, Mark, PlotPanel, PlotSeries, PlotValue, colour};
+use super::{Mark, PlotAcross, PlotPanel, PlotSeries, PlotValue, colour};
 
 /// Points are drawn on a line of at most so many values.
 const POINTS_MOST: usize = 60;

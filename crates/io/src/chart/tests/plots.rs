@@ -1,6 +1,6 @@
 //! Plots of studies.
 
-use crate::chart::{PlotAcross, Mark, Picture, Plot, PlotPanel, PlotSeries, PlotValue};
+use crate::chart::{Mark, Picture, Plot, PlotAcross, PlotPanel, PlotSeries, PlotValue};
 
 fn bars(name: &str, values: &[f64]) -> PlotSeries {
     let value = |(x, &y): (usize, &f64)| PlotValue {

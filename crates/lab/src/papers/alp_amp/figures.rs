@@ -1,7 +1,7 @@
 //! The papers' figures, drawn anew: bars of ALP and AMP, published beside measured, and the first
 //! experiments one by one.
 
-use tradewind_io::chart::{PlotAcross, Mark, Picture, Plot, PlotPanel, PlotSeries, PlotValue};
+use tradewind_io::chart::{Mark, Picture, Plot, PlotAcross, PlotPanel, PlotSeries, PlotValue};
 
 use super::cycles::SHOWN;
 use crate::findings::{Figure, Number};
