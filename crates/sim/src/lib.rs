@@ -13,6 +13,7 @@ mod kernel;
 pub mod load;
 pub mod metrics;
 pub mod models;
+pub mod network;
 pub mod outage;
 pub mod placement;
 pub mod replications;
