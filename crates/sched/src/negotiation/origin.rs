@@ -18,6 +18,8 @@ pub(super) struct Inquiry {
     wish: Wish,
     /// Rounds begun.
     round: u32,
+    /// How long offers are collected now: twice as long after every rest.
+    window: Span,
     /// Where not everybody is asked: who was, since the last rest.
     asked: BTreeSet<Peer>,
     /// Answers still to come in this round.
@@ -57,6 +59,7 @@ impl Negotiator {
             parcel,
             wish,
             round: 0,
+            window: self.settings.window,
             asked: BTreeSet::new(),
             silent: 0,
             offers: BTreeMap::new(),
@@ -101,7 +104,7 @@ impl Negotiator {
         for &peer in &to {
             let parcel = Arc::clone(&inquiry.parcel);
             // The offers are collected, the commit goes there and back, and the job travels.
-            let handshake = Span(self.settings.window.0 * 2);
+            let handshake = Span(inquiry.window.0 * 2);
             let lead = Span(handshake.0 + step.host.transfer(&parcel, peer).0);
             self.send(step, peer, Body::Discover { inquiry: id, parcel, lead });
         }
@@ -111,21 +114,24 @@ impl Negotiator {
             inquiry.asked.extend(to);
         }
         inquiry.phase = Phase::Collecting;
-        inquiry.due = step.now + self.settings.window;
+        inquiry.due = step.now + inquiry.window;
         self.wait(id, inquiry);
     }
 
-    /// An offer came. One that comes after the choice still counts if the choice fails.
+    /// An offer came. One that comes after the choice still counts if the choice fails, and one
+    /// that comes during a rest ends it. However long the window, the first offer waits for others
+    /// no longer than a plain one, lest it expire.
     pub(super) fn offered(&mut self, step: &mut Step<'_>, from: Peer, id: Serial, offer: Offer) {
-        let Some(inquiry) = self.inquiries.get_mut(&id) else { return };
-        if inquiry.phase == Phase::Resting {
-            return;
-        }
+        let Some(mut inquiry) = self.take_inquiry(id) else { return };
         let new = inquiry.offers.insert(from, offer).is_none();
         inquiry.silent = inquiry.silent.saturating_sub(usize::from(new));
-        if inquiry.phase == Phase::Collecting && inquiry.silent == 0 {
-            let inquiry = self.take_inquiry(id);
-            inquiry.into_iter().for_each(|inquiry| self.choose(step, id, inquiry));
+        match inquiry.phase {
+            Phase::Committing { .. } => self.wait(id, inquiry),
+            Phase::Collecting if inquiry.silent > 0 => {
+                inquiry.due = inquiry.due.min(step.now + self.settings.window);
+                self.wait(id, inquiry);
+            }
+            Phase::Collecting | Phase::Resting => self.choose(step, id, inquiry),
         }
     }
 
@@ -144,7 +150,7 @@ impl Negotiator {
         });
         match choice::best(choose, &inquiry.offers) {
             Some((to, offer)) => {
-                let wait = self.settings.window;
+                let wait = inquiry.window;
                 inquiry.phase = Phase::Committing { to, offer, tries: 0, wait };
                 self.commit(step, id, inquiry);
             }
@@ -155,7 +161,7 @@ impl Negotiator {
     fn commit(&mut self, step: &mut Step<'_>, id: Serial, mut inquiry: Inquiry) {
         let Phase::Committing { to, offer, tries, wait } = inquiry.phase else { return };
         let parcel = Arc::clone(&inquiry.parcel);
-        let lead = Span(self.settings.window.0 + step.host.transfer(&parcel, to).0);
+        let lead = Span(inquiry.window.0 + step.host.transfer(&parcel, to).0);
         self.send(step, to, Body::Commit { inquiry: id, parcel, offer, lead });
         inquiry.due = step.now + wait;
         let wait = self.longer(wait);
@@ -183,6 +189,7 @@ impl Negotiator {
         };
         if asked_all {
             inquiry.asked.clear();
+            inquiry.window = self.longer(inquiry.window);
             inquiry.phase = Phase::Resting;
             inquiry.due = step.now + self.settings.pause;
             self.wait(id, inquiry);

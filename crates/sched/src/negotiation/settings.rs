@@ -42,13 +42,14 @@ pub struct Settings {
     /// How often a search asks before it gives up.
     pub rounds: u32,
     /// How long offers are collected, and how long the first wait for an answer is: at least a
-    /// round trip.
+    /// round trip. A search that begins anew after a rest takes twice as long as before.
     pub window: Span,
-    /// How long an offer holds.
+    /// How long an offer holds: longer than a window and a commit's way.
     pub offer_life: Span,
     /// How often a commit is sent before the next best volunteer's turn comes.
     pub tries: u32,
-    /// The longest wait before a message is sent again; waits double up to it.
+    /// The longest window, and the longest wait beside travel before a message is sent again;
+    /// both double up to it.
     pub retry_max: Span,
     /// How long a search rests once everybody was asked in vain, and how long a job is left alone
     /// after a search that failed.

@@ -112,6 +112,9 @@ fn stops(seed: u64, sites: u32, from: Time, until: Time) -> Vec<Stop> {
         let mut rng = random::stream(seed, "stop", u64::from(peer.0));
         let mut begin = from;
         for _ in 0..random::within(&mut rng, 0, 2) {
+            if begin >= until {
+                break;
+            }
             begin = Time(random::within(&mut rng, begin.0, until.0 - 1));
             let end = Time(random::within(&mut rng, begin.0 + 1, until.0));
             stops.push(Stop { peer, from: begin, until: end });
