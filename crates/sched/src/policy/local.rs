@@ -4,11 +4,18 @@
 //! run at once. Nothing here knows how sites find each other: a job that should be passed on is
 //! named, and stays until somebody takes it away with [`Local::leave`].
 
+mod floor;
+mod isolated;
+mod plain;
+
 use std::fmt::Debug;
 
 use tradewind_model::{Closure, ClosureId, JobId, Span, Time};
 
 use super::Promise;
+pub(super) use floor::{Floor, Opened};
+pub use isolated::{Isolated, home};
+pub use plain::{Plain, Settings as PlainSettings, Turn};
 
 /// Whose job it is, seen from the site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,6 +93,11 @@ pub trait Local: Debug {
 
     /// When to ask again, even if nothing happens.
     fn wake(&self) -> Option<Time>;
+
+    /// The first moment at which a running job is expected to have ended. If it runs on, the next
+    /// `decide` makes reservations anew; so whoever wants to know what is promised at a later
+    /// moment asks for a `decide` first.
+    fn next_end(&self) -> Option<Time>;
 
     /// When such a job could start here if it joined at `from`, `from` not before `now`, without
     /// delaying any reservation; `None` if that is not foreseeable (it is wider than the site, or

@@ -10,6 +10,7 @@ pub mod cyclic;
 mod grid;
 pub mod gridfill;
 pub mod local;
+pub mod multiqueue;
 mod order;
 
 pub use grid::Spread;

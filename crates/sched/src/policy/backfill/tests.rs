@@ -63,11 +63,11 @@ type History = Vec<Vec<(JobId, Option<Time>)>>;
 /// and a queue so long.
 fn history(drawn: &[Drawn], order: Order, jobs_per_search: usize, long_queue: usize) -> History {
     let mut policy = Backfill::new(Settings { depth: Depth::All, order });
-    policy.moves.jobs_per_search = jobs_per_search;
-    policy.bounds.long_queue = long_queue;
+    policy.line.moves.jobs_per_search = jobs_per_search;
+    policy.line.bounds.long_queue = long_queue;
     let mut history = Vec::new();
     replay(drawn, &mut policy, |policy| {
-        history.push(policy.queue.iter().map(|it| (it.rank.job, it.reserved)).collect());
+        history.push(policy.line.queue.iter().map(|it| (it.rank.job, it.reserved)).collect());
     });
     history
 }
@@ -98,7 +98,7 @@ proptest! {
         let mut policy = Backfill::new(Settings { depth: Depth::All, order });
         let mut promised: std::collections::BTreeMap<JobId, Time> = Default::default();
         replay(&drawn, &mut policy, |policy| {
-            for waiting in policy.queue.iter() {
+            for waiting in policy.line.queue.iter() {
                 let start = waiting.reserved.unwrap();
                 let before = promised.insert(waiting.rank.job, start);
                 assert!(before.is_none_or(|before| start <= before));
@@ -119,14 +119,14 @@ proptest! {
     fn the_profile_is_what_runs_and_what_is_reserved(drawn in drawn(), depth in 0u32..4) {
         let mut policy = Backfill::new(Settings { depth: Depth::First(depth), order: Order::Arrival });
         replay(&drawn, &mut policy, |policy| {
-            let reserved = policy.queue.iter().filter(|it| it.reserved.is_some()).count();
-            assert_eq!(reserved, policy.queue.len().min(depth as usize));
+            let reserved = policy.line.queue.iter().filter(|it| it.reserved.is_some()).count();
+            assert_eq!(reserved, policy.line.queue.len().min(depth as usize));
             assert!(policy.profile.as_ref().unwrap().free_now() >= 0);
         });
         // When all is over, nothing is left in the books.
         let profile = policy.profile.unwrap();
         prop_assert_eq!(&profile, &Profile::new(PROCESSORS, profile.origin()));
-        prop_assert!(policy.due.is_empty() && policy.queue.len() == 0);
+        prop_assert!(policy.due.is_empty() && policy.line.queue.len() == 0);
     }
 }
 
