@@ -9,6 +9,7 @@
 
 pub mod check;
 mod estimate;
+pub mod federation;
 mod kernel;
 pub mod load;
 pub mod metrics;

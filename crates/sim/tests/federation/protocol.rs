@@ -92,7 +92,7 @@ fn many_seeds() {
     }
     // Worlds in which little happens would prove little.
     println!("{moved} jobs moved; {:?}", Kind::ALL.iter().zip(sent).collect::<Vec<_>>());
-    assert!(moved > count && sent.iter().all(|sent| *sent > count / 4));
+    assert!(moved > count && sent.iter().all(|sent| *sent > count / 10));
 }
 
 #[test]
