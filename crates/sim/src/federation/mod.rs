@@ -13,8 +13,6 @@ mod bells;
 mod card;
 mod desk;
 mod minds;
-#[cfg(test)]
-mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

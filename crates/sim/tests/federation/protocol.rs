@@ -77,7 +77,7 @@ fn live_or_tell(seed: u64) -> World {
     })
 }
 
-fn number(name: &str) -> Option<u64> {
+pub(crate) fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap())
 }
 
