@@ -128,10 +128,11 @@ impl Federation {
         self.passed_on
     }
 
-    /// The site where the job is, and the scheduler there.
-    pub fn site_of(&self, job: JobId) -> Option<(PoolId, &dyn Local)> {
-        let site = self.cards.get(&job)?.site;
-        Some((site, &*self.sites[site.index()]))
+    /// The site in whose queues the job waits, and the scheduler there.
+    pub fn waits_at(&self, job: JobId) -> Option<(PoolId, &dyn Local)> {
+        let card = self.cards.get(&job)?;
+        let waits = card.whereabouts == Whereabouts::Waits;
+        waits.then(|| (card.site, &*self.sites[card.site.index()]))
     }
 
     /// Whether every job that is not over is owned by one site, the one that the federation thinks,
@@ -352,6 +353,6 @@ impl Policy for Federation {
     }
 
     fn reservation(&self, job: JobId) -> Option<Time> {
-        self.site_of(job)?.1.reservation(job)
+        self.waits_at(job)?.1.reservation(job)
     }
 }
