@@ -1,13 +1,15 @@
 //! Pictures: plans, replays and comparisons of policies.
 //!
 //! A [`Chart`] is a Gantt chart of a plan, as SVG, PNG or text. A [`Picture`] is made of one or
-//! several replays, as SVG or PNG: [`GanttOfRun`], [`Usage`], [`Curves`], [`Comparison`].
+//! several replays, as SVG or PNG: [`GanttOfRun`], [`Usage`], [`Curves`],
+//! [`Lines`], [`Bars`], [`Comparison`].
 //!
 //! Everything drawn is a function of plain data: no font, clock or locale of the machine has a
 //! say, so the same data give the same bytes everywhere. What a picture leaves out, its caption
 //! says.
 
 mod axis;
+mod bars;
 mod blocks;
 mod clock;
 mod compare;
@@ -16,6 +18,7 @@ mod distribution;
 mod gantt;
 mod ink;
 mod letters;
+mod lines;
 mod panel;
 mod picture;
 mod plan;
@@ -30,14 +33,17 @@ mod svg;
 mod tests;
 mod text;
 mod theme;
+mod trace;
 mod usage;
 
 use tradewind_model::{Horizon, Money, Time};
 
+pub use bars::{Bars, ClassOfJobs, Classes};
 pub use compare::{Better, Comparison, Estimate, Measure};
 pub use curves::{Curve, Curves, Spread};
 pub use distribution::Distribution;
 pub use gantt::{Colours, GanttOfRun, GanttOptions};
+pub use lines::{Across, Line, Lines};
 pub use picture::Picture;
 pub use png::{PngError, png};
 pub use replay::{Hold, HoldCause, Processors, Replay, ReplayJob, ReplayPool, RunFate};
@@ -45,6 +51,7 @@ pub use scale::Unit;
 pub use svg::svg;
 pub use text::{Glyphs, TextOptions, text};
 pub(crate) use theme::dark_style;
+pub use trace::Trace;
 pub use usage::Usage;
 
 /// What to draw.

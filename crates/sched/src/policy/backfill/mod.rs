@@ -199,10 +199,13 @@ impl Backfill {
 
     /// Looks at the whole queue, with reservations for the first `count` waiting jobs.
     fn walk(&mut self, profile: &mut Profile, count: usize, commands: &mut Vec<Command>) {
-        while let Some(waiting) = self.queue.pop_reservation() {
-            waiting.reserved.into_iter().for_each(|start| waiting.give(profile, start));
+        let mut after = if count == 1 { self.settled_head(profile) } else { None };
+        let mut kept = usize::from(after.is_some());
+        if after.is_none() {
+            while let Some(waiting) = self.queue.pop_reservation() {
+                waiting.reserved.into_iter().for_each(|start| waiting.give(profile, start));
+            }
         }
-        let (mut after, mut kept) = (None, 0);
         while kept < count {
             let Some(waiting) = self.queue.after(after) else { return };
             after = Some(waiting.rank);
@@ -213,6 +216,13 @@ impl Backfill {
             after = Some(waiting.rank);
             self.start(profile, &waiting, commands);
         }
+    }
+
+    /// The head of the queue, if it has the only reservation and would get the same one anew.
+    fn settled_head(&self, profile: &Profile) -> Option<Rank> {
+        let head = self.queue.after(None)?;
+        let held = head.reserved.filter(|start| *start > profile.origin())?;
+        head.earlier(profile, held).is_none().then_some(head.rank)
     }
 
     /// The first job after `after` that can start now, all reservations made.
@@ -236,25 +246,23 @@ impl Backfill {
         self.queue.get(rank)
     }
 
-    /// Looks at a new job alone, with `before` waiting jobs ahead of it.
-    fn try_one(
-        &mut self,
-        profile: &mut Profile,
-        waiting: &Waiting,
-        before: usize,
-        commands: &mut Vec<Command>,
-    ) {
-        match self.settings.depth {
-            Depth::First(0) if before > 0 => {}
-            Depth::First(depth) if before >= depth as usize => {
+    /// Looks at a new job alone: it starts, or else joins the queue.
+    fn try_one(&mut self, profile: &mut Profile, waiting: Waiting, commands: &mut Vec<Command>) {
+        let before = self.queue.len();
+        let reserves = match self.settings.depth {
+            Depth::All => true,
+            Depth::First(depth) => {
+                let may_start = depth > 0 || before == 0;
                 let room = profile.free_now() >= i64::from(waiting.processors);
-                if room && waiting.fits(profile) {
-                    self.start(profile, waiting, commands);
+                if may_start && room && waiting.fits(profile) {
+                    return self.start(profile, &waiting, commands);
                 }
+                before < depth as usize
             }
-            _ => {
-                self.place(profile, waiting, commands);
-            }
+        };
+        self.queue.insert(waiting);
+        if reserves {
+            self.place(profile, &waiting, commands);
         }
     }
 
@@ -315,17 +323,18 @@ impl Policy for Backfill {
                 _ => None,
             };
             let Some((job, demand)) = joined else { continue };
-            let before = self.queue.len();
             let joined = match self.settings.order.moves() {
                 true => *self.joined.entry(job).or_insert(now),
                 false => now,
             };
             let waiting = Waiting::new(self.settings.order, job, demand, [joined, now]);
+            if !whole {
+                self.try_one(&mut profile, waiting, commands);
+                continue;
+            }
             self.queue.insert(waiting);
-            match (whole, self.settings.depth) {
-                (false, _) => self.try_one(&mut profile, &waiting, before, commands),
-                (true, Depth::All) => self.moves.place(waiting.rank),
-                (true, Depth::First(_)) => {}
+            if self.settings.depth == Depth::All {
+                self.moves.place(waiting.rank);
             }
         }
         match self.settings.depth {
