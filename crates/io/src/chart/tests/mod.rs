@@ -2,6 +2,7 @@ mod curves;
 mod market;
 mod numbers;
 mod pictures;
+mod plots;
 mod steps;
 mod traces;
 
