@@ -260,6 +260,7 @@ fn command(record: &Record) -> String {
     for key in ["model", "users", "procs", "grid", "outages", "side", "from", "to"] {
         option(key, plain(&workload[key]));
     }
+    option("squeeze", plain(&workload["squeeze"]).filter(|times| times != "1"));
     let list = |key: &str, default: &str| {
         Some(words(&campaign[key]).join(",")).filter(|text| text != default)
     };
