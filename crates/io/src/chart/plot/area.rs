@@ -6,7 +6,7 @@ use super::super::ink::{Ink, Rect, fit, num, text_width};
 use super::super::panel::Panel;
 use super::super::scale::{self, Unit};
 use super::super::theme::{self, DARK, GRID, PAPER, SMALL};
-use super::{Across, Mark, PlotPanel, PlotSeries, PlotValue, colour};
+use super::{Mark, PlotAcross, PlotPanel, PlotSeries, PlotValue, colour};
 
 /// Points are drawn on a line of at most so many values.
 const POINTS_MOST: usize = 60;
@@ -34,8 +34,8 @@ impl<'a> Area<'a> {
         let (low, high) = (ups.first().copied(), ups.last().copied());
         let panel = Panel { frame, low: low.unwrap_or(0.0), high: high.unwrap_or(1.0) };
         let (left, right) = match &of.across {
-            Across::Cases(names) => (-0.5, names.len() as f64 - 0.5),
-            Across::Numbers(_) => of.breadth(),
+            PlotAcross::Cases(names) => (-0.5, names.len() as f64 - 0.5),
+            PlotAcross::Numbers(_) => of.breadth(),
         };
         Area { of, panel, ups, left, right }
     }
@@ -45,8 +45,8 @@ impl<'a> Area<'a> {
         let labels: Vec<(f64, String)> = self.ups.iter().map(label).collect();
         self.panel.values(ink, &self.of.up, &labels);
         match &self.of.across {
-            Across::Cases(cases) => self.cases(ink, cases),
-            Across::Numbers(label) => self.numbers(ink, label),
+            PlotAcross::Cases(cases) => self.cases(ink, cases),
+            PlotAcross::Numbers(label) => self.numbers(ink, label),
         }
         let bars = self.of.series.iter().filter(|series| series.mark == Mark::Bars);
         let bars: Vec<&PlotSeries> = bars.collect();

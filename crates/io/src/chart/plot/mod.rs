@@ -34,23 +34,23 @@ pub struct PlotPanel {
     /// What runs upwards, with its unit: `time per job, s`.
     pub up: String,
     /// What runs to the right.
-    pub across: Across,
+    pub across: PlotAcross,
     /// What is drawn.
     pub series: Vec<PlotSeries>,
 }
 
 /// What the bottom of a panel shows.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Across {
+pub enum PlotAcross {
     /// Cases by name: x is the number of a case, from 0.
     Cases(Vec<String>),
     /// Numbers, under this label.
     Numbers(String),
 }
 
-impl Default for Across {
-    fn default() -> Across {
-        Across::Numbers(String::new())
+impl Default for PlotAcross {
+    fn default() -> PlotAcross {
+        PlotAcross::Numbers(String::new())
     }
 }
 

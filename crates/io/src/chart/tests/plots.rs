@@ -1,6 +1,6 @@
 //! Plots of studies.
 
-use crate::chart::{Across, Mark, Picture, Plot, PlotPanel, PlotSeries, PlotValue};
+use crate::chart::{Mark, Picture, Plot, PlotAcross, PlotPanel, PlotSeries, PlotValue};
 
 fn bars(name: &str, values: &[f64]) -> PlotSeries {
     let value = |(x, &y): (usize, &f64)| PlotValue {
@@ -12,7 +12,7 @@ fn bars(name: &str, values: &[f64]) -> PlotSeries {
 }
 
 fn cases(series: Vec<PlotSeries>) -> PlotPanel {
-    let across = Across::Cases(vec!["ALP".to_owned(), "AMP".to_owned()]);
+    let across = PlotAcross::Cases(vec!["ALP".to_owned(), "AMP".to_owned()]);
     PlotPanel { up: "time per job".to_owned(), across, series }
 }
 

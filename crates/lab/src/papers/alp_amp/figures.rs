@@ -1,7 +1,7 @@
 //! The papers' figures, drawn anew: bars of ALP and AMP, published beside measured, and the first
 //! experiments one by one.
 
-use tradewind_io::chart::{Across, Mark, Picture, Plot, PlotPanel, PlotSeries, PlotValue};
+use tradewind_io::chart::{Mark, Picture, Plot, PlotAcross, PlotPanel, PlotSeries, PlotValue};
 
 use super::cycles::SHOWN;
 use crate::findings::{Figure, Number};
@@ -13,7 +13,7 @@ pub(super) fn bars(title: &str, numbers: &[Number]) -> Figure {
         numbers.iter().filter(|number| number.published.unit != "%").collect();
     let panels = drawn.chunks_exact(2).map(|pair| PlotPanel {
         up: format!("{} per job, {}", quantity(pair[0].published.unit), pair[0].published.unit),
-        across: Across::Cases(vec!["ALP".to_owned(), "AMP".to_owned()]),
+        across: PlotAcross::Cases(vec!["ALP".to_owned(), "AMP".to_owned()]),
         series: vec![
             series("published", pair, |number| (number.published.value, None)),
             series("measured", pair, |number| {
@@ -51,7 +51,7 @@ pub(super) fn experiments(title: &str, tally: &Tally) -> Figure {
     };
     let panel = PlotPanel {
         up: "time per job, units".to_owned(),
-        across: Across::Numbers("experiment".to_owned()),
+        across: PlotAcross::Numbers("experiment".to_owned()),
         series: vec![line("ALP", "alp"), line("AMP", "amp")],
     };
     let subtitle = "each experiment that counts by itself".to_owned();
