@@ -63,6 +63,7 @@ pub fn sensitivity_table(of: &Sensitivity) -> Vec<[String; 3]> {
     let row = |swept: &Swept| {
         let near = format!("{} of {}", swept.near(), swept.numbers.len());
         let moved = match (swept.changed, swept.furthest(ours)) {
+            (Some(_), Some((_, part))) if part.abs() < 0.000_5 => "nothing".to_owned(),
             (Some(_), Some((number, part))) => {
                 let sign = if part > 0.0 { "+" } else { "" };
                 format!("{}: {sign}{} %", number.published.name, grouped(100.0 * part, 1))
