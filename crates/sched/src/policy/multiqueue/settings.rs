@@ -172,13 +172,15 @@ pub struct Settings {
 
 /// From here on the paper sees little influence.
 const DEFAULT_BETA: NonZeroU32 = NonZeroU32::MIN.saturating_add(63);
+/// Measured: the mean wait is close to that without patience, the longest far below it.
+const DEFAULT_PATIENCE: NonZeroU32 = NonZeroU32::MIN.saturating_add(255);
 
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
             alpha: Alpha::DEFAULT,
             beta: DEFAULT_BETA,
-            patience: Some(DEFAULT_BETA),
+            patience: Some(DEFAULT_PATIENCE),
             borders: Borders::default(),
             remote_classes: RemoteClasses::default(),
             short_first: ShortFirst::default(),
