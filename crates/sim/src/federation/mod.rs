@@ -342,13 +342,14 @@ impl Policy for Federation {
         commands.extend(wake.map(|at| Command::Wake { at }));
     }
 
-    /// Of sites that keep to themselves what all of them promise; of others nothing, because a
-    /// job that is passed on leaves its place behind.
+    /// Of a site alone what it promises; of several that keep to themselves reservations, if all
+    /// give them; of others nothing, because a job that is passed on leaves its place behind.
     fn promise(&self) -> Promise {
-        let keeps = |site: &dyn Local| site.guarantee() == Promise::Reservations;
-        match self.minds.is_none() && self.sites.iter().all(|site| keeps(&**site)) {
-            true => Promise::Reservations,
-            false => Promise::Nothing,
+        let mut kinds = self.sites.iter().map(|site| site.guarantee());
+        match (&self.minds, &self.sites[..]) {
+            (_, [site]) => site.guarantee(),
+            (None, _) if kinds.all(|kind| kind == Promise::Reservations) => Promise::Reservations,
+            _ => Promise::Nothing,
         }
     }
 
