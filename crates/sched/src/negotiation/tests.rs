@@ -59,17 +59,14 @@ fn parcel() -> Arc<Parcel> {
     Arc::new(Parcel { ticket: TICKET, demand, submitted: Time(0), data_mb: 0, hops: 0 })
 }
 
-fn arguments(me: u32, count: u32, settings: Settings) -> (Peer, Arc<[Peer]>, Settings, u64) {
-    (Peer(me), (0..count).map(Peer).collect(), settings, 1)
+fn member(me: u32, count: u32, settings: Settings) -> Member {
+    Member { me: Peer(me), peers: (0..count).map(Peer).collect(), settings, seed: 1 }
 }
 
 impl Sites {
     fn new(hosts: &[Toy], settings: Settings) -> Sites {
         let count = hosts.len() as u32;
-        let one = |me| {
-            let (me, peers, settings, seed) = arguments(me, count, settings);
-            Negotiator::new(me, peers, settings, seed)
-        };
+        let one = |me| Negotiator::new(member(me, count, settings));
         let mut sites = Sites {
             all: (0..count).map(one).collect(),
             hosts: hosts.to_vec(),
@@ -141,9 +138,9 @@ impl Sites {
     fn restart(&mut self, site: usize, settings: Settings) {
         let mut out = vec![];
         let durable = self.all[site].durable().clone();
-        let arguments = arguments(site as u32, self.all.len() as u32, settings);
+        let member = member(site as u32, self.all.len() as u32, settings);
         let (now, host) = (Time(self.now), self.hosts[site]);
-        self.all[site] = Negotiator::restart(durable, arguments, now, &host, &mut out);
+        self.all[site] = Negotiator::restart(durable, member, now, &host, &mut out);
         self.carry(site, out);
     }
 
