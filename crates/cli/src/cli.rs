@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    combine, completions, explain, generate, merge, plan, quote, simulate, snapshot,
+    combine, completions, explain, generate, merge, plan, quote, reproduce, simulate, snapshot,
 };
 
 /// An economic metascheduler: plans parallel jobs on clusters that are not all yours.
@@ -70,6 +70,8 @@ pub(crate) enum Command {
     Simulate(Box<simulate::Args>),
     /// Join the parts of a campaign that were run apart.
     Merge(merge::Args),
+    /// Run the papers' studies anew: every published number beside a measured one.
+    Reproduce(reproduce::Args),
     /// Print a completion script for a shell.
     Completions(completions::Args),
     /// Print the manual page, of everything or of one command.

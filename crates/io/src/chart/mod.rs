@@ -1,13 +1,15 @@
 //! Pictures: plans, replays and comparisons of policies.
 //!
 //! A [`Chart`] is a Gantt chart of a plan, as SVG, PNG or text. A [`Picture`] is made of one or
-//! several replays, as SVG or PNG: [`GanttOfRun`], [`Usage`], [`Curves`], [`Comparison`].
+//! several replays, as SVG or PNG: [`GanttOfRun`], [`Usage`], [`Curves`], [`Lines`], [`Bars`],
+//! [`Comparison`]; or of a study: [`Plot`].
 //!
 //! Everything drawn is a function of plain data: no font, clock or locale of the machine has a
 //! say, so the same data give the same bytes everywhere. What a picture leaves out, its caption
 //! says.
 
 mod axis;
+mod bars;
 mod blocks;
 mod clock;
 mod compare;
@@ -16,9 +18,11 @@ mod distribution;
 mod gantt;
 mod ink;
 mod letters;
+mod lines;
 mod panel;
 mod picture;
 mod plan;
+mod plot;
 mod png;
 mod replay;
 mod rows;
@@ -30,21 +34,26 @@ mod svg;
 mod tests;
 mod text;
 mod theme;
+mod trace;
 mod usage;
 
 use tradewind_model::{Horizon, Money, Time};
 
+pub use bars::{Bars, ClassOfJobs, Classes};
 pub use compare::{Better, Comparison, Estimate, Measure};
 pub use curves::{Curve, Curves, Spread};
 pub use distribution::Distribution;
 pub use gantt::{Colours, GanttOfRun, GanttOptions};
+pub use lines::{Across, Line, Lines};
 pub use picture::Picture;
+pub use plot::{Mark, Plot, PlotAcross, PlotPanel, PlotSeries, PlotValue};
 pub use png::{PngError, png};
 pub use replay::{Hold, HoldCause, Processors, Replay, ReplayJob, ReplayPool, RunFate};
 pub use scale::Unit;
 pub use svg::svg;
 pub use text::{Glyphs, TextOptions, text};
 pub(crate) use theme::dark_style;
+pub use trace::Trace;
 pub use usage::Usage;
 
 /// What to draw.

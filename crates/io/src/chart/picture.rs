@@ -1,8 +1,11 @@
-//! Any picture of a replay or a campaign, as SVG or PNG.
+//! Any picture of a replay, a campaign or a study, as SVG or PNG.
 
+use super::bars::Bars;
 use super::compare::Comparison;
 use super::curves::Curves;
 use super::gantt::GanttOfRun;
+use super::lines::Lines;
+use super::plot::Plot;
 use super::png::{PngError, pixels};
 use super::sheet::Pen;
 use super::usage::Usage;
@@ -16,8 +19,14 @@ pub enum Picture {
     Usage(Usage),
     /// How waits or slowdowns are spread.
     Curves(Curves),
+    /// What adds up or changes.
+    Lines(Lines),
+    /// Shares by class.
+    Bars(Bars),
     /// Policies side by side.
     Comparison(Comparison),
+    /// Bars, lines and points of a study.
+    Plot(Plot),
 }
 
 impl Picture {
@@ -45,7 +54,10 @@ impl Picture {
             Picture::Gantt(it) => it.draw(pen),
             Picture::Usage(it) => it.draw(pen),
             Picture::Curves(it) => it.draw(pen),
+            Picture::Lines(it) => it.draw(pen),
+            Picture::Bars(it) => it.draw(pen),
             Picture::Comparison(it) => it.draw(pen),
+            Picture::Plot(it) => it.draw(pen),
         }
     }
 }

@@ -88,6 +88,12 @@ impl Offers {
         }
     }
 
+    /// The slowest class of performance.
+    pub(super) fn slowest(&self, model: &[Performance]) -> Performance {
+        let least = self.classes_among(model).into_iter().min();
+        least.unwrap_or(Performance::REFERENCE)
+    }
+
     /// The classes of performance: those of the side model if it drew the nodes, else those that
     /// there are.
     pub(super) fn classes_among(&self, model: &[Performance]) -> Vec<Performance> {

@@ -1,14 +1,12 @@
 //! `tradewind simulate`: logs replayed under one or several policies, by one or several rules.
 //!
 //! `args` says what and how, `plan` makes runs of it, `workload` jobs, `replay` does one run,
-//! `command_policy` lets a command decide, `outputs` writes its files, `crew` does all runs,
-//! `store` remembers which are finished, `overview` puts them side by side, and `report` makes a
+//! `command_policy` lets a command decide, `outputs` writes its files, `store` remembers which are finished, `overview` puts them side by side, and `report` makes a
 //! page of them.
 
 mod args;
 mod brackets;
 mod command_policy;
-mod crew;
 mod model;
 mod outputs;
 pub(super) mod overview;
@@ -26,13 +24,13 @@ mod workload;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 use tradewind_io::campaign::Campaign;
 
 use crate::cli::Format;
+use crate::crew;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::progress::Progress;
 use crate::report::Report;
@@ -40,6 +38,7 @@ pub(crate) use args::Args;
 use args::Settings;
 use overview::Overview;
 use plan::Plan;
+use policy::Lots;
 use replay::{Manner, Signals, Watch};
 use store::Record;
 use summary::Summary;
@@ -54,6 +53,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         report.note(&format!("combinations left out: {}; {why}", plan.left_out));
     }
     let sources: Vec<Source<'_>> = campaign.workloads.iter().map(Source::open).collect();
+    check_limits(&campaign, &sources)?;
     let record = Record::new(&campaign, &plan, &sources);
     if !settings.force {
         check_folder(&settings.out, &record, report)?;
@@ -96,16 +96,33 @@ fn check_folder(out: &Path, record: &Record, report: &Report) -> Result<(), Fail
     Err(Failure::usage(message).hint("use another folder, or `--force` to run everything anew"))
 }
 
+/// Jobs must not be sent where they are not taken.
+fn check_limits(campaign: &Campaign, sources: &[Source<'_>]) -> Result<(), Failure> {
+    let blind = campaign.policies.iter().find(|name| policy::ignores_limits(name));
+    let Some(policy) = blind else { return Ok(()) };
+    let Some(pool) = sources.iter().find_map(Source::limited_pool) else { return Ok(()) };
+    let message = format!("policy `{policy}` knows no limits of queues, and `{pool}` has some");
+    let hint = "use `auction`, `meta-fcfs`, `easy` or their like, or a grid without limits";
+    Err(Failure::usage(message).hint(hint))
+}
+
 fn note_seeds(campaign: &Campaign, report: &Report) {
-    if let Some(seeds) = campaign.seeds() {
+    let lots: Vec<(&String, Option<Lots>)> =
+        campaign.policies.iter().map(|name| (name, policy::lots(name))).collect();
+    let seeds = campaign.seeds();
+    if let Some(seeds) = seeds {
         report.seeds(&seeds.to_string());
-        if !campaign.draws() {
+        if !campaign.draws() && lots.iter().all(|(_, lots)| *lots != Some(Lots::Run)) {
             report.note("nothing in this campaign is random: every seed gives the same");
         }
     }
-    for name in &campaign.policies {
-        if let Some(seed) = policy::seed(name) {
-            report.seeds(&format!("{seed} in `{name}`"));
+    for (name, lots) in lots {
+        match lots {
+            Some(Lots::Own(seed)) => report.seeds(&format!("{seed} in `{name}`")),
+            Some(Lots::Run) if seeds.is_none() => {
+                report.seeds(&format!("{} in `{name}`", policy::SEED));
+            }
+            _ => {}
         }
     }
 }
@@ -136,7 +153,7 @@ impl Work<'_> {
             report.note(&format!("{} of {} runs were there already", summaries.len(), mine.len()));
         }
         let signals = Arc::new(Signals::default());
-        listen(&signals);
+        crew::listen(&signals.stop);
         let mut failures = Vec::new();
         for (at, result) in todo.iter().zip(self.work(&todo, &signals, report)) {
             match result {
@@ -155,7 +172,8 @@ impl Work<'_> {
             report.note("the same command goes on with the rest");
             return Ok(Exit::Interrupted);
         }
-        self.sources.iter().flat_map(Source::assumptions).for_each(|note| report.note(&note));
+        let assumed = |source: &Source<'_>| source.assumptions(&self.campaign.policies);
+        self.sources.iter().flat_map(assumed).for_each(|note| report.note(&note));
         self.note_rejected(&overview, report);
         if kept > 0 {
             overview.print(format)?;
@@ -163,13 +181,21 @@ impl Work<'_> {
         conclude(failures, kept, report)
     }
 
-    /// Does the runs; results in the order of `todo`.
-    fn work(&self, todo: &[usize], signals: &Arc<Signals>, report: &Report) -> crew::Results {
-        let mut progress = Progress::new(report);
-        let all = || self.jobs_of(todo);
+    /// Does the runs; results in the order of `todo`, `None` for those that were stopped before.
+    fn work(
+        &self,
+        todo: &[usize],
+        signals: &Arc<Signals>,
+        report: &Report,
+    ) -> Vec<Option<Result<Summary, Failure>>> {
+        let mut progress = Progress::new(report, "jobs");
+        let tick = |done: usize| {
+            let ended = signals.ended.load(Ordering::Relaxed);
+            let all = self.jobs_of(todo).max(ended);
+            progress.set(ended, all, || format!("{done} of {} runs", todo.len()));
+        };
         let one = |at: usize| self.one(todo[at], signals, report);
-        let threads = self.settings.threads;
-        let results = crew::work(todo.len(), threads, signals, &mut progress, all, one);
+        let results = crew::work(todo.len(), self.settings.threads, &signals.stop, tick, one);
         progress.finish();
         results
     }
@@ -233,18 +259,6 @@ impl Work<'_> {
                 }
             }
         }
-    }
-}
-
-/// Ctrl-C and its like stop the campaign; the second time, the program. Where the system refuses
-/// to tell us, they end the program at once, and finished runs are still kept.
-fn listen(signals: &Signals) {
-    for signal in [SIGINT, SIGTERM] {
-        let stop = || Arc::clone(&signals.stop);
-        let code = i32::from(Exit::Interrupted as u8);
-        // In this order: the flag is not up yet when the first signal comes.
-        let _ = flag::register_conditional_shutdown(signal, code, stop());
-        let _ = flag::register(signal, stop());
     }
 }
 

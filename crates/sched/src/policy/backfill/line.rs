@@ -163,10 +163,13 @@ impl Line {
 
     /// Looks at the whole queue, with reservations for the first `count` waiting jobs.
     fn walk(&mut self, profile: &mut Profile, count: usize, started: &mut Vec<Waiting>) {
-        while let Some(waiting) = self.queue.pop_reservation() {
-            waiting.reserved.into_iter().for_each(|start| waiting.give(profile, start));
+        let mut after = if count == 1 { self.settled_head(profile) } else { None };
+        let mut kept = usize::from(after.is_some());
+        if after.is_none() {
+            while let Some(waiting) = self.queue.pop_reservation() {
+                waiting.reserved.into_iter().for_each(|start| waiting.give(profile, start));
+            }
         }
-        let (mut after, mut kept) = (None, 0);
         while kept < count {
             let Some(waiting) = self.queue.after(after) else { return };
             after = Some(waiting.rank);
@@ -177,6 +180,13 @@ impl Line {
             after = Some(waiting.rank);
             self.start(profile, &waiting, started);
         }
+    }
+
+    /// The head of the queue, if it has the only reservation and would get the same one anew.
+    fn settled_head(&self, profile: &Profile) -> Option<Rank> {
+        let head = self.queue.after(None)?;
+        let held = head.reserved.filter(|start| *start > profile.origin())?;
+        head.earlier(profile, held).is_none().then_some(head.rank)
     }
 
     /// The first job after `after` that can start now, all reservations made.
@@ -202,18 +212,21 @@ impl Line {
         started: &mut Vec<Waiting>,
     ) {
         let before = self.queue.len();
-        self.queue.insert(waiting);
-        match self.depth {
-            Depth::First(0) if before > 0 => {}
-            Depth::First(depth) if before >= depth as usize => {
+        let reserves = match self.depth {
+            Depth::All => true,
+            Depth::First(depth) => {
+                let may_start = depth > 0 || before == 0;
                 let room = profile.free_now() >= i64::from(waiting.processors);
-                if room && waiting.fits(profile) {
-                    self.start(profile, &waiting, started);
+                if may_start && room && waiting.fits(profile) {
+                    waiting.take(profile, profile.origin());
+                    return started.push(waiting);
                 }
+                before < depth as usize
             }
-            _ => {
-                self.place(profile, &waiting, started);
-            }
+        };
+        self.queue.insert(waiting);
+        if reserves {
+            self.place(profile, &waiting, started);
         }
     }
 }

@@ -107,6 +107,22 @@ proptest! {
     }
 
     #[test]
+    fn the_head_has_the_earliest_start_and_no_other_job_fits_beside_it(
+        drawn in prop_oneof![drawn(), long()], order in order(),
+    ) {
+        let mut policy = Backfill::new(Settings { depth: Depth::First(1), order });
+        replay(&drawn, &mut policy, |policy| {
+            let Some(head) = policy.line.queue.after(None) else { return };
+            let mut profile = policy.profile.clone().unwrap();
+            let mut others = policy.line.queue.from(Some(head.rank));
+            assert!(others.all(|other| !other.fits(&profile)));
+            let held = head.reserved.unwrap();
+            head.give(&mut profile, held);
+            assert_eq!(head.earliest(&profile, profile.origin()), Some(held));
+        });
+    }
+
+    #[test]
     fn short_cuts_lead_where_looking_at_every_job_does(
         drawn in prop_oneof![drawn(), long()], order in order(), jobs_per_search in 0usize..4,
     ) {
