@@ -32,7 +32,8 @@ use minds::Minds;
 /// How sites of a federation work together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// How they negotiate; `None`: they do not, and every job stays at home.
+    /// How they negotiate; `None`: they do not, and every job stays at home. A site alone has
+    /// nobody to ask.
     pub negotiation: Option<negotiation::Settings>,
     /// How long messages and jobs take.
     pub links: Links,
@@ -100,7 +101,7 @@ impl Federation {
     ) -> Federation {
         let sites: Vec<_> = pools.as_slice().iter().map(build).collect();
         let Settings { negotiation, links, faults, seed } = settings;
-        let minds = negotiation.map(|knobs| {
+        let minds = negotiation.filter(|_| sites.len() > 1).map(|knobs| {
             let network = Network::new(links, faults.clone(), seed);
             Minds::new(sites.len(), knobs, network, faults.stops, seed)
         });
@@ -347,7 +348,7 @@ impl Policy for Federation {
     fn promise(&self) -> Promise {
         let mut kinds = self.sites.iter().map(|site| site.guarantee());
         match (&self.minds, &self.sites[..]) {
-            (_, [site]) => site.guarantee(),
+            (None, [site]) => site.guarantee(),
             (None, _) if kinds.all(|kind| kind == Promise::Reservations) => Promise::Reservations,
             _ => Promise::Nothing,
         }
