@@ -2,6 +2,10 @@
 
 use tradewind_model::Span;
 
+use super::clearing::{Clearing, Part};
+use super::pricing::{Dynamics, Prices};
+use super::unit::Valuation;
+
 /// Who is looked at first, and which queue gets the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rule {
@@ -181,6 +185,18 @@ pub struct Settings {
     pub patience: Span,
     /// For fair shares alone.
     pub share: ShareOf,
+    /// What a trade settles at.
+    pub clearing: Clearing,
+    /// How much of the gain is the owner's. Only for uniform and k-prices.
+    pub k: Part,
+    /// Where posted prices come from.
+    pub prices: Prices,
+    /// How they move. Only for dynamic prices.
+    pub dynamics: Dynamics,
+    /// What bids and asks are.
+    pub valuation: Valuation,
+    /// The wait that doubles an ask per node and second.
+    pub tau: Span,
     /// Of random ties.
     pub seed: u64,
 }
@@ -204,6 +220,12 @@ impl Settings {
             ratio: Ratio::ONE,
             patience: Span(86_400),
             share: ShareOf::All,
+            clearing: Clearing::List,
+            k: Part::HALF,
+            prices: Prices::List,
+            dynamics: Dynamics::STANDARD,
+            valuation: Valuation::Paper,
+            tau: Span(3_600),
             seed: 1,
         }
     }
@@ -246,7 +268,14 @@ impl Settings {
     /// Whether jobs need a value.
     pub fn by_value(&self) -> bool {
         use Rule::{Admission, Auction, FairShare, Hvfq};
-        self.gate == Gate::On || matches!(self.rule, Auction | Admission | Hvfq | FairShare)
+        self.gate == Gate::On
+            || self.clearing != Clearing::List
+            || matches!(self.rule, Auction | Admission | Hvfq | FairShare)
+    }
+
+    /// How prices move, if they do.
+    pub(super) fn dynamics(&self) -> Option<Dynamics> {
+        (self.prices == Prices::Dynamic).then_some(self.dynamics)
     }
 }
 
