@@ -7,7 +7,8 @@
 
 use tradewind_model::{Money, Performance, Price, Span, Terms};
 
-use super::price;
+use super::settings::Settings;
+use super::{price, valuation};
 
 /// How prices are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -69,19 +70,22 @@ impl Part {
 /// What a job can pay.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Purse {
-    /// In all: its budget, and what it is worth unless prices are posted.
+    /// In all: its budget, and where it matters what it is worth.
     pub(super) whole: Money,
     /// Per node and second: its own cap.
     pub(super) each: Price,
 }
 
 impl Purse {
-    pub(super) fn of(terms: &Terms, clearing: Clearing) -> Purse {
-        let worth = match clearing {
-            Clearing::List => None,
-            _ => price::value(terms),
-        };
-        let whole = terms.budget.into_iter().chain(worth).min().unwrap_or(Money(i64::MAX));
+    /// Its worth counts where prices are found between limits and reserves, and at the gate of
+    /// bids per unit, there as part of the bid.
+    pub(super) fn of(terms: &Terms, settings: &Settings) -> Purse {
+        let worth = price::value(terms);
+        let pays = worth.filter(|_| settings.clearing != Clearing::List);
+        let bids = worth.filter(|_| settings.gate_wants_worth());
+        let bids = bids.map(|worth| valuation::money(settings.ratio.of(worth)));
+        let limits = terms.budget.into_iter().chain(pays).chain(bids);
+        let whole = limits.min().unwrap_or(Money(i64::MAX));
         Purse { whole, each: terms.max_price.unwrap_or(Price(i64::MAX)) }
     }
 

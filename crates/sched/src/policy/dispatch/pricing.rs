@@ -21,8 +21,9 @@ impl Prices {
         [(Prices::List, "list"), (Prices::Dynamic, "dynamic")];
 }
 
-/// How prices follow demand. Everything but the outlook is in thousandths of the list price; a
-/// ceiling below the floor counts as the floor, an outlook of less than a second as a second.
+/// How prices follow demand. Everything but the outlook is in thousandths of the list price. A step
+/// of zero counts as one, or jobs would wait for ever for a price that they can pay; a ceiling
+/// below the floor counts as the floor, an outlook of less than a second as a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Dynamics {
     /// The most that a price moves in one cycle.
@@ -49,11 +50,11 @@ impl Dynamics {
     /// anything (down) or if nothing is there (up), by a part of it as one exceeds the other in
     /// between; rounded away from zero, so that it arrives at its bound in the end.
     fn moves(self, wanted: i128, free: i128) -> i64 {
-        let step = i128::from(self.step) * 1_000;
+        let step = i64::from(self.step.max(1)) * 1_000;
         if wanted == 0 {
-            return -(i64::from(self.step) * 1_000);
+            return -step;
         }
-        let (excess, all) = ((wanted - free) * step, wanted + free);
+        let (excess, all) = ((wanted - free) * i128::from(step), wanted + free);
         let whole = (excess.abs() + all - 1) / all * excess.signum();
         i64::try_from(whole).unwrap_or(0)
     }

@@ -191,7 +191,7 @@ impl<'a> Round<'a> {
         let trade = Trade {
             price: self.agree(Range { reserve, limit, performance }),
             reserve,
-            limit: (self.settings.clearing != Clearing::List).then_some(limit),
+            limit: self.settings.has_limits().then_some(limit),
             bid: by_value.then(|| valuation::money(turn.bid)),
             ask: by_value.then(|| valuation::money(self.asks[at])),
             rank: turn.rank,

@@ -1,6 +1,6 @@
 //! The knobs of [`Dispatch`](super::Dispatch).
 
-use tradewind_model::Span;
+use tradewind_model::{Money, Span};
 
 use super::clearing::{Clearing, Part};
 use super::pricing::{Dynamics, Prices};
@@ -158,6 +158,11 @@ impl Ratio {
     pub fn thousandths(self) -> u32 {
         self.thousandths
     }
+
+    /// So much of an amount, in micro-credits, rounded down.
+    pub(super) fn of(self, amount: Money) -> i128 {
+        i128::from(amount.0) * i128::from(self.thousandths) / 1_000
+    }
 }
 
 /// The knobs of [`Dispatch`](super::Dispatch). A span of less than a second counts as a second.
@@ -276,6 +281,16 @@ impl Settings {
     /// How prices move, if they do.
     pub(super) fn dynamics(&self) -> Option<Dynamics> {
         (self.prices == Prices::Dynamic).then_some(self.dynamics)
+    }
+
+    /// Whether the gate keeps out whoever is not worth the price of an idle queue.
+    pub(super) fn gate_wants_worth(&self) -> bool {
+        self.gate == Gate::On && self.valuation == Valuation::Unit
+    }
+
+    /// Whether trades have a limit.
+    pub(super) fn has_limits(&self) -> bool {
+        self.clearing != Clearing::List || self.gate_wants_worth()
     }
 }
 

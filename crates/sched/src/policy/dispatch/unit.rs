@@ -5,6 +5,10 @@
 //! node and a second is that of 100,000 credits for a thousand nodes and a day. Here both sides are
 //! micro-credits per second of a reference processor, rounded down: a job offers what it could pay
 //! for one, and a queue asks what it wants for one, and more where it is loaded.
+//!
+//! Age and urgency make up for load, and for nothing else: the gate also keeps out whoever is worth
+//! less than the bare price (`Purse`). So an idle queue takes everybody who waits for it, nobody
+//! waits in vain, and nobody is served at a loss because he has waited long enough.
 
 use tradewind_model::{Money, Performance, Price, Span};
 

@@ -56,7 +56,7 @@ impl Waiting {
             Deadline::Check => terms.deadline.unwrap_or(FOR_EVER),
             Deadline::Ignore => FOR_EVER,
         };
-        let purse = Purse::of(terms, settings.clearing);
+        let purse = Purse::of(terms, settings);
         let pays = |pool: &Pool, length| {
             purse.limit(demand.processors, length) >= pricing::lowest(pool, settings.dynamics())
         };
@@ -136,7 +136,7 @@ fn latest(pool: &Pool, demand: &Demand, end: Time, pays: impl Fn(&Pool, Span) ->
 /// Why no queue takes the job.
 fn nowhere(pools: &Pools, settings: &Settings, demand: &Demand) -> Reason {
     let (needed, terms) = (demand.processors, demand.terms());
-    let purse = Purse::of(terms, settings.clearing);
+    let purse = Purse::of(terms, settings);
     let suits = || pools.as_slice().iter().filter(|pool| pool.suits(demand));
     let fits = suits().filter(|pool| pool.nodes >= needed);
     let cost = |pool: &Pool| {
