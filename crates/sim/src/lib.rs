@@ -15,6 +15,7 @@ pub mod metrics;
 pub mod models;
 pub mod outage;
 pub mod placement;
+pub mod queueing;
 pub mod replications;
 mod result;
 pub mod workload;
