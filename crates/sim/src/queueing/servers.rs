@@ -68,8 +68,9 @@ pub fn mmm(servers: Servers, mean: f64, readings: Readings) -> Result<(f64, f64)
 
 /// M/G/m: the wait of M/M/m times (1 + cv²) / 2 (Lee and Longton 1959; Nozaki and Ross 1978); eq. 8
 /// and 12 of paper 003, which lack the half. Exact for one server and for exponential times, an
-/// approximation else: within a few percent for cv² up to 1 (our simulations: `tests/queueing.rs`).
-/// O(m).
+/// approximation else, the better the higher the load: in our simulations of five servers
+/// (`tests/queueing.rs`) too low by 6 % for nearly constant times at a load of 0.7, and within the
+/// confidence limits of 5 % for Weibull times of shape 2 at 0.85. O(m).
 ///
 /// # Errors
 /// As [`mmm`], or E(X²) infinite.
