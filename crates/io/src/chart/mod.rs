@@ -1,7 +1,8 @@
 //! Pictures: plans, replays and comparisons of policies.
 //!
 //! A [`Chart`] is a Gantt chart of a plan, as SVG, PNG or text. A [`Picture`] is made of one or
-//! several replays, as SVG or PNG: [`GanttOfRun`], [`Usage`], [`Curves`], [`Comparison`].
+//! several replays, as SVG or PNG: [`GanttOfRun`], [`Usage`], [`Curves`], [`Comparison`]; [`Lines`]
+//! are numbers over a number.
 //!
 //! Everything drawn is a function of plain data: no font, clock or locale of the machine has a
 //! say, so the same data give the same bytes everywhere. What a picture leaves out, its caption
@@ -16,6 +17,7 @@ mod distribution;
 mod gantt;
 mod ink;
 mod letters;
+mod lines;
 mod panel;
 mod picture;
 mod plan;
@@ -38,6 +40,7 @@ pub use compare::{Better, Comparison, Estimate, Measure};
 pub use curves::{Curve, Curves, Spread};
 pub use distribution::Distribution;
 pub use gantt::{Colours, GanttOfRun, GanttOptions};
+pub use lines::{Lines, LinesPanel};
 pub use picture::Picture;
 pub use png::{PngError, png};
 pub use replay::{Hold, HoldCause, Processors, Replay, ReplayJob, ReplayPool, RunFate};

@@ -3,6 +3,7 @@
 use super::compare::Comparison;
 use super::curves::Curves;
 use super::gantt::GanttOfRun;
+use super::lines::Lines;
 use super::png::{PngError, pixels};
 use super::sheet::Pen;
 use super::usage::Usage;
@@ -18,6 +19,8 @@ pub enum Picture {
     Curves(Curves),
     /// Policies side by side.
     Comparison(Comparison),
+    /// Numbers over a number.
+    Lines(Lines),
 }
 
 impl Picture {
@@ -46,6 +49,7 @@ impl Picture {
             Picture::Usage(it) => it.draw(pen),
             Picture::Curves(it) => it.draw(pen),
             Picture::Comparison(it) => it.draw(pen),
+            Picture::Lines(it) => it.draw(pen),
         }
     }
 }
