@@ -6,7 +6,7 @@
 //! page of them.
 
 mod args;
-mod brackets;
+pub(super) mod brackets;
 mod command_policy;
 mod crew;
 mod model;
