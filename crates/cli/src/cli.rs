@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    combine, completions, explain, generate, merge, plan, quote, simulate, snapshot,
+    analyze, combine, completions, explain, generate, merge, plan, quote, simulate, snapshot,
 };
 
 /// An economic metascheduler: plans parallel jobs on clusters that are not all yours.
@@ -68,6 +68,8 @@ pub(crate) enum Command {
     Generate(generate::Args),
     /// Replay workload logs (SWF) under one or several policies.
     Simulate(Box<simulate::Args>),
+    /// What theory says: mean waits and slowdowns of queues.
+    Analyze(analyze::Args),
     /// Join the parts of a campaign that were run apart.
     Merge(merge::Args),
     /// Print a completion script for a shell.

@@ -148,7 +148,8 @@ impl Up {
         let above = of.points().map(|point| point.1).filter(|value| *value > 0.0);
         let least = range(above).0.max(high * DEEPEST);
         let wide = low >= 0.0 && least < high && high / least >= WIDE;
-        let scale = Scale::new(of.unit, high);
+        // Over several powers of ten no unit but the smallest is right.
+        let scale = Scale::new(of.unit, if wide { 1.0 } else { high });
         let logarithmic = wide.then_some(least);
         let (low, high) = match logarithmic {
             Some(least) => (0.0, scale::log2(high / least)),

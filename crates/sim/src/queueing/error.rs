@@ -27,6 +27,10 @@ pub enum Place {
     Class(usize),
     /// Several servers of one queue.
     Servers(u32),
+    /// The valuation of a network, where the classes up to this one (from 0) are too much.
+    Valuation(usize),
+    /// The sites of a network, each as one server.
+    Sites(u32),
     /// The partition of this index of a site.
     Partition(usize),
     /// The fullest of the best partitions.
@@ -40,6 +44,10 @@ impl fmt::Display for Place {
             Place::Class(0) => to.write_str("the server, with class 1 alone,"),
             Place::Class(index) => write!(to, "the server, with classes 1 to {},", index + 1),
             Place::Servers(count) => write!(to, "each of {count} servers"),
+            Place::Valuation(index) => {
+                write!(to, "the valuation, with classes 1 to {},", index + 1)
+            }
+            Place::Sites(count) => write!(to, "each of {count} sites, taken for one server,"),
             Place::Partition(index) => write!(to, "partition {}", index + 1),
             Place::BestPartitions(count) => {
                 write!(to, "the fullest of {count} partitions, however they are cut,")
@@ -72,7 +80,7 @@ impl fmt::Display for Unstable {
              below a rate of {rate_below:.6}"
         )?;
         match servers_from {
-            Some(count) => write!(to, ", or with {count} servers"),
+            Some(count) => write!(to, ", or with {count} of them"),
             None => Ok(()),
         }
     }

@@ -1,6 +1,6 @@
 //! The model of paper 003 for a whole metascheduler: three stations in a row.
 
-use super::error::QueueingError;
+use super::error::{Place, QueueingError};
 use super::mix::Mix;
 use super::moments::Infinite;
 use super::optimum::{Goal, best};
@@ -78,14 +78,14 @@ pub struct Network {
 /// As those of the three stations.
 pub fn network(rate: f64, setup: &Setup) -> Result<Network, QueueingError> {
     let runs = setup.mix.runs();
-    let valuation = priority(rate, &setup.classes)?;
+    let valuation = priority(rate, &setup.classes).map_err(in_network)?;
     let first = Stage {
         load: valuation.load,
         wait: valuation.stay,
         slowdown: valuation_slowdown(setup, &valuation),
     };
     let servers = Servers { count: setup.sites, rate };
-    let dispatch = mgm(servers, runs, setup.readings)?;
+    let dispatch = mgm(servers, runs, setup.readings).map_err(in_network)?;
     let second = Stage { load: dispatch.load, wait: dispatch.wait, slowdown: dispatch.slowdown };
     let site = at_site(rate, setup)?;
     let factor = match setup.readings.of(Equation::E21) {
@@ -101,6 +101,17 @@ pub fn network(rate: f64, setup: &Setup) -> Result<Network, QueueingError> {
     let wait = stages.iter().map(|stage| stage.wait).sum();
     let slowdown = stages.iter().map(|stage| stage.slowdown).sum();
     Ok(Network { stages, wait, slowdown, valuation, site })
+}
+
+/// Names a station after its part in the network.
+fn in_network(error: QueueingError) -> QueueingError {
+    let QueueingError::Unstable(mut why) = error else { return error };
+    why.place = match why.place {
+        Place::Class(index) => Place::Valuation(index),
+        Place::Servers(count) => Place::Sites(count),
+        other => other,
+    };
+    why.into()
 }
 
 /// S1: eq. 7.

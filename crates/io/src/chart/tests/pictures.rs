@@ -273,7 +273,8 @@ fn lines_are_drawn_over_a_number() {
     assert_eq!(first.matches('M').count(), 2, "{first}");
     assert!(!svg.contains("logarithmic"));
     let wide = sound(&lines(&[&[0.0, 0.001, 1.0, 1_000.0]]));
-    assert!(wide.contains("mean slowdown (logarithmic)"));
+    assert!(wide.contains("mean slowdown (logarithmic)") && wide.contains("mean wait, s (log"));
+    assert!(wide.contains(">0.01<") && wide.contains(">1,000<"));
     for odd in [&[5.0][..], &[0.0, 0.0], &[-3.0, 4.0], &[1e-320, 1e300], &[f64::MAX, 1.0]] {
         sound(&lines(&[odd]));
     }

@@ -233,7 +233,7 @@ fn three_stations_in_a_row() {
     let QueueingError::Unstable(why) = network(0.29, &given).unwrap_err() else {
         panic!("unstable")
     };
-    assert_eq!((why.place, why.servers_from), (Place::Servers(5), Some(6)));
+    assert_eq!((why.place, why.servers_from), (Place::Sites(5), Some(6)));
 }
 
 #[test]
