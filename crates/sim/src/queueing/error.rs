@@ -43,12 +43,15 @@ impl fmt::Display for Place {
             Place::Server => to.write_str("the server"),
             Place::Class(0) => to.write_str("the server, with class 1 alone,"),
             Place::Class(index) => write!(to, "the server, with classes 1 to {},", index + 1),
+            Place::Servers(1) => to.write_str("the server"),
             Place::Servers(count) => write!(to, "each of {count} servers"),
             Place::Valuation(index) => {
                 write!(to, "the valuation, with classes 1 to {},", index + 1)
             }
+            Place::Sites(1) => to.write_str("the site, taken for one server,"),
             Place::Sites(count) => write!(to, "each of {count} sites, taken for one server,"),
             Place::Partition(index) => write!(to, "partition {}", index + 1),
+            Place::BestPartitions(1) => to.write_str("the partition"),
             Place::BestPartitions(count) => {
                 write!(to, "the fullest of {count} partitions, however they are cut,")
             }

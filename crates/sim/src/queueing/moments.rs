@@ -52,7 +52,9 @@ impl Moments {
     /// # Errors
     /// E(X²) is infinite.
     pub fn variation(&self) -> Result<f64, Infinite> {
-        Ok(self.square? / (self.mean * self.mean) - 1.0)
+        let square = self.square?;
+        // What takes no time does not vary.
+        Ok(if self.mean > 0.0 { square / (self.mean * self.mean) - 1.0 } else { 0.0 })
     }
 
     /// Of a time that is one of these, each with its share; shares need not sum to 1, but to more

@@ -83,6 +83,7 @@ fn too_much_load_says_where_and_what_would_help() {
     for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(matches!(mg1(rate, &constant(1.0)), Err(QueueingError::Bad(_))));
     }
+    assert_eq!(mgm(Servers { count: 2, rate: 1.0 }, &constant(0.0), EXACT()).unwrap().wait, 0.0);
     let nobody = mgm(Servers { count: 0, rate: 1.0 }, &constant(1.0), EXACT());
     assert!(matches!(nobody, Err(QueueingError::Bad(BadParameter::NoServers))));
     let shares = priority(0.1, &[Class { share: 0.6, service: constant(1.0) }; 2]);

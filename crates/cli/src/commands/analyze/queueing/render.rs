@@ -94,7 +94,7 @@ pub(super) fn csv(points: &[Point]) -> Vec<Vec<String>> {
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for point in points {
         let row = |part: &str, share, processors: Option<u32>, numbers: &Numbers, reason: &str| {
-            let number = |value: Option<f64>| value.map(|it| it.to_string()).unwrap_or_default();
+            let number = |value: Option<f64>| value.map(|it| format!("{it:?}")).unwrap_or_default();
             vec![
                 point.model.to_owned(),
                 point.rate.to_string(),
@@ -125,16 +125,21 @@ pub(super) fn table(args: &Args, arrivals: &Arrivals, solved: &Solved) -> String
     };
     let of = match args.station {
         Station::Network | Station::Partitioned => {
-            format!(", {} sites of {} processors", arrivals.sites, arrivals.processors)
+            format!(", {} of {} processors", counted(arrivals.sites, "site"), arrivals.processors)
         }
         Station::Mmm | Station::Mgm => {
-            format!(", {} servers", args.servers.unwrap_or(arrivals.sites))
+            format!(", {}", counted(args.servers.unwrap_or(arrivals.sites), "server"))
         }
         Station::Mg1 | Station::Priority => String::new(),
     };
     let mean = figures(runs.mean);
     let _ = writeln!(text, "\n{}{of}; mean run time {mean} s", args.station.name());
     text
+}
+
+/// `1 site`, `5 sites`.
+fn counted(count: u32, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
 fn network(points: &[Point]) -> String {
@@ -203,7 +208,11 @@ fn station(points: &[Point]) -> String {
 fn rate(point: &Point) -> String {
     const DIGITS_MOST: usize = 9;
     let exact = point.rate.to_string();
-    if exact.len() <= DIGITS_MOST { exact } else { format!("{:.6}", point.rate) }
+    match point.rate {
+        _ if exact.len() <= DIGITS_MOST => exact,
+        1e-3..1e6 => format!("{:.6}", point.rate),
+        rate => format!("{rate:.4e}"),
+    }
 }
 
 /// A number for people, or why there is none.
