@@ -487,11 +487,16 @@ fn each_output_is_written_if_asked_for() {
         let names = files(&out).into_keys().map(|path| path.display().to_string());
         names.filter(|name| !own.contains(&name.as_str())).collect::<Vec<_>>()
     };
-    assert_eq!(names("a", &[]), ["jobs.csv", "schedule.csv", "schedule.json"]);
+    assert_eq!(names("a", &[]), ["jobs.csv", "refused.csv", "schedule.csv", "schedule.json"]);
     assert!(names("b", &["--outputs", "summary"]).is_empty());
     assert_eq!(names("c", &["--outputs", "swf", "--parquet"]), ["jobs.parquet", "schedule.swf"]);
-    // The replay as a log: waits and widths as in jobs.csv.
     let rows = |path: &str| std::fs::read_to_string(folder.path().join(path)).unwrap();
+    // A reason for each job that did not run.
+    let rejected = rows("a/jobs.csv").matches(",REJECTED,").count();
+    let reasons = rows("a/refused.csv");
+    assert_eq!(reasons.matches(",,wider-than-grid,wider than the machine\n").count(), rejected);
+    assert_eq!(reasons.lines().count(), 1 + rejected);
+    // The replay as a log: waits and widths as in jobs.csv.
     let csv = rows("a/jobs.csv");
     let waits: Vec<String> = csv
         .lines()

@@ -1,15 +1,18 @@
 //! When nodes are missing: entries of a grid file, or a CSV table of their own.
 
+mod targets;
 #[cfg(test)]
 mod tests;
 
-use tradewind_model::{Cause, Closure, Horizon, Pool, PoolId, Pools, SiteId, Span, Time};
+use tradewind_model::{Cause, Closure, Horizon, Pools, SiteId, Span, Time};
 
 use crate::diagnostics::{Diagnostics, excerpt, suggestion};
 use crate::fields::{Fields, Notes};
 use crate::input::{self, Input};
 use crate::rows::rows;
 use crate::value::Value;
+
+pub use targets::{Kind, Target, Targets};
 
 const PLANNED_KEYS: [&str; 7] = ["pool", "nodes", "from", "until", "repeat", "announced", "notice"];
 const LISTED_KEYS: [&str; 8] =
@@ -72,25 +75,25 @@ impl Planned {
     }
 }
 
-/// Reads the outage table `path` for these pools; `-` is standard input.
+/// Reads the outage table `path`, which names these pools; `-` is standard input.
 ///
 /// # Errors
 /// All that is wrong with it.
-pub fn load(path: &str, pools: &Pools) -> Result<Vec<Planned>, Diagnostics> {
-    parse(&input::read(path)?, pools)
+pub fn load(path: &str, targets: &Targets) -> Result<Vec<Planned>, Diagnostics> {
+    parse(&input::read(path)?, targets)
 }
 
 /// Reads an outage table: CSV with a row per outage.
 ///
 /// # Errors
 /// All that is wrong with it.
-pub fn parse(input: &Input, pools: &Pools) -> Result<Vec<Planned>, Diagnostics> {
+pub fn parse(input: &Input, targets: &Targets) -> Result<Vec<Planned>, Diagnostics> {
     let rows = rows(&input.name, input.text()?)?;
     let mut notes = Notes::new(&input.name);
-    let target = Target { pools: pools.as_slice(), site: None };
+    let among = Among { targets, site: None };
     let mut all = Vec::with_capacity(rows.len());
     for (i, row) in rows.iter().enumerate() {
-        all.extend(event(row, format!("row {}", i + 1), &target, &mut notes));
+        all.extend(event(row, format!("row {}", i + 1), among, &mut notes));
     }
     notes.diagnostics.finish(Some(all)).map(|(all, _)| all)
 }
@@ -99,22 +102,23 @@ pub fn parse(input: &Input, pools: &Pools) -> Result<Vec<Planned>, Diagnostics> 
 pub(crate) fn listed(
     fields: &Fields<'_, '_>,
     key: &str,
-    pools: &[Pool],
+    targets: &Targets,
     notes: &mut Notes<'_>,
 ) -> Vec<Planned> {
-    let target = Target { pools, site: None };
+    let among = Among { targets, site: None };
     let items = fields.list(key, notes).unwrap_or_default();
     let mut all = Vec::with_capacity(items.len());
     for (i, item) in items.iter().enumerate() {
-        all.extend(event(item, format!("{key}[{i}]"), &target, notes));
+        all.extend(event(item, format!("{key}[{i}]"), among, notes));
     }
     all
 }
 
-/// The pools that an entry may name.
-pub(crate) struct Target<'p> {
-    /// All pools.
-    pub(crate) pools: &'p [Pool],
+/// What an entry may name.
+#[derive(Clone, Copy)]
+pub(crate) struct Among<'t> {
+    /// All names.
+    pub(crate) targets: &'t Targets,
     /// Whose pools alone, if so.
     pub(crate) site: Option<SiteId>,
 }
@@ -123,32 +127,27 @@ pub(crate) struct Target<'p> {
 pub(crate) fn planned(
     value: &Value<'_>,
     path: String,
-    target: &Target<'_>,
+    among: Among<'_>,
     (cause, known): (Cause, Known),
     notes: &mut Notes<'_>,
-) -> Option<Planned> {
-    let fields = Fields::of(value, path, &PLANNED_KEYS, notes)?;
+) -> Vec<Planned> {
+    let Some(fields) = Fields::of(value, path, &PLANNED_KEYS, notes) else { return Vec::new() };
     let repeat = fields.span("repeat", 1..=Span::MAX.0, notes);
     let known = self::known(&fields, known, notes);
-    let what = closure(&fields, target, cause, notes)?;
-    if let Some(repeat) = repeat
+    let closures = closures(&fields, among, cause, notes);
+    if let (Some(repeat), Some(what)) = (repeat, closures.first())
         && repeat < what.until - what.from
     {
         let message = format!("it repeats after {repeat} s, before it is over");
         let hint = "give it a longer `repeat`, or end it earlier";
         notes.error(fields.line_of("repeat"), &fields.place("repeat"), message, hint);
     }
-    Some(Planned { what, known, repeat })
+    closures.into_iter().map(|what| Planned { what, known, repeat }).collect()
 }
 
 /// An entry of the list of outages.
-fn event(
-    value: &Value<'_>,
-    path: String,
-    target: &Target<'_>,
-    notes: &mut Notes<'_>,
-) -> Option<Planned> {
-    let fields = Fields::of(value, path, &LISTED_KEYS, notes)?;
+fn event(value: &Value<'_>, path: String, among: Among<'_>, notes: &mut Notes<'_>) -> Vec<Planned> {
+    let Some(fields) = Fields::of(value, path, &LISTED_KEYS, notes) else { return Vec::new() };
     let node = fields.whole("node", 0..=i64::from(Pools::MAX_NODES), notes);
     let node = node.and_then(|node| u32::try_from(node).ok());
     let week = Known::Ahead(Span(7 * 86_400));
@@ -164,8 +163,8 @@ fn event(
         notes.error(line, &place, "only a failure hits a certain node".to_owned(), hint);
     }
     let known = self::known(&fields, known, notes);
-    let what = closure(&fields, target, cause, notes)?;
-    Some(Planned { what, known, repeat: None })
+    let closures = closures(&fields, among, cause, notes);
+    closures.into_iter().map(|what| Planned { what, known, repeat: None }).collect()
 }
 
 fn known(fields: &Fields<'_, '_>, otherwise: Known, notes: &mut Notes<'_>) -> Known {
@@ -179,17 +178,19 @@ fn known(fields: &Fields<'_, '_>, otherwise: Known, notes: &mut Notes<'_>) -> Kn
     at.or(ahead).unwrap_or(otherwise)
 }
 
-fn closure(
+/// One for each pool that is concerned; none if something is wrong.
+fn closures(
     fields: &Fields<'_, '_>,
-    target: &Target<'_>,
+    among: Among<'_>,
     cause: Cause,
     notes: &mut Notes<'_>,
-) -> Option<Closure> {
+) -> Vec<Closure> {
     fields.require(&["from", "until"], notes);
-    let found = pool(fields, target, notes);
+    let found = target(fields, among, notes);
     let nodes = fields.whole("nodes", 1..=i64::from(Pools::MAX_NODES), notes);
     let (from, until) = (fields.time("from", notes), fields.time("until", notes));
-    let (pool, there_are) = found?;
+    let Some(target) = found else { return Vec::new() };
+    let there_are = target.total();
     let default = if matches!(cause, Cause::Failure(_)) { 1 } else { there_are };
     let nodes = nodes.and_then(|nodes| u32::try_from(nodes).ok()).unwrap_or(default);
     if nodes > there_are {
@@ -197,43 +198,45 @@ fn closure(
         let message = format!("{nodes} nodes of a pool of {there_are}");
         notes.error(line, &place, message, "leave `nodes` out for all of them");
     }
-    let (from, until) = (from?, until?);
+    let (Some(from), Some(until)) = (from, until) else { return Vec::new() };
     if from >= until {
         let message = format!("`from` {from} is not before `until` {until}");
         let hint = "`until` is the first second at which the nodes are there again";
         notes.error(fields.line_of("until"), &fields.path, message, hint);
-        return None;
+        return Vec::new();
     }
-    Some(Closure { pool, nodes, from, until, cause })
+    let parts = target.split(nodes.min(there_are), cause).into_iter();
+    parts.map(|(pool, nodes, cause)| Closure { pool, nodes, from, until, cause }).collect()
 }
 
-/// The pool that the entry names, and its nodes; the only one if it names none.
-fn pool(
+/// What the entry names; the only pool if it names none.
+fn target<'t>(
     fields: &Fields<'_, '_>,
-    target: &Target<'_>,
+    among: Among<'t>,
     notes: &mut Notes<'_>,
-) -> Option<(PoolId, u32)> {
-    let all = (0u32..).map(PoolId).zip(target.pools);
-    let mut eligible = all.filter(|(_, pool)| target.site.is_none_or(|site| pool.site == site));
+) -> Option<&'t Target> {
+    let all = among.targets.0.iter();
+    let eligible = all.filter(|it| among.site.is_none_or(|site| it.site == site));
     let Some(name) = fields.text("pool", notes) else {
-        let (id, only) = eligible.next()?;
-        if eligible.next().is_some() && fields.get("pool").is_none() {
+        let mut pools = eligible.filter(|it| it.kind == Kind::Pool);
+        let only = pools.next()?;
+        if pools.next().is_some() && fields.get("pool").is_none() {
             let message = "`pool` is missing".to_owned();
             notes.error(fields.line, &fields.path, message, "there are several pools");
             return None;
         }
-        return Some((id, only.nodes));
+        return Some(only);
     };
-    let names: Vec<(PoolId, &Pool)> = eligible.collect();
-    let found = names.iter().find(|(_, pool)| pool.name == name);
+    let names: Vec<&Target> = eligible.collect();
+    let found = names.iter().find(|it| it.name == name);
     if found.is_none() {
-        let known = names.iter().map(|(_, pool)| pool.name.as_str());
+        let known = names.iter().map(|it| it.name.as_str());
         let hint = match suggestion(name, known) {
             Some(best) => format!("did you mean `{best}`?"),
-            None => "a pool of the site, by its name".to_owned(),
+            None => "a pool or a queue of the site, by its name".to_owned(),
         };
         let message = format!("unknown pool `{}`", excerpt(name));
         notes.error(fields.line_of("pool"), &fields.place("pool"), message, &hint);
     }
-    found.map(|(id, pool)| (*id, pool.nodes))
+    found.copied()
 }

@@ -18,7 +18,7 @@ fn good() -> Value {
         "title": "x",
         "workload": [
             {"name": "a", "log": ["a.swf"], "procs": 4, "from": 0, "to": "2d"},
-            {"log": ["b.swf.gz", "c.swf"], "from": "-1h", "users": 9},
+            {"log": ["b.swf.gz", "c.swf"], "from": "-1h", "users": 9, "squeeze": 1000},
             {"model": "lublin[jobs=9]", "procs": 64}
         ],
         "policies": ["easy", "fcfs"],
@@ -61,6 +61,7 @@ fn bad_documents_fail_both() {
         ("/workload/0/name", json!("a/b")),
         ("/workload/0/name", json!(".a")),
         ("/workload/0/procs", json!(0)),
+        ("/workload/1/squeeze", json!(0)),
         ("/workload/0/from", json!("soon")),
         ("/workload/0/model", json!("lublin")),
         ("/workload/1/users", json!(0)),

@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
-use tradewind_io::snapshot::{At, Options, take};
-use tradewind_io::{input, scenario, swf};
+use tradewind_io::snapshot::{At, Options, side, take};
+use tradewind_io::{grid, input, scenario, swf};
 use tradewind_model::Span;
 
 fn example(name: &str) -> String {
@@ -41,4 +41,15 @@ fn the_batch_says_the_same_in_toml_and_json() {
     assert_eq!(toml, json);
     let text = String::from_utf8(input::read(&example("batch.json")).unwrap().bytes).unwrap();
     assert_eq!(text, toml.to_json(), "batch.json is batch.toml as we write it");
+}
+
+#[test]
+fn the_testbed_is_that_of_the_paper() {
+    let (grid, warnings) = grid::load(&example("edg.toml")).unwrap();
+    assert!(warnings.is_empty(), "{warnings}");
+    let pools = grid.pools(1);
+    assert_eq!((pools.sites().len(), pools.as_slice().len(), pools.nodes()), (10, 30, 8_890));
+    assert_eq!(pools.as_slice().iter().map(|pool| pool.nodes).max(), Some(1_301));
+    let side = side::load(&example("dam-side.toml")).unwrap();
+    assert!(side.drawn && side.jobs.is_empty());
 }

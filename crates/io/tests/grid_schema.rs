@@ -25,7 +25,13 @@ fn good() -> Value {
             "name": "alpha", "log": "kth",
             "pool": [{"name": "a", "nodes": 4, "performance": 2.5, "price": 0.000001,
                       "attributes": {"gpu": true}},
-                     {"name": "b", "nodes": 1}],
+                     {"name": "b", "nodes": 1, "max_time": "2h"},
+                     {"name": "c", "nodes": 12, "queues": "1:2:3", "price": [4.5, 9.5],
+                      "min_processors": 1, "max_processors": 64},
+                     {"name": "d", "nodes": 12, "queue": [
+                         {"name": "short", "nodes": 4, "max_time": 60}, {"nodes": 8}]},
+                     {"name": "e", "nodes": 12, "queue": [{}, {"share": 2, "max_processors": 3}]}],
+            "price": [0, 2],
             "local": [{"pool": "a", "nodes": 2, "from": -5, "until": "2d", "repeat": "7d",
                        "announced": "1d"}],
             "maintenance": [{"pool": "b", "from": 0, "until": 10, "notice": 0}],
@@ -50,10 +56,12 @@ fn good_documents_pass_both() {
     assert_eq!(verdicts(&schema, &good()), (true, true));
     let plain = json!({"site": [{"name": "a", "pool": [{"name": "a", "nodes": 1}], "load": {}}]});
     assert_eq!(verdicts(&schema, &plain), (true, true));
-    let example = read("examples/grid.toml");
-    assert!(grid::parse(&Input::new("grid.toml", example.clone())).is_ok());
-    let document = Value::Object(toml::from_str(&example).unwrap());
-    assert_eq!(verdicts(&schema, &document), (true, true));
+    for example in ["examples/grid.toml", "examples/edg.toml"] {
+        let example = read(example);
+        assert!(grid::parse(&Input::new("grid.toml", example.clone())).is_ok());
+        let document = Value::Object(toml::from_str(&example).unwrap());
+        assert_eq!(verdicts(&schema, &document), (true, true));
+    }
     // The page's own example.
     let page = read("docs/grid.md");
     let text = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
@@ -71,6 +79,17 @@ fn bad_documents_fail_both() {
         ("/site/0/pool/0/nodes", json!(0)),
         ("/site/0/pool/0/performance", json!(0)),
         ("/site/0/pool/0/price", json!(-1)),
+        ("/site/0/price", json!([1])),
+        ("/site/0/pool/2/price", json!([1, -1])),
+        ("/site/0/pool/2/queues", json!("1:x")),
+        ("/site/0/pool/2/queues", json!("")),
+        ("/site/0/pool/2/queue", json!([{}])),
+        ("/site/0/pool/2/min_processors", json!(0)),
+        ("/site/0/pool/3/queue", json!([])),
+        ("/site/0/pool/3/queue/0/nodes", json!(0)),
+        ("/site/0/pool/3/queue/0/share", json!(1)),
+        ("/site/0/pool/4/queue/1/share", json!(0)),
+        ("/site/0/pool/4/queue/1/max_time", json!("x")),
         ("/site/0/local/0/from", Value::Null),
         ("/site/0/local/0/until", json!("soon")),
         ("/site/0/local/0/repeat", json!(0)),
@@ -87,11 +106,19 @@ fn bad_documents_fail_both() {
         ("/outage/0/nodes", json!(1.5)),
     ] {
         let mut document = good();
-        *document.pointer_mut(pointer).unwrap() = value.clone();
+        let (table, key) = pointer.rsplit_once('/').unwrap();
+        document.pointer_mut(table).unwrap()[key] = value.clone();
         assert_eq!(verdicts(&schema, &document), (false, false), "{pointer} = {value}");
     }
-    for pointer in ["", "/site/0", "/site/0/pool/0", "/site/0/local/0", "/site/0/load", "/outage/0"]
-    {
+    for pointer in [
+        "",
+        "/site/0",
+        "/site/0/pool/0",
+        "/site/0/pool/3/queue/0",
+        "/site/0/local/0",
+        "/site/0/load",
+        "/outage/0",
+    ] {
         let mut document = good();
         document.pointer_mut(pointer).unwrap()["x"] = json!(1);
         assert_eq!(verdicts(&schema, &document), (false, false), "{pointer}/x");

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::{Attribute, Attributes, Performance, Price, Site, SiteId, Span, Terms};
+use crate::{Attribute, Attributes, Demand, Performance, Price, Site, SiteId, Span};
 
 /// A pool's place in its [`Pools`], from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,18 +33,47 @@ pub struct Pool {
     pub price: Price,
     /// What each node offers besides.
     pub attributes: Attributes,
+    /// Which jobs it takes, if it is a queue of its site.
+    pub admission: Admission,
+}
+
+/// Which jobs a queue takes. All inclusive; `None` is no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Admission {
+    /// The fewest tasks of a job.
+    pub min_processors: Option<u32>,
+    /// The most tasks of a job.
+    pub max_processors: Option<u32>,
+    /// The longest that a job may expect to run here.
+    pub max_time: Option<Span>,
+}
+
+impl Admission {
+    /// Everybody may come.
+    pub const NONE: Admission =
+        Admission { min_processors: None, max_processors: None, max_time: None };
+
+    /// Whether a job of so many tasks that expects to run for `length` here may come.
+    pub fn admits(&self, processors: u32, length: Span) -> bool {
+        self.min_processors.is_none_or(|least| processors >= least)
+            && self.max_processors.is_none_or(|most| processors <= most)
+            && self.max_time.is_none_or(|most| length <= most)
+    }
 }
 
 impl Pool {
-    /// Whether its nodes have the performance, the attributes and (where one is given) the price
-    /// that the terms ask for.
-    pub fn suits(&self, terms: &Terms) -> bool {
+    /// Whether it admits the job, and its nodes have the performance, the attributes and (where
+    /// one is given) the price that the job asks for.
+    pub fn suits(&self, demand: &Demand) -> bool {
+        let terms = demand.terms();
         let has = |(name, wanted): (&String, &Attribute)| {
             Attribute::meets(self.attributes.get(name), wanted)
         };
         terms.min_performance.is_none_or(|least| self.performance >= least)
             && terms.max_price.is_none_or(|most| self.price <= most)
             && terms.attributes.iter().all(has)
+            && (self.admission == Admission::NONE
+                || self.admission.admits(demand.processors, self.length_of(demand.estimate)))
     }
 
     /// How long its nodes take for `work` seconds of the reference node, rounded up.
@@ -128,6 +157,7 @@ impl Pools {
             performance: Performance::REFERENCE,
             price: Price(0),
             attributes: Attributes::new(),
+            admission: Admission::NONE,
         };
         let sites = vec![Site { name: "cluster".to_owned() }];
         Pools { sites, nodes: pool.nodes, pools: vec![pool] }
@@ -225,6 +255,20 @@ mod tests {
         assert!(matches!(Pools::new(site(), vec![nowhere]), Err(PoolsError::UnknownSite(_))));
         let none = Pool { nodes: 0, ..pool };
         assert!(matches!(Pools::new(site(), vec![none]), Err(PoolsError::NoNodes(_))));
+    }
+
+    #[test]
+    fn admission_is_for_the_whole_job_and_its_time_here() {
+        let performance = Performance::from_thousandths(2_000).unwrap();
+        let admission = Admission {
+            min_processors: Some(2),
+            max_processors: Some(4),
+            max_time: Some(Span(10)),
+        };
+        let pool = Pool { performance, admission, ..Pools::cluster(8).as_slice()[0].clone() };
+        let suits = |processors, estimate| pool.suits(&Demand::new(processors, Span(estimate)));
+        assert!(suits(2, 20) && suits(4, 1));
+        assert!(!suits(1, 1) && !suits(5, 1) && !suits(2, 21));
     }
 
     #[test]

@@ -46,6 +46,23 @@ pub enum Reason {
         /// The deadline.
         deadline: Time,
     },
+    /// More tasks than any queue that would take the job has processors.
+    WiderThanQueues {
+        /// Processors asked for.
+        needed: u32,
+        /// Of the widest queue that suits.
+        widest: u32,
+    },
+    /// The policy trades by value, and the job states neither a value nor a budget above zero.
+    NoValue,
+    /// It waited until its deadline was out of reach: all queues that could have finished it in
+    /// time asked more than it bid.
+    PricedOut {
+        /// The last bid.
+        bid: Money,
+        /// The lowest of those asks.
+        ask: Money,
+    },
     /// There is a window, but jobs of higher priority took it first.
     Outbid,
     /// A policy that is not ours declined it, and gave no reason.
@@ -82,6 +99,9 @@ impl Reason {
             Reason::NoCommonTime { .. } => "no-common-time",
             Reason::BudgetShort { .. } => "budget-short",
             Reason::TooLate { .. } => "too-late",
+            Reason::WiderThanQueues { .. } => "wider-than-queues",
+            Reason::NoValue => "no-value",
+            Reason::PricedOut { .. } => "priced-out",
             Reason::Outbid => "outbid",
             Reason::Declined => "declined",
             Reason::TimeLimit { .. } => "vo-time-limit",
@@ -119,6 +139,16 @@ impl fmt::Display for Reason {
             ),
             Reason::TooLate { earliest, deadline } => {
                 write!(f, "finishes at {earliest} at the earliest, the deadline is {deadline}")
+            }
+            Reason::WiderThanQueues { needed, widest: 0 } => {
+                write!(f, "needs {needed} nodes and no queue takes such jobs")
+            }
+            Reason::WiderThanQueues { needed, widest } => {
+                write!(f, "needs {needed} nodes and the widest queue for it has {widest}")
+            }
+            Reason::NoValue => write!(f, "states neither a value nor a budget to bid with"),
+            Reason::PricedOut { bid, ask } => {
+                write!(f, "bid {bid} at last, and queues that were in time asked {ask} or more")
             }
             Reason::Outbid => write!(f, "jobs of higher priority took every window"),
             Reason::Declined => write!(f, "the policy declined it"),

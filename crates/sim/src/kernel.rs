@@ -5,17 +5,18 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Arc;
 
 use tradewind_model::{
     ClosureId, Command, Demand, Event, JobId, Market, MarketError, Place, PoolId, Reason, Span,
-    Time,
+    Time, Trade,
 };
 use tradewind_sched::policy::Policy;
 
 use crate::check::{Checker, Violation};
 use crate::estimate::{Estimate, Estimator};
 use crate::outage;
-use crate::result::{Lost, Ran, Run};
+use crate::result::{Lost, Ran, Run, Struck};
 use crate::workload::Workload;
 
 /// What happens in which order within one second.
@@ -130,6 +131,7 @@ struct Kernel<'a> {
     wake: Option<Time>,
     estimator: Estimator,
     jobs: Vec<Ran>,
+    trades: Vec<Struck>,
     lost: Vec<Lost>,
     /// Of jobs that were interrupted: how often.
     attempts: BTreeMap<JobId, u32>,
@@ -166,6 +168,7 @@ impl<'a> Kernel<'a> {
             wake: None,
             estimator: Estimator::default(),
             jobs: vec![Ran::nothing(now); workload.jobs.len()],
+            trades: Vec::new(),
             lost: Vec::new(),
             attempts: BTreeMap::new(),
             passes: 0,
@@ -318,7 +321,7 @@ impl<'a> Kernel<'a> {
                 }
                 self.jobs[job.index()].cost = self.market.paid(*job);
             }
-            Event::Started { .. } | Event::Refused { .. } => return Ok(()),
+            Event::Traded { .. } | Event::Started { .. } | Event::Refused { .. } => return Ok(()),
             _ => {}
         }
         self.events.push(event);
@@ -335,6 +338,7 @@ impl<'a> Kernel<'a> {
         self.wake = None;
         for command in commands.drain(..) {
             match command {
+                Command::Trade { job, trade } => self.trade(job, trade)?,
                 Command::Start { job, place } => self.start(job, place)?,
                 Command::Refuse { job, reason } => self.refuse(job, reason)?,
                 Command::Wake { at } => self.wake = (at > self.now).then_some(at),
@@ -353,6 +357,8 @@ impl<'a> Kernel<'a> {
     fn bear_with(&mut self, commands: &[Command]) -> Result<(), SimError> {
         let waits = self.events.is_empty()
             && self.ends.is_empty()
+            && self.outages.is_empty()
+            && self.announced == self.workload.outages.len()
             && self.submitted == self.workload.jobs.len()
             && commands.iter().all(|command| matches!(command, Command::Wake { .. }));
         self.idle = if waits { self.idle + 1 } else { 0 };
@@ -360,6 +366,11 @@ impl<'a> Kernel<'a> {
             true => Err(SimError::Stuck { at: self.now, waiting: self.market.queue().len() }),
             false => Ok(()),
         }
+    }
+
+    fn trade(&mut self, job: JobId, trade: Arc<Trade>) -> Result<(), SimError> {
+        self.trades.push(Struck { job: job.index(), at: self.now, trade: Arc::clone(&trade) });
+        self.happen(Event::Traded { job, trade })
     }
 
     fn start(&mut self, job: JobId, place: Place) -> Result<(), SimError> {
@@ -397,6 +408,7 @@ impl<'a> Kernel<'a> {
             checker.finish(&self.market).map_err(|v| SimError::Check { at, violation: v })?;
         }
         let income = self.market.ledger().income().to_vec();
-        Ok(Run { jobs: self.jobs, lost: self.lost, income, passes: self.passes })
+        let Kernel { jobs, trades, lost, passes, .. } = self;
+        Ok(Run { jobs, trades, lost, income, passes })
     }
 }

@@ -22,4 +22,4 @@ pub mod workload;
 
 pub use estimate::Estimate;
 pub use kernel::{Semantics, Settings, SimError, run};
-pub use result::{Lost, Ran, Run};
+pub use result::{Lost, Ran, Run, Struck};

@@ -1,8 +1,10 @@
 //! How much of a machine a log asks for, and the same log asking for more or less.
 
-use tradewind_model::{Span, Time};
+use std::sync::Arc;
 
-use crate::workload::LogJob;
+use tradewind_model::{Span, Terms, Time};
+
+use crate::workload::{Job, LogJob};
 
 /// The offered load as a fraction: processor seconds that jobs run for, over those of the machine
 /// between the first and the last submission. Jobs that say too little of themselves or are too
@@ -19,25 +21,55 @@ pub fn offered(jobs: &[LogJob], processors: u32) -> Option<(i128, i128)> {
 }
 
 /// The same jobs at another offered load, in thousandths: each submission's distance from the
-/// first is multiplied by offered / wanted and rounded half up. Run times and widths stay, and so
-/// does the order. `None` if [`offered`] is, or if a time would be beyond [`Time::MAX`].
+/// first is multiplied by offered / wanted and rounded half up. Run times and widths stay, and a
+/// deadline is as far from the submission as before; [`keep_order`] keeps the order. `None` if
+/// [`offered`] is, or if a time would be beyond [`Time::MAX`].
 pub fn scaled(jobs: &[LogJob], processors: u32, thousandths: u32) -> Option<Vec<LogJob>> {
     let (used, there_is) = offered(jobs, processors)?;
-    let (times, over) = (used * 1_000, there_is * i128::from(thousandths.max(1)));
-    let (first, _) = ends(jobs)?;
+    moved(jobs, used * 1_000, there_is * i128::from(thousandths.max(1)))
+}
+
+/// The same jobs submitted `divisor` times as fast: each submission's distance from the first is
+/// divided by it and rounded half up. Everything else is as with [`scaled`]. No divisor counts
+/// as 1.
+pub fn squeezed(jobs: &[LogJob], divisor: u32) -> Vec<LogJob> {
+    // Closer together, no time can be beyond the last.
+    moved(jobs, 1, i128::from(divisor.max(1))).unwrap_or_else(|| jobs.to_vec())
+}
+
+/// Puts `jobs` that were moved, and that may have come to one second, in the order in which their
+/// log had them submitted: `before` are the log's jobs as they were.
+pub fn keep_order(jobs: &mut [Job], before: &[LogJob]) {
+    jobs.sort_by_key(|job| (job.submit, before[job.source].submit, job.number));
+}
+
+/// Submissions' distances from the first, times `times` and over `over`.
+fn moved(jobs: &[LogJob], times: i128, over: i128) -> Option<Vec<LogJob>> {
+    let Some((first, _)) = ends(jobs) else { return Some(jobs.to_vec()) };
     let moved = |submit: Time| {
         let distance = (i128::from((submit - first).0) * times + over / 2) / over;
         let distance = i64::try_from(distance).ok().filter(|it| *it <= (Time::MAX - first).0)?;
         Some(first + Span(distance))
     };
-    let scaled = |job: &LogJob| {
-        let submit = match job.submit {
-            Some(submit) => Some(moved(submit)?),
-            None => None,
-        };
-        Some(LogJob { submit, ..job.clone() })
+    let job = |job: &LogJob| {
+        let Some(from) = job.submit else { return Some(job.clone()) };
+        let to = moved(from)?;
+        let terms = job.terms.as_ref().map(|terms| shifted(terms, to - from));
+        Some(LogJob { submit: Some(to), terms, ..job.clone() })
     };
-    jobs.iter().map(scaled).collect()
+    jobs.iter().map(job).collect()
+}
+
+/// The same terms of a job that is submitted so much later.
+fn shifted(terms: &Arc<Terms>, by: Span) -> Arc<Terms> {
+    if terms.deadline.is_none() && terms.earliest_start.is_none() {
+        return Arc::clone(terms);
+    }
+    let at = |time: Option<Time>| {
+        time.map(|time| Time(time.0.saturating_add(by.0).clamp(Time::MIN.0, Time::MAX.0)))
+    };
+    let (deadline, earliest_start) = (at(terms.deadline), at(terms.earliest_start));
+    Arc::new(Terms { deadline, earliest_start, ..Terms::clone(terms) })
 }
 
 /// The first and the last submission.
@@ -73,6 +105,31 @@ mod tests {
             [50, 75, 100].map(|at| Some(Time(at)))
         });
         assert_eq!(offered(&jobs[..1], 4), None);
+    }
+
+    #[test]
+    fn squeezed_jobs_keep_their_order_and_the_time_that_they_have() {
+        let due = |submit: i64, number, deadline: Option<i64>| {
+            let terms = Terms { deadline: deadline.map(Time), ..Terms::NONE };
+            LogJob { number, terms: Some(Arc::new(terms)), ..job(submit, 5, 1) }
+        };
+        let mut log = vec![due(1_040, 1, Some(1_100)), due(1_000, 2, None), due(1_015, 3, None)];
+        log.push(LogJob { submit: None, ..job(0, 1, 1) });
+        let fast = squeezed(&log, 10);
+        let submits = fast.iter().map(|job| job.submit.map(|at| at.0)).collect::<Vec<_>>();
+        assert_eq!(submits, [Some(1_004), Some(1_000), Some(1_002), None], "15 s are half up 2 s");
+        let deadline = |job: &LogJob| job.terms.as_ref().unwrap().deadline;
+        assert_eq!((deadline(&fast[0]), deadline(&fast[1])), (Some(Time(1_064)), None));
+        assert_eq!(squeezed(&log, 1), log);
+
+        let all_at_once = squeezed(&log, 1_000);
+        let pools = Arc::new(tradewind_model::Pools::cluster(4));
+        let mut workload =
+            crate::workload::prepare(&all_at_once, pools, Default::default(), Default::default());
+        let numbers = |jobs: &[Job]| jobs.iter().map(|job| job.number).collect::<Vec<_>>();
+        assert_eq!(numbers(&workload.jobs), [1, 2, 3]);
+        keep_order(&mut workload.jobs, &log);
+        assert_eq!(numbers(&workload.jobs), [2, 3, 1]);
     }
 
     proptest! {

@@ -1,6 +1,8 @@
 //! What a replay gives.
 
-use tradewind_model::{Money, Place, PoolId, Reason, Time};
+use std::sync::Arc;
+
+use tradewind_model::{Money, Place, PoolId, Reason, Time, Trade};
 
 /// What became of one job of the workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,11 +41,24 @@ pub struct Lost {
     pub place: Place,
 }
 
+/// A job agreed with a queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Struck {
+    /// Index in the workload's jobs.
+    pub job: usize,
+    /// When.
+    pub at: Time,
+    /// On what.
+    pub trade: Arc<Trade>,
+}
+
 /// What a replay gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     /// By index in the workload's jobs.
     pub jobs: Vec<Ran>,
+    /// In the order of time; a job that traded again is there again.
+    pub trades: Vec<Struck>,
     /// In the order of time.
     pub lost: Vec<Lost>,
     /// By site: what its owner earned, in micro-credits.

@@ -73,6 +73,16 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// A short fixed name for scripts.
+    pub fn code(self) -> &'static str {
+        match self {
+            Refusal::NoSubmit => "no-submit-time",
+            Refusal::NoRun => "no-run-time",
+            Refusal::NoProcessors => "no-processors",
+            Refusal::TooWide => "wider-than-grid",
+        }
+    }
+
     /// In a few words.
     pub fn text(self) -> &'static str {
         match self {
@@ -93,8 +103,19 @@ pub struct Workload {
     pub outages: Vec<Outage>,
     /// By submit time, then by number, then as in the log.
     pub jobs: Vec<Job>,
-    /// Indices in the log of jobs that can never run, and why.
-    pub rejected: Vec<(usize, Refusal)>,
+    /// Jobs that can never run, in the order of the log.
+    pub rejected: Vec<Rejected>,
+}
+
+/// A job that can never run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejected {
+    /// Its index in the log as it was given.
+    pub source: usize,
+    /// Why.
+    pub why: Refusal,
+    /// As it would run if it were not too wide; `None` if the log says too little of it.
+    pub job: Option<Box<Job>>,
 }
 
 impl Workload {
@@ -125,10 +146,11 @@ pub fn prepare(
         };
         match taken {
             Ok(job) if job.processors > processors => {
-                workload.rejected.push((source, Refusal::TooWide));
+                let (why, job) = (Refusal::TooWide, Some(Box::new(Job { source, ..job })));
+                workload.rejected.push(Rejected { source, why, job });
             }
             Ok(job) => workload.jobs.push(Job { source, ..job }),
-            Err(refusal) => workload.rejected.push((source, refusal)),
+            Err(why) => workload.rejected.push(Rejected { source, why, job: None }),
         }
     }
     workload.jobs.sort_by_key(|job| (job.submit, job.number));
@@ -194,7 +216,7 @@ mod tests {
         let workload = prepare(&[job], Arc::new(Pools::cluster(4)), semantics, overrun);
         match workload.jobs.first() {
             Some(job) => Ok((job.run.0, job.requested.0, job.killed)),
-            None => Err(workload.rejected[0].1),
+            None => Err(workload.rejected[0].why),
         }
     }
 

@@ -30,7 +30,7 @@ fn outages(grid: &GridFile, workload: &Workload) -> Vec<Outage> {
     let planned = grid.planned.iter().flat_map(|planned| planned.closures(within));
     let mut all: Vec<Outage> =
         planned.map(|(announced, what)| Outage { announced, what }).collect();
-    for (id, pool) in grid.pools.iter() {
+    for (id, pool) in workload.pools.iter() {
         for (_, law) in grid.failures.iter().filter(|(site, _)| *site == pool.site) {
             let repair = match law.repair_sigma {
                 Some(sigma) => Repair::Lognormal { mean: law.repair, sigma },
@@ -45,7 +45,7 @@ fn outages(grid: &GridFile, workload: &Workload) -> Vec<Outage> {
             all.extend(outage::owners_load(&load, SEED, (id, pool.nodes), within));
         }
     }
-    outage::in_order(&grid.pools, all)
+    outage::in_order(&workload.pools, all)
 }
 
 fn replayed(grid_text: Option<&str>, side_text: &str) -> (Workload, Run) {
@@ -54,14 +54,15 @@ fn replayed(grid_text: Option<&str>, side_text: &str) -> (Workload, Run) {
         None => grid::load(&example("grid.toml")).unwrap(),
     };
     let side = side::parse(&Input::new("side.toml", side_text)).unwrap();
-    let terms = Replayed::new(&side, SEED, &grid.pools);
+    let pools = grid.pools(SEED);
+    let terms = Replayed::new(&side, SEED, &pools);
     let log = swf::load(&example("small.swf")).unwrap();
     let job = |job: &swf::Record| {
         let name = job.number.to_string();
         let work = job.requested_time.or(job.run).unwrap_or(Span(1));
         let (submit, tasks, user) = (job.submit, job.held().unwrap_or(1), job.user);
         let home = grid.home("small", 0);
-        let terms = terms.terms(&Asker { name: &name, submit, tasks, work, user, home });
+        let terms = terms.terms(&Asker { name: &name, submit, tasks, work, run: work, user, home });
         LogJob {
             number: job.number,
             submit: Some(submit),
@@ -73,8 +74,7 @@ fn replayed(grid_text: Option<&str>, side_text: &str) -> (Workload, Run) {
         }
     };
     let jobs: Vec<LogJob> = log.jobs.iter().map(job).collect();
-    let pools = Arc::new(grid.pools.clone());
-    let mut workload = prepare(&jobs, pools, Default::default(), Overrun::Kill);
+    let mut workload = prepare(&jobs, Arc::new(pools), Default::default(), Overrun::Kill);
     workload.outages = outages(&grid, &workload);
     let mut policy = GridFill::new(Knobs::default());
     let mut checkers = check::all(policy.promise());

@@ -75,6 +75,9 @@ pub struct Workload {
     /// Jobs submitted then or later are left out.
     #[serde(serialize_with = "seconds")]
     pub to: Option<Time>,
+    /// By what submissions' distances from the first are divided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub squeeze: Option<u32>,
 }
 
 /// Spans at both ends of a replay of which the metrics leave out the submissions.
@@ -107,6 +110,8 @@ impl Campaign {
 impl Workload {
     /// The most users that are drawn.
     pub const MAX_USERS: u32 = 1_000_000;
+    /// The most times that jobs may be submitted faster.
+    pub const MAX_SQUEEZE: u32 = 1_000_000_000;
 
     /// Whether it may depend on a seed.
     pub fn draws(&self) -> bool {

@@ -23,8 +23,8 @@ const KEYS: [&str; 10] = [
     "trim",
     "outputs",
 ];
-const WORKLOAD_KEYS: [&str; 10] =
-    ["name", "log", "model", "users", "procs", "grid", "outages", "side", "from", "to"];
+const WORKLOAD_KEYS: [&str; 11] =
+    ["name", "log", "model", "users", "procs", "grid", "outages", "side", "from", "to", "squeeze"];
 
 pub(super) fn parse(
     input: &Input,
@@ -225,6 +225,7 @@ fn workload(
         side: file("side", notes),
         users: count("users", Workload::MAX_USERS, notes),
         procs: count("procs", Pools::MAX_NODES, notes),
+        squeeze: count("squeeze", Workload::MAX_SQUEEZE, notes),
         model,
         from,
         to,

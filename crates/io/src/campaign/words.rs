@@ -66,6 +66,10 @@ pub enum Output {
     Jobs,
     /// `schedule.csv` and `schedule.json`.
     Schedule,
+    /// `trades.csv`, if there were trades.
+    Trades,
+    /// `refused.csv`, if any job did not run.
+    Refused,
     /// `jobs.parquet`.
     Parquet,
     /// `schedule.swf`.
@@ -76,7 +80,8 @@ pub enum Output {
 
 impl Output {
     /// What is written if nothing is said.
-    pub const DEFAULT: [Output; 3] = [Output::Summary, Output::Jobs, Output::Schedule];
+    pub const DEFAULT: [Output; 5] =
+        [Output::Summary, Output::Jobs, Output::Schedule, Output::Trades, Output::Refused];
 }
 
 impl Word for Semantics {
@@ -104,6 +109,8 @@ impl Word for Output {
         ("summary", Output::Summary, "summary.json, which is always written"),
         ("jobs", Output::Jobs, "jobs.csv, a row per job"),
         ("schedule", Output::Schedule, "schedule.csv and schedule.json, sums as Batsim has them"),
+        ("trades", Output::Trades, "trades.csv, a row per trade, if there were any"),
+        ("refused", Output::Refused, "refused.csv, why jobs did not run, if any did not"),
         ("parquet", Output::Parquet, "jobs.parquet, for notebooks"),
         ("swf", Output::Swf, "schedule.swf, the log as it was replayed"),
         ("report", Output::Report, "pictures as SVG and PNG, and report.html"),

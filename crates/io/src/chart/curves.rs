@@ -168,7 +168,8 @@ impl Curves {
     }
 }
 
-fn look(index: usize, width: &str) -> String {
+/// A line's colour and dashes.
+pub(super) fn look(index: usize, width: &str) -> String {
     let colour = LINES[index % LINES.len()].0;
     // Neighbours differ in both; a pair of both comes again only after 32 lines.
     let dash = DASHES[(index + index / LINES.len()) % DASHES.len()];

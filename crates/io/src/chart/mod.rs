@@ -1,14 +1,15 @@
 //! Pictures: plans, replays and comparisons of policies.
 //!
 //! A [`Chart`] is a Gantt chart of a plan, as SVG, PNG or text. A [`Picture`] is made of one or
-//! several replays, as SVG or PNG: [`GanttOfRun`], [`Usage`], [`Curves`], [`Comparison`]; [`Lines`]
-//! are numbers over a number.
+//! several replays, as SVG or PNG: [`GanttOfRun`], [`Usage`], [`Curves`],
+//! [`Lines`], [`Bars`], [`Comparison`]; a [`Sweep`] shows what depends on a parameter.
 //!
 //! Everything drawn is a function of plain data: no font, clock or locale of the machine has a
 //! say, so the same data give the same bytes everywhere. What a picture leaves out, its caption
 //! says.
 
 mod axis;
+mod bars;
 mod blocks;
 mod clock;
 mod compare;
@@ -28,26 +29,31 @@ mod scale;
 mod sheet;
 mod steps;
 mod svg;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod text;
 mod theme;
+mod trace;
 mod usage;
 
 use tradewind_model::{Horizon, Money, Time};
 
+pub use bars::{Bars, ClassOfJobs, Classes};
 pub use compare::{Better, Comparison, Estimate, Measure};
 pub use curves::{Curve, Curves, Spread};
 pub use distribution::Distribution;
 pub use gantt::{Colours, GanttOfRun, GanttOptions};
-pub use lines::{Lines, LinesPanel};
+pub use lines::{Across, Line, Lines};
 pub use picture::Picture;
 pub use png::{PngError, png};
 pub use replay::{Hold, HoldCause, Processors, Replay, ReplayJob, ReplayPool, RunFate};
 pub use scale::Unit;
 pub use svg::svg;
+pub use sweep::{Sweep, SweepPanel};
 pub use text::{Glyphs, TextOptions, text};
 pub(crate) use theme::dark_style;
+pub use trace::Trace;
 pub use usage::Usage;
 
 /// What to draw.

@@ -1,11 +1,13 @@
 //! Any picture of a replay or a campaign, as SVG or PNG.
 
+use super::bars::Bars;
 use super::compare::Comparison;
 use super::curves::Curves;
 use super::gantt::GanttOfRun;
 use super::lines::Lines;
 use super::png::{PngError, pixels};
 use super::sheet::Pen;
+use super::sweep::Sweep;
 use super::usage::Usage;
 
 /// A picture, ready to be drawn.
@@ -17,10 +19,14 @@ pub enum Picture {
     Usage(Usage),
     /// How waits or slowdowns are spread.
     Curves(Curves),
+    /// What adds up or changes.
+    Lines(Lines),
+    /// Shares by class.
+    Bars(Bars),
     /// Policies side by side.
     Comparison(Comparison),
-    /// Numbers over a number.
-    Lines(Lines),
+    /// What depends on a parameter.
+    Sweep(Sweep),
 }
 
 impl Picture {
@@ -48,8 +54,10 @@ impl Picture {
             Picture::Gantt(it) => it.draw(pen),
             Picture::Usage(it) => it.draw(pen),
             Picture::Curves(it) => it.draw(pen),
-            Picture::Comparison(it) => it.draw(pen),
             Picture::Lines(it) => it.draw(pen),
+            Picture::Bars(it) => it.draw(pen),
+            Picture::Comparison(it) => it.draw(pen),
+            Picture::Sweep(it) => it.draw(pen),
         }
     }
 }

@@ -1,24 +1,31 @@
-//! Sites to simulate on, as a file: pools of like nodes, the owners' own load, maintenance and
-//! failures. JSON or TOML; `docs/grid.md` has the format.
+//! Sites to simulate on, as a file: pools of like nodes and their queues, the owners' own load,
+//! maintenance and failures. JSON or TOML; `docs/grid.md` has the format.
 
 mod laws;
+mod pools;
+mod queues;
 mod read;
 #[cfg(test)]
 mod tests;
 
-use tradewind_model::{Pools, SiteId, Span};
+use tradewind_model::random::{stream, within};
+use tradewind_model::{Pool, PoolId, Pools, Price, SiteId, Span};
 
 use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
-use crate::outages::Planned;
+use crate::outages::{Kind, Planned, Targets};
 
 /// What a grid file says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GridFile {
     /// What it is about.
     pub title: Option<String>,
-    /// Sites and pools, in the order of the file.
-    pub pools: Pools,
+    /// Sites and pools, in the order of the file; drawn prices are at their lowest.
+    pools: Pools,
+    /// Pools whose prices are drawn, and from what: both ends included.
+    drawn: Vec<(PoolId, (Price, Price))>,
+    /// What outages may name.
+    pub targets: Targets,
     /// When nodes are missing, as far as the file says so itself.
     pub planned: Vec<Planned>,
     /// Failures to be drawn, for all pools of a site.
@@ -30,6 +37,25 @@ pub struct GridFile {
 }
 
 impl GridFile {
+    /// Sites and pools, in the order of the file. A pool that is cut is there as its queues.
+    /// Prices are drawn from the seed, every micro-credit as likely; all pools of a site draw
+    /// with one lot, so that like ranges give like prices.
+    pub fn pools(&self, seed: u64) -> Pools {
+        let mut pools: Vec<Pool> = self.pools.as_slice().to_vec();
+        for (pool, (low, high)) in &self.drawn {
+            let pool = &mut pools[pool.index()];
+            let mut lot = stream(seed, "site-price", pool.site.0.into());
+            pool.price = Price(within(&mut lot, low.0, high.0));
+        }
+        // They made a grid before, and only prices have changed.
+        Pools::new(self.pools.sites().to_vec(), pools).unwrap_or_else(|_| self.pools.clone())
+    }
+
+    /// Whether any pool is cut into queues.
+    pub fn has_queues(&self) -> bool {
+        self.targets.0.iter().any(|target| target.kind == Kind::Queue)
+    }
+
     /// The site at which the jobs of a log are submitted: the one that names it, or if no site
     /// names any, the one at the log's place among the logs. `log` is its name without folders
     /// and endings.

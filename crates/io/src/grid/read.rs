@@ -2,19 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Cause, Performance, Pool, Pools, Site, SiteId};
+use tradewind_model::{Cause, Pools, Price, Site, SiteId};
 
+use super::pools::{self, Charge};
 use super::{GridFile, laws};
 use crate::diagnostics::{Diagnostics, excerpt};
-use crate::fields::{Fields, Notes, PERFORMANCE};
+use crate::fields::{Fields, Notes};
 use crate::input::Input;
-use crate::outages::{self, Known, Planned, Target};
-use crate::scenario::{Names, attributes};
+use crate::outages::{self, Among, Known, Planned, Targets};
+use crate::scenario::Names;
 use crate::value;
 
 const KEYS: [&str; 3] = ["title", "site", "outage"];
-const SITE_KEYS: [&str; 7] = ["name", "log", "pool", "local", "maintenance", "failures", "load"];
-const POOL_KEYS: [&str; 5] = ["name", "nodes", "performance", "price", "attributes"];
+const SITE_KEYS: [&str; 8] =
+    ["name", "log", "price", "pool", "local", "maintenance", "failures", "load"];
 
 /// How long ahead maintenance is announced if nothing else is said: a week.
 const NOTICE_S: i64 = 7 * 86_400;
@@ -31,10 +32,9 @@ pub(super) fn parse(input: &Input) -> Result<(GridFile, Diagnostics), Diagnostic
 #[derive(Default)]
 struct Reader {
     sites: Vec<Site>,
-    pools: Vec<Pool>,
+    pools: pools::Reader,
     logs: Vec<(String, SiteId)>,
-    site_names: Names,
-    pool_names: Names,
+    names: Names,
     /// By log: the line that names it.
     log_lines: BTreeMap<String, u32>,
 }
@@ -58,58 +58,44 @@ fn grid(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<GridFile> {
     let mut file = (Vec::new(), Vec::new(), Vec::new());
     for (i, site) in sites.iter().enumerate() {
         let id = SiteId(i as u32);
-        planned(site, &reader.pools, id, &mut file.0, notes);
+        planned(site, &reader.pools.targets, id, &mut file.0, notes);
         let failures = site.get("failures");
         let failures = failures.and_then(|it| laws::failures(it, site.place("failures"), notes));
         file.1.extend(failures.map(|it| (id, it)));
         let load = site.get("load").and_then(|it| laws::load(it, site.place("load"), notes));
         file.2.extend(load.map(|it| (id, it)));
     }
-    file.0.extend(outages::listed(fields, "outage", &reader.pools, notes));
+    file.0.extend(outages::listed(fields, "outage", &reader.pools.targets, notes));
     if notes.diagnostics.errors() > 0 {
         return None;
     }
-    let pools = Pools::new(reader.sites, reader.pools)
+    let pools::Reader { pools, targets, drawn, .. } = reader.pools;
+    let pools = Pools::new(reader.sites, pools)
         .map_err(|err| notes.error(1, "site", err.to_string(), "see `docs/grid.md`"))
         .ok()?;
     let (planned, failures, loads) = file;
-    Some(GridFile { title, pools, planned, failures, loads, logs: reader.logs })
+    let logs = reader.logs;
+    Some(GridFile { title, pools, drawn, targets, planned, failures, loads, logs })
 }
 
 impl Reader {
     fn site(&mut self, fields: &Fields<'_, '_>, notes: &mut Notes<'_>) {
         fields.require(&["name", "pool"], notes);
         let id = SiteId(self.sites.len() as u32);
-        let name = self.site_names.take(fields, "site", notes).unwrap_or_default();
+        let name = self.names.take(fields, "site", notes).unwrap_or_default();
         let items = fields.list("pool", notes).unwrap_or_default();
         if items.is_empty() && fields.get("pool").is_some() {
             let (line, place) = (fields.line_of("pool"), fields.place("pool"));
             let hint = "a site has at least one pool of nodes";
             notes.error(line, &place, "there are no pools".to_owned(), hint);
         }
+        let usual = pools::charge(fields, notes).unwrap_or(Charge::Fixed(Price::default()));
         for (i, item) in items.iter().enumerate() {
             let path = format!("{}[{i}]", fields.place("pool"));
-            if let Some(pool) = Fields::of(item, path, &POOL_KEYS, notes) {
-                self.pool(&pool, id, notes);
-            }
+            self.pools.pool(item, path, (id, usual), notes);
         }
         self.sites.push(Site { name });
         self.log(fields, id, notes);
-    }
-
-    fn pool(&mut self, fields: &Fields<'_, '_>, site: SiteId, notes: &mut Notes<'_>) {
-        fields.require(&["name", "nodes"], notes);
-        let name = self.pool_names.take(fields, "pool", notes);
-        let nodes = fields.whole("nodes", 1..=i64::from(Pools::MAX_NODES), notes);
-        let performance = fields.performance("performance", &PERFORMANCE, notes);
-        self.pools.push(Pool {
-            name: name.unwrap_or_default(),
-            site,
-            nodes: nodes.and_then(|nodes| u32::try_from(nodes).ok()).unwrap_or(1),
-            performance: performance.unwrap_or(Performance::REFERENCE),
-            price: fields.price("price", notes).unwrap_or_default(),
-            attributes: attributes(fields, notes),
-        });
     }
 
     /// The log whose jobs are submitted here.
@@ -130,7 +116,7 @@ impl Reader {
 /// `[[site.local]]` and `[[site.maintenance]]`.
 fn planned(
     fields: &Fields<'_, '_>,
-    pools: &[Pool],
+    targets: &Targets,
     site: SiteId,
     into: &mut Vec<Planned>,
     notes: &mut Notes<'_>,
@@ -141,8 +127,8 @@ fn planned(
     for (key, cause, known) in kinds {
         for (i, item) in fields.list(key, notes).unwrap_or_default().iter().enumerate() {
             let path = format!("{}[{i}]", fields.place(key));
-            let target = Target { pools, site: Some(site) };
-            into.extend(outages::planned(item, path, &target, (cause, known), notes));
+            let among = Among { targets, site: Some(site) };
+            into.extend(outages::planned(item, path, among, (cause, known), notes));
         }
     }
 }

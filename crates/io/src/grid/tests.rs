@@ -1,4 +1,4 @@
-use tradewind_model::{Attribute, Cause, Closure, Horizon, PoolId, Price, Time};
+use tradewind_model::{Admission, Attribute, Cause, Closure, Horizon, PoolId, Price, Time};
 
 use super::*;
 use crate::outages::Known;
@@ -56,7 +56,8 @@ until = 2000
 #[test]
 fn a_grid_is_read() {
     let grid = toml(TWO).unwrap();
-    let pools = grid.pools.as_slice();
+    let pools = grid.pools(1);
+    let pools = pools.as_slice();
     let seen: Vec<_> = pools.iter().map(|it| (it.name.as_str(), it.site.0, it.nodes)).collect();
     assert_eq!(seen, [("fast", 0, 64), ("slow", 0, 100), ("beta", 1, 16)]);
     assert_eq!((pools[0].performance.thousandths(), pools[0].price), (2_500, Price::credits(4)));
@@ -167,4 +168,186 @@ fn odd_outages_are_mistakes() {
     assert!(local("from = 0, until = 9, announced = 0, notice = 1").contains("both"));
     let outage = with("[[outage]]\nfrom = 0\nuntil = 1\ncause = \"local\"\nnode = 1");
     assert!(outage.contains("only a failure hits a certain node"));
+}
+
+/// Names, nodes and limits (processors from, to, longest time) of all pools.
+type Seen = Vec<(String, u32, (Option<u32>, Option<u32>, Option<i64>))>;
+
+fn seen(text: &str) -> Seen {
+    let pools = toml(text).unwrap().pools(1);
+    let limits =
+        |it: &Admission| (it.min_processors, it.max_processors, it.max_time.map(|most| most.0));
+    pools.iter().map(|(_, it)| (it.name.clone(), it.nodes, limits(&it.admission))).collect()
+}
+
+fn site(pools: &str) -> String {
+    format!("[[site]]\nname = \"a\"\n{pools}")
+}
+
+#[test]
+fn shares_are_rounded_down_and_the_last_queue_gets_the_rest() {
+    let sizes = |nodes: u32, shares: &str| -> Vec<u32> {
+        let pool = format!("pool = [{{ name = \"p\", nodes = {nodes}, queues = \"{shares}\" }}]");
+        seen(&site(&pool)).into_iter().map(|(_, nodes, _)| nodes).collect()
+    };
+    assert_eq!(sizes(2_050, "1:2:3"), [341, 683, 1_026]);
+    assert_eq!((sizes(6, "1:2:3"), sizes(7, "2: 1")), (vec![1, 2, 3], vec![4, 3]));
+    assert_eq!(sizes(16_777_216, "1:1000000"), [16, 16_777_200]);
+    assert_eq!(sizes(5, "9"), [5]);
+}
+
+#[test]
+fn queues_have_names_and_limits() {
+    let text = site(
+        "[[site.pool]]\nname = \"p\"\nnodes = 12\nqueues = \"1:2\"\nmax_time = \"1h\"\n\
+         [[site.pool]]\nname = \"q\"\nnodes = 10\nmax_processors = 4\n\
+         [[site.pool.queue]]\nname = \"short\"\nnodes = 3\nmax_time = 60\n\
+         [[site.pool.queue]]\nnodes = 7\nmin_processors = 2\nmax_processors = 5\n\
+         [[site.pool]]\nname = \"r\"\nnodes = 9\nqueue = [{}, { share = 2 }]\n\
+         [[site.pool]]\nname = \"whole\"\nnodes = 2\nmin_processors = 2\n",
+    );
+    let named = |name: &str, nodes, limits| (name.to_owned(), nodes, limits);
+    assert_eq!(
+        seen(&text),
+        [
+            named("p-1", 4, (None, None, Some(3_600))),
+            named("p-2", 8, (None, None, Some(3_600))),
+            named("short", 3, (None, Some(4), Some(60))),
+            named("q-2", 7, (Some(2), Some(5), None)),
+            named("r-1", 3, (None, None, None)),
+            named("r-2", 6, (None, None, None)),
+            named("whole", 2, (Some(2), None, None)),
+        ]
+    );
+    assert!(toml(&text).unwrap().has_queues() && !toml(TWO).unwrap().has_queues());
+}
+
+#[test]
+fn prices_are_drawn_once_for_a_site() {
+    let text = "[[site]]\nname = \"a\"\nprice = [4.5, 9.5]\n\
+                pool = [{ name = \"p\", nodes = 6, queues = \"1:2\" }, { name = \"q\", nodes = 1 },\n\
+                        { name = \"own\", nodes = 1, price = 3 }]\n\
+                [[site]]\nname = \"b\"\npool = [{ name = \"r\", nodes = 1, price = [4.5, 9.5] }]\n";
+    let grid = toml(text).unwrap();
+    let prices =
+        |seed| -> Vec<i64> { grid.pools(seed).iter().map(|(_, pool)| pool.price.0).collect() };
+    let mut first: Vec<i64> = (1..=300).map(|seed| prices(seed)[0]).collect();
+    for seed in 1..=300 {
+        let [p1, p2, q, own, r] = prices(seed)[..] else { panic!("five pools") };
+        assert_eq!((p1, p1, own), (p2, q, 3_000_000));
+        assert_ne!(p1, r, "another site, another price");
+        assert!((4_500_000..=9_500_000).contains(&p1));
+    }
+    assert_eq!(prices(5), prices(5));
+    // Uniform: the quartiles are about where they should be.
+    first.sort_unstable();
+    for (quarter, at) in [(75, 5_750_000), (150, 7_000_000), (225, 8_250_000)] {
+        assert!((first[quarter] - at).abs() < 500_000, "{}", first[quarter]);
+    }
+    assert_eq!(
+        toml(&text.replace("[4.5, 9.5]", "[2, 2]")).unwrap().pools(9).pool(PoolId(0)).price,
+        { Price::credits(2) }
+    );
+}
+
+#[test]
+fn outages_of_a_pool_are_spread_over_its_queues() {
+    let text = "[[site]]\nname = \"a\"\npool = [{ name = \"p\", nodes = 12, queues = \"1:2:3\" }]\n\
+                local = [{ nodes = 5, from = 0, until = 9 }, { from = 9, until = 10, repeat = 5 },\n\
+                         { pool = \"p-2\", from = 0, until = 1 }]\n";
+    let failures = "[[outage]]\npool = \"p\"\nnode = 1\nnodes = 6\nfrom = 0\nuntil = 1\n\
+                    [[outage]]\npool = \"p\"\nnode = 99\nfrom = 0\nuntil = 1\n\
+                    [[outage]]\npool = \"p-1\"\nnode = 1\nfrom = 0\nuntil = 1\n";
+    let grid = toml(&format!("{text}{failures}")).unwrap();
+    let parts: Vec<_> = grid.planned.iter().map(|it| (it.what.pool.0, it.what.nodes)).collect();
+    let (spread, all, one) = ([(1, 2), (2, 3)], [(0, 2), (1, 4), (2, 6)], [(1, 4)]);
+    assert_eq!(parts[..6], [&spread[..], &all, &one].concat());
+    let broken: Vec<_> =
+        grid.planned[6..].iter().map(|it| (it.what.pool.0, it.what.nodes, it.what.cause)).collect();
+    let hit = |pool, nodes, first| (pool, nodes, Cause::Failure(first));
+    assert_eq!(broken, [hit(0, 1, 1), hit(1, 4, 0), hit(2, 1, 0), hit(2, 1, 5), hit(0, 1, 1)]);
+}
+
+#[test]
+fn odd_queues_are_mistakes() {
+    let wrong = r#"
+[[site]]
+name = "alpha"
+price = [9.5, 4.5]
+[[site.pool]]
+name = "a"
+nodes = 3
+queues = "1:2:3"
+[[site.pool]]
+name = "b"
+nodes = 10
+queues = "1:x"
+[[site.pool]]
+name = "c"
+nodes = 10
+queues = "1:1"
+queue = [{}]
+[[site.pool]]
+name = "d"
+nodes = 10
+min_processors = 4
+max_processors = 3
+[[site.pool]]
+name = "e"
+nodes = 10
+queue = [
+  { name = "d", nodes = 4 },
+  { nodes = 5, max_time = 0 },
+]
+[[site.pool]]
+name = "f"
+nodes = 10
+queue = [
+  { name = "f", nodes = 4, share = 1 },
+  { share = 1, min_processors = 5, max_processors = 2, size = 3 },
+]
+[[site.pool]]
+name = "g-1"
+nodes = 2
+min_processors = 3
+price = [-1, 2]
+[[site.pool]]
+name = "g"
+nodes = 10
+queues = "1:1"
+max_processors = 9
+local = [{ pool = "g", nodes = 11, from = 0, until = 1 }]
+[[site.pool]]
+name = "h"
+nodes = 10
+queue = [{ share = -1 }, { share = 0 }]
+[[site.pool]]
+name = "i"
+nodes = 10
+queue = []
+"#;
+    let found = toml(wrong).unwrap_err();
+    for (place, message) in [
+        ("4: site[0].price", "expected two numbers, the lower first"),
+        ("8: site[0].pool[0].queues", "the queue `a-1` would have no processors"),
+        ("12: site[0].pool[1].queues", "`x` is not a share"),
+        ("16: site[0].pool[2].queues", "both `queues` and `queue`"),
+        ("21: site[0].pool[3].min_processors", "`min_processors` 4 is above `max_processors` 3"),
+        ("26: site[0].pool[4].queue", "the queues have 9 nodes, the pool 10"),
+        ("28: site[0].pool[4].queue[1].max_time", "`0` is out of range"),
+        ("34: site[0].pool[5].queue[0].share", "both `share` and `nodes`"),
+        ("35: site[0].pool[5].queue[1].size", "unknown key"),
+        ("35: site[0].pool[5].queue[1].min_processors", "`min_processors` 5 is above"),
+        ("33: site[0].pool[5].queue", "some queues have `nodes`, some shares"),
+        ("37: site[0].pool[6]", "it takes jobs of 3 processors or more, and `g-1` has 2"),
+        ("41: site[0].pool[6].price[0]", "negative number `-1`"),
+        ("45: site[0].pool[7].queues", "the queue name `g-1` is used before, in line 38"),
+        ("47: site[0].pool[7].local", "unknown key"),
+        ("51: site[0].pool[8].queue[0].share", "negative number `-1`"),
+        ("51: site[0].pool[8].queue[1]", "the queue `h-2` would have no processors"),
+        ("55: site[0].pool[9].queue", "there are no queues"),
+    ] {
+        let line = format!("error: grid.toml:{place}: {message}");
+        assert!(found.contains(&line), "{line}\n\n{found}");
+    }
 }

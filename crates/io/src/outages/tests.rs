@@ -1,7 +1,10 @@
+use tradewind_model::PoolId;
+
 use super::*;
 
 fn csv(text: &str) -> Result<Vec<Planned>, String> {
-    parse(&Input::new("broken.csv", text), &Pools::cluster(8)).map_err(|wrong| wrong.to_string())
+    parse(&Input::new("broken.csv", text), &Targets::of(&Pools::cluster(8)))
+        .map_err(|wrong| wrong.to_string())
 }
 
 #[test]

@@ -33,6 +33,17 @@ impl Names {
     ) -> Option<String> {
         let name = fields.text("name", notes)?.to_owned();
         let (line, place) = (fields.line_of("name"), fields.place("name"));
+        self.claim(name, kind, (line, place), notes)
+    }
+
+    /// `name`, which stands in this line and field; noted if it was used before.
+    pub(crate) fn claim(
+        &mut self,
+        name: String,
+        kind: &str,
+        (line, place): (u32, String),
+        notes: &mut Notes<'_>,
+    ) -> Option<String> {
         if name.len() > MAX_NAME {
             let message = format!("a name of more than {MAX_NAME} bytes");
             notes.error(line, &place, message, "shorten it");

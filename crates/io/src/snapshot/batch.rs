@@ -83,7 +83,8 @@ pub(super) fn jobs(
         let mut request = Request::new(record.wanted().unwrap_or(1), work);
         request.earliest_start = earliest;
         let mut job = Job { name: name(record.number, &mut names), priority: 0, request };
-        options.side.terms(options.seed, record.number, at, &offers, &mut job);
+        let logged = (record.number, record.run);
+        options.side.terms(options.seed, logged, at, &offers, &mut job);
         all.push(job);
     }
     all

@@ -6,6 +6,7 @@
 
 mod batch;
 mod history;
+mod laws;
 mod machine;
 mod offers;
 mod processors;

@@ -88,6 +88,12 @@ impl Offers {
         }
     }
 
+    /// The slowest class of performance.
+    pub(super) fn slowest(&self, model: &[Performance]) -> Performance {
+        let least = self.classes_among(model).into_iter().min();
+        least.unwrap_or(Performance::REFERENCE)
+    }
+
     /// The classes of performance: those of the side model if it drew the nodes, else those that
     /// there are.
     pub(super) fn classes_among(&self, model: &[Performance]) -> Vec<Performance> {
@@ -117,6 +123,7 @@ mod tests {
             performance: performance(thousandths),
             price: Price(price),
             attributes: Attributes::new(),
+            admission: tradewind_model::Admission::NONE,
         };
         let pools = vec![pool("a", 3, 2_000, 10), pool("b", 1, 2_000, 30), pool("c", 5, 1_000, 20)];
         let pools = Pools::new(vec![Site { name: "s".to_owned() }], pools).unwrap();

@@ -16,6 +16,8 @@ pub struct Asker<'a> {
     pub tasks: u32,
     /// How long it asks to run on the reference node.
     pub work: Span,
+    /// How long it ran, as the log has it.
+    pub run: Span,
     /// Whose it is.
     pub user: i64,
     /// Where it is submitted, if at a site of the grid.
@@ -48,7 +50,8 @@ impl<'a> Replayed<'a> {
             return terms.or_else(|| job.home.map(|_| own));
         }
         let key = job.name.parse::<i64>().map_or_else(|_| hash(job.name), |n| n as u64);
-        let ask = Ask { key, tasks: job.tasks, work: job.work.max(Span(1)), arrival: job.submit };
+        let Asker { submit: arrival, tasks, work, run, .. } = *job;
+        let ask = Ask { key, tasks, work: work.max(Span(1)), run, arrival };
         let given = given.cloned().unwrap_or_default();
         let drawn = self.side.draw(self.seed, &ask, given.min_performance, &self.offers);
         Some(given.over(Terms { user: own.user, home: own.home, ..drawn }))
@@ -63,7 +66,7 @@ fn hash(name: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use tradewind_model::{Criterion, Money, Price};
+    use tradewind_model::{Criterion, Money, Performance, Pool, Price};
 
     use super::*;
     use crate::input::Input;
@@ -75,7 +78,7 @@ mod tests {
 
     fn job(name: &str) -> Asker<'_> {
         let (submit, work) = (Time(1_000), Span(7_200));
-        Asker { name, submit, tasks: 3, work, user: 8, home: Some(SiteId(0)) }
+        Asker { name, submit, tasks: 3, work, run: Span(100), user: 8, home: Some(SiteId(0)) }
     }
 
     /// Four nodes at two credits.
@@ -128,5 +131,48 @@ mod tests {
         let another = Replayed::new(&side, 2, &pools());
         assert_ne!(another.terms(&job("1")), replayed.terms(&job("1")));
         assert_ne!(replayed.terms(&job("kth!1")), replayed.terms(&job("sdsc!1")));
+    }
+
+    #[test]
+    fn values_and_deadlines_may_be_drawn_alone_and_in_other_terms() {
+        let text = "[model]\ndraw = [\"deadline\"]\ndeadline_of = \"run\"\nslack = [1, 3]\n\
+                    slack_from = 0\nvalue_range = [90000, 160000]\n";
+        let (side, pools) = (side(text), pools());
+        let replayed = |seed| Replayed::new(&side, seed, &pools);
+        let (mut values, mut slacks) = (Vec::new(), Vec::new());
+        for seed in 1..=400 {
+            let terms = replayed(seed).terms(&job("1")).unwrap();
+            let drawn = Terms { value: terms.value, deadline: terms.deadline, ..Terms::NONE };
+            let expected = Terms { user: 8, home: Some(SiteId(0)), ..drawn };
+            assert_eq!(terms, expected, "nothing else is asked for");
+            values.push(terms.value.unwrap().0);
+            // Runs of 100 s that ask for 7,200 s.
+            slacks.push(terms.deadline.unwrap().0 - 1_000);
+        }
+        let spread = |all: &mut Vec<i64>, (low, high): (i64, i64)| {
+            all.sort_unstable();
+            let near = |at: usize, wanted: i64| (all[at] - wanted).abs() * 10 < high - low;
+            assert!(all[0] >= low && all[399] <= high && near(0, low) && near(399, high));
+            assert!(near(200, low + (high - low) / 2), "{all:?}");
+        };
+        spread(&mut values, (90_000_000_000, 160_000_000_000));
+        spread(&mut slacks, (100, 300));
+        let wide = replayed(1).terms(&Asker { tasks: 9, work: Span(1), ..job("1") }).unwrap();
+        assert_eq!(Some(wide), replayed(1).terms(&job("1")), "whatever it asks for");
+        let none = replayed(1).terms(&Asker { run: Span(0), ..job("1") }).unwrap();
+        assert_eq!(none.deadline, Some(Time(1_000)));
+    }
+
+    #[test]
+    fn without_a_minimum_performance_the_slowest_nodes_set_the_price() {
+        let cluster = Pools::cluster(4);
+        let slow = Pool { price: Price::credits(2), ..cluster.as_slice()[0].clone() };
+        let performance = Performance::from_thousandths(2_000).unwrap();
+        let fast =
+            Pool { name: "fast".to_owned(), performance, price: Price::credits(9), ..slow.clone() };
+        let pools = Pools::new(cluster.sites().to_vec(), vec![slow, fast]).unwrap();
+        let side = side("[model]\ndraw = [\"budget\"]\nbudget = [1, 1]\n");
+        let terms = Replayed::new(&side, 3, &pools).terms(&job("1")).unwrap();
+        assert_eq!((terms.budget, terms.min_performance), (Some(Money::credits(43_200)), None));
     }
 }

@@ -12,6 +12,7 @@ use tradewind_model::{Criterion, Job, Money, Node, Performance, Price, Span, Ter
 use super::Refusal;
 use super::offers::Offers;
 
+pub use super::laws::{DeadlineOf, JobTerms, Model, NodeTerms, Term, Worth};
 pub use super::replayed::{Asker, Replayed};
 pub use super::side_file::{load, parse};
 
@@ -28,110 +29,14 @@ pub struct Side {
     pub nodes: BTreeMap<String, NodeTerms>,
 }
 
-/// The parameters of the side model. Factors are in thousandths; ranges include both ends, and
-/// every thousandth in them is equally likely.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Model {
-    /// Performances, each of an equal share of the blocks.
-    pub classes: Vec<Performance>,
-    /// Blocks of neighbouring hosts of one class.
-    pub blocks: u32,
-    /// The market price of performance P is this to the power of P (paper 001: 1.7).
-    pub price_base: u32,
-    /// A host's price over the market price (paper 001: 0.75 to 1.25).
-    pub price_spread: (u32, u32),
-    /// A job's budget over the market value of its request.
-    pub budget: (u32, u32),
-    /// From a job's arrival to its deadline, over its requested time.
-    pub slack: (u32, u32),
-    /// The least requested time that counts for the deadline.
-    pub slack_from: Span,
-    /// The share of jobs with a price cap.
-    pub capped: u32,
-    /// A price cap over the market price at the job's minimum performance.
-    pub cap: (u32, u32),
-    /// One of them, each equally likely, is a job's own.
-    pub criteria: Vec<Criterion>,
-    /// What a job's completion in time is worth over the market value of its request, in a
-    /// replay; `None`: nothing is said.
-    pub value: Option<(u32, u32)>,
-}
-
-impl Default for Model {
-    fn default() -> Model {
-        let classes = [1_000, 1_500, 2_000, 3_000];
-        Model {
-            classes: classes.into_iter().filter_map(Performance::from_thousandths).collect(),
-            blocks: 16,
-            price_base: 1_700,
-            price_spread: (750, 1_250),
-            budget: (1_000, 1_600),
-            slack: (2_000, 10_000),
-            slack_from: Span(3_600),
-            capped: 250,
-            cap: (1_000, 1_600),
-            criteria: vec![
-                Criterion::Start,
-                Criterion::Finish,
-                Criterion::Runtime,
-                Criterion::Cost,
-                Criterion::ProcessorTime,
-            ],
-            value: None,
-        }
-    }
-}
-
-/// What is given for one job; `None` leaves what was drawn.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct JobTerms {
-    /// Replaces the drawn one.
-    pub min_performance: Option<Performance>,
-    /// Replaces the drawn one.
-    pub max_price: Option<Price>,
-    /// Replaces the drawn one.
-    pub budget: Option<Money>,
-    /// Replaces the drawn one; on the log's clock.
-    pub deadline: Option<Time>,
-    /// Replaces the drawn one.
-    pub minimize: Option<Criterion>,
-    /// Instead of 0.
-    pub priority: Option<i64>,
-    /// Replaces the drawn one; for replays.
-    pub value: Option<Money>,
-}
-
-impl JobTerms {
-    /// `terms` with what is given here in its place.
-    pub(super) fn over(&self, terms: Terms) -> Terms {
-        Terms {
-            min_performance: self.min_performance.or(terms.min_performance),
-            max_price: self.max_price.or(terms.max_price),
-            budget: self.budget.or(terms.budget),
-            deadline: self.deadline.or(terms.deadline),
-            criterion: self.minimize.clone().unwrap_or(terms.criterion),
-            priority: self.priority.unwrap_or(terms.priority),
-            value: self.value.or(terms.value),
-            ..terms
-        }
-    }
-}
-
-/// What is given for one node; `None` leaves what was drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct NodeTerms {
-    /// Replaces the drawn one.
-    pub performance: Option<Performance>,
-    /// Replaces the drawn one.
-    pub price: Option<Price>,
-}
-
 /// A job that needs terms.
 pub(super) struct Ask {
     /// Which streams are its own.
     pub(super) key: u64,
     pub(super) tasks: u32,
     pub(super) work: Span,
+    /// As the log has it.
+    pub(super) run: Span,
     pub(super) arrival: Time,
 }
 
@@ -171,12 +76,21 @@ impl Side {
         }
     }
 
-    /// Gives `job`, number `number` of the log, its demands, its money and its time.
-    pub(super) fn terms(&self, seed: u64, number: i64, at: Time, offers: &Offers, job: &mut Job) {
+    /// Gives `job`, which the log numbers and which ran for so long, its demands, its money and its
+    /// time.
+    pub(super) fn terms(
+        &self,
+        seed: u64,
+        (number, run): (i64, Option<Span>),
+        at: Time,
+        offers: &Offers,
+        job: &mut Job,
+    ) {
         let given = self.jobs.get(&number.to_string()).cloned().unwrap_or_default();
         let request = &mut job.request;
         let arrival = request.earliest_start.unwrap_or(at).max(at);
-        let ask = Ask { key: number as u64, tasks: request.tasks, work: request.work, arrival };
+        let (tasks, work) = (request.tasks, request.work);
+        let ask = Ask { key: number as u64, tasks, work, run: run.unwrap_or(work), arrival };
         let terms = given.over(self.draw(seed, &ask, given.min_performance, offers));
         request.min_performance = terms.min_performance;
         request.max_price = terms.max_price;
@@ -186,7 +100,8 @@ impl Side {
         job.priority = terms.priority;
     }
 
-    /// Draws a job's terms. Money follows from the minimum performance: the given one, if one is.
+    /// Draws a job's terms. Money follows from the minimum performance: the given one, if one is,
+    /// and that of the slowest nodes where none is drawn either.
     pub(super) fn draw(
         &self,
         seed: u64,
@@ -195,26 +110,35 @@ impl Side {
         offers: &Offers,
     ) -> Terms {
         let (model, key) = (&self.model, ask.key);
-        let least = least.unwrap_or_else(|| model.least_performance(seed, ask, offers));
+        let draws = |term: Term| model.draw.contains(&term);
+        let drawn = || model.least_performance(seed, ask, offers);
+        let asked = least.or_else(|| draws(Term::MinPerformance).then(drawn));
+        let least = asked.unwrap_or_else(|| offers.slowest(&model.classes));
         let price = offers.usual(least);
-        let capped = within(&mut stream(seed, "capped", key), 1, 1_000) <= i64::from(model.capped);
-        let cap = capped.then(|| {
+        let capped = || within(&mut stream(seed, "capped", key), 1, 1_000) <= model.capped.into();
+        let cap = (draws(Term::MaxPrice) && capped()).then(|| {
             let cap = Price(scaled(price.0, draw(seed, "cap", key, model.cap)));
             offers.price_for(ask.tasks, least).map_or(cap, |needed| cap.max(needed))
         });
-        let slack = draw(seed, "deadline", key, model.slack);
-        let deadline =
-            ask.arrival.0.saturating_add(scaled(ask.work.max(model.slack_from).0, slack));
         let worth = value(price, least.length_of(ask.work), ask.tasks);
         let share =
             |noun, range| Money(scaled(worth.0, draw(seed, noun, key, range)).min(Money::MAX.0));
+        let worth = |law| match law {
+            Worth::OfMarket(range) => share("value", range),
+            Worth::Between(low, high) => {
+                Money(within(&mut stream(seed, "value", key), low.0, high.0))
+            }
+        };
         Terms {
-            min_performance: Some(least),
+            min_performance: asked,
             max_price: cap,
-            budget: Some(share("budget", model.budget)),
-            deadline: Some(Time(deadline.min(Time::MAX.0))),
-            criterion: model.criterion(seed, key),
-            value: model.value.map(|range| share("value", range)),
+            budget: draws(Term::Budget).then(|| share("budget", model.budget)),
+            deadline: draws(Term::Deadline).then(|| model.deadline(seed, ask)),
+            criterion: match draws(Term::Minimize) {
+                true => model.criterion(seed, key),
+                false => Criterion::default(),
+            },
+            value: model.value.map(worth),
             ..Terms::NONE
         }
     }
@@ -222,9 +146,9 @@ impl Side {
     /// Adds what the model assumed, as sentences.
     pub(super) fn assume(&self, jobs: &[Job], assumptions: &mut Vec<String>) {
         let classes: Vec<String> = self.model.classes.iter().map(ToString::to_string).collect();
+        let of_jobs = self.model.what_jobs_draw();
         assumptions.push(format!(
-            "performances ({}) and prices of nodes, and budgets, deadlines and criteria of jobs, \
-             are drawn by the side model",
+            "performances ({}) and prices of nodes{of_jobs} are drawn by the side model",
             classes.join(", ")
         ));
         if !self.jobs.is_empty() {
@@ -235,6 +159,21 @@ impl Side {
 }
 
 impl Model {
+    /// `, and budgets and deadlines of jobs,`, for a sentence.
+    fn what_jobs_draw(&self) -> String {
+        let all = [
+            (Term::Budget, "budgets"),
+            (Term::Deadline, "deadlines"),
+            (Term::Minimize, "criteria"),
+        ];
+        let drawn = all.into_iter().filter(|(term, _)| self.draw.contains(term));
+        match drawn.map(|(_, noun)| noun).collect::<Vec<_>>()[..] {
+            [] => String::new(),
+            [one] => format!(", and {one} of jobs,"),
+            [ref some @ .., last] => format!(", and {} and {last} of jobs,", some.join(", ")),
+        }
+    }
+
     /// A class of the slower half, or the fastest below it that enough nodes reach.
     fn least_performance(&self, seed: u64, ask: &Ask, offers: &Offers) -> Performance {
         let mut classes = offers.classes_among(&self.classes);
@@ -247,6 +186,16 @@ impl Model {
             index -= 1;
         }
         classes.get(index).copied().unwrap_or(Performance::REFERENCE)
+    }
+
+    fn deadline(&self, seed: u64, ask: &Ask) -> Time {
+        let length = match self.deadline_of {
+            DeadlineOf::Request => ask.work,
+            DeadlineOf::Run => ask.run,
+        };
+        let slack = draw(seed, "deadline", ask.key, self.slack);
+        let deadline = ask.arrival.0.saturating_add(scaled(length.max(self.slack_from).0, slack));
+        Time(deadline.min(Time::MAX.0))
     }
 
     fn criterion(&self, seed: u64, key: u64) -> Criterion {

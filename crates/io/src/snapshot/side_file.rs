@@ -1,16 +1,18 @@
 //! The side file: parameters of the side model, and terms of single jobs and nodes.
 
-use tradewind_model::{Criterion, Performance, Span};
+use std::collections::BTreeSet;
 
-use super::side::{JobTerms, Model, NodeTerms, Side};
+use tradewind_model::{Criterion, Money, Performance, Span};
+
+use super::side::{DeadlineOf, JobTerms, Model, NodeTerms, Side, Term, Worth};
 use crate::diagnostics::{Diagnostics, did_you_mean, excerpt};
-use crate::fields::{DIGITS, Fields, Notes, PERFORMANCE, Scale, TEXT, hint_for, scaled};
+use crate::fields::{AMOUNT, DIGITS, Fields, Notes, PERFORMANCE, Scale, TEXT, hint_for, scaled};
 use crate::input::{self, Input};
 use crate::rows::rows;
 use crate::scenario::criterion;
 use crate::value::{self, Kind, Value};
 
-const MODEL_KEYS: [&str; 11] = [
+const MODEL_KEYS: [&str; 14] = [
     "classes",
     "blocks",
     "price_base",
@@ -22,6 +24,9 @@ const MODEL_KEYS: [&str; 11] = [
     "cap",
     "criteria",
     "value",
+    "value_range",
+    "draw",
+    "deadline_of",
 ];
 const JOB_KEYS: [&str; 8] =
     ["job", "min_performance", "max_price", "budget", "deadline", "minimize", "priority", "value"];
@@ -148,9 +153,53 @@ fn model(fields: &Fields<'_, '_>, model: &mut Model, notes: &mut Notes<'_>) {
         capped: one("capped", &share, notes).unwrap_or(defaults.capped),
         cap: range(fields, "cap", notes).unwrap_or(defaults.cap),
         criteria: criteria.unwrap_or(defaults.criteria),
-        value: range(fields, "value", notes),
+        value: worth(fields, notes),
+        draw: terms(fields, notes).unwrap_or(defaults.draw),
+        deadline_of: fields.word("deadline_of", &DEADLINES, notes).unwrap_or_default(),
     };
 }
+
+/// `value` or `value_range`.
+fn worth(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Worth> {
+    let of_market = range(fields, "value", notes).map(Worth::OfMarket);
+    let between = fields.range("value_range", &AMOUNT, notes);
+    if fields.get("value").is_some() && fields.get("value_range").is_some() {
+        let (line, place) = (fields.line_of("value_range"), fields.place("value_range"));
+        let hint = "`value` is in market values, `value_range` in credits: keep one";
+        notes.error(line, &place, "both `value` and `value_range`".to_owned(), hint);
+    }
+    of_market.or(between.map(|(low, high)| Worth::Between(Money(low), Money(high))))
+}
+
+/// What `draw` lists.
+fn terms(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<BTreeSet<Term>> {
+    let items = fields.list("draw", notes)?;
+    let mut all = BTreeSet::new();
+    for (i, item) in items.iter().enumerate() {
+        let place = format!("{}[{i}]", fields.place("draw"));
+        let Kind::Text(name) = &item.kind else {
+            let message = format!("expected a text, found {}", item.describe());
+            notes.error(item.line, &place, message, hint_for(TEXT));
+            continue;
+        };
+        match Term::ALL.iter().find(|(known, _)| known == name) {
+            Some((_, term)) => drop(all.insert(*term)),
+            None => {
+                let message = format!("unknown value `{}`", excerpt(name));
+                let known = Term::ALL.map(|(known, _)| known);
+                let hint = match name.as_ref() {
+                    "value" => "a value is drawn if `value` or `value_range` is given".to_owned(),
+                    name => did_you_mean(name, &known),
+                };
+                notes.error(item.line, &place, message, &hint);
+            }
+        }
+    }
+    Some(all)
+}
+
+const DEADLINES: [(&str, DeadlineOf); 2] =
+    [("request", DeadlineOf::Request), ("run", DeadlineOf::Run)];
 
 /// The numbers of a list, scaled; the list must not be empty.
 fn numbers(

@@ -281,6 +281,21 @@ fn broken_side_files_are_refused_with_all_mistakes() {
     ] {
         assert!(err.contains(expected), "{expected}\n{err}");
     }
+    let toml = "[model]\nvalue = [1, 2]\nvalue_range = [-5, 2]\ndraw = [\"budgt\", \"value\", 3]\n\
+        deadline_of = \"runs\"\n[[job]]\njob = 1\nvalue = -3\n";
+    let err = read("s.toml", toml);
+    for expected in [
+        "s.toml:3: model.value_range: both `value` and `value_range`",
+        "s.toml:3: model.value_range[0]: negative number `-5`",
+        "s.toml:4: model.draw[0]: unknown value `budgt`\n  hint: did you mean `budget`?",
+        "s.toml:4: model.draw[1]: unknown value `value`\n  hint: a value is drawn if",
+        "s.toml:4: model.draw[2]: expected a text, found the number `3`",
+        "s.toml:5: model.deadline_of: unknown value `runs`\n  hint: did you mean `run`?",
+        "s.toml:8: job[0].value: negative number `-3`",
+    ] {
+        assert!(err.contains(expected), "{expected}\n{err}");
+    }
+    assert!(read("s.toml", "[model]\nvalue_range = [5, 2]\n").contains("the lower first"));
     let err = read("s.csv", "job,budgt\n1,5\n1,x\n");
     assert!(
         err.contains("s.csv:2: row 1.budgt: unknown key\n  hint: did you mean `budget`?"),

@@ -69,7 +69,13 @@ fn numbers(reason: &model::Reason) -> BTreeMap<&'static str, Amount> {
             ("earliest", Some(Amount::Seconds(earliest.0))),
             ("deadline", Some(Amount::Seconds(deadline.0))),
         ],
-        R::Outbid | R::Declined => Vec::new(),
+        R::WiderThanQueues { needed, widest } => {
+            vec![("needed", Some(Amount::Count(*needed))), ("widest", Some(Amount::Count(*widest)))]
+        }
+        R::PricedOut { bid, ask } => {
+            vec![("bid", Some(credits(*bid))), ("ask", Some(credits(*ask)))]
+        }
+        R::NoValue | R::Outbid | R::Declined => Vec::new(),
         R::TimeLimit { limit, least } => vec![
             ("limit", Some(Amount::Seconds(limit.0))),
             ("least", Some(Amount::Seconds(least.0))),

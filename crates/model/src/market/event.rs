@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::Trade;
 use crate::{
     Attributes, Criterion, Money, Performance, Place, PoolId, Price, Reason, Request, SiteId, Span,
     Time,
@@ -142,6 +143,13 @@ pub enum Event {
         /// What it asks for.
         demand: Demand,
     },
+    /// A waiting job and a queue agreed. A later trade replaces an earlier one.
+    Traded {
+        /// Which.
+        job: JobId,
+        /// On what.
+        trade: Arc<Trade>,
+    },
     /// A job took its nodes.
     Started {
         /// Which.
@@ -202,6 +210,13 @@ pub enum Command {
         /// Where.
         place: Place,
     },
+    /// Let the job wait for this queue, at this price.
+    Trade {
+        /// Which.
+        job: JobId,
+        /// Where, and why there.
+        trade: Arc<Trade>,
+    },
     /// Never run the job.
     Refuse {
         /// Which.
@@ -249,7 +264,8 @@ pub enum MarketError {
         /// What there is.
         free: u32,
     },
-    /// Shares that do not add up to the job's width, or name a pool twice or one that is not there.
+    /// Shares that do not add up to the job's width, name a pool twice or one that is not there, or
+    /// leave the pool that the job agreed on.
     #[error("job {} cannot be placed like this", job.0)]
     Place {
         /// Which.

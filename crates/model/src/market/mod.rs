@@ -6,14 +6,16 @@ mod event;
 mod ledger;
 #[cfg(test)]
 mod tests;
+mod trade;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::{Money, Place, PoolId, Pools, Share, Span, Time};
+use crate::{Money, Place, PoolId, Pools, Price, Share, Span, Time};
 
 pub use event::{Cause, Closure, ClosureId, Command, Demand, Event, JobId, MarketError, Terms};
 pub use ledger::{Ledger, cost};
+pub use trade::{Pass, Trade};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -28,6 +30,7 @@ struct Entry {
     demand: Demand,
     phase: Phase,
     paid: Money,
+    trade: Option<Arc<Trade>>,
 }
 
 /// A running job's books.
@@ -164,6 +167,11 @@ impl Market {
         self.jobs.get(job.index()).map_or(Money::ZERO, |entry| entry.paid)
     }
 
+    /// What the job last agreed on with a queue, if anything.
+    pub fn trade(&self, job: JobId) -> Option<&Trade> {
+        self.jobs.get(job.index()).and_then(|entry| entry.trade.as_deref())
+    }
+
     /// Closures that are not over, in the order of announcement.
     pub fn closures(&self) -> impl Iterator<Item = (ClosureId, Closure)> + '_ {
         self.ahead.iter().map(|&id| (id, self.closures[id.0 as usize].0))
@@ -194,6 +202,7 @@ impl Market {
     pub fn apply(&mut self, event: &Event) -> Result<(), MarketError> {
         match event {
             Event::Submitted { job, demand } => self.submit(*job, demand),
+            Event::Traded { job, trade } => self.agree(*job, trade),
             Event::Started { job, place } => self.start(*job, place),
             Event::Released { job, pool } => self.give_back(*job, *pool),
             Event::Ended { job } => self.end(*job),
@@ -214,9 +223,25 @@ impl Market {
             return Err(MarketError::Full { job, wanted, free });
         }
         let demand = demand.clone();
-        self.jobs.push(Entry { demand, phase: Phase::Queued, paid: Money::ZERO });
+        self.jobs.push(Entry { demand, phase: Phase::Queued, paid: Money::ZERO, trade: None });
         self.queue.insert(job);
         Ok(())
+    }
+
+    fn agree(&mut self, job: JobId, trade: &Arc<Trade>) -> Result<(), MarketError> {
+        let known = trade.pool.index() < self.free.len() && trade.price.0 >= 0;
+        self.entry(job, Phase::Queued)?;
+        if !known {
+            return Err(MarketError::Place { job });
+        }
+        self.jobs[job.index()].trade = Some(Arc::clone(trade));
+        Ok(())
+    }
+
+    /// What the job pays in a pool per node and second.
+    fn price(&self, job: JobId, pool: PoolId) -> Price {
+        let agreed = self.trade(job).filter(|trade| trade.pool == pool);
+        agreed.map_or(self.pools.pool(pool).price, |trade| trade.price)
     }
 
     fn start(&mut self, job: JobId, place: &Place) -> Result<(), MarketError> {
@@ -228,7 +253,8 @@ impl Market {
         let mut hold = Money::ZERO;
         for share in place.shares(processors) {
             self.take(share);
-            hold += self.pools.charge(share, estimate);
+            let length = self.pools.pool(share.pool).length_of(estimate);
+            hold += self.price(job, share.pool).of(share.nodes, length);
         }
         self.ledger.hold(hold);
         self.jobs[job.index()].phase = Phase::Running;
@@ -240,9 +266,11 @@ impl Market {
 
     fn check_place(&self, job: JobId, place: &Place, processors: u32) -> Result<(), MarketError> {
         let (mut sum, mut last) = (0u64, None);
+        let agreed = self.trade(job).map(|trade| trade.pool);
         for Share { pool, nodes } in place.shares(processors) {
             let free = self.free.get(pool.index()).copied();
             let free = free.filter(|_| nodes > 0 && last.is_none_or(|last| last < pool));
+            let free = free.filter(|_| agreed.is_none_or(|agreed| agreed == pool));
             let free = free.ok_or(MarketError::Place { job })?;
             if nodes > free {
                 return Err(MarketError::Full { job, wanted: nodes, free });
@@ -268,9 +296,8 @@ impl Market {
 
     /// The job pays for the time that it had the share.
     fn settle(&mut self, job: JobId, share: Share, start: Time) {
-        let pool = self.pools.pool(share.pool);
-        let amount = pool.price_of(share.nodes, self.now - start);
-        self.ledger.settle(pool.site.0 as usize, amount);
+        let amount = self.price(job, share.pool).of(share.nodes, self.now - start);
+        self.ledger.settle(self.pools.pool(share.pool).site.0 as usize, amount);
         self.jobs[job.index()].paid += amount;
     }
 
@@ -388,12 +415,12 @@ impl Market {
     }
 }
 
-impl crate::Pool {
-    /// What `nodes` of it cost for `span`, as long as it lasts.
-    pub fn price_of(&self, nodes: u32, span: Span) -> Money {
-        match self.price.0 {
+impl Price {
+    /// What so many nodes cost for `span`, at most [`Money::MAX`].
+    pub fn of(self, nodes: u32, span: Span) -> Money {
+        match self.0 {
             0 => Money::ZERO,
-            _ => self.price * Span(span.0.saturating_mul(i64::from(nodes))),
+            _ => self * Span(span.0.saturating_mul(i64::from(nodes))),
         }
     }
 }
@@ -402,6 +429,6 @@ impl Pools {
     /// What a share costs for `work` seconds of the reference node.
     fn charge(&self, share: Share, work: Span) -> Money {
         let pool = self.pool(share.pool);
-        pool.price_of(share.nodes, pool.length_of(work))
+        pool.price.of(share.nodes, pool.length_of(work))
     }
 }

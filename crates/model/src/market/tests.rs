@@ -47,6 +47,7 @@ fn two_pools() -> Market {
         performance: Performance::from_thousandths(thousandths).unwrap(),
         price: Price::credits(price),
         attributes: Attributes::new(),
+        admission: crate::Admission::NONE,
     };
     let pools = Pools::new(sites, vec![pool(0, 1_000, 1), pool(1, 2_000, 3)]).unwrap();
     Market::new(Arc::new(pools), Time(0))
@@ -100,4 +101,31 @@ fn closed_nodes_are_gone_until_they_reopen_and_an_interrupted_job_waits_again() 
     market.apply(&Event::Reopened { closure }).unwrap();
     market.check().unwrap();
     assert_eq!((market.free(), market.closures().count()), (3, 0));
+}
+
+#[test]
+fn a_trade_settles_at_its_price_and_holds_the_job_to_its_pool() {
+    let mut market = two_pools();
+    let apply = |market: &mut Market, event| market.apply(&event);
+    let (job, estimate) = (JobId(0), Span(10));
+    let traded = |pool, price| {
+        let trade = Arc::new(Trade::at(PoolId(pool), Price(price), Time(0)));
+        Event::Traded { job, trade }
+    };
+    let started = |pool| Event::Started { job, place: Place::Pool(PoolId(pool)) };
+    assert!(market.apply(&traded(0, 5)).is_err(), "not submitted yet");
+    apply(&mut market, Event::Submitted { job, demand: Demand::new(2, estimate) }).unwrap();
+    assert_eq!(market.apply(&traded(2, 5)), Err(MarketError::Place { job }));
+    assert_eq!(market.apply(&traded(0, -1)), Err(MarketError::Place { job }));
+    apply(&mut market, traded(0, 5)).unwrap();
+    apply(&mut market, traded(1, 7)).unwrap();
+    assert_eq!(market.apply(&started(0)), Err(MarketError::Place { job }));
+    apply(&mut market, started(1)).unwrap();
+    let length = market.pools().pool(PoolId(1)).length_of(estimate);
+    assert_eq!(market.ledger().held(), i128::from(7 * 2 * length.0));
+    assert!(market.apply(&traded(0, 5)).is_err(), "it runs");
+    market.pass_to(Time(3)).unwrap();
+    apply(&mut market, Event::Ended { job }).unwrap();
+    assert_eq!(market.paid(job), Money(7 * 2 * 3));
+    market.check().unwrap();
 }

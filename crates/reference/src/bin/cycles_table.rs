@@ -70,6 +70,7 @@ fn market(nodes: u32) -> Workload {
         performance: Performance::from_thousandths(speed).unwrap_or(Performance::REFERENCE),
         price: Price(price),
         attributes: Attributes::new(),
+        admission: tradewind_model::Admission::NONE,
     };
     let pools = speeds.into_iter().zip(prices).enumerate().map(pool).collect();
     let sites = (0..4).map(|at| Site { name: format!("site{at}") }).collect();

@@ -6,6 +6,7 @@
 pub mod backfill;
 pub mod bsf;
 pub mod cyclic;
+pub mod dispatch;
 mod grid;
 pub mod gridfill;
 mod order;

@@ -1,5 +1,5 @@
 //! Every job is submitted, started and ended once each, in this order, or refused while it waits.
-//! An interrupted job waits again.
+//! An interrupted job waits again. Trades are struck for jobs that wait.
 
 use std::collections::BTreeMap;
 
@@ -32,6 +32,7 @@ impl Checker for Lives {
             Event::Interrupted { job } => (job, Some(Stage::Running), Stage::Waiting),
             Event::Ended { job } => (job, Some(Stage::Running), Stage::Over),
             Event::Refused { job } => (job, Some(Stage::Waiting), Stage::Over),
+            Event::Traded { job, .. } => (job, Some(Stage::Waiting), Stage::Waiting),
             _ => return Ok(()),
         };
         match self.stages.insert(job, after) == before {

@@ -2,6 +2,7 @@
 
 mod beliefs;
 mod capacity;
+mod doors;
 mod head;
 mod kept;
 mod lives;
@@ -52,6 +53,7 @@ pub fn all(promise: Promise) -> Vec<Box<dyn Checker>> {
     let mut checkers: Vec<Box<dyn Checker>> = vec![
         Box::new(capacity::Capacity::default()),
         Box::new(lives::Lives::default()),
+        Box::new(doors::Doors),
         Box::new(money::Conserved::default()),
     ];
     match promise {

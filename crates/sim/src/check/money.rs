@@ -26,15 +26,16 @@ pub(super) struct Conserved {
 }
 
 /// What a share costs for so long.
-fn price(market: &Market, share: Share, span: Span) -> i128 {
-    let price = market.pools().pool(share.pool).price.0;
+fn price(market: &Market, job: JobId, share: Share, span: Span) -> i128 {
+    let agreed = market.trade(job).map(|trade| trade.price);
+    let price = agreed.unwrap_or(market.pools().pool(share.pool).price).0;
     i128::from(price) * i128::from(share.nodes) * i128::from(span.0)
 }
 
 impl Conserved {
-    fn settle(&mut self, market: &Market, share: Share, since: Time) {
+    fn settle(&mut self, market: &Market, job: JobId, share: Share, since: Time) {
         let site = market.pools().pool(share.pool).site.0 as usize;
-        self.earned[site] += price(market, share, market.now() - since);
+        self.earned[site] += price(market, job, share, market.now() - since);
     }
 
     fn note(&mut self, market: &Market, event: &Event) {
@@ -45,7 +46,7 @@ impl Conserved {
                 let shares: Vec<Share> = place.shares(demand.processors).collect();
                 let expected = |share: &Share| {
                     let length = market.pools().pool(share.pool).length_of(demand.estimate);
-                    price(market, *share, length)
+                    price(market, *job, *share, length)
                 };
                 let held = shares.iter().map(expected).sum();
                 self.held += held;
@@ -56,13 +57,13 @@ impl Conserved {
                     && let Some(at) = dues.shares.iter().position(|share| share.pool == *pool)
                 {
                     let (since, share) = (dues.since, dues.shares.remove(at));
-                    self.settle(market, share, since);
+                    self.settle(market, *job, share, since);
                 }
             }
             Event::Ended { job } => {
                 if let Some(Dues { since, shares, held }) = self.running.remove(job) {
                     self.held -= held;
-                    shares.into_iter().for_each(|share| self.settle(market, share, since));
+                    shares.into_iter().for_each(|share| self.settle(market, *job, share, since));
                 }
             }
             // It pays nothing for what was lost; what it gave back before stays paid.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tradewind_model::{
-    Attributes, Cause, Closure, ClosureId, Command, Demand, JobId, Performance, Place, Pool,
-    PoolId, Pools, Price, Site, SiteId, Span, Time,
+    Admission, Attributes, Cause, Closure, ClosureId, Command, Demand, JobId, Performance, Place,
+    Pool, PoolId, Pools, Price, Site, SiteId, Span, Time,
 };
 
 use super::*;
@@ -19,7 +19,11 @@ struct Stage {
 
 impl Stage {
     fn new(checker: impl Checker + 'static) -> Stage {
-        Stage { market: Market::new(Arc::new(two_pools()), Time(0)), checker: Box::new(checker) }
+        Stage::on(two_pools(), checker)
+    }
+
+    fn on(pools: Pools, checker: impl Checker + 'static) -> Stage {
+        Stage { market: Market::new(Arc::new(pools), Time(0)), checker: Box::new(checker) }
     }
 
     /// One pool of four nodes.
@@ -69,6 +73,7 @@ fn two_pools() -> Pools {
         performance: Performance::from_thousandths(thousandths).unwrap(),
         price: Price::credits(price),
         attributes: Attributes::new(),
+        admission: Admission::NONE,
     };
     Pools::new(sites.to_vec(), vec![pool(0, 1_000, 1), pool(1, 2_000, 3)]).unwrap()
 }
@@ -107,6 +112,17 @@ fn overbooking_is_seen() {
     let stage = &mut Stage::new(capacity::Capacity::default());
     stage.jobs(&[(3, 10)]).fine(&announced(2, 5, 9)).fine(&started(0)).at(5);
     assert_eq!(stage.fed(&Event::Closed { closure: ClosureId(0) }), Err("capacity"));
+}
+
+#[test]
+fn a_job_in_a_queue_that_does_not_admit_it_is_seen() {
+    let two = two_pools();
+    let narrow = Admission { max_processors: Some(2), ..Admission::NONE };
+    let pools = two.as_slice().iter().map(|pool| Pool { admission: narrow, ..pool.clone() });
+    let pools = Pools::new(two.sites().to_vec(), pools.collect()).unwrap();
+    let stage = &mut Stage::on(pools, doors::Doors);
+    stage.jobs(&[(2, 10), (3, 10)]).fine(&started(0));
+    assert_eq!(stage.fed(&started(1)), Err("doors"));
 }
 
 #[test]

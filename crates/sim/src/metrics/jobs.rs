@@ -1,4 +1,4 @@
-//! Measures of the jobs that count: how long they took, what they paid, whether it was in time.
+//! Measures of the jobs that count: how long they took and what they paid.
 
 use std::collections::BTreeMap;
 
@@ -19,11 +19,6 @@ pub(super) struct Jobs {
     /// First submission and last end, in seconds.
     pub(super) makespan: Option<(i64, i64)>,
     pub(super) killed_work: i128,
-    pub(super) deadlines: i128,
-    pub(super) in_time: i128,
-    /// Micro-credits of all jobs with a value, and of those that were completed in time.
-    pub(super) offered: Option<i128>,
-    pub(super) realised: i128,
     waits: Vec<i64>,
     turnarounds: Vec<i64>,
     slowdowns: Vec<f64>,
@@ -45,7 +40,6 @@ impl Jobs {
         let mut jobs = Jobs::default();
         let all = workload.jobs.iter().zip(&run.jobs).enumerate();
         for (index, (job, ran)) in all.filter(|(_, (job, _))| counted.has(job.submit)) {
-            jobs.promises(job, ran);
             match &ran.refused {
                 Some(reason) => *jobs.refused.entry(reason.code()).or_default() += 1,
                 None => {
@@ -90,21 +84,6 @@ impl Jobs {
         self.per_processor.push((turned / (at_least * f64::from(job.processors))).max(1.0));
         let user = self.users.entry(job.user).or_default();
         *user = (user.0 + bounded, user.1 + 1);
-    }
-
-    /// Deadline and value. A job that was refused or killed is not completed.
-    fn promises(&mut self, job: &Job, ran: &Ran) {
-        let Some(terms) = &job.terms else { return };
-        let completed = ran.refused.is_none() && !job.killed;
-        let in_time = completed && terms.deadline.is_none_or(|deadline| ran.end <= deadline);
-        if terms.deadline.is_some() {
-            self.deadlines += 1;
-            self.in_time += i128::from(in_time);
-        }
-        if let Some(value) = terms.value {
-            *self.offered.get_or_insert(0) += i128::from(value.0);
-            self.realised += i128::from(if in_time { value.0 } else { 0 });
-        }
     }
 
     /// Mean and quantiles of all that is measured per job.

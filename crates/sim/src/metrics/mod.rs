@@ -1,14 +1,20 @@
 //! The measures of a replay. Sums are exact; only the final quotients are floats, and nothing is
 //! decided by them. `docs/metrics.md` has the formulas.
 
+mod classes;
+mod deviation;
 mod entry;
 mod jobs;
+#[cfg(test)]
+mod market_tests;
+mod promises;
 mod queue;
 mod series;
 mod spread;
 mod stays;
 #[cfg(test)]
 mod tests;
+mod trading;
 mod window;
 
 use std::collections::BTreeMap;
@@ -18,9 +24,14 @@ use tradewind_model::Span;
 use crate::result::Run;
 use crate::workload::Workload;
 use jobs::Jobs;
+use promises::Promises;
 use queue::Queue;
+use trading::Trading;
 
+pub use classes::{Class, Family};
+pub use deviation::{Deviation, load_deviation};
 pub use entry::{Better, Entry, Unit, Value};
+pub use promises::{Missed, misses};
 pub use queue::{Waiting, stretches};
 pub use series::{Point, series};
 pub use window::{Counted, Trim, Window};
@@ -71,13 +82,18 @@ pub fn measure(workload: &Workload, run: &Run, options: Options) -> Metrics {
     let window = Window::of(workload, run, options.trim);
     let mut jobs = Jobs::of(workload, run, counted, options);
     let mut rejected = BTreeMap::new();
-    for (_, refusal) in &workload.rejected {
-        *rejected.entry(refusal.text()).or_default() += 1;
+    for job in &workload.rejected {
+        *rejected.entry(job.why.text()).or_default() += 1;
     }
     let mut entries = counts(&jobs, workload, run, counted);
     entries.extend(jobs.spreads());
     entries.extend(over_time(workload, run, window, &jobs));
-    entries.extend(money(&jobs, run));
+    let promises = promises::all(workload, run);
+    let kept = Promises::of(&promises, counted);
+    entries.extend(money(&jobs, &kept, run));
+    entries.extend(deadlines(&kept));
+    entries.extend(Trading::of(workload, run, &promises, counted).entries());
+    entries.extend(deviation::entries(workload, run, window));
     let refused = std::mem::take(&mut jobs.refused);
     Metrics { entries, refused, rejected, income: run.income.clone() }
 }
@@ -134,13 +150,13 @@ fn over_time(workload: &Workload, run: &Run, window: Window, jobs: &Jobs) -> Vec
     ]
 }
 
-fn money(jobs: &Jobs, run: &Run) -> Vec<Entry> {
+fn money(jobs: &Jobs, kept: &Promises, run: &Run) -> Vec<Entry> {
     use Better::{Higher, Lower, Neither};
     use Unit::{Credits, Ratio};
     let income: i128 = run.income.iter().sum();
     let mean_cost = quotient(jobs.cost, jobs.count() * 1_000_000);
-    let realised = jobs.offered.map(|_| Value::Credits(jobs.realised));
-    let value_ratio = jobs.offered.and_then(|offered| quotient(jobs.realised, offered));
+    let realised = kept.offered.map(|_| Value::Credits(kept.realised));
+    let value_ratio = kept.offered.and_then(|offered| quotient(kept.realised, offered));
     let fairness = jobs.fairness();
     let jain = fairness.map(|it| Value::Quotient(it.jain));
     let worst = fairness.map(|it| Value::Quotient(it.worst));
@@ -148,10 +164,24 @@ fn money(jobs: &Jobs, run: &Run) -> Vec<Entry> {
         entry("total_cost", Credits, Lower, Value::Credits(jobs.cost)),
         entry("mean_cost", Credits, Lower, mean_cost),
         entry("total_income", Credits, Neither, Value::Credits(income)),
-        entry("deadline_success", Ratio, Higher, quotient(jobs.in_time, jobs.deadlines)),
+        entry("deadline_success", Ratio, Higher, quotient(kept.in_time, kept.deadlines)),
         entry("value_realised", Credits, Higher, realised),
         entry("value_ratio", Ratio, Higher, value_ratio),
         entry("fairness", Ratio, Higher, jain),
         entry("worst_user_slowdown", Ratio, Lower, worst),
     ]
+}
+
+/// Deadlines, and success by class; nothing if no job has a deadline or a value.
+fn deadlines(kept: &Promises) -> Vec<Entry> {
+    use Better::{Lower, Neither};
+    let count = |name, better, count| entry(name, Unit::Count, better, Value::Whole(count));
+    let mut entries = vec![
+        count("deadlines", Neither, kept.deadlines),
+        count("deadlines_missed", Lower, kept.deadlines - kept.in_time),
+    ];
+    entries.retain(|_| kept.urgency.exists);
+    entries.extend(kept.urgency.entries(&Family::URGENCY));
+    entries.extend(kept.value.entries(&Family::VALUE));
+    entries
 }

@@ -8,6 +8,7 @@ use crate::workload::Workload;
 /// A job's nodes in one pool for one attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stay {
+    pub(super) pool: PoolId,
     pub(super) nodes: u32,
     pub(super) start: Time,
     /// When the tasks in this pool were done, or the job was interrupted.
@@ -30,7 +31,7 @@ fn shares<'a>(
 ) -> impl Iterator<Item = Stay> + 'a {
     let of = &workload.jobs[job];
     let done = move |pool: PoolId| start + workload.pools.pool(pool).length_of(of.run);
-    let stay = move |nodes, pool| Stay { nodes, start, end: done(pool).min(end) };
+    let stay = move |nodes, pool| Stay { pool, nodes, start, end: done(pool).min(end) };
     place.shares(of.processors).map(move |share| stay(share.nodes, share.pool))
 }
 

@@ -11,7 +11,7 @@ use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knob
 use super::*;
 use crate::outage::{self, Outage};
 use crate::result::{Lost, Ran};
-use crate::workload::{Job, LogJob, Overrun, Refusal, prepare};
+use crate::workload::{Job, LogJob, Overrun, Refusal, Rejected, prepare};
 use crate::{Settings, run};
 
 fn credits(n: i64) -> i128 {
@@ -59,7 +59,7 @@ fn case() -> (Workload, Run) {
         job(3, (30, 7, 2), Some((500, 5))),
     ];
     let outages = vec![closed(1, 22, 52)];
-    let rejected = vec![(9, Refusal::TooWide)];
+    let rejected = vec![Rejected { source: 9, why: Refusal::TooWide, job: None }];
     let refused = Some(Box::new(Reason::Outbid));
     let run = Run {
         jobs: vec![
@@ -68,6 +68,7 @@ fn case() -> (Workload, Run) {
             Ran { backfilled: true, ..ran(30, 35, 5) },
             Ran { refused, ..ran(40, 40, 0) },
         ],
+        trades: vec![],
         lost: vec![Lost { job: 2, start: Time(20), end: Time(22), place: Place::Pool(PoolId(0)) }],
         income: vec![credits(285)],
         passes: 0,

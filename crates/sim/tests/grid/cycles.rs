@@ -1,7 +1,7 @@
 //! Cyclic schemes in a market.
 
 use proptest::prelude::*;
-use tradewind_model::{Limit, Money, Objective, Span, VoPolicy};
+use tradewind_model::{Demand, Limit, Money, Objective, Span, VoPolicy};
 use tradewind_sched::policy::cyclic::market::{Cycles, Replan, Settings as Knobs, Stretch};
 use tradewind_sched::policy::cyclic::{Cyclic, SearchBy, SliceBy, SubBatches};
 use tradewind_sched::window::{Algorithm, Variant};
@@ -94,12 +94,13 @@ proptest! {
         let run = replay(&workload, settings, &mut Cycles::new(knobs));
         for (job, ran) in workload.jobs.iter().zip(&run.jobs) {
             let Some(terms) = job.terms.as_ref().filter(|_| ran.refused.is_none()) else { continue };
+            let demand = Demand { terms: job.terms.clone(), ..Demand::new(job.processors, job.run.max(Span(1))) };
             prop_assert!(terms.deadline.is_none_or(|deadline| ran.end <= deadline));
             prop_assert!(terms.earliest_start.is_none_or(|earliest| ran.start >= earliest));
             prop_assert!(!within || terms.budget.is_none_or(|budget| ran.cost <= budget));
             for share in ran.place.shares(job.processors) {
                 let pool = workload.pools.pool(share.pool);
-                prop_assert!(!within || pool.suits(terms));
+                prop_assert!(!within || pool.suits(&demand));
             }
         }
     }

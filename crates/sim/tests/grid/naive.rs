@@ -1,6 +1,6 @@
 //! Backfilling on several pools, second by second with flat arrays.
 
-use tradewind_model::{PoolId, Share, Span};
+use tradewind_model::{Demand, PoolId, Share, Span};
 use tradewind_sched::policy::backfill::expected_span;
 use tradewind_sched::policy::gridfill::{Depth, Order, Settings, Spread};
 use tradewind_sim::workload::Workload;
@@ -45,6 +45,12 @@ struct Naive<'a> {
 impl Naive<'_> {
     fn length(&self, job: usize, pool: PoolId) -> i64 {
         self.workload.pools.pool(pool).length_of(self.workload.jobs[job].requested).0
+    }
+
+    fn demand(&self, job: usize) -> Demand {
+        let job = &self.workload.jobs[job];
+        let terms = job.terms.clone();
+        Demand { terms, ..Demand::new(job.processors, job.requested) }
     }
 
     fn key(&self, waits: &Waits) -> (i64, usize) {
@@ -96,7 +102,7 @@ impl Naive<'_> {
         for (id, pool) in self.workload.pools.iter() {
             let length = self.length(job, id);
             let late = terms.and_then(|t| t.deadline).is_some_and(|at| start + length > at.0);
-            let suits = terms.is_none_or(|terms| pool.suits(terms));
+            let suits = pool.suits(&self.demand(job));
             if suits && !late && site.is_none_or(|site| site == pool.site.0) {
                 for _ in 0..usable[id.index()] {
                     nodes.push((pool.price.0 * length, length, id.0));

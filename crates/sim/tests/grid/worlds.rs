@@ -20,6 +20,7 @@ pub(crate) fn pool(site: u32, nodes: u32, thousandths: u32, price: i64) -> Pool 
         performance: Performance::from_thousandths(thousandths).unwrap(),
         price: Price::credits(price),
         attributes: Attributes::new(),
+        admission: tradewind_model::Admission::NONE,
     }
 }
 

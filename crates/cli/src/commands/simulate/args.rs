@@ -114,6 +114,9 @@ struct Axes {
     /// Leave out jobs submitted at this moment or later.
     #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
     to: Option<Time>,
+    /// Submit jobs so many times as fast: distances from the first submission are divided by it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(Workload::MAX_SQUEEZE)))]
+    squeeze: Option<u32>,
     /// Metrics leave out jobs submitted within so long after the first [default: 0].
     #[arg(long, value_name = "SPAN", value_parser = parse_span)]
     warm_up: Option<Span>,
@@ -241,6 +244,7 @@ impl Axes {
             ("--replan", self.replan.is_some()),
             ("--from", self.from.is_some()),
             ("--to", self.to.is_some()),
+            ("--squeeze", self.squeeze.is_some()),
             ("--warm-up", self.warm_up.is_some()),
             ("--cool-down", self.cool_down.is_some()),
             ("--outputs", !self.outputs.is_empty()),
@@ -294,6 +298,7 @@ impl Axes {
             side: self.side.clone(),
             from: self.from,
             to: self.to,
+            squeeze: self.squeeze,
         })
     }
 

@@ -40,6 +40,7 @@ pub(crate) use args::Args;
 use args::Settings;
 use overview::Overview;
 use plan::Plan;
+use policy::Lots;
 use replay::{Manner, Signals, Watch};
 use store::Record;
 use summary::Summary;
@@ -54,6 +55,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         report.note(&format!("combinations left out: {}; {why}", plan.left_out));
     }
     let sources: Vec<Source<'_>> = campaign.workloads.iter().map(Source::open).collect();
+    check_limits(&campaign, &sources)?;
     let record = Record::new(&campaign, &plan, &sources);
     if !settings.force {
         check_folder(&settings.out, &record, report)?;
@@ -96,16 +98,33 @@ fn check_folder(out: &Path, record: &Record, report: &Report) -> Result<(), Fail
     Err(Failure::usage(message).hint("use another folder, or `--force` to run everything anew"))
 }
 
+/// Jobs must not be sent where they are not taken.
+fn check_limits(campaign: &Campaign, sources: &[Source<'_>]) -> Result<(), Failure> {
+    let blind = campaign.policies.iter().find(|name| policy::ignores_limits(name));
+    let Some(policy) = blind else { return Ok(()) };
+    let Some(pool) = sources.iter().find_map(Source::limited_pool) else { return Ok(()) };
+    let message = format!("policy `{policy}` knows no limits of queues, and `{pool}` has some");
+    let hint = "use `auction`, `meta-fcfs`, `easy` or their like, or a grid without limits";
+    Err(Failure::usage(message).hint(hint))
+}
+
 fn note_seeds(campaign: &Campaign, report: &Report) {
-    if let Some(seeds) = campaign.seeds() {
+    let lots: Vec<(&String, Option<Lots>)> =
+        campaign.policies.iter().map(|name| (name, policy::lots(name))).collect();
+    let seeds = campaign.seeds();
+    if let Some(seeds) = seeds {
         report.seeds(&seeds.to_string());
-        if !campaign.draws() {
+        if !campaign.draws() && lots.iter().all(|(_, lots)| *lots != Some(Lots::Run)) {
             report.note("nothing in this campaign is random: every seed gives the same");
         }
     }
-    for name in &campaign.policies {
-        if let Some(seed) = policy::seed(name) {
-            report.seeds(&format!("{seed} in `{name}`"));
+    for (name, lots) in lots {
+        match lots {
+            Some(Lots::Own(seed)) => report.seeds(&format!("{seed} in `{name}`")),
+            Some(Lots::Run) if seeds.is_none() => {
+                report.seeds(&format!("{} in `{name}`", policy::SEED));
+            }
+            _ => {}
         }
     }
 }
@@ -155,7 +174,8 @@ impl Work<'_> {
             report.note("the same command goes on with the rest");
             return Ok(Exit::Interrupted);
         }
-        self.sources.iter().flat_map(Source::assumptions).for_each(|note| report.note(&note));
+        let assumed = |source: &Source<'_>| source.assumptions(&self.campaign.policies);
+        self.sources.iter().flat_map(assumed).for_each(|note| report.note(&note));
         self.note_rejected(&overview, report);
         if kept > 0 {
             overview.print(format)?;

@@ -1,5 +1,7 @@
 //! All runs of a campaign side by side: `summary.json`, `summary.csv`, a table.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 use tradewind_io::wire;
 use tradewind_sim::replications::{self, Estimated};
@@ -126,9 +128,11 @@ impl Overview {
 
     /// `summary.csv`: a row per run.
     pub(in crate::commands) fn to_csv(&self) -> Result<String, Failure> {
-        let Some(first) = self.runs.first() else { return Ok(String::new()) };
-        let keys: Vec<&String> = first.fields().keys().collect();
-        let head = keys.iter().map(|key| (*key).clone()).collect();
+        if self.runs.is_empty() {
+            return Ok(String::new());
+        }
+        let keys = union(self.runs.iter().map(|run| run.fields().keys().map(String::as_str)));
+        let head = keys.iter().map(|key| (*key).to_owned()).collect();
         let row = |run: &Summary| keys.iter().map(|key| run.cell(key)).collect();
         let rows: Vec<Vec<String>> =
             std::iter::once(head).chain(self.runs.iter().map(row)).collect();
@@ -138,11 +142,11 @@ impl Overview {
     /// `replications.csv`: a row per policy and rules, over its seeds; `None` if nothing was
     /// replicated.
     pub(in crate::commands) fn replications_csv(&self) -> Result<Option<String>, Failure> {
-        let Some(first) = self.runs.first().filter(|_| self.has_replications()) else {
+        if !self.has_replications() {
             return Ok(None);
-        };
+        }
         let axes: Vec<&str> = AXES.into_iter().filter(|axis| *axis != SEED).collect();
-        let metrics: Vec<&str> = first.metrics().collect();
+        let metrics = union(self.runs.iter().map(Summary::metrics));
         let mut head: Vec<String> = axes.iter().map(|&axis| axis.to_owned()).collect();
         head.push("runs".to_owned());
         for metric in &metrics {
@@ -215,6 +219,13 @@ impl Overview {
     }
 }
 
+/// All keys of all runs, each once, in the order of their first: some measures are only there where
+/// there is something to measure.
+fn union<'a>(runs: impl Iterator<Item = impl Iterator<Item = &'a str>>) -> Vec<&'a str> {
+    let mut known = BTreeSet::new();
+    runs.flatten().filter(|key| known.insert(*key)).collect()
+}
+
 /// Jobs that never ran: those that never could, and those that the policy refused.
 fn refused(cell: &Vec<&Summary>) -> String {
     let of = |run: &&Summary| {
@@ -264,6 +275,9 @@ fn replications(cell: &[&Summary]) -> Value {
         let Estimated { mean, half_width, .. } = estimate(cell, key)?;
         Some((key.to_owned(), json!({ "mean": mean, "half_width": half_width })))
     };
-    document.insert("metrics".to_owned(), first.metrics().filter_map(metric).collect());
+    document.insert(
+        "metrics".to_owned(),
+        union(cell.iter().map(|run| run.metrics())).into_iter().filter_map(metric).collect(),
+    );
     Value::Object(document)
 }

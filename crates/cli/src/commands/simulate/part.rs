@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tradewind_io::chart::Distribution;
+use tradewind_io::chart::{Distribution, Trace};
 
 /// Its file.
 pub(super) const FILE: &str = "report.json";
@@ -16,6 +16,12 @@ pub(super) struct Part {
     pub(super) waits: Distribution,
     /// How many ran.
     pub(super) jobs: usize,
+    /// Deadlines missed over applications; empty without deadlines.
+    #[serde(default)]
+    pub(super) misses: Trace,
+    /// Along the log's clock; empty for fewer than two sites.
+    #[serde(default)]
+    pub(super) load_deviation: Trace,
     /// What is odd about the logs, or was repaired.
     pub(super) notes: Vec<String>,
 }

@@ -68,7 +68,7 @@ pub(super) fn replay<'a>(
             let command = UserCommand { text, answer_within: manner.answer_within };
             command_policy::replay(&prepared.workload, settings, command, listener)
         }
-        None => replay_ours(&prepared.workload, settings, run, manner.watch, listener),
+        None => replay_ours(&prepared, settings, run, manner.watch, listener),
     };
     let ran = ran.map_err(|failure| match signals.stopped() {
         true => Failure { exit: Exit::Interrupted, ..Failure::quiet() },
@@ -81,13 +81,14 @@ pub(super) fn replay<'a>(
 }
 
 fn replay_ours(
-    workload: &Workload,
+    prepared: &Prepared<'_>,
     settings: Settings,
     run: &Run,
     watch: Watch,
     listener: Box<dyn Checker>,
 ) -> Result<tradewind_sim::Run, Failure> {
-    let mut policy = policy::build(&run.policy, workload)?;
+    let Prepared { workload, layout, .. } = prepared;
+    let mut policy = policy::build(&run.policy, workload, *layout, run.seed)?;
     let mut checkers = match watch {
         Watch::EveryStep => check::all(policy.promise()),
         Watch::Nothing => Vec::new(),

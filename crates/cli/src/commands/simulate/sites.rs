@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tradewind_io::campaign::Workload as Spec;
 use tradewind_io::grid::{self, GridFile};
 use tradewind_io::input::{self, Input};
-use tradewind_io::outages::{self, Planned};
+use tradewind_io::outages::{self, Planned, Targets};
 use tradewind_io::snapshot::side::{self, Asker, Replayed, Side};
 use tradewind_io::swf;
 use tradewind_model::{Pools, SiteId, Span, Terms};
@@ -13,14 +13,20 @@ use tradewind_sim::models::{Faults, LocalLoad, Repair};
 use tradewind_sim::outage::{self, Outage};
 use tradewind_sim::workload::Workload;
 
+use super::policy::Layout;
 use crate::exit::Failure;
 
 /// What there is to run on.
 pub(super) struct Sites {
-    pub(super) pools: Arc<Pools>,
-    grid: Option<GridFile>,
+    place: Place,
     planned: Vec<Planned>,
     side: Option<Side>,
+}
+
+/// Where nodes are.
+enum Place {
+    Cluster(Arc<Pools>),
+    Grid(Box<GridFile>),
 }
 
 /// A file of these, if the workload has one.
@@ -37,39 +43,62 @@ impl Sites {
     /// The sites of the grid file, or else one cluster.
     pub(super) fn read(inputs: &Inputs<'_>, processors: Processors<'_>) -> Result<Sites, Failure> {
         let unpacked = |packed: &Input| input::unpacked(packed).map(|it| (*it).clone());
-        let grid = match inputs.grid {
-            Some(packed) => Some(grid::parse(&unpacked(packed)?)?.0),
-            None => None,
+        let place = match inputs.grid {
+            Some(packed) => Place::Grid(Box::new(grid::parse(&unpacked(packed)?)?.0)),
+            None => Place::Cluster(Arc::new(Pools::cluster(processors()?))),
         };
-        let pools = match &grid {
-            Some(grid) => grid.pools.clone(),
-            None => Pools::cluster(processors()?),
+        let (mut planned, targets) = match &place {
+            Place::Grid(grid) => (grid.planned.clone(), grid.targets.clone()),
+            Place::Cluster(pools) => (Vec::new(), Targets::of(pools)),
         };
-        let mut planned = grid.as_ref().map(|grid| grid.planned.clone()).unwrap_or_default();
         if let Some(packed) = inputs.outages {
-            planned.extend(outages::parse(&unpacked(packed)?, &pools)?);
+            planned.extend(outages::parse(&unpacked(packed)?, &targets)?);
         }
         let side = match inputs.side {
             Some(packed) => Some(side::parse(&unpacked(packed)?)?),
             None => None,
         };
-        Ok(Sites { pools: Arc::new(pools), grid, planned, side })
+        Ok(Sites { place, planned, side })
     }
 
-    /// Gives the jobs of logs their terms.
-    pub(super) fn terms(&self, seed: u64) -> Asking<'_> {
-        let replayed = self.side.as_ref().map(|side| Replayed::new(side, seed, &self.pools));
-        Asking { grid: self.grid.as_ref(), replayed }
+    /// The nodes, at the prices that the seed draws.
+    pub(super) fn pools(&self, seed: u64) -> Arc<Pools> {
+        match &self.place {
+            Place::Cluster(pools) => Arc::clone(pools),
+            Place::Grid(grid) => Arc::new(grid.pools(seed)),
+        }
+    }
+
+    /// The grid file, if there is one.
+    pub(super) fn grid(&self) -> Option<&GridFile> {
+        match &self.place {
+            Place::Cluster(_) => None,
+            Place::Grid(grid) => Some(grid),
+        }
+    }
+
+    /// Whether pools are cut into queues.
+    pub(super) fn layout(&self) -> Layout {
+        match self.grid().is_some_and(GridFile::has_queues) {
+            true => Layout::Queues,
+            false => Layout::Pools,
+        }
+    }
+
+    /// Gives the jobs of logs their terms on these pools.
+    pub(super) fn terms(&self, seed: u64, pools: &Pools) -> Asking<'_> {
+        let replayed = self.side.as_ref().map(|side| Replayed::new(side, seed, pools));
+        Asking { grid: self.grid(), replayed }
     }
 
     /// All that makes nodes go missing, as the files say or draw it.
     pub(super) fn outages(&self, seed: u64, workload: &Workload) -> Vec<Outage> {
-        let within = outage::horizon(workload);
+        let (within, pools) = (outage::horizon(workload), &workload.pools);
         let planned = self.planned.iter().flat_map(|planned| planned.closures(within));
         let mut all: Vec<Outage> =
             planned.map(|(announced, what)| Outage { announced, what }).collect();
-        let Some(grid) = &self.grid else { return outage::in_order(&self.pools, all) };
-        for (id, pool) in self.pools.iter() {
+        let Some(grid) = self.grid() else { return outage::in_order(pools, all) };
+        for (id, pool) in pools.iter() {
             for (_, law) in grid.failures.iter().filter(|(site, _)| *site == pool.site) {
                 all.extend(faults(law).draw(seed, id, pool.nodes, within));
             }
@@ -79,7 +108,7 @@ impl Sites {
                 all.extend(outage::owners_load(&load, seed, (id, pool.nodes), within));
             }
         }
-        outage::in_order(&self.pools, all)
+        outage::in_order(pools, all)
     }
 }
 
@@ -106,9 +135,10 @@ impl Asking<'_> {
     /// The terms of a job, which `jobs.csv` calls `name`.
     pub(super) fn of(&self, name: &str, job: &swf::Record, home: Option<SiteId>) -> Option<Terms> {
         let work = job.requested_time.filter(|span| span.0 > 0).or(job.run).unwrap_or(Span(1));
+        let run = job.run.unwrap_or(work);
         let (submit, tasks, user) = (job.submit, job.held().unwrap_or(1), job.user);
         match &self.replayed {
-            Some(replayed) => replayed.terms(&Asker { name, submit, tasks, work, user, home }),
+            Some(replayed) => replayed.terms(&Asker { name, submit, tasks, work, run, user, home }),
             None => home.map(|_| Terms { user, home, ..Terms::NONE }),
         }
     }

@@ -7,12 +7,13 @@ use tradewind_io::campaign::{self, Workload as Spec};
 use tradewind_io::diagnostics::Diagnostics;
 use tradewind_io::input::{self, Input};
 use tradewind_io::swf::transform::{self, Clock, Resample, Slice};
-use tradewind_io::{digest, swf};
-use tradewind_model::{Performance, Pools, Terms};
+use tradewind_io::{digest, grid, swf};
+use tradewind_model::{Admission, Performance, Pools, Terms};
 use tradewind_sim::load;
 use tradewind_sim::workload::{self, LogJob, Workload};
 
 use super::plan::Run;
+use super::policy::{self, Layout};
 use super::sites::{self, Asking, Sites};
 use super::{model, rules};
 use crate::exit::Failure;
@@ -44,6 +45,7 @@ pub(super) struct Prepared<'a> {
     /// Of each log its dated jobs, then the others; the workload's jobs refer to these.
     pub(super) jobs: Vec<LogJob>,
     pub(super) workload: Workload,
+    pub(super) layout: Layout,
 }
 
 impl<'a> Source<'a> {
@@ -71,21 +73,40 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// What was taken for granted about logs that were read.
-    pub(super) fn assumptions(&self) -> Vec<String> {
+    /// A pool of the grid file that does not take all jobs, if the file is sound and has one.
+    pub(super) fn limited_pool(&self) -> Option<String> {
+        self.spec.grid.as_ref()?;
+        let input = self.files.get(self.spec.logs.len())?.input.as_ref().ok()?;
+        let (grid, _) = grid::parse(&*input::unpacked(input).ok()?).ok()?;
+        let pools = grid.pools(0);
+        let limited = pools.as_slice().iter().find(|pool| pool.admission != Admission::NONE);
+        limited.map(|pool| pool.name.clone())
+    }
+
+    /// What was taken for granted about logs that were read, and about policies.
+    pub(super) fn assumptions(&self, policies: &[String]) -> Vec<String> {
         let Some(Ok(machine)) = self.read.get() else { return Vec::new() };
         let name = &self.spec.name;
-        if self.spec.grid.is_some() {
-            let homeless =
-                machine.logs.iter().enumerate().filter(|(index, log)| {
-                    machine.sites.terms(0).home(&log.name, *index).is_none()
-                });
+        let layout = machine.sites.layout();
+        let meant = policies.iter().map(|policy| (policy, policy::meant(policy, layout)));
+        let other = meant.filter(|(policy, meant)| policy != meant);
+        let other = other.map(|(policy, meant)| {
+            format!("{name}: pools are cut into queues, so `{policy}` stands for `{meant}`")
+        });
+        other.chain(self.about_logs(machine)).collect()
+    }
+
+    fn about_logs(&self, machine: &Machine) -> Vec<String> {
+        let name = &self.spec.name;
+        if let Some(grid) = machine.sites.grid() {
+            let homeless = machine.logs.iter().enumerate();
+            let homeless = homeless.filter(|(index, log)| grid.home(&log.name, *index).is_none());
             return homeless
                 .map(|(_, log)| format!("{}: no site of the grid is for this log", log.name))
                 .collect();
         }
         let guessed = self.spec.logs.len() > 1 && self.spec.procs.is_none();
-        let count = machine.sites.pools.nodes();
+        let count = machine.sites.pools(0).nodes();
         let said = format!("{name}: one machine of {count} processors, the most that a log names");
         guessed.then_some(said).into_iter().collect()
     }
@@ -94,21 +115,40 @@ impl<'a> Source<'a> {
     pub(super) fn prepare(&self, run: &Run) -> Result<Prepared<'_>, Failure> {
         let machine = self.read.get_or_init(|| self.machine()).as_ref().map_err(Failure::clone)?;
         let seed = run.seed.unwrap_or_default();
-        let pools = &machine.sites.pools;
-        self.suits(run, pools)?;
-        let logs = self.drawn(machine, seed)?;
-        let mut jobs = jobs_of(&logs, &machine.sites.terms(seed));
-        if let Some(to) = run.load {
-            let scaled = load::scaled(&jobs, pools.nodes(), to.thousandths());
-            jobs = scaled.ok_or_else(|| {
-                let message = format!("{}: cannot be brought to load {to}", self.spec.name);
-                Failure::data(message).hint("it needs jobs that ran, submitted over some time")
-            })?;
-        }
+        let pools = machine.sites.pools(seed);
+        self.suits(run, &pools)?;
+        let logs = self.drawn(machine, seed, pools.nodes())?;
+        let logged = jobs_of(&logs, &machine.sites.terms(seed, &pools));
+        let jobs = self.moved(&logged, run, pools.nodes())?;
         let (semantics, overrun) = (rules::semantics(run.semantics), rules::overrun(run.overrun));
-        let mut workload = workload::prepare(&jobs, Arc::clone(pools), semantics, overrun);
+        let mut workload = workload::prepare(&jobs, pools, semantics, overrun);
+        if let Cow::Owned(_) = jobs {
+            load::keep_order(&mut workload.jobs, &logged);
+        }
         workload.outages = machine.sites.outages(seed, &workload);
-        Ok(Prepared { logs, jobs, workload })
+        let jobs = match jobs {
+            Cow::Owned(jobs) => jobs,
+            Cow::Borrowed(_) => logged,
+        };
+        Ok(Prepared { logs, jobs, workload, layout: machine.sites.layout() })
+    }
+
+    /// The jobs as often as they are to be submitted: squeezed, then at another load.
+    fn moved<'j>(
+        &self,
+        logged: &'j [LogJob],
+        run: &Run,
+        nodes: u32,
+    ) -> Result<Cow<'j, [LogJob]>, Failure> {
+        let jobs = match self.spec.squeeze {
+            Some(divisor) => Cow::Owned(load::squeezed(logged, divisor)),
+            None => Cow::Borrowed(logged),
+        };
+        let Some(to) = run.load else { return Ok(jobs) };
+        load::scaled(&jobs, nodes, to.thousandths()).map(Cow::Owned).ok_or_else(|| {
+            let message = format!("{}: cannot be brought to load {to}", self.spec.name);
+            Failure::data(message).hint("it needs jobs that ran, submitted over some time")
+        })
     }
 
     /// The rules of pyss are about one cluster.
@@ -125,9 +165,14 @@ impl<'a> Source<'a> {
     }
 
     /// The logs, or what a seed makes of them or of a model.
-    fn drawn<'m>(&self, machine: &'m Machine, seed: u64) -> Result<Cow<'m, [swf::Log]>, Failure> {
+    fn drawn<'m>(
+        &self,
+        machine: &'m Machine,
+        seed: u64,
+        nodes: u32,
+    ) -> Result<Cow<'m, [swf::Log]>, Failure> {
         if let Some(text) = &self.spec.model {
-            let model = model::read(text, machine.sites.pools.nodes())?;
+            let model = model::read(text, nodes)?;
             return Ok(Cow::Owned(vec![self.sliced(model.draw(seed))]));
         }
         let Some(users) = self.spec.users else { return Ok(Cow::Borrowed(&machine.logs)) };

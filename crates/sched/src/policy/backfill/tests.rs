@@ -48,7 +48,7 @@ fn replay(drawn: &[Drawn], policy: &mut Backfill, mut look: impl FnMut(&Backfill
                     ends.insert((now + runs[job.index()], job));
                 }
                 Command::Wake { at } => wake = Some(at.0),
-                Command::Refuse { .. } => panic!("nobody is refused"),
+                Command::Refuse { .. } | Command::Trade { .. } => panic!("{command:?}"),
             }
         }
         market.check().unwrap();

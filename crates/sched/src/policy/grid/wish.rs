@@ -158,7 +158,7 @@ fn offers(pools: &Pools, demand: &Demand, spread: Spread) -> Vec<Vec<Offer>> {
         Spread::Site => pools.sites().len(),
     };
     let mut offers: Vec<Vec<Offer>> = vec![Vec::new(); sets];
-    for (id, pool) in pools.iter().filter(|(_, pool)| pool.suits(demand.terms())) {
+    for (id, pool) in pools.iter().filter(|(_, pool)| pool.suits(demand)) {
         let length = pool.length_of(demand.estimate);
         let cost = (pool.price * length).0;
         let set = if spread == Spread::Site { pool.site.0 as usize } else { 0 };

@@ -1,6 +1,6 @@
 //! Waits and slowdowns over the rate.
 
-use tradewind_io::chart::{self, Lines, LinesPanel, Unit};
+use tradewind_io::chart::{self, Sweep, SweepPanel, Unit};
 
 use super::answers::{Numbers, Point};
 use super::args::Args;
@@ -16,7 +16,7 @@ pub(super) fn draw(
     solved: &Solved,
     kind: plan::Picture,
 ) -> Result<Vec<u8>, Failure> {
-    let picture = chart::Picture::Lines(lines(args, arrivals, solved));
+    let picture = chart::Picture::Sweep(sweep(args, arrivals, solved));
     match kind {
         plan::Picture::Svg => Ok(picture.svg().into_bytes()),
         plan::Picture::Png => {
@@ -26,7 +26,7 @@ pub(super) fn draw(
 }
 
 /// Of several models, the whole; of one, its parts beside it.
-fn lines(args: &Args, arrivals: &Arrivals, Solved { points, runs }: &Solved) -> Lines {
+fn sweep(args: &Args, arrivals: &Arrivals, Solved { points, runs }: &Solved) -> Sweep {
     let rows: Vec<(String, Row<'_>)> = match args.model.as_slice() {
         [_] => with_parts(points),
         models => models.iter().map(|model| whole(model.name(), points)).collect(),
@@ -38,7 +38,7 @@ fn lines(args: &Args, arrivals: &Arrivals, Solved { points, runs }: &Solved) -> 
             };
             row.iter().map(value).collect()
         };
-        LinesPanel { name: name.to_owned(), unit, lines: rows.iter().map(line).collect() }
+        SweepPanel { name: name.to_owned(), unit, lines: rows.iter().map(line).collect() }
     };
     let mut panels = vec![panel("mean wait", Unit::Seconds, |it| it.wait)];
     if points.iter().any(|point| point.whole.slowdown.is_some()) {
@@ -46,7 +46,7 @@ fn lines(args: &Args, arrivals: &Arrivals, Solved { points, runs }: &Solved) -> 
     }
     let missing = points.iter().filter(|point| !point.reasons.is_empty()).count();
     let note = format!("{missing} of {} answers are infinite, at least in part.", points.len());
-    Lines {
+    Sweep {
         title: format!("Queueing theory: {}", args.station.name()),
         subtitle: match &arrivals.log {
             Some(log) => format!("run times and widths of {log}"),

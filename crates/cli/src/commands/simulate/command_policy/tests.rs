@@ -22,6 +22,7 @@ fn two_pools() -> Pools {
         performance: Performance::from_thousandths(performance).unwrap(),
         price: Price(price),
         attributes: [("gpu".to_owned(), Attribute::Flag(true))].into(),
+        admission: tradewind_model::Admission::NONE,
     };
     let sites = ["north", "south"].map(|name| Site { name: name.to_owned() }).into();
     Pools::new(sites, vec![pool("a", 0, 1_000, 0), pool("b", 1, 2_500, 1_250_000)]).unwrap()

@@ -96,6 +96,11 @@ pub(super) enum Told<'a> {
         #[serde(flatten)]
         place: Where,
     },
+    Traded {
+        job: u32,
+        pool: u32,
+        price: Amount,
+    },
     Released {
         job: u32,
         pool: u32,
@@ -173,6 +178,9 @@ impl<'a> From<&'a Event> for Told<'a> {
     fn from(event: &'a Event) -> Told<'a> {
         match event {
             Event::Submitted { job, demand } => submitted(*job, demand),
+            Event::Traded { job, trade } => {
+                Told::Traded { job: job.0, pool: trade.pool.0, price: Amount::Price(trade.price) }
+            }
             Event::Started { job, place } => Told::Started { job: job.0, place: place.into() },
             Event::Released { job, pool } => Told::Released { job: job.0, pool: pool.0 },
             Event::Ended { job } => Told::Ended { job: job.0 },

@@ -37,8 +37,8 @@ impl<'a> Fates<'a> {
     pub(super) fn of(finished: &'a Finished<'_>) -> Fates<'a> {
         let (workload, run) = (&finished.prepared.workload, &finished.run);
         let mut all = vec![Fate::Rejected(String::new()); finished.prepared.jobs.len()];
-        for (source, refusal) in &workload.rejected {
-            all[*source] = Fate::Rejected(refusal.text().to_owned());
+        for rejected in &workload.rejected {
+            all[rejected.source] = Fate::Rejected(rejected.why.text().to_owned());
         }
         let mut lost = vec![0i128; run.jobs.len()];
         for cut in &run.lost {

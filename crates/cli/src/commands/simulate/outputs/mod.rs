@@ -6,6 +6,7 @@ mod fates;
 mod parquet;
 mod pictures;
 mod swf;
+mod trades;
 
 use std::path::Path;
 
@@ -39,6 +40,16 @@ pub(super) fn write(
                 let (csv, json) = batsim::schedule(finished, &fates);
                 file("schedule.csv", csv.as_bytes())?;
                 file("schedule.json", json.as_bytes())?;
+            }
+            Output::Trades => {
+                if let Some(text) = trades::trades(finished)? {
+                    file("trades.csv", text.as_bytes())?;
+                }
+            }
+            Output::Refused => {
+                if let Some(text) = trades::refused(finished)? {
+                    file("refused.csv", text.as_bytes())?;
+                }
             }
             Output::Parquet => file("jobs.parquet", &parquet::jobs(finished, &fates)?)?,
             Output::Report => {

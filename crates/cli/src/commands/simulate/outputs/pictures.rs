@@ -2,12 +2,12 @@
 
 use tradewind_io::chart::{
     GanttOfRun, GanttOptions, Hold, HoldCause, Picture, Processors, Replay, ReplayJob, ReplayPool,
-    RunFate, Usage,
+    RunFate, Trace, Usage,
 };
 use tradewind_io::swf::Log;
 use tradewind_io::wire;
 use tradewind_model::{Cause, Pools};
-use tradewind_sim::metrics::stretches;
+use tradewind_sim::metrics::{self, stretches};
 use tradewind_sim::placement::{self, Range};
 use tradewind_sim::workload::Job;
 use tradewind_sim::{Lost, Ran};
@@ -16,6 +16,12 @@ use super::super::part::{self, Part};
 use super::super::replay::Finished;
 use super::fates::{Fate, Fates};
 use crate::exit::Failure;
+
+/// Points of a curve of deadlines missed, at most.
+const POINTS: usize = 500;
+
+/// Means along a curve of deviations, at most.
+const COLUMNS: usize = 300;
 
 /// Names and bytes of the files.
 pub(super) fn files(
@@ -26,7 +32,13 @@ pub(super) fn files(
     let gantt = Picture::Gantt(GanttOfRun::new(&replay, GanttOptions::default()));
     let usage = Picture::Usage(Usage::new(&replay));
     let notes = finished.prepared.logs.iter().flat_map(|log| remarks(log, finished)).collect();
-    let part = Part { waits: replay.waits().collect(), jobs: replay.ran().count(), notes };
+    let part = Part {
+        waits: replay.waits().collect(),
+        jobs: replay.ran().count(),
+        misses: misses(finished),
+        load_deviation: load_deviation(finished),
+        notes,
+    };
     Ok(vec![
         ("gantt.svg", gantt.svg().into_bytes()),
         ("gantt.png", png("gantt.png", &gantt)?),
@@ -34,6 +46,22 @@ pub(super) fn files(
         ("utilisation.png", png("utilisation.png", &usage)?),
         (part::FILE, wire::to_json(&part).into_bytes()),
     ])
+}
+
+/// Deadlines missed, over the jobs that have one.
+fn misses(finished: &Finished<'_>) -> Trace {
+    let points = metrics::misses(&finished.prepared.workload, &finished.run, POINTS);
+    let point = |it: metrics::Missed| {
+        (i64::try_from(it.applications).unwrap_or(i64::MAX), it.missed as f64)
+    };
+    Trace::new(points.into_iter().map(point).collect())
+}
+
+/// How far the sites' loads are apart over time.
+fn load_deviation(finished: &Finished<'_>) -> Trace {
+    let levels = metrics::load_deviation(&finished.prepared.workload, &finished.run);
+    let levels: Vec<_> = levels.into_iter().map(|it| (it.at, it.load)).collect();
+    Trace::of_steps(&levels, COLUMNS)
 }
 
 /// What is odd about a log, with its name if there are several.

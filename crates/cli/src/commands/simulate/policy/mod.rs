@@ -5,10 +5,11 @@ mod parameters;
 mod tests;
 
 use tradewind_io::diagnostics::did_you_mean;
-use tradewind_model::{Performance, Pool};
+use tradewind_model::{Admission, Performance, Pool};
 use tradewind_sched::policy::backfill::{self, Backfill};
 use tradewind_sched::policy::bsf::{self, Bsf};
 use tradewind_sched::policy::cyclic::market::{self, Cycles};
+use tradewind_sched::policy::dispatch::{self, Dispatch, Rule, Ties};
 use tradewind_sched::policy::gridfill::{self, GridFill};
 use tradewind_sched::policy::{Order, Policy};
 use tradewind_sched::window::Variant;
@@ -22,7 +23,25 @@ use parameters::Family;
 pub(super) const COMMAND: &str = "command";
 
 /// Every name, what it stands for, and the family of its parameters.
-const NAMES: [&str; 7] = ["fcfs", "sjf", "easy", "conservative", "css", "batch-slicer", "bsf"];
+const NAMES: [&str; 14] = [
+    "fcfs",
+    "sjf",
+    "easy",
+    "conservative",
+    "css",
+    "batch-slicer",
+    "bsf",
+    "auction",
+    "admission",
+    "meta-fcfs",
+    "meta-sjf",
+    "edf-fq",
+    "hvfq",
+    "fair-share",
+];
+
+/// What a policy without further words means where pools are cut into queues.
+const ON_QUEUES: [(&str, &str); 2] = [("fcfs", "meta-fcfs"), ("sjf", "meta-sjf")];
 
 /// A policy with its parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +52,30 @@ enum Choice {
     Cycles(market::Settings),
     /// Some by batch-slicer, the rest by backfilling.
     Bsf(bsf::Settings),
+    /// From a meta-scheduler to the queues of sites.
+    Dispatch(dispatch::Settings),
 }
+
+/// What a run's nodes are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// Pools as they are.
+    Pools,
+    /// Some pool is cut into queues.
+    Queues,
+}
+
+/// Where the lots come from that a policy draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lots {
+    /// A seed of its own.
+    Own(u64),
+    /// That of the run.
+    Run,
+}
+
+/// The seed of lots in a run that has none.
+pub(super) const SEED: u64 = 1;
 
 /// The names of all policies of `P[,P…]`, each sound; commas in brackets belong to a policy.
 pub(super) fn names(text: &str) -> Result<Vec<String>, Failure> {
@@ -53,8 +95,7 @@ pub(super) fn names(text: &str) -> Result<Vec<String>, Failure> {
 /// say itself when it plans anew.
 pub(super) fn with_replan(name: &str, word: &str) -> String {
     let cyclic = matches!(choice(name), Ok(Choice::Cycles(_) | Choice::Bsf(_)));
-    let says = |named: &Named<'_>| named.parameters.iter().any(|(key, _)| *key == "replan");
-    if !cyclic || Named::of("policy", name).is_ok_and(|named| says(&named)) {
+    if !cyclic || says(name, "replan") {
         return name.to_owned();
     }
     match name.strip_suffix(']') {
@@ -63,21 +104,42 @@ pub(super) fn with_replan(name: &str, word: &str) -> String {
     }
 }
 
-/// The seed of a policy that draws lots, as the papers' variants of cyclic schemes may.
-pub(super) fn seed(name: &str) -> Option<u64> {
-    let cyclic = match choice(name) {
-        Ok(Choice::Cycles(settings)) => settings.cyclic,
-        Ok(Choice::Bsf(settings)) => settings.cycles.cyclic,
-        Ok(Choice::Fill(_)) | Err(_) => return None,
+/// Whether the policy draws lots, as the papers' variants of cyclic schemes may, and random ties.
+pub(super) fn lots(name: &str) -> Option<Lots> {
+    let cyclic = match choice(name).ok()? {
+        Choice::Cycles(settings) => settings.cyclic,
+        Choice::Bsf(settings) => settings.cycles.cyclic,
+        Choice::Fill(_) => return None,
+        Choice::Dispatch(settings) => {
+            let own = says(name, "seed").then_some(Lots::Own(settings.seed));
+            return (settings.ties == Ties::Random).then_some(own.unwrap_or(Lots::Run));
+        }
     };
-    (cyclic.variant == Variant::Paper).then_some(cyclic.seed)
+    (cyclic.variant == Variant::Paper).then_some(Lots::Own(cyclic.seed))
 }
 
-/// The policy of this name for a workload.
+/// Whether the policy may send a job to a pool that does not take it.
+pub(super) fn ignores_limits(name: &str) -> bool {
+    matches!(choice(name), Ok(Choice::Cycles(_) | Choice::Bsf(_)))
+}
+
+/// What the name means on these nodes.
+pub(super) fn meant(name: &str, layout: Layout) -> &str {
+    let other = ON_QUEUES.iter().find(|(plain, _)| layout == Layout::Queues && *plain == name);
+    other.map_or(name, |(_, meta)| *meta)
+}
+
+/// The policy of this name for a workload, with the run's seed, if it has one.
 ///
 /// On one plain cluster, for jobs that ask for nothing but processors and time, backfilling keeps
 /// one profile and is much quicker; it decides the same.
-pub(super) fn build(name: &str, workload: &Workload) -> Result<Box<dyn Policy>, Failure> {
+pub(super) fn build(
+    name: &str,
+    workload: &Workload,
+    layout: Layout,
+    seed: Option<u64>,
+) -> Result<Box<dyn Policy>, Failure> {
+    let name = meant(name, layout);
     Ok(match choice(name)? {
         Choice::Fill(gridfill::Settings { depth, order, .. }) if is_plain(workload) => {
             Box::new(Backfill::new(backfill::Settings { depth, order }))
@@ -85,14 +147,30 @@ pub(super) fn build(name: &str, workload: &Workload) -> Result<Box<dyn Policy>, 
         Choice::Fill(settings) => Box::new(GridFill::new(settings)),
         Choice::Cycles(settings) => Box::new(Cycles::new(settings)),
         Choice::Bsf(settings) => Box::new(Bsf::new(settings)),
+        Choice::Dispatch(settings) => {
+            let own = says(name, "seed").then_some(settings.seed);
+            let seed = own.or(seed).unwrap_or(SEED);
+            Box::new(Dispatch::new(dispatch::Settings { seed, ..settings }))
+        }
     })
 }
 
-/// Whether there is one pool of reference nodes that cost nothing, and no job has terms.
+/// Whether there is one pool of reference nodes that cost nothing and take everybody, and no job
+/// has terms.
 fn is_plain(workload: &Workload) -> bool {
-    let plain = |pool: &Pool| pool.performance == Performance::REFERENCE && pool.price.0 == 0;
+    let plain = |pool: &Pool| {
+        pool.performance == Performance::REFERENCE
+            && pool.price.0 == 0
+            && pool.admission == Admission::NONE
+    };
     let [pool] = workload.pools.as_slice() else { return false };
     plain(pool) && workload.jobs.iter().all(|job| job.terms.is_none())
+}
+
+/// Whether `key` is among the parameters of a name.
+fn says(name: &str, key: &str) -> bool {
+    let named = Named::of("policy", name);
+    named.is_ok_and(|named| named.parameters.iter().any(|(given, _)| *given == key))
 }
 
 /// What is wrong with a name in a campaign file, if anything.
@@ -114,17 +192,15 @@ fn choice(text: &str) -> Result<Choice, Failure> {
         "css" => Choice::Cycles(market::Settings::css()),
         "batch-slicer" => Choice::Cycles(market::Settings::batch_slicer()),
         "bsf" => Choice::Bsf(bsf::Settings::default()),
-        _ => {
-            let failure = Failure::usage(format!("there is no policy `{name}`"));
-            return Err(failure.hint(did_you_mean(name, &NAMES)));
-        }
+        _ => match Rule::ALL.iter().find(|(_, known)| *known == name) {
+            Some((rule, _)) => Choice::Dispatch(dispatch::Settings::of(*rule)),
+            None => {
+                let failure = Failure::usage(format!("there is no policy `{name}`"));
+                return Err(failure.hint(did_you_mean(name, &NAMES)));
+            }
+        },
     };
-    let families = match (name, &choice) {
-        (_, Choice::Fill(_)) => &[Family::Fill][..],
-        ("css", _) => &[Family::Cycles],
-        (_, Choice::Cycles(_)) => &[Family::Cycles, Family::Slices],
-        (_, Choice::Bsf(_)) => &[Family::Cycles, Family::Slices, Family::Bsf, Family::Fill],
-    };
+    let families = families(name, &choice);
     for (key, value) in parameters {
         let known: Vec<&str> = families.iter().flat_map(|family| family.keys()).copied().collect();
         if !known.contains(&key) {
@@ -135,8 +211,24 @@ fn choice(text: &str) -> Result<Choice, Failure> {
             Choice::Fill(settings) => parameters::fill(settings, key, value),
             Choice::Cycles(settings) => parameters::cycles(settings, key, value),
             Choice::Bsf(settings) => parameters::bsf(settings, key, value),
+            Choice::Dispatch(settings) => parameters::dispatch(settings, key, value),
         };
         set.map_err(|wrong| wrong.into_failure(name, key, value))?;
     }
     Ok(choice)
+}
+
+/// What may stand in the brackets of a policy.
+fn families(name: &str, choice: &Choice) -> &'static [Family] {
+    match choice {
+        Choice::Fill(_) => &[Family::Fill],
+        Choice::Cycles(_) if name == "css" => &[Family::Cycles],
+        Choice::Cycles(_) => &[Family::Cycles, Family::Slices],
+        Choice::Bsf(_) => &[Family::Cycles, Family::Slices, Family::Bsf, Family::Fill],
+        Choice::Dispatch(settings) => match settings.rule {
+            Rule::Auction => &[Family::Dispatch, Family::Slots, Family::Ties],
+            Rule::FairShare => &[Family::Dispatch, Family::Share],
+            _ => &[Family::Dispatch, Family::Slots],
+        },
+    }
 }

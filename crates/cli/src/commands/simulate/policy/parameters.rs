@@ -1,13 +1,14 @@
 //! The parameters of policies, from text.
 
 use tradewind_io::diagnostics::did_you_mean;
-use tradewind_io::{duration, scenario};
+use tradewind_io::{decimal, duration, scenario};
 use tradewind_model::{Measure, Objective, Span};
 use tradewind_sched::policy::Order;
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::bsf::{self, By, First};
 use tradewind_sched::policy::cyclic::market::{Replan, Settings, Stretch};
 use tradewind_sched::policy::cyclic::{SearchBy, SliceBy, SubBatches};
+use tradewind_sched::policy::dispatch::{self, Deadline, Gate, Ratio, ShareOf, Slots, Ties, Wait};
 use tradewind_sched::policy::gridfill::{self, Spread};
 use tradewind_sched::window::{Algorithm, Variant};
 
@@ -25,6 +26,14 @@ pub(super) enum Family {
     Slices,
     /// Of those that backfill the rest.
     Bsf,
+    /// Of all that hand jobs to queues.
+    Dispatch,
+    /// Of those that take slots in the queues' plans.
+    Slots,
+    /// Of the auction.
+    Ties,
+    /// Of fair shares.
+    Share,
 }
 
 impl Family {
@@ -49,6 +58,10 @@ impl Family {
             ],
             Family::Slices => &["sub-batches", "slice-by"],
             Family::Bsf => &["first", "by"],
+            Family::Dispatch => &["cycle", "gate", "deadline", "wait", "ratio", "patience"],
+            Family::Slots => &["slots", "horizon"],
+            Family::Ties => &["ties", "seed"],
+            Family::Share => &["share"],
         }
     }
 }
@@ -167,6 +180,30 @@ pub(super) fn bsf(to: &mut bsf::Settings, key: &str, value: &str) -> Result<(), 
         key => cycles(&mut to.cycles, key, value)?,
     }
     Ok(())
+}
+
+pub(super) fn dispatch(to: &mut dispatch::Settings, key: &str, value: &str) -> Result<(), Wrong> {
+    match key {
+        "cycle" => to.cycle = span(value)?,
+        "gate" => to.gate = word(value, &Gate::ALL)?,
+        "deadline" => to.deadline = word(value, &Deadline::ALL)?,
+        "wait" => to.wait = word(value, &Wait::ALL)?,
+        "ratio" => to.ratio = ratio(value)?,
+        "patience" => to.patience = span(value)?,
+        "slots" => to.slots = word(value, &Slots::ALL)?,
+        "horizon" => to.horizon = span(value)?,
+        "ties" => to.ties = word(value, &Ties::ALL)?,
+        "seed" => to.seed = number(value, 0)?.into(),
+        _ => to.share = word(value, &ShareOf::ALL)?,
+    }
+    Ok(())
+}
+
+fn ratio(text: &str) -> Result<Ratio, Wrong> {
+    let thousandths = decimal::parse(text, 3).ok().and_then(|it| u32::try_from(it).ok());
+    thousandths.and_then(Ratio::from_thousandths).ok_or_else(|| {
+        "not a number above 0 and below 4,294,967 with at most three decimals".to_owned().into()
+    })
 }
 
 /// `12`, or a part of the batch: `40%`.

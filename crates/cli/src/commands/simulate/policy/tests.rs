@@ -1,3 +1,4 @@
+use tradewind_model::Span;
 use tradewind_sched::policy::backfill::Depth;
 
 use super::*;
@@ -24,9 +25,64 @@ fn cyclic_schemes_take_the_options_of_plans() {
 }
 
 #[test]
+fn meta_schedulers_have_their_own_parameters() {
+    let text = "auction[cycle=30s,gate=off,deadline=ignore,wait=backlog,ratio=1.25,patience=2h,\
+                slots=immediate,horizon=1h,ties=cheapest,seed=9]";
+    let Choice::Dispatch(settings) = choice(text).unwrap() else { unreachable!() };
+    let expected = dispatch::Settings {
+        rule: Rule::Auction,
+        cycle: Span(30),
+        gate: dispatch::Gate::Off,
+        deadline: dispatch::Deadline::Ignore,
+        wait: dispatch::Wait::Backlog,
+        ratio: dispatch::Ratio::from_thousandths(1_250).unwrap(),
+        patience: Span(7_200),
+        slots: dispatch::Slots::Immediate,
+        horizon: Span(3_600),
+        ties: Ties::Cheapest,
+        share: dispatch::ShareOf::All,
+        seed: 9,
+    };
+    assert_eq!(settings, expected);
+    for (rule, name) in Rule::ALL {
+        let Choice::Dispatch(settings) = choice(name).unwrap() else { unreachable!() };
+        assert_eq!(settings, dispatch::Settings::of(rule), "{name}");
+        assert!(NAMES.contains(&name), "{name} is suggested");
+    }
+    assert!(NAMES.iter().all(|name| choice(name).is_ok()));
+    let Choice::Dispatch(fair) = choice("fair-share[share=free]").unwrap() else { unreachable!() };
+    assert_eq!(fair.share, dispatch::ShareOf::Free);
+}
+
+#[test]
+fn names_of_clusters_mean_meta_schedulers_on_queues() {
+    let both = |name| (meant(name, Layout::Pools), meant(name, Layout::Queues));
+    assert_eq!((both("fcfs"), both("sjf")), (("fcfs", "meta-fcfs"), ("sjf", "meta-sjf")));
+    assert_eq!(both("fcfs[spread=site]"), ("fcfs[spread=site]", "fcfs[spread=site]"));
+    assert_eq!(both("easy"), ("easy", "easy"));
+}
+
+#[test]
+fn lots_are_the_runs_unless_a_policy_has_its_own() {
+    assert_eq!(lots("auction"), None);
+    assert_eq!(lots("auction[seed=3]"), None, "nothing is drawn");
+    assert_eq!(lots("auction[ties=random]"), Some(Lots::Run));
+    assert_eq!(lots("auction[ties=random,seed=3]"), Some(Lots::Own(3)));
+    assert_eq!(lots("css[variant=paper,seed=7]"), Some(Lots::Own(7)));
+}
+
+#[test]
 fn what_is_unknown_is_refused_with_a_hint() {
-    let wrong =
-        ["esay", "easy[dpeth=1]", "easy[order=shortst]", "css[objective=min-cst]", "bsf[by=ned]"];
+    let wrong = [
+        "esay",
+        "easy[dpeth=1]",
+        "easy[order=shortst]",
+        "css[objective=min-cst]",
+        "bsf[by=ned]",
+        "auctoin",
+        "auction[ties=randm]",
+        "edf-fq[slot=packaged]",
+    ];
     for text in wrong {
         let (_, hint) = objection(text).unwrap();
         assert!(hint.starts_with("did you mean"), "{text}: {hint}");
@@ -43,6 +99,14 @@ fn what_is_unknown_is_refused_with_a_hint() {
         "bsf[first=101%]",
         "css[period=x]",
         "easy[period=1h]",
+        "auction[share=all]",
+        "hvfq[ties=index]",
+        "fair-share[slots=packaged]",
+        "auction[ratio=0]",
+        "auction[ratio=1.2345]",
+        "auction[cycle=0]",
+        "auction[horizon=-1]",
+        "fcfs[cycle=10s]",
     ];
     for text in refused {
         assert!(names(text).is_err(), "{text}");

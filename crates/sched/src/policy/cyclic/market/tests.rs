@@ -35,6 +35,7 @@ fn pools(drawn: &[(u32, u32, i64)]) -> Pools {
         performance: performance(speed),
         price: Price::credits(price),
         attributes: Attributes::new(),
+        admission: tradewind_model::Admission::NONE,
     };
     let all = drawn.iter().enumerate().map(pool).collect();
     Pools::new(vec![Site { name: "site".to_owned() }], all).unwrap()

@@ -1,12 +1,12 @@
 //! The campaign's pictures and `report.html`. Made of the files of its runs alone, so a campaign
 //! that was stopped or run in shards has the same as one run at once.
 
+mod pictures;
+
 use std::path::Path;
 
 use serde_json::Value;
-use tradewind_io::chart::{
-    Better, Comparison, Curve, Curves, Estimate, Measure, Picture, Spread, Unit,
-};
+use tradewind_io::chart::{Better, Estimate, Unit};
 use tradewind_io::report::{
     self, CampaignReport, DrawnPicture, FileLink, ReportMeasure, ReportPicture, ReportRow,
     RunReport, WorkloadReport,
@@ -20,6 +20,7 @@ use super::store::{Record, RunRecord};
 use super::summary::{SEED, Summary};
 use crate::exit::Failure;
 use crate::output;
+use pictures::Drawing;
 
 /// What is compared: the metric, its name for people, its unit, which way is better.
 const MEASURES: [(&str, &str, Unit, Better); 12] = [
@@ -44,8 +45,8 @@ struct Done<'a> {
     part: Part,
 }
 
-/// Writes `waits`, `comparison` and `report.html` into the campaign's folder, if the campaign
-/// asks for a report and has any finished run.
+/// Writes the campaign's pictures and `report.html` into its folder, if the campaign asks for a
+/// report and has any finished run.
 pub(super) fn write(folder: &Path, record: &Record, overview: &Overview) -> Result<(), Failure> {
     let asked = record.campaign["outputs"].as_array();
     if overview.runs.is_empty() || asked.is_none_or(|all| !all.contains(&"report".into())) {
@@ -57,75 +58,21 @@ pub(super) fn write(folder: &Path, record: &Record, overview: &Overview) -> Resu
         Done { record: run, summary, part }
     });
     let finished: Vec<Done<'_>> = finished.collect();
-    let mut pictures = Vec::new();
-    for (name, picture, caption) in [
-        (
-            "waits",
-            waits(overview, &finished),
-            "How long jobs waited. A curve further up is better.",
-        ),
-        ("comparison", comparison(overview), "The policies side by side."),
-    ] {
+    let mut shown = Vec::new();
+    for Drawing { name, picture, caption } in pictures::all(overview, &finished) {
         output::write_file(&folder.join(format!("{name}.svg")), picture.svg().as_bytes())?;
         let (png, file) = (outputs::png(name, &picture)?, format!("{name}.png"));
         output::write_file(&folder.join(&file), &png)?;
         let files = [("SVG", format!("{name}.svg")), ("PNG", file)];
         let files = files.map(|(name, path)| link(name, path)).to_vec();
-        pictures.push(ReportPicture { picture, caption: caption.to_owned(), files });
+        shown.push(ReportPicture { picture, caption: caption.to_owned(), files });
     }
-    let page = report::campaign(&page(folder, record, overview, &finished, pictures));
+    let page = report::campaign(&page(folder, record, overview, &finished, shown));
     output::write_file(&folder.join("report.html"), page.as_bytes())
 }
 
 fn link(name: impl Into<String>, path: impl Into<String>) -> FileLink {
     FileLink { name: name.into(), path: path.into() }
-}
-
-/// A line per policy, or per what else differs; replications together.
-fn waits(overview: &Overview, finished: &[Done<'_>]) -> Picture {
-    let axes = overview.axes();
-    let mut curves: Vec<Curve> = Vec::new();
-    for done in finished {
-        let name = label(done.summary, &axes);
-        match curves.iter_mut().find(|curve| curve.name == name) {
-            Some(curve) => curve.values.merge(&done.part.waits),
-            None => curves.push(Curve { name, values: done.part.waits.clone() }),
-        }
-    }
-    Picture::Curves(Curves { title: "Waits".to_owned(), measure: Spread::Wait, curves })
-}
-
-fn comparison(overview: &Overview) -> Picture {
-    let (axes, cells) = (overview.axes(), overview.cells());
-    let measures = measures(overview).map(|(key, name, unit, better)| Measure {
-        name: name.to_owned(),
-        unit,
-        better,
-        values: cells.iter().map(|cell| estimate(cell, key)).collect(),
-    });
-    Picture::Comparison(Comparison {
-        title: "Policies".to_owned(),
-        policies: cells.iter().map(|cell| label(cell[0], &axes)).collect(),
-        groups: groups(&cells, &axes),
-        measures: measures.collect(),
-    })
-}
-
-/// Cells that differ in the policy only have the same number.
-fn groups(cells: &[Vec<&Summary>], axes: &[&str]) -> Vec<usize> {
-    let others = |cell: &Vec<&Summary>| -> Vec<String> {
-        let others = axes.iter().filter(|axis| **axis != "policy");
-        others.map(|axis| cell[0].cell(axis)).collect()
-    };
-    let mut known: Vec<Vec<String>> = Vec::new();
-    let mut group = |cell| {
-        let place = others(cell);
-        known.iter().position(|it| *it == place).unwrap_or_else(|| {
-            known.push(place);
-            known.len() - 1
-        })
-    };
-    cells.iter().map(&mut group).collect()
 }
 
 /// Those of which any run has a value, other than 0.

@@ -1,0 +1,127 @@
+//! Replays on grids whose pools are cut into queues.
+#![expect(clippy::unwrap_used, reason = "a test that cannot read what was written has failed")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/small.swf");
+
+const QUEUES: &str = "[[site]]\nname = 'a'\nprice = [1, 2]\n\
+                      pool = [{ name = 'p', nodes = 64, queues = '1:3' }]\n\
+                      [[site]]\nname = 'b'\npool = [{ name = 'q', nodes = 16 }]\n";
+
+const LIMITS: &str = "[[site]]\nname = 'a'\n[[site.pool]]\nname = 'p'\nnodes = 64\n\
+                      queue = [{ name = 'narrow', max_processors = 8, max_time = '1h' }, {}]\n";
+
+const SIDE: &str = "[model]\ndraw = ['deadline']\nslack = [2, 20]\nvalue_range = [100, 200]\n";
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn simulate(&self, grid: &str, args: &[&str]) -> Output {
+        let (grid, side) = (self.file("grid.toml", grid), self.file("side.toml", SIDE));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tradewind"));
+        command.args(["simulate", LOG, "--check", "--out"]).arg(self.path("runs"));
+        command.arg("--grid").arg(grid).arg("--side").arg(side).args(args).output().unwrap()
+    }
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn clusters_names_stand_for_meta_schedulers() {
+    let folder = Folder::new();
+    let output = folder.simulate(QUEUES, &["--policy", "fcfs,meta-fcfs,fcfs[spread=site],easy"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let note = "note: small: pools are cut into queues, so `fcfs` stands for `meta-fcfs`\n";
+    assert_eq!(said(&output).matches("stands for").count(), 1, "{}", said(&output));
+    assert!(said(&output).contains(note), "{}", said(&output));
+    let jobs = |policy: &str| read(&folder.path("runs").join(policy).join("jobs.csv"));
+    assert_eq!(jobs("fcfs"), jobs("meta-fcfs"));
+    assert_ne!(jobs("fcfs"), jobs("fcfs[spread=site]"));
+    let plain = "[[site]]\nname = 'a'\npool = [{ name = 'p', nodes = 64 }]\n";
+    let output = folder.simulate(plain, &["--policy", "fcfs", "--force"]);
+    assert!(!said(&output).contains("stands for"), "{}", said(&output));
+}
+
+#[test]
+fn cyclic_schemes_are_refused_where_queues_have_limits() {
+    let folder = Folder::new();
+    let output = folder.simulate(LIMITS, &["--policy", "easy,css"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    let message = "policy `css` knows no limits of queues, and `narrow` has some";
+    assert!(said(&output).contains(message), "{}", said(&output));
+    assert!(!folder.path("runs").exists(), "nothing was run");
+    let output = folder.simulate(LIMITS, &["--policy", "easy,conservative,auction,sjf"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let output = folder.simulate(QUEUES, &["--policy", "css", "--force"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+}
+
+#[test]
+fn prices_differ_between_seeds_and_random_ties_have_one() {
+    let folder = Folder::new();
+    let policy = "auction[ties=random],auction[ties=random,seed=5]";
+    let output = folder.simulate(QUEUES, &["--policy", policy, "--seeds", "3..4"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(said(&output).contains("seeds: 3..4\n"), "{}", said(&output));
+    assert!(said(&output).contains("seeds: 5 in `auction[ties=random,seed=5]`\n"));
+    let income = |seed: u32| {
+        let folder = folder.path("runs").join(format!("auction[ties=random]/seed={seed}"));
+        let summary: Value = serde_json::from_str(&read(&folder.join("summary.json"))).unwrap();
+        summary["income"]["a"].as_f64().unwrap()
+    };
+    assert_ne!(income(3), income(4));
+    // On a log and a cluster nothing else is drawn.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tradewind"));
+    let alone = ["simulate", LOG, "--policy", "auction[ties=random]", "--out"];
+    let output = command.args(alone).arg(folder.path("one")).output().unwrap();
+    assert!(said(&output).contains("seeds: 1 in `auction[ties=random]`\n"), "{}", said(&output));
+}
+
+#[test]
+fn squeezed_submissions_come_faster_and_in_order() {
+    let folder = Folder::new();
+    let campaign = format!(
+        "policies = ['easy']\nseeds = 1\n[[workload]]\nlog = ['{LOG}']\nsqueeze = 100000\n\
+         grid = 'grid.toml'\nside = 'side.toml'\n"
+    );
+    let campaign = folder.file("campaign.toml", &campaign);
+    let output = folder.simulate(QUEUES, &["--policy", "easy", "--squeeze", "100000"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let csv = read(&folder.path("runs/jobs.csv"));
+    let mut submits: Vec<i64> = Vec::new();
+    for line in csv.lines().skip(1) {
+        submits.push(line.split(',').nth(3).unwrap().split('.').next().unwrap().parse().unwrap());
+    }
+    let (first, last) = (submits.iter().min().unwrap(), submits.iter().max().unwrap());
+    assert!(last - first < 20, "{first} {last}");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tradewind"));
+    command.arg("simulate").arg(campaign).arg("--out").arg(folder.path("file"));
+    assert!(command.output().unwrap().status.success());
+    assert_eq!(csv, read(&folder.path("file/jobs.csv")));
+    let refused = folder.simulate(QUEUES, &["--policy", "easy", "--squeeze", "0"]);
+    assert_eq!(refused.status.code(), Some(2));
+}

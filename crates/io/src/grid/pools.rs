@@ -1,0 +1,126 @@
+//! `[[site.pool]]`: like nodes, whole or cut into queues.
+
+use tradewind_model::{Admission, Performance, Pool, PoolId, Pools, Price, SiteId};
+
+use super::queues::{self, Queue};
+use crate::fields::{AMOUNT, Fields, Notes, PERFORMANCE};
+use crate::outages::{Kind, Target, Targets};
+use crate::scenario::{Names, attributes};
+use crate::value;
+
+const KEYS: [&str; 10] = [
+    "name",
+    "nodes",
+    "performance",
+    "price",
+    "attributes",
+    "queues",
+    "queue",
+    "min_processors",
+    "max_processors",
+    "max_time",
+];
+
+/// What nodes cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Charge {
+    Fixed(Price),
+    /// Something between these two, both included.
+    Drawn(Price, Price),
+}
+
+/// The field `price`: a number, or a list of two.
+pub(super) fn charge(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Charge> {
+    match fields.get("price").map(|value| &value.kind) {
+        Some(value::Kind::List(_)) => {
+            let (low, high) = fields.range("price", &AMOUNT, notes)?;
+            Some(Charge::Drawn(Price(low), Price(high)))
+        }
+        _ => fields.price("price", notes).map(Charge::Fixed),
+    }
+}
+
+/// The pools that have been read so far.
+#[derive(Default)]
+pub(super) struct Reader {
+    pub(super) pools: Vec<Pool>,
+    pub(super) targets: Targets,
+    pub(super) drawn: Vec<(PoolId, (Price, Price))>,
+    names: Names,
+}
+
+impl Reader {
+    /// Reads the pool at `path` of a site with this charge.
+    pub(super) fn pool(
+        &mut self,
+        value: &value::Value<'_>,
+        path: String,
+        (site, usual): (SiteId, Charge),
+        notes: &mut Notes<'_>,
+    ) {
+        let Some(fields) = Fields::of(value, path, &KEYS, notes) else { return };
+        fields.require(&["name", "nodes"], notes);
+        let name = self.names.take(&fields, "pool", notes).unwrap_or_default();
+        let nodes = fields.whole("nodes", 1..=i64::from(Pools::MAX_NODES), notes);
+        let nodes = nodes.and_then(|nodes| u32::try_from(nodes).ok());
+        let admission = queues::admission(&fields, Admission::NONE, notes);
+        let charge = charge(&fields, notes).unwrap_or(usual);
+        let pool = Pool {
+            name,
+            site,
+            nodes: nodes.unwrap_or(1),
+            performance: fields
+                .performance("performance", &PERFORMANCE, notes)
+                .unwrap_or(Performance::REFERENCE),
+            price: Price::default(),
+            attributes: attributes(&fields, notes),
+            admission,
+        };
+        match queues::queues(&fields, &pool, nodes, notes) {
+            None => self.whole(pool, charge, &fields, notes),
+            Some(queues) => self.cut(&pool, queues, charge, notes),
+        }
+    }
+
+    fn whole(
+        &mut self,
+        pool: Pool,
+        charge: Charge,
+        fields: &Fields<'_, '_>,
+        notes: &mut Notes<'_>,
+    ) {
+        queues::somebody_fits(&pool, (fields.line, &fields.path), notes);
+        self.target(pool.name.clone(), Kind::Pool, pool.site, vec![pool.nodes]);
+        self.push(pool, charge);
+    }
+
+    fn cut(&mut self, pool: &Pool, queues: Vec<Queue>, charge: Charge, notes: &mut Notes<'_>) {
+        let sizes = queues.iter().map(|queue| queue.nodes).collect();
+        self.target(pool.name.clone(), Kind::Pool, pool.site, sizes);
+        for queue in queues {
+            let Queue { name, nodes, admission, at: (line, path), name_at } = queue;
+            let name = self.names.claim(name, "queue", name_at, notes).unwrap_or_default();
+            let queue = Pool { name, nodes, admission, ..pool.clone() };
+            queues::somebody_fits(&queue, (line, &path), notes);
+            self.target(queue.name.clone(), Kind::Queue, queue.site, vec![queue.nodes]);
+            self.push(queue, charge);
+        }
+    }
+
+    /// A name for the pools that come next.
+    fn target(&mut self, name: String, kind: Kind, site: SiteId, nodes: Vec<u32>) {
+        let first = PoolId(self.pools.len() as u32);
+        self.targets.0.push(Target { name, site, kind, first, nodes });
+    }
+
+    fn push(&mut self, pool: Pool, charge: Charge) {
+        let price = match charge {
+            Charge::Fixed(price) => price,
+            Charge::Drawn(low, high) => {
+                self.drawn.push((PoolId(self.pools.len() as u32), (low, high)));
+                low
+            }
+        };
+        self.pools.push(Pool { price, ..pool });
+    }
+}

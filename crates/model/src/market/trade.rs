@@ -1,0 +1,61 @@
+//! What a job and a queue agree on before the job runs.
+
+use crate::{Money, PoolId, Price, Time};
+
+/// Why a job passed a queue by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Pass {
+    /// The queue does not take such jobs: limits, size, performance, attributes, price cap.
+    Closed,
+    /// The bid is below the ask.
+    LowBid,
+    /// It costs more than the job's budget or value.
+    Dear,
+    /// Too few processors are free, now or up to the horizon.
+    Full,
+    /// The job would not be finished by its deadline.
+    Late,
+}
+
+impl Pass {
+    /// All of them, with the names that scripts know.
+    pub const ALL: [(Pass, &'static str); 5] = [
+        (Pass::Closed, "closed"),
+        (Pass::LowBid, "low-bid"),
+        (Pass::Dear, "dear"),
+        (Pass::Full, "full"),
+        (Pass::Late, "late"),
+    ];
+}
+
+/// A job's place in a queue, its price there, and the numbers that decided it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trade {
+    /// The queue. The job runs nowhere else unless it trades again.
+    pub pool: PoolId,
+    /// What it pays per node and second, whatever the owner's list says.
+    pub price: Price,
+    /// When it is expected to start.
+    pub expected: Time,
+    /// What the job offered, where the policy compares such values.
+    pub bid: Option<Money>,
+    /// What the queue asked.
+    pub ask: Option<Money>,
+    /// The job's place among those that wanted to trade in this cycle, from 1.
+    pub rank: u32,
+    /// Queues that it passed by before this one: the first [`Trade::MAX_PASSED`].
+    pub passed: Vec<(PoolId, Pass)>,
+    /// How many they were in all.
+    pub passed_in_all: u32,
+}
+
+impl Trade {
+    /// As many queues that were passed by are written down.
+    pub const MAX_PASSED: usize = 16;
+
+    /// A place at the given price that nobody competed for.
+    pub fn at(pool: PoolId, price: Price, expected: Time) -> Trade {
+        let (bid, ask) = (None, None);
+        Trade { pool, price, expected, bid, ask, rank: 1, passed: vec![], passed_in_all: 0 }
+    }
+}

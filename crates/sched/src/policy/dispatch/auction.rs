@@ -1,0 +1,83 @@
+//! The double auction's match (paper 003, algorithm 1, mended): the highest bid takes the lowest
+//! ask that can have it.
+//!
+//! The list of asks is scanned from its beginning for every bid; with the gate, up to the first ask
+//! above the bid. After a trade the queue asks anew and takes its new place. Exact with respect to
+//! this rule: within a cycle queues only fill up, so a job that found nothing finds nothing after
+//! later trades either, and what one job did not get is not searched for by a larger one.
+
+use tradewind_model::random;
+
+use super::round::{Fate, Round, Turn};
+use super::settings::Ties;
+
+/// A place in the order of asks: lower comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Ask {
+    amount: i128,
+    /// Among equal amounts.
+    tie: i64,
+    queue: usize,
+}
+
+/// Asks in ascending order.
+pub(super) struct Asks {
+    list: Vec<Ask>,
+    /// By queue, for random ties.
+    lots: Vec<i64>,
+}
+
+impl Asks {
+    /// Of all queues. O(q log q).
+    pub(super) fn new(round: &Round<'_>) -> Asks {
+        let mut asks = Asks { list: Vec::new(), lots: lots(round) };
+        asks.list = (0..round.queues.len()).map(|queue| asks.of(round, queue)).collect();
+        asks.list.sort_unstable();
+        asks
+    }
+
+    fn of(&self, round: &Round<'_>, queue: usize) -> Ask {
+        let tie = match round.settings.ties {
+            Ties::Index => 0,
+            Ties::MostFree => -round.queues[queue].free_now(),
+            Ties::Cheapest => round.price(queue).0,
+            Ties::Random => self.lots[queue],
+        };
+        Ask { amount: round.ask(queue), tie, queue }
+    }
+
+    /// The queue at `place` asks anew.
+    fn move_from(&mut self, round: &Round<'_>, place: usize) {
+        let old = self.list.remove(place);
+        let new = self.of(round, old.queue);
+        let place = self.list.partition_point(|ask| *ask < new);
+        self.list.insert(place, new);
+    }
+
+    /// A job's turn.
+    pub(super) fn bid(&mut self, round: &mut Round<'_>, turn: &Turn<'_>) -> Fate {
+        for place in 0..self.list.len() {
+            let queue = self.list[place].queue;
+            if !round.gate_opens(turn.bid, queue) {
+                break;
+            }
+            let until = round.until;
+            if let Some(start) = round.slot(turn.waiting, queue, until) {
+                let passed = self.list[..place].iter().map(|ask| ask.queue);
+                let fate = round.trade(turn, (queue, start), passed, until);
+                self.move_from(round, place);
+                return fate;
+            }
+        }
+        round.pend(turn)
+    }
+}
+
+/// A number for every queue, drawn anew in each cycle.
+fn lots(round: &Round<'_>) -> Vec<i64> {
+    if round.settings.ties != Ties::Random {
+        return Vec::new();
+    }
+    let mut rng = random::stream(round.settings.seed, "ties", round.now.0.cast_unsigned());
+    round.queues.iter().map(|_| random::within(&mut rng, 0, i64::MAX)).collect()
+}

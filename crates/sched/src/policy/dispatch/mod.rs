@@ -1,0 +1,250 @@
+//! A meta-scheduler over the queues of sites: the double auction and its rivals (paper 003; our
+//! reading).
+//!
+//! A queue is a pool, and a job runs in one queue. Jobs wait at the meta-scheduler. In each cycle a
+//! [`Rule`] hands some of them to queues ([`Command::Trade`]); inside each queue EASY starts them.
+//!
+//! - A queue's **plan** is what a cycle trades on: running jobs until their expected ends, announced
+//!   closures, and the jobs that wait in the queue, in order, each at its earliest place. A trade
+//!   says when the job is to start by the plan. EASY may start later jobs sooner and so delay one
+//!   that is not the queue's first: nothing is promised.
+//! - The **auction** ([`auction`]): the highest bid first; the lowest ask that the bid reaches, and
+//!   that has a slot for the job, within its budget and before its deadline. Bids and asks:
+//!   [`valuation`].
+//! - Its **rivals** ([`rivals`]) take the same jobs in orders of their own to the earliest slot, or
+//!   by shares; [`Rule::Admission`] is the auction's gate without its order.
+//! - Jobs that expect to run late are refused as soon as no queue could finish them in time any
+//!   more even if it were empty, unless deadlines are ignored.
+//! - A job that outlives its expected length is expected to take twice as long as believed so far.
+//!   An interrupted job is at the meta-scheduler again, with the time that it has waited.
+//!
+//! A cycle costs O(b log b + q log q) for b waiting jobs and q queues, and a search of a queue's
+//! profile for each pair that is not ruled out by what smaller jobs found: at worst O(b·q·log n),
+//! O(b·q) small steps if they fail for like reasons.
+
+mod auction;
+mod clock;
+mod known;
+mod price;
+mod queue;
+mod rivals;
+mod round;
+mod settings;
+mod valuation;
+mod waiting;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tradewind_model::{Command, Event, FOR_EVER, JobId, Market, Time};
+
+use super::Policy;
+use clock::Clock;
+use queue::Queue;
+use round::{Fate, Round, Turn};
+pub use settings::{Deadline, Gate, Ratio, Rule, Settings, ShareOf, Slots, Ties, Wait};
+use waiting::Waiting;
+
+/// The policy; see the module's text.
+#[derive(Debug)]
+pub struct Dispatch {
+    settings: Settings,
+    clock: Clock,
+    /// By pool; empty until the first call.
+    queues: Vec<Queue>,
+    /// By queue: when to look at it although nothing happened there.
+    looks: Vec<Time>,
+    /// Queues in which something happened since they were last looked at, and twice in a row
+    /// perhaps.
+    news: Vec<usize>,
+    /// At the meta-scheduler, in the order of submission.
+    waiting: Vec<Waiting>,
+    /// Jobs that may not start yet.
+    later: BTreeSet<(Time, JobId)>,
+}
+
+impl Dispatch {
+    /// A policy that has seen nothing so far.
+    pub fn new(settings: Settings) -> Dispatch {
+        Dispatch {
+            settings,
+            clock: Clock::new(settings.cycle),
+            queues: Vec::new(),
+            looks: Vec::new(),
+            news: Vec::new(),
+            waiting: Vec::new(),
+            later: BTreeSet::new(),
+        }
+    }
+
+    /// What it was told to do.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The queue that the job agreed on last.
+    fn home(&mut self, market: &Market, job: JobId) -> Option<(usize, &mut Queue)> {
+        let at = market.trade(job)?.pool.index();
+        self.queues.get_mut(at).map(|queue| (at, queue))
+    }
+
+    /// Writes an event down.
+    fn follow(&mut self, market: &Market, event: &Event, commands: &mut Vec<Command>) {
+        let now = market.now();
+        match event {
+            Event::Submitted { job, demand } => {
+                self.clock.submitted(now);
+                let since = demand.terms().earliest_start.unwrap_or(now).max(now);
+                match since > now {
+                    true => {
+                        self.later.insert((since, *job));
+                    }
+                    false => self.join(market, (*job, since), commands),
+                }
+            }
+            Event::Ended { job } | Event::Interrupted { job } => {
+                let Some((at, queue)) = self.home(market, *job) else { return };
+                let task = queue.release(*job, now);
+                self.news.push(at);
+                if let (Event::Interrupted { .. }, Some(task)) = (event, task) {
+                    self.join(market, (*job, task.since), commands);
+                }
+            }
+            Event::Announced { closure, what } => {
+                self.queues[what.pool.index()].announce(*closure, *what, now);
+                self.news.push(what.pool.index());
+            }
+            Event::Reopened { closure } => {
+                for (at, queue) in self.queues.iter_mut().enumerate() {
+                    if queue.reopen(*closure, now) {
+                        self.news.push(at);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The job waits at the meta-scheduler from now on, or is refused.
+    fn join(&mut self, market: &Market, (job, since): (JobId, Time), commands: &mut Vec<Command>) {
+        let Some(demand) = market.demand(job) else { return };
+        match Waiting::new(market.pools(), &self.settings, job, demand, since) {
+            Ok(waiting) => {
+                let place = self.waiting.partition_point(|other| other.job < job);
+                self.waiting.insert(place, waiting);
+            }
+            Err(reason) => commands.push(Command::Refuse { job, reason }),
+        }
+    }
+
+    /// EASY in every queue where it could start a job.
+    fn start(&mut self, now: Time, commands: &mut Vec<Command>) {
+        let late = self.looks.iter().enumerate().filter(|(_, look)| **look <= now);
+        self.news.extend(late.map(|(at, _)| at));
+        self.news.sort_unstable();
+        self.news.dedup();
+        for at in self.news.drain(..) {
+            self.queues[at].start(now, commands);
+            self.looks[at] = self.queues[at].look_at().unwrap_or(FOR_EVER);
+        }
+    }
+
+    /// A cycle: refuses the hopeless, and lets the rule trade.
+    fn trade(&mut self, market: &Market, commands: &mut Vec<Command>) {
+        let now = market.now();
+        self.waiting.retain(|waiting| match waiting.hopeless(now) {
+            Some(reason) => {
+                commands.push(Command::Refuse { job: waiting.job, reason });
+                false
+            }
+            None => true,
+        });
+        let waiting = std::mem::take(&mut self.waiting);
+        let next = self.clock.after(now);
+        let first_trade = commands.len();
+        let mut round = Round::new(&self.settings, market, &mut self.queues, next, commands);
+        let turns = turns(&waiting, &round);
+        let fates = match self.settings.rule {
+            Rule::Auction => {
+                let mut asks = auction::Asks::new(&round);
+                turns.iter().map(|turn| asks.bid(&mut round, turn)).collect()
+            }
+            Rule::Admission => turns.iter().map(|turn| rivals::first(&mut round, turn)).collect(),
+            Rule::FairShare => rivals::fair_shares(&mut round, &turns),
+            Rule::Fcfs | Rule::Sjf | Rule::EdfFq | Rule::Hvfq => {
+                turns.iter().map(|turn| rivals::earliest(&mut round, turn)).collect::<Vec<_>>()
+            }
+        };
+        let fates: BTreeMap<JobId, (Fate, i128)> = turns
+            .iter()
+            .zip(fates)
+            .map(|(turn, fate)| (turn.waiting.job, (fate, turn.bid)))
+            .collect();
+        for command in &commands[first_trade..] {
+            if let Command::Trade { trade, .. } = command {
+                self.news.push(trade.pool.index());
+            }
+        }
+        self.waiting = waiting;
+        self.waiting.retain_mut(|waiting| {
+            let (fate, bid) = fates.get(&waiting.job).copied().unwrap_or((Fate::Waits, 0));
+            waiting.priced_out = match fate {
+                Fate::PricedOut(ask) => Some((bid, ask)),
+                _ => None,
+            };
+            fate != Fate::Traded
+        });
+    }
+}
+
+/// Everybody's turn, in the order of the rule.
+fn turns<'w>(waiting: &'w [Waiting], round: &Round<'_>) -> Vec<Turn<'w>> {
+    let bid = |waiting: &Waiting| match round.trades_by_value() {
+        true => waiting.bid(round.settings, round.now),
+        false => 0,
+    };
+    let key = |waiting: &Waiting, bid: i128| match round.settings.rule {
+        Rule::Auction => -bid,
+        Rule::Admission | Rule::Fcfs | Rule::FairShare => 0,
+        Rule::Sjf => i128::from(waiting.estimate.0),
+        Rule::EdfFq => waiting.deadline.map_or(i128::MAX, |deadline| i128::from(deadline.0)),
+        Rule::Hvfq => -i128::from(waiting.value.0),
+    };
+    let mut order: Vec<(i128, usize, i128)> = (0..)
+        .zip(waiting)
+        .map(|(at, waiting)| {
+            let bid = bid(waiting);
+            (key(waiting, bid), at, bid)
+        })
+        .collect();
+    order.sort_unstable();
+    let ranked = (1..).zip(order);
+    ranked.map(|(rank, (_, at, bid))| Turn { waiting: &waiting[at], rank, bid }).collect()
+}
+
+impl Policy for Dispatch {
+    fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
+        let now = market.now();
+        if self.queues.is_empty() {
+            let pools = market.pools().iter();
+            self.queues = pools.map(|(id, pool)| Queue::new(id, pool.nodes, now)).collect();
+            self.looks = vec![FOR_EVER; self.queues.len()];
+        }
+        for event in events {
+            self.follow(market, event, commands);
+        }
+        while let Some((since, job)) = self.later.first().copied().filter(|(at, _)| *at <= now) {
+            self.later.pop_first();
+            self.join(market, (job, since), commands);
+        }
+        self.start(now, commands);
+        if self.clock.begins(now, self.waiting.len()) {
+            self.trade(market, commands);
+            self.clock.done(now, self.waiting.len());
+            self.start(now, commands);
+        }
+        let later = self.later.first().map(|(at, _)| *at);
+        let reserved = self.queues.iter().filter_map(Queue::reserved).min();
+        let wake = [self.clock.due(), later, reserved].into_iter().flatten().min();
+        commands.extend(wake.map(|at| Command::Wake { at }));
+    }
+}

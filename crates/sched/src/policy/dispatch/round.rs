@@ -1,0 +1,190 @@
+//! One cycle: what all rules share.
+
+use std::sync::Arc;
+
+use tradewind_model::{Command, Market, Pass, PoolId, Price, Span, Time, Trade};
+
+use super::known::Known;
+use super::queue::{Queue, Task};
+use super::settings::{Gate, Rule, Settings, Slots, Wait};
+use super::waiting::Waiting;
+use super::{price, valuation};
+
+/// A job's turn in a cycle.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turn<'w> {
+    pub(super) waiting: &'w Waiting,
+    /// From 1.
+    pub(super) rank: u32,
+    /// Zero where nobody bids.
+    pub(super) bid: i128,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It has a queue.
+    Traded,
+    /// It waits for the next cycle.
+    Waits,
+    /// The same, but this was its last chance, and the gate alone is to blame: the lowest ask of
+    /// queues that could have had it.
+    PricedOut(i128),
+}
+
+/// A cycle under way.
+pub(super) struct Round<'a> {
+    pub(super) settings: &'a Settings,
+    market: &'a Market,
+    pub(super) queues: &'a mut [Queue],
+    pub(super) now: Time,
+    /// The latest start that is traded.
+    pub(super) until: Time,
+    /// When the next cycle begins.
+    next: Time,
+    /// By queue; zeros where nobody asks.
+    asks: Vec<i128>,
+    /// By queue.
+    known: Vec<Known>,
+    commands: &'a mut Vec<Command>,
+}
+
+impl<'a> Round<'a> {
+    /// Plans and asks as they are before the first trade. The next cycle begins at `next`.
+    pub(super) fn new(
+        settings: &'a Settings,
+        market: &'a Market,
+        queues: &'a mut [Queue],
+        next: Time,
+        commands: &'a mut Vec<Command>,
+    ) -> Round<'a> {
+        let now = market.now();
+        queues.iter_mut().for_each(|queue| queue.make_plan(now));
+        let until = match (settings.slots, settings.rule) {
+            (Slots::Immediate, _) | (_, Rule::FairShare) => now,
+            (Slots::Packaged, _) => Time(now.0.saturating_add(settings.horizon.0.max(1) - 1)),
+        };
+        let (asks, known) = (vec![0; queues.len()], vec![Known::default(); queues.len()]);
+        let mut round = Round { settings, market, queues, now, until, next, asks, known, commands };
+        if round.trades_by_value() {
+            (0..round.queues.len()).for_each(|queue| round.ask_anew(queue));
+        }
+        round
+    }
+
+    /// Whether bids and asks are made.
+    pub(super) fn trades_by_value(&self) -> bool {
+        self.settings.gate == Gate::On || self.settings.rule == Rule::Auction
+    }
+
+    /// What the queue asks now.
+    pub(super) fn ask(&self, queue: usize) -> i128 {
+        self.asks[queue]
+    }
+
+    /// The list price of the queue.
+    pub(super) fn price(&self, queue: usize) -> Price {
+        price::list(&self.market.pools().as_slice()[queue])
+    }
+
+    fn ask_anew(&mut self, at: usize) {
+        let queue = &self.queues[at];
+        let wait = match self.settings.wait {
+            Wait::First => queue.wait(),
+            Wait::Backlog => queue.backlog(),
+        };
+        let nodes = self.market.pools().as_slice()[at].nodes;
+        self.asks[at] = valuation::ask(wait, self.price(at), queue.occupied(), nodes);
+    }
+
+    /// Whether the job may go to the queue as far as its bid is concerned.
+    pub(super) fn gate_opens(&self, bid: i128, queue: usize) -> bool {
+        self.settings.gate == Gate::Off || bid >= self.asks[queue]
+    }
+
+    /// The job's slot in the queue, if it begins by `until` and in time. Exact.
+    pub(super) fn slot(&mut self, waiting: &Waiting, at: usize, until: Time) -> Option<Time> {
+        let (latest, length) = waiting.in_queue(at)?;
+        let until = until.min(latest);
+        let processors = waiting.processors;
+        if until < self.now || self.known[at].rules_out(processors, length, until) {
+            return None;
+        }
+        let queue = &self.queues[at];
+        let start = match until == self.now {
+            true if queue.fits_now(processors, length) => self.now,
+            true => self.now + Span(1),
+            false => queue.earliest(processors, length)?,
+        };
+        self.known[at].learn(processors, length, start);
+        (start <= until).then_some(start)
+    }
+
+    /// Why the job passes the queue by, if it has no slot there by `until`. Where its deadline is
+    /// nearer than that, it is the deadline that it would miss.
+    fn why(&self, turn: &Turn<'_>, at: usize, until: Time) -> Pass {
+        let (pool, waiting) = (&self.market.pools().as_slice()[at], turn.waiting);
+        let suits = |demand| pool.nodes >= waiting.processors && pool.suits(demand);
+        if !self.market.demand(waiting.job).is_some_and(suits) {
+            return Pass::Closed;
+        }
+        if !self.gate_opens(turn.bid, at) {
+            return Pass::LowBid;
+        }
+        match waiting.in_queue(at) {
+            None => Pass::Dear,
+            Some((latest, _)) if latest < until => Pass::Late,
+            Some(_) => Pass::Full,
+        }
+    }
+
+    /// The job goes to the queue, to start at `start`. `passed`: queues that it passed by before
+    /// because they had no slot for it by `until`.
+    pub(super) fn trade(
+        &mut self,
+        turn: &Turn<'_>,
+        (at, start): (usize, Time),
+        passed: impl ExactSizeIterator<Item = usize>,
+        until: Time,
+    ) -> Fate {
+        let waiting = turn.waiting;
+        let Some((_, length)) = waiting.in_queue(at) else { return Fate::Waits };
+        let pool = |queue: usize| PoolId(u32::try_from(queue).unwrap_or(u32::MAX));
+        let passed_in_all = u32::try_from(passed.len()).unwrap_or(u32::MAX);
+        let passed = passed.take(Trade::MAX_PASSED);
+        let by_value = self.trades_by_value();
+        let trade = Trade {
+            bid: by_value.then(|| valuation::money(turn.bid)),
+            ask: by_value.then(|| valuation::money(self.asks[at])),
+            rank: turn.rank,
+            passed: passed.map(|queue| (pool(queue), self.why(turn, queue, until))).collect(),
+            passed_in_all,
+            ..Trade::at(pool(at), self.price(at), start)
+        };
+        let Waiting { job, since, processors, .. } = *waiting;
+        self.commands.push(Command::Trade { job, trade: Arc::new(trade) });
+        self.queues[at].join(Task { job, since, processors, length }, start);
+        self.known[at].learn(processors, length, start);
+        if by_value {
+            self.ask_anew(at);
+        }
+        Fate::Traded
+    }
+
+    /// The job found no queue. Whether that was its last chance, and the gate's fault alone.
+    pub(super) fn pend(&mut self, turn: &Turn<'_>) -> Fate {
+        let last_chance = !turn.waiting.in_time(self.next);
+        if !last_chance || self.settings.gate == Gate::Off {
+            return Fate::Waits;
+        }
+        let mut lowest = None;
+        for at in 0..self.queues.len() {
+            let ask = self.asks[at];
+            let lower = turn.bid < ask && lowest.is_none_or(|lowest| ask < lowest);
+            if lower && self.slot(turn.waiting, at, self.until).is_some() {
+                lowest = Some(ask);
+            }
+        }
+        lowest.map_or(Fate::Waits, Fate::PricedOut)
+    }
+}

@@ -1,0 +1,257 @@
+//! The knobs of [`Dispatch`](super::Dispatch).
+
+use tradewind_model::Span;
+
+/// Who is looked at first, and which queue gets the job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// The highest bid first; the lowest ask that can have it.
+    Auction,
+    /// By arrival; the first queue that can have the job, if the gate lets it in: what bids and
+    /// asks do as admission control alone.
+    Admission,
+    /// By arrival; the earliest slot.
+    Fcfs,
+    /// The least estimate first; the earliest slot.
+    Sjf,
+    /// The earliest deadline first; the earliest slot.
+    EdfFq,
+    /// The highest value first; the earliest slot.
+    Hvfq,
+    /// Whoever's part of all value is worth as many processors as it wants starts now.
+    FairShare,
+}
+
+impl Rule {
+    /// All rules, with their names on the command line.
+    pub const ALL: [(Rule, &'static str); 7] = [
+        (Rule::Auction, "auction"),
+        (Rule::Admission, "admission"),
+        (Rule::Fcfs, "meta-fcfs"),
+        (Rule::Sjf, "meta-sjf"),
+        (Rule::EdfFq, "edf-fq"),
+        (Rule::Hvfq, "hvfq"),
+        (Rule::FairShare, "fair-share"),
+    ];
+}
+
+/// What a queue has to offer in a cycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Slots {
+    /// Processors that are free now, and stay free for as long as the job takes.
+    Immediate,
+    /// The earliest place in the queue's plan, if it begins before the horizon.
+    Packaged,
+}
+
+impl Slots {
+    /// Both, with their names on the command line.
+    pub const ALL: [(Slots, &'static str); 2] =
+        [(Slots::Immediate, "immediate"), (Slots::Packaged, "packaged")];
+}
+
+/// Whether a bid must reach the ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Gate {
+    /// It must.
+    On,
+    /// Bids and asks are only for putting jobs and queues in order.
+    Off,
+}
+
+impl Gate {
+    /// Both, with their names on the command line.
+    pub const ALL: [(Gate, &'static str); 2] = [(Gate::On, "on"), (Gate::Off, "off")];
+}
+
+/// What a deadline means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Deadline {
+    /// A job goes only where it is expected to be finished by then, and is refused when that is
+    /// out of reach.
+    Check,
+    /// It says how urgent a job is, no more.
+    Ignore,
+}
+
+impl Deadline {
+    /// Both, with their names on the command line.
+    pub const ALL: [(Deadline, &'static str); 2] =
+        [(Deadline::Check, "check"), (Deadline::Ignore, "ignore")];
+}
+
+/// Which of several queues with the same ask comes first. Queues that are still alike come in the
+/// order of their ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ties {
+    /// The order of ids alone.
+    Index,
+    /// The most processors free now.
+    MostFree,
+    /// The lowest price.
+    Cheapest,
+    /// An order drawn anew in each cycle.
+    Random,
+}
+
+impl Ties {
+    /// All, with their names on the command line.
+    pub const ALL: [(Ties, &'static str); 4] = [
+        (Ties::Index, "index"),
+        (Ties::MostFree, "most-free"),
+        (Ties::Cheapest, "cheapest"),
+        (Ties::Random, "random"),
+    ];
+}
+
+/// What the wait in a queue's ask is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Wait {
+    /// Until a processor is free for good by the queue's plan.
+    First,
+    /// The work that is left of running and waiting jobs, spread over all processors.
+    Backlog,
+}
+
+impl Wait {
+    /// Both, with their names on the command line.
+    pub const ALL: [(Wait, &'static str); 2] = [(Wait::First, "first"), (Wait::Backlog, "backlog")];
+}
+
+/// Of which processors a job has a share under [`Rule::FairShare`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ShareOf {
+    /// Of all.
+    All,
+    /// Of those that are free now.
+    Free,
+}
+
+impl ShareOf {
+    /// Both, with their names on the command line.
+    pub const ALL: [(ShareOf, &'static str); 2] = [(ShareOf::All, "all"), (ShareOf::Free, "free")];
+}
+
+/// A rational number in thousandths, at least one of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ratio {
+    thousandths: u32,
+}
+
+impl Ratio {
+    /// One.
+    pub const ONE: Ratio = Ratio { thousandths: 1_000 };
+
+    /// So many thousandths; `None` for zero.
+    pub const fn from_thousandths(thousandths: u32) -> Option<Ratio> {
+        match thousandths {
+            0 => None,
+            _ => Some(Ratio { thousandths }),
+        }
+    }
+
+    /// In thousandths.
+    pub fn thousandths(self) -> u32 {
+        self.thousandths
+    }
+}
+
+/// The knobs of [`Dispatch`](super::Dispatch). A span of less than a second counts as a second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Settings {
+    /// Who comes first, and where.
+    pub rule: Rule,
+    /// From one look at the waiting jobs to the next.
+    pub cycle: Span,
+    /// What is traded. Fair shares are always immediate.
+    pub slots: Slots,
+    /// Packaged slots begin within this time.
+    pub horizon: Span,
+    /// Whether bids must reach asks.
+    pub gate: Gate,
+    /// What deadlines mean.
+    pub deadline: Deadline,
+    /// Which of equal asks comes first. Only for the auction.
+    pub ties: Ties,
+    /// The wait in the ask.
+    pub wait: Wait,
+    /// What a bid is multiplied by before it meets an ask: H/O in the paper's letters.
+    pub ratio: Ratio,
+    /// How far off the deadline of a job that has none counts as, in its bid.
+    pub patience: Span,
+    /// For fair shares alone.
+    pub share: ShareOf,
+    /// Of random ties.
+    pub seed: u64,
+}
+
+impl Settings {
+    /// A rule with everything else as it is meant: the gate is there where bids and asks are the
+    /// rule, and nowhere else.
+    pub const fn of(rule: Rule) -> Settings {
+        Settings {
+            rule,
+            cycle: Span(10),
+            slots: Slots::Packaged,
+            horizon: Span(86_400),
+            gate: match rule {
+                Rule::Auction | Rule::Admission => Gate::On,
+                _ => Gate::Off,
+            },
+            deadline: Deadline::Check,
+            ties: Ties::MostFree,
+            wait: Wait::First,
+            ratio: Ratio::ONE,
+            patience: Span(86_400),
+            share: ShareOf::All,
+            seed: 1,
+        }
+    }
+
+    /// The continuous double auction.
+    pub const fn auction() -> Settings {
+        Settings::of(Rule::Auction)
+    }
+
+    /// The gate alone.
+    pub const fn admission() -> Settings {
+        Settings::of(Rule::Admission)
+    }
+
+    /// First come, first served.
+    pub const fn fcfs() -> Settings {
+        Settings::of(Rule::Fcfs)
+    }
+
+    /// Shortest job first.
+    pub const fn sjf() -> Settings {
+        Settings::of(Rule::Sjf)
+    }
+
+    /// Earliest deadline first, fastest queue.
+    pub const fn edf_fq() -> Settings {
+        Settings::of(Rule::EdfFq)
+    }
+
+    /// Highest value first, fastest queue.
+    pub const fn hvfq() -> Settings {
+        Settings::of(Rule::Hvfq)
+    }
+
+    /// Shares by value.
+    pub const fn fair_share() -> Settings {
+        Settings::of(Rule::FairShare)
+    }
+
+    /// Whether jobs need a value.
+    pub fn by_value(&self) -> bool {
+        use Rule::{Admission, Auction, FairShare, Hvfq};
+        self.gate == Gate::On || matches!(self.rule, Auction | Admission | Hvfq | FairShare)
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings::auction()
+    }
+}

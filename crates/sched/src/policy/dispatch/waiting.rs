@@ -1,0 +1,130 @@
+//! A job that waits to be handed to a queue.
+
+use tradewind_model::{Demand, FOR_EVER, JobId, Money, Pool, Pools, Reason, Span, Time};
+
+use super::price;
+use super::settings::{Deadline, Settings};
+use super::valuation;
+
+/// A job at the meta-scheduler.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) job: JobId,
+    /// Since when.
+    pub(super) since: Time,
+    pub(super) processors: u32,
+    /// On the reference node.
+    pub(super) estimate: Span,
+    /// Zero if nobody asks for it.
+    pub(super) value: Money,
+    pub(super) deadline: Option<Time>,
+    /// When it has to be finished; [`FOR_EVER`] if it need not be.
+    end: Time,
+    /// By queue: when it begins there at the latest; [`NEVER`] if it may not go there.
+    latest: Box<[Time]>,
+    /// The latest of these.
+    last: Time,
+    /// Its bid and the lowest ask of queues from which the gate alone kept it in its last cycle.
+    pub(super) priced_out: Option<(i128, i128)>,
+}
+
+/// Before all that happens.
+pub(super) const NEVER: Time = Time(i64::MIN);
+
+impl Waiting {
+    /// A job that waits since `since`. O(queues).
+    ///
+    /// # Errors
+    /// Why it can never run.
+    pub(super) fn new(
+        pools: &Pools,
+        settings: &Settings,
+        job: JobId,
+        demand: &Demand,
+        since: Time,
+    ) -> Result<Waiting, Reason> {
+        let terms = demand.terms();
+        let value = match settings.by_value() {
+            true => price::value(terms).ok_or(Reason::NoValue)?,
+            false => Money::ZERO,
+        };
+        let end = match settings.deadline {
+            Deadline::Check => terms.deadline.unwrap_or(FOR_EVER),
+            Deadline::Ignore => FOR_EVER,
+        };
+        let latest: Box<[Time]> =
+            pools.as_slice().iter().map(|pool| latest(pool, demand, end)).collect();
+        let last = latest.iter().copied().max().unwrap_or(NEVER);
+        if last == NEVER {
+            return Err(nowhere(pools, demand));
+        }
+        let Demand { processors, estimate, .. } = *demand;
+        let (deadline, priced_out) = (terms.deadline, None);
+        Ok(Waiting {
+            job,
+            since,
+            processors,
+            estimate,
+            value,
+            deadline,
+            end,
+            latest,
+            last,
+            priced_out,
+        })
+    }
+
+    /// When it begins in the queue at the latest, and how long it takes there; `None` if it may
+    /// not go there.
+    pub(super) fn in_queue(&self, queue: usize) -> Option<(Time, Span)> {
+        let latest = self.latest[queue];
+        (latest != NEVER).then(|| (latest, self.end - latest))
+    }
+
+    /// Whether it begins in time if it begins at `at`, in one queue at least.
+    pub(super) fn in_time(&self, at: Time) -> bool {
+        at <= self.last
+    }
+
+    /// What it bids now.
+    pub(super) fn bid(&self, settings: &Settings, now: Time) -> i128 {
+        let left = self.deadline.map_or(settings.patience, |deadline| deadline - now);
+        valuation::bid(self.value, settings.ratio, left, now - self.since)
+    }
+
+    /// Why it is not worth while to wait any more, if its deadline is out of reach.
+    pub(super) fn hopeless(&self, now: Time) -> Option<Reason> {
+        let deadline = self.deadline.filter(|_| !self.in_time(now))?;
+        let late = Reason::TooLate { earliest: now + (self.end - self.last), deadline };
+        Some(self.priced_out.map_or(late, |(bid, ask)| Reason::PricedOut {
+            bid: valuation::money(bid),
+            ask: valuation::money(ask),
+        }))
+    }
+}
+
+fn latest(pool: &Pool, demand: &Demand, end: Time) -> Time {
+    if pool.nodes < demand.processors || !pool.suits(demand) {
+        return NEVER;
+    }
+    let length = pool.length_of(demand.estimate).max(Span(1));
+    match price::affordable(demand.terms(), price::list(pool), demand.processors, length) {
+        true => end - length,
+        false => NEVER,
+    }
+}
+
+/// Why no queue takes the job.
+fn nowhere(pools: &Pools, demand: &Demand) -> Reason {
+    let needed = demand.processors;
+    let suits = || pools.as_slice().iter().filter(|pool| pool.suits(demand));
+    let fits = suits().filter(|pool| pool.nodes >= needed);
+    let cost = |pool: &Pool| price::list(pool).of(needed, pool.length_of(demand.estimate));
+    match (fits.map(cost).min(), demand.terms().budget) {
+        (Some(cheapest), Some(budget)) => Reason::BudgetShort { cheapest, budget },
+        _ => {
+            let widest = suits().map(|pool| pool.nodes).max().unwrap_or(0);
+            Reason::WiderThanQueues { needed, widest }
+        }
+    }
+}

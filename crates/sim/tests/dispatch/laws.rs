@@ -1,0 +1,207 @@
+//! What holds for every rule and every knob.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use tradewind_model::{
+    Cause, Closure, Demand, Money, Pass, Place, Pool, PoolId, Pools, Price, Span, Terms, Time,
+};
+use tradewind_sched::policy::backfill::{self, Backfill, Depth, Order};
+use tradewind_sched::policy::dispatch::{
+    Deadline, Dispatch, Gate, Rule, Settings as Knobs, Slots, Ties,
+};
+use tradewind_sim::outage::Outage;
+use tradewind_sim::workload::{LogJob, Overrun};
+use tradewind_sim::{Ran, Settings};
+
+use crate::naive::Naive;
+use crate::worlds::*;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn every_rule_does_what_the_plain_version_does(
+        pools in any_site(), log in any_log(), outages in any_outages(), knobs in any_knobs(),
+        overrun in any_overrun(), settings in any_settings(),
+    ) {
+        let workload = workload(&pools, &log, overrun, outages);
+        let run = replay(&workload, settings, &mut Dispatch::new(knobs));
+        prop_assert_eq!(run, replay(&workload, settings, &mut Naive::new(knobs)));
+    }
+
+    #[test]
+    fn trades_are_within_bids_asks_budgets_and_deadlines(
+        pools in any_site(), log in any_log(), outages in any_outages(), knobs in any_knobs(),
+        overrun in any_overrun(), settings in any_settings(),
+    ) {
+        let workload = workload(&pools, &log, overrun, outages);
+        let run = replay(&workload, settings, &mut Dispatch::new(knobs));
+        let mut last = (Time::MIN, 0);
+        for struck in &run.trades {
+            let (job, trade) = (&workload.jobs[struck.job], &struck.trade);
+            let pool = pools.pool(trade.pool);
+            if knobs.gate == Gate::On {
+                prop_assert!(trade.bid.unwrap() >= trade.ask.unwrap());
+            }
+            prop_assert_eq!(trade.price, pool.price);
+            let ahead = if knobs.slots == Slots::Immediate { 1 } else { knobs.horizon.0.max(1) };
+            prop_assert!(trade.expected >= struck.at && trade.expected < struck.at + Span(ahead));
+            // Under shares, jobs of low rank may trade before jobs of a higher one.
+            let turn = (struck.at, trade.rank);
+            prop_assert!(knobs.rule == Rule::FairShare && turn.0 >= last.0 || turn > last);
+            last = turn;
+            let terms = job.terms.clone().unwrap();
+            prop_assert!(terms.earliest_start.is_none_or(|earliest| struck.at >= earliest));
+            prop_assert!(pool.nodes >= job.processors);
+            prop_assert_eq!(trade.passed.len(), trade.passed_in_all.min(16) as usize);
+            prop_assert!(trade.passed.iter().all(|(passed, _)| *passed != trade.pool));
+            if settings.estimate != tradewind_sim::Estimate::Requested {
+                continue; // what the policy was told of lengths is not known here
+            }
+            let demand = Demand { terms: job.terms.clone(), ..Demand::new(job.processors, job.requested) };
+            prop_assert!(pool.suits(&demand));
+            let length = pool.length_of(job.requested);
+            let cost = trade.price.of(job.processors, length);
+            prop_assert!(terms.budget.is_none_or(|budget| cost <= budget));
+            let in_time = terms.deadline.is_none_or(|deadline| trade.expected + length <= deadline);
+            prop_assert!(knobs.deadline == Deadline::Ignore || in_time);
+        }
+    }
+
+    #[test]
+    fn in_one_queue_jobs_start_as_under_easy(log in any_log(), overrun in any_overrun()) {
+        let log: Vec<LogJob> = log.into_iter().map(|job| LogJob { terms: None, ..job }).collect();
+        let workload = workload(&Arc::new(Pools::cluster(6)), &log, overrun, vec![]);
+        let knobs = Knobs { cycle: Span(1), horizon: Span(1 << 40), ..Knobs::fcfs() };
+        let starts = |run: tradewind_sim::Run| run.jobs.iter().map(|ran| ran.start).collect::<Vec<_>>();
+        let easy = backfill::Settings { depth: Depth::First(1), order: Order::Arrival };
+        let expected = replay(&workload, Settings::default(), &mut Backfill::new(easy));
+        let run = replay(&workload, Settings::default(), &mut Dispatch::new(knobs));
+        prop_assert_eq!(starts(run), starts(expected));
+    }
+
+    #[test]
+    fn a_credit_may_be_worth_half(
+        pools in any_site(), log in any_log(), outages in any_outages(), knobs in any_knobs(),
+    ) {
+        // Amounts are so large that rounding decides nothing.
+        let play = |factor: i64| {
+            let workload = workload(&dearer(&pools, factor), &worth(&log, factor), Overrun::Extend, outages.clone());
+            let run = replay(&workload, Settings::default(), &mut Dispatch::new(knobs));
+            let trades: Vec<_> = run.trades.iter().map(|struck| {
+                (struck.job, struck.at, struck.trade.pool, struck.trade.passed.clone())
+            }).collect();
+            let jobs: Vec<_> = run.jobs.iter().map(|ran| {
+                (ran.start, ran.place.clone(), ran.refused.as_ref().map(|reason| reason.code()))
+            }).collect();
+            (trades, jobs)
+        };
+        prop_assert_eq!(play(1_000_000_000), play(2_000_000_000));
+    }
+
+    #[test]
+    fn the_order_of_queues_decides_only_between_equals(
+        pools in any_site(), log in any_log(), knobs in any_knobs(), turn in 0usize..6,
+    ) {
+        let count = pools.as_slice().len();
+        let priced = (1..).zip(pools.as_slice());
+        let mut queues: Vec<Pool> = priced.map(|(price, it)| Pool { price: Price(price), ..it.clone() }).collect();
+        let knobs = Knobs { rule: Rule::Auction, ties: Ties::Cheapest, ..knobs };
+        let play = |queues: &[Pool]| {
+            let workload = workload(&site(queues.to_vec()), &log, Overrun::Extend, vec![]);
+            let run = replay(&workload, Settings::default(), &mut Dispatch::new(knobs));
+            // Queues start their jobs in the order of ids.
+            run.jobs.into_iter().map(|ran| Ran { backfilled: false, ..ran }).collect::<Vec<_>>()
+        };
+        let before = play(&queues);
+        let turn = turn % count;
+        queues.rotate_left(turn);
+        let moved = |ran: Ran| match ran.place {
+            Place::Pool(PoolId(at)) if ran.refused.is_none() => {
+                Ran { place: Place::Pool(PoolId(((at as usize + turn) % count) as u32)), ..ran }
+            }
+            _ => ran,
+        };
+        prop_assert_eq!(play(&queues).into_iter().map(moved).collect::<Vec<_>>(), before);
+    }
+
+    #[test]
+    fn the_order_of_submission_decides_only_between_equals(
+        pools in any_site(), log in any_log(), knobs in any_knobs(), turn in 0usize..20,
+    ) {
+        // Everybody comes at once, and no two values or estimates are equal.
+        let distinct = |(at, job): (i64, &LogJob)| {
+            let terms = Terms { value: Some(Money(at)), ..job.terms.as_deref().unwrap().clone() };
+            LogJob { submit: Some(Time(0)), requested: Some(Span(at)), terms: Some(Arc::new(terms)), ..job.clone() }
+        };
+        let log: Vec<LogJob> = (1..).zip(&log).map(distinct).collect();
+        for rule in [Rule::Hvfq, Rule::Sjf] {
+            let knobs = Knobs { rule, gate: Gate::Off, ..knobs };
+            let play = |log: &[LogJob]| {
+                let workload = workload(&pools, log, Overrun::Kill, vec![]);
+                let run = replay(&workload, Settings::default(), &mut Dispatch::new(knobs));
+                let jobs = workload.jobs.iter().zip(run.jobs);
+                let mut jobs: Vec<_> = jobs.map(|(job, ran)| (job.number, Ran { backfilled: false, ..ran })).collect();
+                jobs.sort_by_key(|(number, _)| *number);
+                jobs
+            };
+            let before = play(&log);
+            let turn = turn % log.len();
+            let mut turned = log.clone();
+            turned.rotate_left(turn);
+            // Numbers decide about the order within a second.
+            let numbered = (0..).zip(&turned).map(|(number, job)| LogJob { number, ..job.clone() });
+            let names: Vec<i64> = turned.iter().map(|job| job.number).collect();
+            let mut after: Vec<_> = play(&numbered.collect::<Vec<_>>()).into_iter()
+                .map(|(number, ran)| (names[number as usize], ran)).collect();
+            after.sort_by_key(|(number, _)| *number);
+            prop_assert_eq!(after, before);
+        }
+    }
+}
+
+fn dearer(pools: &Pools, factor: i64) -> Arc<Pools> {
+    let dear = |pool: &Pool| Pool { price: Price(pool.price.0 * factor), ..pool.clone() };
+    site(pools.as_slice().iter().map(dear).collect())
+}
+
+fn worth(log: &[LogJob], factor: i64) -> Vec<LogJob> {
+    let more = |job: &LogJob| {
+        let terms = job.terms.as_deref().unwrap();
+        let terms = Terms {
+            value: terms.value.map(|it| Money(it.0 * factor)),
+            budget: terms.budget.map(|it| Money(it.0 * factor)),
+            max_price: terms.max_price.map(|it| Price(it.0 * factor)),
+            ..terms.clone()
+        };
+        LogJob { terms: Some(Arc::new(terms)), ..job.clone() }
+    };
+    log.iter().map(more).collect()
+}
+
+/// A queue that is closed for days wakes the policy again and again, and that is no reason to give
+/// up.
+#[test]
+fn jobs_outlast_long_outages() {
+    let pools = site(vec![queue(2, 1_000, 0)]);
+    let (from, until) = (Time(0), Time(300_000));
+    let what = Closure { pool: PoolId(0), nodes: 2, from, until, cause: Cause::Maintenance };
+    let outages = vec![Outage { announced: Time(0), what }];
+    let log = [LogJob {
+        number: 1,
+        submit: Some(Time(1)),
+        run: Some(Span(5)),
+        processors: Some(1),
+        requested: None,
+        user: 0,
+        terms: Some(Arc::new(Terms { value: Some(Money(1)), ..Terms::NONE })),
+    }];
+    let workload = workload(&pools, &log, Overrun::Kill, outages);
+    for (rule, _) in Rule::ALL {
+        let knobs = Knobs { slots: Slots::Immediate, ..Knobs::of(rule) };
+        let run = replay(&workload, Settings::default(), &mut Dispatch::new(knobs));
+        assert_eq!(run.jobs[0].start, Time(300_001), "{rule:?}");
+        assert_eq!(run.trades[0].trade.passed, Vec::<(PoolId, Pass)>::new());
+    }
+}

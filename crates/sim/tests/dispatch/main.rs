@@ -1,0 +1,8 @@
+//! The double auction and its rivals, replayed.
+#![expect(clippy::unwrap_used, reason = "a replay that fails is a test that fails")]
+
+mod cases;
+mod laws;
+mod matching;
+mod naive;
+mod worlds;

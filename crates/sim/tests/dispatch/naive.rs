@@ -1,0 +1,519 @@
+//! All rules once more, plainly: no books, everything anew at every call, an array of seconds for
+//! each queue, every queue looked at for every job.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use tradewind_model::{
+    Command, Demand, Event, JobId, Market, Money, Pass, Place, Pool, PoolId, Reason, Span, Time,
+    Trade, random,
+};
+use tradewind_sched::policy::Policy;
+use tradewind_sched::policy::backfill::expected_span;
+use tradewind_sched::policy::dispatch::{
+    Deadline, Gate, Rule, Settings as Knobs, ShareOf, Slots, Ties, Wait,
+};
+
+const AHEAD: usize = 3_000;
+const NEVER: i64 = 1 << 50;
+
+type Queue = usize;
+
+pub(crate) struct Naive {
+    knobs: Knobs,
+    first: Option<i64>,
+    last: Option<i64>,
+    due: Option<i64>,
+    since: BTreeMap<JobId, i64>,
+    later: BTreeSet<(i64, JobId)>,
+    pending: BTreeSet<JobId>,
+    /// Jobs that wait in queues, in the order of trades.
+    local: Vec<(JobId, Queue)>,
+    priced_out: BTreeMap<JobId, (i128, i128)>,
+}
+
+impl Naive {
+    pub(crate) fn new(knobs: Knobs) -> Naive {
+        Naive {
+            knobs,
+            first: None,
+            last: None,
+            due: None,
+            since: BTreeMap::new(),
+            later: BTreeSet::new(),
+            pending: BTreeSet::new(),
+            local: vec![],
+            priced_out: BTreeMap::new(),
+        }
+    }
+}
+
+/// What one call looks at.
+struct Now<'a> {
+    market: &'a Market,
+    at: i64,
+    started: Vec<(JobId, Queue)>,
+    commands: &'a mut Vec<Command>,
+}
+
+impl Now<'_> {
+    fn pools(&self) -> &[Pool] {
+        self.market.pools().as_slice()
+    }
+
+    fn demand(&self, job: JobId) -> &Demand {
+        self.market.demand(job).unwrap()
+    }
+
+    fn wide(&self, job: JobId) -> i64 {
+        i64::from(self.demand(job).processors)
+    }
+
+    fn length(&self, job: JobId, queue: Queue) -> i64 {
+        self.pools()[queue].length_of(self.demand(job).estimate).0
+    }
+
+    fn cost(&self, job: JobId, queue: Queue) -> i128 {
+        let price = i128::from(self.pools()[queue].price.0);
+        price * i128::from(self.wide(job)) * i128::from(self.length(job, queue))
+    }
+
+    fn suits(&self, job: JobId, queue: Queue) -> bool {
+        let (pool, demand) = (&self.pools()[queue], self.demand(job));
+        pool.suits(demand) && pool.nodes >= demand.processors
+    }
+
+    fn affords(&self, job: JobId, queue: Queue) -> bool {
+        let budget = self.demand(job).terms().budget;
+        budget.is_none_or(|budget| self.cost(job, queue) <= i128::from(budget.0))
+    }
+
+    /// Who runs in the queue, and until when it is expected to.
+    fn running(&self, queue: Queue) -> Vec<(JobId, i64)> {
+        let mut running = vec![];
+        for job in self.market.running() {
+            if job.place == &Place::Pool(PoolId(queue as u32)) {
+                let length = Span(self.length(job.job, queue));
+                let span = expected_span(length, Span(self.at - job.start.0));
+                running.push((job.job, job.start.0 + span.0));
+            }
+        }
+        for &(job, of) in self.started.iter().filter(|it| it.1 == queue) {
+            running.push((job, self.at + self.length(job, of)));
+        }
+        running
+    }
+
+    /// Free processors in each second from now on.
+    fn free(&self, queue: Queue) -> Vec<i64> {
+        let mut free = vec![i64::from(self.pools()[queue].nodes); AHEAD];
+        for (job, end) in self.running(queue) {
+            take(&mut free, 0, end - self.at, self.wide(job));
+        }
+        for (_, closure) in self.market.closures() {
+            if closure.pool.index() == queue {
+                let (from, until) = (closure.from.0 - self.at, closure.until.0 - self.at);
+                take(&mut free, from, until, i64::from(closure.nodes));
+            }
+        }
+        free
+    }
+
+    fn start(&mut self, job: JobId, queue: Queue) {
+        self.started.push((job, queue));
+        self.commands.push(Command::Start { job, place: Place::Pool(PoolId(queue as u32)) });
+    }
+}
+
+fn take(free: &mut [i64], from: i64, until: i64, processors: i64) {
+    for at in from.max(0)..until.min(AHEAD as i64) {
+        free[at as usize] -= processors;
+    }
+}
+
+fn fits(free: &[i64], from: i64, length: i64, processors: i64) -> bool {
+    free[from as usize..(from + length) as usize].iter().all(|free| *free >= processors)
+}
+
+fn earliest(free: &[i64], length: i64, processors: i64) -> i64 {
+    (0..AHEAD as i64 - length).find(|from| fits(free, *from, length, processors)).unwrap()
+}
+
+/// One job's turn.
+#[derive(Clone, Copy)]
+struct Turn {
+    job: JobId,
+    rank: u32,
+    bid: i128,
+}
+
+impl Naive {
+    fn needs_value(&self) -> bool {
+        self.knobs.gate == Gate::On
+            || [Rule::Auction, Rule::Admission, Rule::Hvfq, Rule::FairShare]
+                .contains(&self.knobs.rule)
+    }
+
+    fn trades_by_value(&self) -> bool {
+        self.knobs.gate == Gate::On || self.knobs.rule == Rule::Auction
+    }
+
+    fn value(&self, now: &Now<'_>, job: JobId) -> i128 {
+        let terms = now.demand(job).terms();
+        i128::from(terms.value.or(terms.budget).unwrap_or(Money(0)).0)
+    }
+
+    fn end(&self, now: &Now<'_>, job: JobId) -> i64 {
+        let deadline = now.demand(job).terms().deadline;
+        match self.knobs.deadline {
+            Deadline::Check => deadline.map_or(NEVER, |it| it.0),
+            Deadline::Ignore => NEVER,
+        }
+    }
+
+    fn join(&mut self, now: &mut Now<'_>, job: JobId) {
+        let queues = 0..now.pools().len();
+        let demand = now.demand(job).clone();
+        let fitting: Vec<Queue> = queues.filter(|queue| now.suits(job, *queue)).collect();
+        let reason = if self.needs_value() && self.value(now, job) <= 0 {
+            Reason::NoValue
+        } else if fitting.is_empty() {
+            let suiting = now.pools().iter().filter(|pool| pool.suits(&demand));
+            let widest = suiting.map(|pool| pool.nodes).max().unwrap_or(0);
+            Reason::WiderThanQueues { needed: demand.processors, widest }
+        } else if fitting.iter().all(|queue| !now.affords(job, *queue)) {
+            let cheapest = fitting.iter().map(|queue| now.cost(job, *queue)).min().unwrap();
+            let budget = demand.terms().budget.unwrap();
+            Reason::BudgetShort { cheapest: Money(cheapest as i64), budget }
+        } else {
+            self.pending.insert(job);
+            return;
+        };
+        now.commands.push(Command::Refuse { job, reason });
+    }
+
+    fn easy(&mut self, now: &mut Now<'_>, queue: Queue) -> Option<i64> {
+        let jobs: Vec<JobId> =
+            self.local.iter().filter(|it| it.1 == queue).map(|it| it.0).collect();
+        let mut head = None;
+        for job in jobs {
+            let mut free = now.free(queue);
+            let (wide, length) = (now.wide(job), now.length(job, queue));
+            if let Some((first, at)) = head {
+                take(&mut free, at, at + now.length(first, queue), now.wide(first));
+            }
+            let at = earliest(&free, length, wide);
+            if at == 0 {
+                now.start(job, queue);
+                self.local.retain(|it| it.0 != job);
+            } else if head.is_none() {
+                head = Some((job, at));
+            }
+        }
+        head.map(|(_, at)| now.at + at)
+    }
+
+    fn plan(&self, now: &Now<'_>, queue: Queue) -> Vec<i64> {
+        let mut free = now.free(queue);
+        for (job, _) in self.local.iter().filter(|it| it.1 == queue) {
+            let (wide, length) = (now.wide(*job), now.length(*job, queue));
+            let at = earliest(&free, length, wide);
+            take(&mut free, at, at + length, wide);
+        }
+        free
+    }
+
+    fn ask(&self, now: &Now<'_>, queue: Queue) -> i128 {
+        let plan = self.plan(now, queue);
+        let pool = &now.pools()[queue];
+        let wait = match self.knobs.wait {
+            Wait::First => plan.iter().rposition(|free| *free <= 0).map_or(0, |at| at as i128 + 1),
+            Wait::Backlog => {
+                let running = now.running(queue).into_iter().map(|(job, end)| (job, end - now.at));
+                let local = self.local.iter().filter(|it| it.1 == queue);
+                let local = local.map(|it| (it.0, now.length(it.0, queue)));
+                let left = running.chain(local).map(|(job, left)| now.wide(job) * left);
+                i128::from(left.sum::<i64>() / i64::from(pool.nodes))
+            }
+        };
+        let occupied = i128::from(pool.nodes) - i128::from(plan[0].max(0));
+        wait * i128::from(pool.price.0) * occupied / i128::from(pool.nodes)
+    }
+
+    fn bid(&self, now: &Now<'_>, job: JobId) -> i128 {
+        let deadline = now.demand(job).terms().deadline;
+        let left = deadline.map_or(self.knobs.patience.0, |deadline| deadline.0 - now.at).max(1);
+        let ratio = i128::from(self.knobs.ratio.thousandths());
+        let waited = i128::from(now.at - self.since[&job]);
+        ratio * self.value(now, job) * (waited + 1) / (1_000 * i128::from(left))
+    }
+
+    fn gate_opens(&self, now: &Now<'_>, turn: Turn, queue: Queue) -> bool {
+        self.knobs.gate == Gate::Off || turn.bid >= self.ask(now, queue)
+    }
+
+    /// The latest start that a cycle trades.
+    fn until(&self, now: &Now<'_>) -> i64 {
+        match (self.knobs.slots, self.knobs.rule) {
+            (Slots::Immediate, _) | (_, Rule::FairShare) => now.at,
+            (Slots::Packaged, _) => now.at + self.knobs.horizon.0.max(1) - 1,
+        }
+    }
+
+    /// When the job would start in the queue, whatever the gate says.
+    fn slot(&self, now: &Now<'_>, job: JobId, queue: Queue) -> Option<i64> {
+        if !now.suits(job, queue) || !now.affords(job, queue) {
+            return None;
+        }
+        let length = now.length(job, queue);
+        let at = now.at + earliest(&self.plan(now, queue), length, now.wide(job));
+        (at <= self.until(now) && at + length <= self.end(now, job)).then_some(at)
+    }
+
+    fn why(&self, now: &Now<'_>, turn: Turn, queue: Queue, until: i64) -> Pass {
+        if !now.suits(turn.job, queue) {
+            Pass::Closed
+        } else if !self.gate_opens(now, turn, queue) {
+            Pass::LowBid
+        } else if !now.affords(turn.job, queue) {
+            Pass::Dear
+        } else if self.end(now, turn.job) - now.length(turn.job, queue) < until {
+            Pass::Late
+        } else {
+            Pass::Full
+        }
+    }
+
+    fn trade(
+        &mut self,
+        now: &mut Now<'_>,
+        turn: Turn,
+        (queue, at): (Queue, i64),
+        before: &[Queue],
+        until: i64,
+    ) {
+        let passed = before.iter().take(Trade::MAX_PASSED);
+        let passed = passed.map(|it| (PoolId(*it as u32), self.why(now, turn, *it, until)));
+        let by_value = self.trades_by_value();
+        let trade = Trade {
+            pool: PoolId(queue as u32),
+            price: now.pools()[queue].price,
+            expected: Time(at),
+            bid: by_value.then_some(Money(turn.bid as i64)),
+            ask: by_value.then(|| Money(self.ask(now, queue) as i64)),
+            rank: turn.rank,
+            passed: passed.collect(),
+            passed_in_all: before.len() as u32,
+        };
+        now.commands.push(Command::Trade { job: turn.job, trade: Arc::new(trade) });
+        self.local.push((turn.job, queue));
+        self.pending.remove(&turn.job);
+    }
+
+    /// Queues in the order of their asks.
+    fn asks(&self, now: &Now<'_>, lots: &[i64]) -> Vec<Queue> {
+        let mut queues: Vec<Queue> = (0..now.pools().len()).collect();
+        queues.sort_by_key(|&queue| {
+            let tie = match self.knobs.ties {
+                Ties::Index => 0,
+                Ties::MostFree => -self.plan(now, queue)[0].max(0),
+                Ties::Cheapest => now.pools()[queue].price.0,
+                Ties::Random => lots[queue],
+            };
+            (self.ask(now, queue), tie, queue)
+        });
+        queues
+    }
+
+    fn turns(&self, now: &Now<'_>) -> Vec<Turn> {
+        let mut jobs: Vec<JobId> = self.pending.iter().copied().collect();
+        match self.knobs.rule {
+            Rule::Auction => jobs.sort_by_key(|job| std::cmp::Reverse(self.bid(now, *job))),
+            Rule::Admission | Rule::Fcfs | Rule::FairShare => {}
+            Rule::Sjf => jobs.sort_by_key(|job| now.demand(*job).estimate),
+            Rule::EdfFq => {
+                jobs.sort_by_key(|job| now.demand(*job).terms().deadline.unwrap_or(Time(NEVER)));
+            }
+            Rule::Hvfq => jobs.sort_by_key(|job| std::cmp::Reverse(self.value(now, *job))),
+        }
+        let by_value = self.trades_by_value();
+        let bid = |job| if by_value { self.bid(now, job) } else { 0 };
+        (1..).zip(jobs).map(|(rank, job)| Turn { job, rank, bid: bid(job) }).collect()
+    }
+
+    /// The first of these queues that the gate lets the job into and that has a slot.
+    fn first(&self, now: &Now<'_>, turn: Turn, queues: &[Queue]) -> Option<(usize, i64)> {
+        queues.iter().enumerate().find_map(|(place, &queue)| {
+            let at = self.slot(now, turn.job, queue)?;
+            self.gate_opens(now, turn, queue).then_some((place, at))
+        })
+    }
+
+    fn take_turn(&mut self, now: &mut Now<'_>, turn: Turn, lots: &[i64]) {
+        let by_id: Vec<Queue> = (0..now.pools().len()).collect();
+        let until = self.until(now);
+        match self.knobs.rule {
+            Rule::Auction | Rule::Admission => {
+                let order = match self.knobs.rule {
+                    Rule::Auction => self.asks(now, lots),
+                    _ => by_id,
+                };
+                if let Some((place, at)) = self.first(now, turn, &order) {
+                    self.trade(now, turn, (order[place], at), &order[..place], until);
+                    return;
+                }
+            }
+            _ => {
+                let open = by_id.iter().filter(|queue| self.gate_opens(now, turn, **queue));
+                let slots = open.filter_map(|&it| Some((self.slot(now, turn.job, it)?, it)));
+                if let Some((at, queue)) = slots.min() {
+                    self.trade(now, turn, (queue, at), &by_id[..queue], at);
+                    return;
+                }
+            }
+        }
+        self.pend(now, turn);
+    }
+
+    fn pend(&mut self, now: &Now<'_>, turn: Turn) {
+        let queues = (0..now.pools().len()).filter(|it| !self.gate_opens(now, turn, *it));
+        let lowest = queues.filter(|it| self.slot(now, turn.job, *it).is_some());
+        if let Some(ask) = lowest.map(|it| self.ask(now, it)).min() {
+            self.priced_out.insert(turn.job, (turn.bid, ask));
+        }
+    }
+
+    fn shares(&self, now: &Now<'_>) -> (i128, i128) {
+        let value = self.pending.iter().map(|job| self.value(now, *job)).sum();
+        let processors = |queue: Queue| match self.knobs.share {
+            ShareOf::All => i128::from(now.pools()[queue].nodes),
+            ShareOf::Free => i128::from(self.plan(now, queue)[0].max(0)),
+        };
+        (value, (0..now.pools().len()).map(processors).sum())
+    }
+
+    fn suffices(&self, now: &Now<'_>, job: JobId, (value, processors): (i128, i128)) -> bool {
+        self.value(now, job) * processors >= value * i128::from(now.wide(job))
+    }
+
+    fn fair_shares(&mut self, now: &mut Now<'_>, turns: &[Turn]) {
+        let queues: Vec<Queue> = (0..now.pools().len()).collect();
+        let idle = self.local.is_empty() && queues.iter().all(|it| now.running(*it).is_empty());
+        let until = now.at;
+        let all = self.pending.len();
+        loop {
+            let before = self.pending.len();
+            let shares = self.shares(now);
+            for turn in
+                turns.iter().filter(|turn| self.pending.contains(&turn.job)).collect::<Vec<_>>()
+            {
+                if self.suffices(now, turn.job, shares)
+                    && let Some((queue, at)) = self.first(now, *turn, &queues)
+                {
+                    self.trade(now, *turn, (queue, at), &queues[..queue], until);
+                }
+            }
+            if self.pending.len() == before {
+                break;
+            }
+        }
+        let shares = self.shares(now);
+        if idle && self.pending.len() == all {
+            let mut order = turns.to_vec();
+            order.sort_by(|a, b| {
+                let cross =
+                    |x: &Turn, y: &Turn| self.value(now, x.job) * i128::from(now.wide(y.job));
+                cross(b, a).cmp(&cross(a, b))
+            });
+            for turn in order {
+                if let Some((queue, at)) = self.first(now, turn, &queues) {
+                    self.trade(now, turn, (queue, at), &queues[..queue], until);
+                    break;
+                }
+            }
+        }
+        for turn in turns {
+            if self.pending.contains(&turn.job) && self.suffices(now, turn.job, shares) {
+                self.pend(now, *turn);
+            }
+        }
+    }
+
+    fn refuse_hopeless(&mut self, now: &mut Now<'_>) {
+        for job in self.pending.clone() {
+            let queues =
+                (0..now.pools().len()).filter(|it| now.suits(job, *it) && now.affords(job, *it));
+            let earliest = now.at + queues.map(|it| now.length(job, it)).min().unwrap();
+            if earliest > self.end(now, job) {
+                let deadline = now.demand(job).terms().deadline.unwrap();
+                let late = Reason::TooLate { earliest: Time(earliest), deadline };
+                let reason = self.priced_out.get(&job).map_or(late, |(bid, ask)| {
+                    Reason::PricedOut { bid: Money(*bid as i64), ask: Money(*ask as i64) }
+                });
+                now.commands.push(Command::Refuse { job, reason });
+                self.pending.remove(&job);
+            }
+        }
+        self.priced_out.clear();
+    }
+
+    fn cycle(&mut self, now: &mut Now<'_>) {
+        self.refuse_hopeless(now);
+        let mut lots = vec![];
+        let mut rng = random::stream(self.knobs.seed, "ties", now.at as u64);
+        now.pools().iter().for_each(|_| lots.push(random::within(&mut rng, 0, i64::MAX)));
+        let turns = self.turns(now);
+        match self.knobs.rule {
+            Rule::FairShare => self.fair_shares(now, &turns),
+            _ => turns.into_iter().for_each(|turn| self.take_turn(now, turn, &lots)),
+        }
+    }
+
+    /// The first beginning of a cycle from `at` on.
+    fn boundary(&self, at: i64) -> i64 {
+        let first = self.first.unwrap();
+        (at..).find(|it| (it - first) % self.knobs.cycle.0 == 0).unwrap()
+    }
+
+    fn hear(&mut self, now: &mut Now<'_>, event: &Event) {
+        match event {
+            Event::Submitted { job, demand } => {
+                self.first.get_or_insert(now.at);
+                let since = demand.terms().earliest_start.map_or(now.at, |it| it.0.max(now.at));
+                self.since.insert(*job, since);
+                self.later.insert((since, *job));
+            }
+            Event::Interrupted { job } => self.join(now, *job),
+            _ => {}
+        }
+    }
+}
+
+impl Policy for Naive {
+    fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
+        let mut now = Now { market, at: market.now().0, started: vec![], commands };
+        events.iter().for_each(|event| self.hear(&mut now, event));
+        while let Some((_, job)) = self.later.first().copied().filter(|it| it.0 <= now.at) {
+            self.later.pop_first();
+            self.join(&mut now, job);
+        }
+        let queues = 0..market.pools().as_slice().len();
+        let mut heads: Vec<Option<i64>> =
+            queues.clone().map(|queue| self.easy(&mut now, queue)).collect();
+        if self.pending.is_empty() {
+            self.due = None;
+        } else if self.due.is_none() {
+            let from = if self.last == Some(now.at) { now.at + 1 } else { now.at };
+            self.due = Some(self.boundary(from));
+        }
+        if self.due.is_some_and(|due| due <= now.at) {
+            self.cycle(&mut now);
+            self.last = Some(now.at);
+            self.due = (!self.pending.is_empty()).then(|| self.boundary(now.at + 1));
+            heads = queues.map(|queue| self.easy(&mut now, queue)).collect();
+        }
+        let later = self.later.first().map(|it| it.0);
+        let wake = heads.into_iter().chain([self.due, later]).flatten().min();
+        commands.extend(wake.map(|at| Command::Wake { at: Time(at) }));
+    }
+}

@@ -1,0 +1,175 @@
+//! Small grids of queues, jobs with values and deadlines, outages; and how to replay them.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use tradewind_model::{
+    Admission, Attributes, Cause, Closure, Money, Performance, Pool, PoolId, Pools, Price, Site,
+    SiteId, Span, Terms, Time,
+};
+use tradewind_sched::policy::Policy;
+use tradewind_sched::policy::dispatch::{
+    Deadline, Gate, Ratio, Rule, Settings as Knobs, ShareOf, Slots, Ties, Wait,
+};
+use tradewind_sim::outage::{Outage, in_order};
+use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
+use tradewind_sim::{Estimate, Run, Semantics, Settings, check, run};
+
+pub(crate) fn queue(nodes: u32, thousandths: u32, price: i64) -> Pool {
+    Pool {
+        name: String::new(),
+        site: SiteId(0),
+        nodes,
+        performance: Performance::from_thousandths(thousandths).unwrap(),
+        price: Price(price),
+        attributes: Attributes::new(),
+        admission: Admission::NONE,
+    }
+}
+
+/// A site of these queues.
+pub(crate) fn site(queues: Vec<Pool>) -> Arc<Pools> {
+    let named = queues.into_iter().enumerate();
+    let queues = named.map(|(at, queue)| Pool { name: format!("queue{at}"), ..queue }).collect();
+    Arc::new(Pools::new(vec![Site { name: "site".to_owned() }], queues).unwrap())
+}
+
+fn any_admission() -> impl Strategy<Value = Admission> {
+    let least = prop::option::weighted(0.1, 1u32..3);
+    let most = prop::option::weighted(0.1, 1u32..5);
+    let time = prop::option::weighted(0.1, (5i64..30).prop_map(Span));
+    (least, most, time).prop_map(|(min_processors, max_processors, max_time)| Admission {
+        min_processors,
+        max_processors,
+        max_time,
+    })
+}
+
+pub(crate) fn any_site() -> impl Strategy<Value = Arc<Pools>> {
+    let speed = prop::sample::select(vec![500u32, 1_000, 1_000, 1_500, 2_000]);
+    let one =
+        (1u32..6, speed, 0i64..5, any_admission()).prop_map(|(nodes, speed, price, admission)| {
+            Pool { admission, ..queue(nodes, speed, price) }
+        });
+    prop::collection::vec(one, 1..5).prop_map(site)
+}
+
+/// Amounts are small, so that bids and asks meet, and are rounded.
+fn any_terms() -> impl Strategy<Value = Terms> {
+    let limits = (
+        prop::option::weighted(0.95, prop_oneof![1 => -1i64..2, 20 => 1i64..400]),
+        prop::option::weighted(0.2, 0i64..600),
+        prop::option::weighted(0.1, 0i64..80),
+        prop::option::weighted(0.6, 10i64..300),
+        prop::option::weighted(0.1, prop::sample::select(vec![1_000u32, 1_500])),
+        prop::option::weighted(0.1, 0i64..5),
+    );
+    limits.prop_map(|(value, budget, earliest, deadline, speed, price)| Terms {
+        value: value.map(Money),
+        budget: budget.map(Money),
+        earliest_start: earliest.map(Time),
+        deadline: deadline.map(Time),
+        min_performance: speed.and_then(Performance::from_thousandths),
+        max_price: price.map(Price),
+        ..Terms::NONE
+    })
+}
+
+pub(crate) fn any_log() -> impl Strategy<Value = Vec<LogJob>> {
+    let job = (0i64..50, 0i64..40, 1u32..5, 1i64..40, any_terms()).prop_map(
+        |(submit, run, processors, requested, terms)| LogJob {
+            number: 0,
+            submit: Some(Time(submit)),
+            run: Some(Span(run)),
+            processors: Some(processors),
+            requested: Some(Span(requested)),
+            user: 0,
+            terms: Some(Arc::new(terms)),
+        },
+    );
+    prop::collection::vec(job, 1..40).prop_map(|mut jobs| {
+        (0..).zip(&mut jobs).for_each(|(number, job)| job.number = number);
+        jobs
+    })
+}
+
+pub(crate) fn any_outages() -> impl Strategy<Value = Vec<Outage>> {
+    let cause = prop_oneof![
+        Just(Cause::Local),
+        Just(Cause::Maintenance),
+        (0u32..4).prop_map(Cause::Failure)
+    ];
+    let one = (0u32..5, 1u32..5, 0i64..80, 0i64..30, 1i64..30, cause).prop_map(
+        |(pool, nodes, announced, notice, length, cause)| {
+            let from = Time(announced + notice);
+            let (pool, until) = (PoolId(pool), from + Span(length));
+            let what = Closure { pool, nodes, from, until, cause };
+            Outage { announced: Time(announced), what }
+        },
+    );
+    prop::collection::vec(one, 0..4)
+}
+
+fn any<T: std::fmt::Debug + Copy + 'static, const N: usize>(
+    all: [(T, &'static str); N],
+) -> impl Strategy<Value = T> {
+    prop::sample::select(all.map(|(it, _)| it).to_vec())
+}
+
+pub(crate) fn any_rule() -> impl Strategy<Value = Rule> {
+    any(Rule::ALL)
+}
+
+pub(crate) fn any_knobs() -> impl Strategy<Value = Knobs> {
+    let gate = prop::option::of(any(Gate::ALL));
+    let slots = prop_oneof![1 => Just(Slots::Immediate), 3 => Just(Slots::Packaged)];
+    let horizon = prop_oneof![0i64..60, 60i64..400];
+    let what = (any_rule(), 1i64..15, slots, horizon, gate, any(Deadline::ALL));
+    let how = (any(Ties::ALL), any(Wait::ALL), 1u32..3_000, 0i64..90, any(ShareOf::ALL), 0u64..9);
+    (what, how).prop_map(|((rule, cycle, slots, horizon, gate, deadline), how)| {
+        let (ties, wait, ratio, patience, share, seed) = how;
+        let standard = Knobs::of(rule);
+        Knobs {
+            cycle: Span(cycle),
+            slots,
+            horizon: Span(horizon),
+            gate: gate.unwrap_or(standard.gate),
+            deadline,
+            ties,
+            wait,
+            ratio: Ratio::from_thousandths(ratio).unwrap(),
+            patience: Span(patience),
+            share,
+            seed,
+            ..standard
+        }
+    })
+}
+
+pub(crate) fn any_overrun() -> impl Strategy<Value = Overrun> {
+    prop_oneof![Just(Overrun::Kill), Just(Overrun::Extend)]
+}
+
+pub(crate) fn any_settings() -> impl Strategy<Value = Settings> {
+    let semantics = prop_oneof![3 => Just(Semantics::Textbook), 1 => Just(Semantics::Pyss)];
+    let all = vec![Estimate::Requested, Estimate::Exact, Estimate::Predicted];
+    (semantics, prop::sample::select(all))
+        .prop_map(|(semantics, estimate)| Settings { semantics, estimate })
+}
+
+pub(crate) fn workload(
+    pools: &Arc<Pools>,
+    log: &[LogJob],
+    overrun: Overrun,
+    outages: Vec<Outage>,
+) -> Workload {
+    let workload = prepare(log, pools.clone(), Semantics::Textbook, overrun);
+    let outages = in_order(&workload.pools, outages);
+    Workload { outages, ..workload }
+}
+
+/// A replay with every checker.
+pub(crate) fn replay(workload: &Workload, settings: Settings, policy: &mut dyn Policy) -> Run {
+    let mut checkers = check::all(policy.promise());
+    run(workload, settings, policy, &mut checkers).unwrap()
+}
