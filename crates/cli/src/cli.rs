@@ -3,7 +3,8 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    analyze, combine, completions, explain, generate, merge, plan, quote, simulate, snapshot,
+    analyze, combine, completions, explain, generate, merge, plan, quote, reproduce, simulate,
+    snapshot,
 };
 
 /// An economic metascheduler: plans parallel jobs on clusters that are not all yours.
@@ -68,10 +69,12 @@ pub(crate) enum Command {
     Generate(generate::Args),
     /// Replay workload logs (SWF) under one or several policies.
     Simulate(Box<simulate::Args>),
-    /// What theory says: mean waits and slowdowns of queues.
-    Analyze(analyze::Args),
     /// Join the parts of a campaign that were run apart.
     Merge(merge::Args),
+    /// What theory says: mean waits and slowdowns of queues.
+    Analyze(analyze::Args),
+    /// Run the papers' studies anew: every published number beside a measured one.
+    Reproduce(reproduce::Args),
     /// Print a completion script for a shell.
     Completions(completions::Args),
     /// Print the manual page, of everything or of one command.

@@ -3,6 +3,7 @@
 
 mod cli;
 mod commands;
+mod crew;
 mod documents;
 mod exit;
 mod input;

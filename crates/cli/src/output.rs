@@ -1,6 +1,7 @@
 //! Results on standard output and in files.
 
-use std::io::{ErrorKind, Write as _};
+use std::fs::File;
+use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 
 use crate::exit::Failure;
@@ -19,14 +20,22 @@ pub(crate) fn print_styled(text: &str) -> Result<(), Failure> {
     written.map_err(|error| failed(&error))
 }
 
-/// Writes `bytes` to `path` whole or not at all: beside it first, then renamed over it. A link
-/// stays and its target is written; what is no plain file, such as `/dev/stdout`, is written to.
+/// Writes `bytes` to `path` whole or not at all; see [`write_with`].
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::data(format!("failed to write `{}`: {error}", path.display()))
-    };
+    write_with(path, |to| to.write_all(bytes))
+}
+
+/// Writes what `write` writes to `path` whole or not at all: beside it first, then renamed over it.
+/// A link stays and its target is written; what is no plain file, such as `/dev/stdout`, is written
+/// to.
+pub(crate) fn write_with(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let failed =
+        |error: io::Error| Failure::data(format!("failed to write `{}`: {error}", path.display()));
     if path.metadata().is_ok_and(|there| !there.is_file()) {
-        return std::fs::write(path, bytes).map_err(failed);
+        return File::create(path).and_then(|mut to| write(&mut to)).map_err(failed);
     }
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let path = target.as_path();
@@ -36,7 +45,8 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let mut beside = name.to_owned();
     beside.push(format!(".{}.part", std::process::id()));
     let beside = path.with_file_name(beside);
-    let written = std::fs::write(&beside, bytes).and_then(|()| std::fs::rename(&beside, path));
+    let written = File::create(&beside).and_then(|mut to| write(&mut to));
+    let written = written.and_then(|()| std::fs::rename(&beside, path));
     written.inspect_err(|_| drop(std::fs::remove_file(&beside))).map_err(failed)
 }
 
@@ -64,12 +74,12 @@ pub(crate) fn terminal_width() -> usize {
 /// Prints a document as JSON, on one line.
 pub(crate) fn json(document: &impl serde::Serialize) -> Result<(), Failure> {
     let mut to = std::io::BufWriter::new(std::io::stdout().lock());
-    let written = serde_json::to_writer(&mut to, document).map_err(std::io::Error::from);
+    let written = serde_json::to_writer(&mut to, document).map_err(io::Error::from);
     let written = written.and_then(|()| to.write_all(b"\n")).and_then(|()| to.flush());
     written.map_err(|error| failed(&error))
 }
 
-fn failed(error: &std::io::Error) -> Failure {
+fn failed(error: &io::Error) -> Failure {
     match error.kind() {
         ErrorKind::BrokenPipe => Failure::quiet(),
         _ => Failure::data(format!("failed to write to standard output: {error}")),

@@ -14,13 +14,15 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(crate) struct Progress {
     started: Instant,
     watched: bool,
+    /// What is counted.
+    unit: &'static str,
     bar: Option<ProgressBar>,
 }
 
 impl Progress {
-    pub(crate) fn new(report: &Report) -> Progress {
+    pub(crate) fn new(report: &Report, unit: &'static str) -> Progress {
         let watched = std::io::stderr().is_terminal() && report.volume > Volume::Quiet;
-        Progress { started: Instant::now(), watched, bar: None }
+        Progress { started: Instant::now(), watched, unit, bar: None }
     }
 
     /// `done` of `all`, with a few words.
@@ -29,7 +31,7 @@ impl Progress {
             return;
         }
         if self.bar.is_none() && self.started.elapsed() >= PATIENCE {
-            self.bar = Some(new_bar());
+            self.bar = Some(new_bar(self.unit));
         }
         if let Some(bar) = &self.bar {
             bar.set_length(all);
@@ -47,11 +49,11 @@ impl Progress {
     }
 }
 
-fn new_bar() -> ProgressBar {
+fn new_bar(unit: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
-    let style =
-        ProgressStyle::with_template("{bar:32} {pos}/{len} jobs  {msg}  {elapsed}, {eta} to go");
-    if let Ok(style) = style {
+    let template =
+        format!("{{bar:32}} {{pos}}/{{len}} {unit}  {{msg}}  {{elapsed}}, {{eta}} to go");
+    if let Ok(style) = ProgressStyle::with_template(&template) {
         bar.set_style(style);
     }
     bar

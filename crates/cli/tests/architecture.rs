@@ -7,12 +7,16 @@ use std::process::Command;
 use serde_json::Value;
 
 /// What each of our crates may use of ours, outside tests.
-const ALLOWED: [(&str, &[&str]); 6] = [
+const ALLOWED: [(&str, &[&str]); 7] = [
     ("tradewind-model", &[]),
     ("tradewind-sched", &["tradewind-model"]),
     ("tradewind-sim", &["tradewind-model", "tradewind-sched"]),
     ("tradewind-io", &["tradewind-model"]),
-    ("tradewind", &["tradewind-io", "tradewind-model", "tradewind-sched", "tradewind-sim"]),
+    ("tradewind-lab", &["tradewind-io", "tradewind-model", "tradewind-sched", "tradewind-sim"]),
+    (
+        "tradewind",
+        &["tradewind-io", "tradewind-lab", "tradewind-model", "tradewind-sched", "tradewind-sim"],
+    ),
     (
         "tradewind-reference",
         &["tradewind-io", "tradewind-model", "tradewind-sched", "tradewind-sim"],

@@ -2,7 +2,11 @@
 //!
 //! Times have six decimals as Batsim writes them; the stretch is rounded half up.
 
+use std::io::{self, Write};
+
 use tradewind_model::{Span, Time};
+
+use crate::halves;
 
 /// The columns, in order.
 pub const COLUMNS: &str = "job_id,workload_name,profile,submission_time,\
@@ -48,21 +52,31 @@ pub struct Row {
     pub life: Option<Life>,
 }
 
-/// The whole file. `logs` are the names of the logs; if there are several, a job's id is
-/// `LOG!number`, as Batsim has it.
-pub fn jobs_csv(logs: &[&str], rows: &[Row]) -> Vec<u8> {
-    const BYTES_PER_ROW: usize = 200;
-    let mut to = Vec::with_capacity(rows.len() * BYTES_PER_ROW + COLUMNS.len() + 1);
+/// Writes the whole file, with the row that `row` makes of each of so many `jobs`. `logs` are the
+/// names of the logs; if there are several, a job's id is `LOG!number`, as Batsim has it.
+///
+/// # Errors
+/// Those of `to`.
+pub fn write_jobs_csv(
+    to: &mut impl Write,
+    logs: &[&str],
+    jobs: usize,
+    row: impl Fn(usize) -> Row + Sync,
+) -> io::Result<()> {
+    const ROWS: usize = 1 << 10;
+    const BYTES_PER_ROW: usize = 256;
     let names: Vec<Names> = logs.iter().map(|log| Names::of(log, logs.len())).collect();
-    to.extend_from_slice(COLUMNS.as_bytes());
-    to.push(b'\n');
-    for row in rows {
-        match names.get(row.log) {
-            Some(names) => write_row(&mut to, names, row),
-            None => write_row(&mut to, &Names::of("", 1), row),
+    let none = Names::of("", 1);
+    to.write_all(COLUMNS.as_bytes())?;
+    to.write_all(b"\n")?;
+    halves::write_pieces(to, jobs.div_ceil(ROWS), |piece| {
+        let mut bytes = Vec::with_capacity(ROWS * BYTES_PER_ROW);
+        let first = piece * ROWS;
+        for row in (first..jobs.min(first + ROWS)).map(&row) {
+            write_row(&mut bytes, names.get(row.log).unwrap_or(&none), &row);
         }
-    }
-    to
+        bytes
+    })
 }
 
 /// What stands before and behind the number of a job, from its log's name.
@@ -143,25 +157,38 @@ fn decimal(to: &mut Vec<u8>, millionths: i64) {
     to.extend_from_slice(&digits);
 }
 
-/// Digits by hand: a log has a million numbers, and formatting is most of writing them.
+/// Digits by hand, two at a time: a log has a million numbers, and formatting is most of writing
+/// them.
 fn whole(to: &mut Vec<u8>, value: i64) {
     const MOST_DIGITS: usize = 20;
     let mut digits = [0u8; MOST_DIGITS];
     let mut at = MOST_DIGITS;
     let mut rest = value.unsigned_abs();
-    loop {
+    while rest >= 10 {
+        at -= 2;
+        digits[at..at + 2].copy_from_slice(&PAIRS[(rest % 100) as usize]);
+        rest /= 100;
+    }
+    if rest > 0 || at == MOST_DIGITS {
         at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
+        digits[at] = b'0' + rest as u8;
     }
     if value < 0 {
         to.push(b'-');
     }
     to.extend_from_slice(&digits[at..]);
 }
+
+/// `00` to `99`.
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[b'0'; 2]; 100];
+    let mut at = 0;
+    while at < 100 {
+        pairs[at] = [b'0' + (at / 10) as u8, b'0' + (at % 10) as u8];
+        at += 1;
+    }
+    pairs
+};
 
 /// turnaround / run in millionths, rounded half up; a run of no length counts as a second. Times
 /// are at most 2^40, so that nothing overflows.
@@ -181,9 +208,20 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
 
+    fn rejected(number: i64) -> Row {
+        Row { log: 0, number, submit: None, processors: None, requested: None, life: None }
+    }
+
+    fn csv(logs: &[&str], rows: &[Row]) -> String {
+        let mut bytes = Vec::new();
+        write_jobs_csv(&mut bytes, logs, rows.len(), |job| rows[job].clone()).unwrap();
+        String::from_utf8(bytes).unwrap()
+    }
+
     #[test]
     fn numbers_are_written_as_ever() {
-        for value in [0, 7, -1, 10, 1_234_567, i64::MAX, i64::MIN] {
+        let small = -1_100..1_100;
+        for value in small.chain([123_456, 1_234_567, 100_100, i64::MAX, i64::MIN]) {
             let mut to = Vec::new();
             whole(&mut to, value);
             assert_eq!(String::from_utf8(to).unwrap(), value.to_string());
@@ -206,9 +244,8 @@ mod tests {
             requested: Some(Span(60)),
             life: Some(life),
         };
-        let refused =
-            Row { log: 0, number: 8, submit: None, processors: None, requested: None, life: None };
-        let text = String::from_utf8(jobs_csv(&["a,b"], &[ran, refused])).unwrap();
+        let refused = rejected(8);
+        let text = csv(&["a,b"], &[ran, refused]);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines[1],
@@ -221,16 +258,25 @@ mod tests {
     }
 
     #[test]
+    fn rows_of_many_jobs_are_in_order() {
+        for jobs in [0, 1, 1_023, 1_024, 5_000] {
+            let rows: Vec<Row> = (0..jobs).map(rejected).collect();
+            let text = csv(&["a"], &rows);
+            let ids = text.lines().skip(1).map(|line| line.split(',').next().unwrap());
+            assert!(ids.map(|id| id.parse::<i64>().unwrap()).eq(0..jobs));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_said() {
+        let mut full = &mut [0u8; 100_000][..];
+        assert!(write_jobs_csv(&mut full, &["a"], 50_000, |job| rejected(job as i64)).is_err());
+    }
+
+    #[test]
     fn several_logs_name_their_jobs() {
-        let row = |log| Row {
-            log,
-            number: 8,
-            submit: None,
-            processors: None,
-            requested: None,
-            life: None,
-        };
-        let text = String::from_utf8(jobs_csv(&["a", "b,c"], &[row(0), row(1)])).unwrap();
+        let row = |log| Row { log, ..rejected(8) };
+        let text = csv(&["a", "b,c"], &[row(0), row(1)]);
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[1].starts_with("a!8,a,8,,"), "{}", lines[1]);
         assert!(lines[2].starts_with("\"b,c!8\",\"b,c\",8,,"), "{}", lines[2]);

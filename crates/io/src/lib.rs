@@ -23,6 +23,7 @@ pub mod digest;
 pub mod duration;
 mod fields;
 pub mod grid;
+mod halves;
 pub mod input;
 pub mod jobs_table;
 pub mod outages;

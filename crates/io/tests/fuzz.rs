@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use tradewind_io::input::Input;
 use tradewind_io::snapshot::{At, Options, side, take};
-use tradewind_io::{scenario, swf, wire};
+use tradewind_io::{grid, outages, scenario, swf, wire};
 use tradewind_model::Span;
 
 const TOML: &str = r#"
@@ -34,6 +34,10 @@ time_limit = "auto"
 "#;
 const COMBINE: &str = r#"{"jobs": [{"name": "a", "alternatives": [{"time": 5, "cost": 1.5}]}]}"#;
 const SIDE: &str = "[model]\nclasses = [1, 2.5]\nslack = [2, 3]\ncriteria = ['cost']\n[[job]]\njob = 1\nbudget = 2\n";
+const GRID: &str = "[[site]]\nname = 'a'\nprice = [1, 2.5]\n[[site.pool]]\nname = 'p'\nnodes = 12\n\
+    queues = '1:2:3'\nmax_time = '1h'\n[[site.pool]]\nname = 'q'\nnodes = 6\n\
+    queue = [{ name = 's', nodes = 2, max_processors = 1 }, { nodes = 4 }]\n\
+    [[outage]]\npool = 'p'\nnodes = 7\nnode = 3\nfrom = 0\nuntil = 5\n";
 const TABLE: &str = "job,budget,minimize\n1,2.5,cost\n2,,\"start\"\n";
 
 /// One piece of damage: what to do, where, and with which byte.
@@ -72,6 +76,14 @@ fn read_as_all(bytes: &[u8]) -> bool {
         }
         taken |= wire::combine::parse(&input).is_ok();
         taken |= side::parse(&input).is_ok();
+        if let Ok((grid, _)) = grid::parse(&input) {
+            let pools = grid.pools(1);
+            let whole = |it: &outages::Planned| {
+                it.what.nodes >= 1 && it.what.nodes <= pools.pool(it.what.pool).nodes
+            };
+            assert!(grid.planned.iter().all(whole), "an outage of nodes that are not there");
+            taken = true;
+        }
     }
     if let Ok(log) = swf::parse(&Input::new("x.swf", bytes)) {
         let options = Options::new(At::Middle, Span(1_000), 1);
@@ -97,7 +109,8 @@ fn runner() -> TestRunner {
 fn damaged_documents_are_read_or_refused() {
     let log = swf::write(&swf::sample(1, 8, 16));
     let (scenario, _) = scenario::parse(&Input::new("x.toml", TOML)).unwrap();
-    let documents = [TOML, &scenario.to_json(), COMBINE, SIDE, TABLE, &log].map(str::to_owned);
+    let documents =
+        [TOML, &scenario.to_json(), COMBINE, SIDE, GRID, TABLE, &log].map(str::to_owned);
     let damage = proptest::collection::vec(any::<Damage>(), 1..8);
     let (taken, refused) = (Cell::new(0), Cell::new(0));
     runner()

@@ -202,13 +202,11 @@ impl<T: Item> Node<T> {
                 }
             }
         }
-        self.split()
+        if self.len() <= self.capacity() { None } else { self.split() }
     }
 
+    /// Cuts a node of two or more in two; returns the right half.
     fn split(&mut self) -> Option<Child<T>> {
-        if self.len() <= self.capacity() {
-            return None;
-        }
         let half = self.len() / 2;
         Child::new(match self {
             Node::Leaf(items) => Node::Leaf(items.split_off(half)),

@@ -1,5 +1,6 @@
 //! Yardsticks for tests and benchmarks, and the worlds to measure them on.
 
+pub mod auction;
 pub mod instances;
 #[cfg(feature = "mip")]
 pub mod mip;

@@ -4,6 +4,7 @@
 //! - [`window`]: one job → its best window.
 //! - [`combine`]: jobs with alternatives → the best combination of them.
 //! - [`policy`]: queue + grid → a plan.
+//! - [`negotiation`]: how sites pass jobs to each other.
 //! - [`quote`](mod@quote) and [`explain`](mod@explain): what a user may ask before submitting.
 //!
 //! ```
@@ -34,6 +35,7 @@
 
 pub mod combine;
 pub mod explain;
+pub mod negotiation;
 pub mod policy;
 pub mod quote;
 pub mod window;

@@ -9,10 +9,12 @@
 
 pub mod check;
 mod estimate;
+pub mod federation;
 mod kernel;
 pub mod load;
 pub mod metrics;
 pub mod models;
+pub mod network;
 pub mod outage;
 pub mod placement;
 pub mod queueing;

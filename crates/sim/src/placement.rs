@@ -19,17 +19,41 @@ pub struct Range {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
     /// By index of the workload's jobs: ascending; nothing for a job that was refused.
-    pub jobs: Vec<Vec<Range>>,
+    pub jobs: RangeLists,
     /// By index of [`Run::lost`].
-    pub lost: Vec<Vec<Range>>,
+    pub lost: RangeLists,
     /// By index of [`Workload::outages`]; nothing for those after the last end.
-    pub outages: Vec<Vec<Range>>,
+    pub outages: RangeLists,
 }
 
-/// The classes of events within a second, in their order.
+/// Many short lists, one behind the other: a piece of memory for each, got on one thread and given
+/// back on another, would cost more than all the rest.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RangeLists {
+    all: Vec<Range>,
+    /// Where each list ends.
+    ends: Vec<usize>,
+}
+
+impl RangeLists {
+    /// The list with this index. Panics if there is none.
+    pub fn of(&self, index: usize) -> &[Range] {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.all[start..self.ends[index]]
+    }
+
+    /// All lists, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &[Range]> {
+        (0..self.ends.len()).map(|index| self.of(index))
+    }
+}
+
+/// The classes of events within a second, in their order. What lasts for no time goes before what
+/// is of the same class and lasts.
 const END: u8 = 0;
 const CLOSE: u8 = 1;
-const START: u8 = 2;
+const START: u8 = 3;
+const LASTS: u8 = 1;
 
 /// A share of something that holds nodes for a while.
 struct Hold {
@@ -47,42 +71,63 @@ struct Hold {
 /// never stands in another's way.
 pub fn place(workload: &Workload, run: &Run) -> Places {
     let holds = holds(workload, run);
-    let mut events: Vec<(Time, u8, bool, usize)> = Vec::with_capacity(holds.len() * 2);
-    for (index, hold) in holds.iter().enumerate() {
+    let mut events: Vec<(Time, u8, u32)> = Vec::with_capacity(holds.len() * 2);
+    for (index, hold) in (0u32..).zip(&holds) {
         let lasts = hold.start < hold.end;
-        events.push((hold.start, hold.class, lasts, index));
+        events.push((hold.start, hold.class + LASTS * u8::from(lasts), index));
         if lasts {
-            events.push((hold.end, END, true, index));
+            events.push((hold.end, END, index));
         }
     }
     events.sort_unstable();
     let mut free = all_free(&workload.pools);
-    let mut taken: Vec<Vec<Range>> = vec![Vec::new(); holds.len()];
-    for (_, class, lasts, index) in events {
+    let mut ranges: Vec<Range> = Vec::with_capacity(holds.len());
+    let mut taken: Vec<std::ops::Range<usize>> = vec![0..0; holds.len()];
+    for (_, class, index) in events {
+        let index = index as usize;
         let free = &mut free[holds[index].share.pool.index()];
         if class == END {
-            give(free, &taken[index]);
+            give(free, &ranges[taken[index].clone()]);
             continue;
         }
-        taken[index] = take(free, holds[index].share.nodes);
-        if !lasts {
-            give(free, &taken[index]);
+        let first = ranges.len();
+        take(free, holds[index].share.nodes, &mut ranges);
+        taken[index] = first..ranges.len();
+        if class == CLOSE || class == START {
+            give(free, &ranges[first..]);
         }
     }
-    let holders = run.jobs.len() + run.lost.len() + workload.outages.len();
-    let mut jobs: Vec<Vec<Range>> = vec![Vec::new(); holders];
-    for (hold, ranges) in holds.iter().zip(taken) {
-        match jobs[hold.holder].is_empty() {
-            true => jobs[hold.holder] = ranges,
-            false => jobs[hold.holder].extend(ranges),
-        }
-    }
-    let outages = jobs.split_off(run.jobs.len() + run.lost.len());
-    let lost = jobs.split_off(run.jobs.len());
-    Places { jobs, lost, outages }
+    let ranges = taken.into_iter().map(|taken| &ranges[taken]);
+    by_holder(workload, run, holds.iter().zip(ranges))
 }
 
-/// Everything that held nodes: each share for as long as its own pool needed.
+/// Puts the ranges of each holder together. `holds` are in the order of holders.
+fn by_holder<'a>(
+    workload: &Workload,
+    run: &Run,
+    holds: impl Iterator<Item = (&'a Hold, &'a [Range])>,
+) -> Places {
+    let mut holds = holds.peekable();
+    let mut lists = |holders: std::ops::Range<usize>| {
+        let mut lists = RangeLists::default();
+        for holder in holders {
+            while let Some((_, ranges)) = holds.next_if(|(hold, _)| hold.holder == holder) {
+                lists.all.extend_from_slice(ranges);
+            }
+            lists.ends.push(lists.all.len());
+        }
+        lists
+    };
+    let jobs = run.jobs.len();
+    let works = jobs + run.lost.len();
+    Places {
+        jobs: lists(0..jobs),
+        lost: lists(jobs..works),
+        outages: lists(works..works + workload.outages.len()),
+    }
+}
+
+/// Everything that held nodes, by holder: each share for as long as its own pool needed.
 fn holds(workload: &Workload, run: &Run) -> Vec<Hold> {
     let mut holds = Vec::with_capacity(run.jobs.len());
     let pools = &workload.pools;
@@ -124,9 +169,8 @@ fn all_free(pools: &Pools) -> Vec<Vec<Range>> {
     pools.as_slice().iter().map(range).collect()
 }
 
-/// The lowest `wanted` processors, or as many as there are.
-fn take(free: &mut Vec<Range>, mut wanted: u32) -> Vec<Range> {
-    let mut taken = Vec::new();
+/// Takes the lowest `wanted` processors, or as many as there are.
+fn take(free: &mut Vec<Range>, mut wanted: u32, taken: &mut Vec<Range>) {
     let mut whole = 0;
     for range in free.iter_mut() {
         let count = range.last - range.first + 1;
@@ -143,7 +187,6 @@ fn take(free: &mut Vec<Range>, mut wanted: u32) -> Vec<Range> {
         whole += 1;
     }
     free.drain(..whole);
-    taken
 }
 
 /// Puts ranges back; neighbours become one.
@@ -168,6 +211,11 @@ mod tests {
 
     #[test]
     fn lowest_first_and_back_again() {
+        let take = |free: &mut Vec<Range>, wanted| {
+            let mut taken = Vec::new();
+            super::take(free, wanted, &mut taken);
+            taken
+        };
         let mut free = vec![Range { first: 0, last: 9 }];
         let a = take(&mut free, 3);
         let b = take(&mut free, 2);

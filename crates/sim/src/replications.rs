@@ -34,8 +34,9 @@ pub fn estimate(values: &[f64]) -> Option<Estimated> {
     Some(Estimated { count, mean, half_width })
 }
 
-/// The quantile of Student's t that leaves out half of the rest on either side.
-fn student_t(freedom: f64) -> f64 {
+/// The quantile of Student's t with so many degrees of freedom that leaves out half of what
+/// [`CONFIDENCE`] leaves on either side; not a number for none.
+pub fn student_t(freedom: f64) -> f64 {
     let quantile = 1.0 - (1.0 - CONFIDENCE) / 2.0;
     StudentsT::new(0.0, 1.0, freedom).map_or(f64::NAN, |t| t.inverse_cdf(quantile))
 }

@@ -181,7 +181,7 @@ proptest! {
         }
         // No processor has two holders at a time.
         let places = placement::place(&workload, &run);
-        for (job, ranges) in workload.jobs.iter().zip(&places.jobs) {
+        for (job, ranges) in workload.jobs.iter().zip(places.jobs.iter()) {
             let held: u32 = ranges.iter().map(|range| range.last - range.first + 1).sum();
             prop_assert_eq!(held, job.processors);
         }

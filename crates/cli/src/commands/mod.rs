@@ -8,6 +8,7 @@ pub(crate) mod generate;
 pub(crate) mod merge;
 pub(crate) mod plan;
 pub(crate) mod quote;
+pub(crate) mod reproduce;
 pub(crate) mod simulate;
 pub(crate) mod snapshot;
 
@@ -20,6 +21,7 @@ pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
     let format = cli.global.format;
     match &cli.command {
         Command::Simulate(args) => simulate::run(args, format, report),
+        Command::Reproduce(args) => reproduce::run(args, format, report),
         Command::Merge(args) => merge::run(args, format, report),
         Command::Snapshot(args) => snapshot::run(args, report),
         Command::Generate(args) => generate::run(args, report),

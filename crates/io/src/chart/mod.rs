@@ -1,8 +1,8 @@
 //! Pictures: plans, replays and comparisons of policies.
 //!
 //! A [`Chart`] is a Gantt chart of a plan, as SVG, PNG or text. A [`Picture`] is made of one or
-//! several replays, as SVG or PNG: [`GanttOfRun`], [`Usage`], [`Curves`],
-//! [`Lines`], [`Bars`], [`Comparison`]; a [`Sweep`] shows what depends on a parameter.
+//! several replays, as SVG or PNG: [`GanttOfRun`], [`Usage`], [`Curves`], [`Lines`], [`Bars`],
+//! [`Comparison`]; or of a study: [`Plot`].
 //!
 //! Everything drawn is a function of plain data: no font, clock or locale of the machine has a
 //! say, so the same data give the same bytes everywhere. What a picture leaves out, its caption
@@ -22,6 +22,7 @@ mod lines;
 mod panel;
 mod picture;
 mod plan;
+mod plot;
 mod png;
 mod replay;
 mod rows;
@@ -29,7 +30,6 @@ mod scale;
 mod sheet;
 mod steps;
 mod svg;
-mod sweep;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -46,11 +46,11 @@ pub use distribution::Distribution;
 pub use gantt::{Colours, GanttOfRun, GanttOptions};
 pub use lines::{Across, Line, Lines};
 pub use picture::Picture;
+pub use plot::{Mark, Plot, PlotAcross, PlotPanel, PlotSeries, PlotValue};
 pub use png::{PngError, png};
 pub use replay::{Hold, HoldCause, Processors, Replay, ReplayJob, ReplayPool, RunFate};
 pub use scale::Unit;
 pub use svg::svg;
-pub use sweep::{Sweep, SweepPanel};
 pub use text::{Glyphs, TextOptions, text};
 pub(crate) use theme::dark_style;
 pub use trace::Trace;

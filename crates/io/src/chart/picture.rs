@@ -1,13 +1,13 @@
-//! Any picture of a replay or a campaign, as SVG or PNG.
+//! Any picture of a replay, a campaign or a study, as SVG or PNG.
 
 use super::bars::Bars;
 use super::compare::Comparison;
 use super::curves::Curves;
 use super::gantt::GanttOfRun;
 use super::lines::Lines;
+use super::plot::Plot;
 use super::png::{PngError, pixels};
 use super::sheet::Pen;
-use super::sweep::Sweep;
 use super::usage::Usage;
 
 /// A picture, ready to be drawn.
@@ -25,8 +25,8 @@ pub enum Picture {
     Bars(Bars),
     /// Policies side by side.
     Comparison(Comparison),
-    /// What depends on a parameter.
-    Sweep(Sweep),
+    /// Bars, lines and points of a study.
+    Plot(Plot),
 }
 
 impl Picture {
@@ -57,7 +57,7 @@ impl Picture {
             Picture::Lines(it) => it.draw(pen),
             Picture::Bars(it) => it.draw(pen),
             Picture::Comparison(it) => it.draw(pen),
-            Picture::Sweep(it) => it.draw(pen),
+            Picture::Plot(it) => it.draw(pen),
         }
     }
 }

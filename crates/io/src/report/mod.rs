@@ -9,7 +9,7 @@ mod tests;
 
 use crate::chart::{Better, Estimate, Picture, Unit};
 
-pub use page::campaign;
+pub use page::{campaign, data_address};
 
 /// What the page tells.
 #[derive(Debug, Clone, PartialEq, Default)]

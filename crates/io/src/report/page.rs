@@ -193,7 +193,7 @@ fn links(files: &[FileLink]) -> Vec<LinkView<'_>> {
 
 /// A drawing as an address. What would end the address or the attribute that it stands in is
 /// written by its bytes.
-fn data_address(svg: &str) -> String {
+pub fn data_address(svg: &str) -> String {
     let mut address = String::with_capacity(svg.len() * 5 / 4);
     address.push_str("data:image/svg+xml,");
     for c in svg.chars() {

@@ -133,7 +133,7 @@ impl Side {
             min_performance: asked,
             max_price: cap,
             budget: draws(Term::Budget).then(|| share("budget", model.budget)),
-            deadline: draws(Term::Deadline).then(|| model.deadline(seed, ask)),
+            deadline: model.deadline(seed, ask).filter(|_| draws(Term::Deadline)),
             criterion: match draws(Term::Minimize) {
                 true => model.criterion(seed, key),
                 false => Criterion::default(),
@@ -188,14 +188,16 @@ impl Model {
         classes.get(index).copied().unwrap_or(Performance::REFERENCE)
     }
 
-    fn deadline(&self, seed: u64, ask: &Ask) -> Time {
+    /// None for a job that takes no time: it would be late before it started.
+    fn deadline(&self, seed: u64, ask: &Ask) -> Option<Time> {
         let length = match self.deadline_of {
             DeadlineOf::Request => ask.work,
             DeadlineOf::Run => ask.run,
         };
+        let length = Some(length.max(self.slack_from)).filter(|length| length.0 > 0)?;
         let slack = draw(seed, "deadline", ask.key, self.slack);
-        let deadline = ask.arrival.0.saturating_add(scaled(length.max(self.slack_from).0, slack));
-        Time(deadline.min(Time::MAX.0))
+        let deadline = ask.arrival.0.saturating_add(scaled(length.0, slack));
+        Some(Time(deadline.min(Time::MAX.0)))
     }
 
     fn criterion(&self, seed: u64, key: u64) -> Criterion {

@@ -5,9 +5,15 @@ use tradewind_model::{Grid, Span, Time};
 use super::{Header, Log, Record, Summary};
 use crate::decimal::{self, DecimalError};
 use crate::diagnostics::{Diagnostic, Diagnostics, excerpt};
+use crate::halves;
 use crate::input::{Input, line_of};
 
 const FIELDS: usize = 18;
+
+/// Logs of more bytes than this are read in two halves.
+const LONG: usize = 1 << 18;
+/// A guess that reserves memory.
+const BYTES_PER_JOB: usize = 80;
 
 /// Names for diagnostics, in order.
 const NAMES: [&str; FIELDS] = [
@@ -70,6 +76,11 @@ const KINDS: [Kind; FIELDS] = [
 ];
 
 pub(super) fn parse(input: &Input) -> Result<Log, Diagnostics> {
+    parse_halves(input, LONG)
+}
+
+/// Reads a log of more than `long` bytes in two halves.
+pub(super) fn parse_halves(input: &Input, long: usize) -> Result<Log, Diagnostics> {
     let mut reader = Reader { file: &input.name, ..Reader::default() };
     let bytes = input.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&input.bytes);
     // `contains` is many times quicker than `position`.
@@ -79,11 +90,44 @@ pub(super) fn parse(input: &Input) -> Result<Log, Diagnostics> {
         reader.error("a binary file, not a log".to_owned(), "logs are SWF text, plain or gzip");
         return Err(reader.diagnostics);
     }
-    for line in bytes.split(|&byte| byte == b'\n') {
-        reader.line += 1;
-        reader.take(line);
-    }
+    let sound = match middle(bytes, long) {
+        Some((front, back)) => in_halves(&input.name, front, back),
+        None => None,
+    };
+    let reader = sound.unwrap_or_else(|| {
+        reader.read(bytes);
+        reader
+    });
     reader.finish()
+}
+
+/// Where two halves of a log of more than `long` bytes meet, at the end of a line.
+fn middle(bytes: &[u8], long: usize) -> Option<(&[u8], &[u8])> {
+    if bytes.len() <= long {
+        return None;
+    }
+    let (_, back) = bytes.split_at(bytes.len() / 2);
+    let rest = back.iter().position(|&byte| byte == b'\n')?;
+    Some(bytes.split_at(bytes.len() - back.len() + rest + 1))
+}
+
+/// Reads both halves at once. `None` unless that is the same as one after the other: all lines are
+/// sound, and the back half has no comments, which might go on with those of the front half.
+fn in_halves<'f>(file: &'f str, front: &[u8], back: &[u8]) -> Option<Reader<'f>> {
+    let half = |bytes: &[u8], room: usize| {
+        let jobs = Vec::with_capacity(room / BYTES_PER_JOB);
+        let mut reader = Reader { file, jobs, ..Reader::default() };
+        reader.read(bytes);
+        reader
+    };
+    let all = front.len() + back.len();
+    let (mut reader, back) = halves::both(|| half(front, all), || half(back, back.len()));
+    let sound = reader.diagnostics.is_empty() && back.diagnostics.is_empty();
+    let plain = back.header.entries.is_empty();
+    (sound && plain).then(|| {
+        reader.append(back);
+        reader
+    })
 }
 
 #[derive(Default)]
@@ -101,6 +145,23 @@ impl Reader<'_> {
     fn error(&mut self, message: String, hint: &str) {
         let it = Diagnostic::error(self.file, message).at_line(self.line);
         self.diagnostics.push(it.with_hint(hint));
+    }
+
+    fn read(&mut self, bytes: &[u8]) {
+        for line in bytes.split(|&byte| byte == b'\n') {
+            self.line += 1;
+            self.take(line);
+        }
+    }
+
+    /// Takes what was read from the lines that follow.
+    fn append(&mut self, mut next: Reader<'_>) {
+        self.summary.add(&next.summary);
+        let early = |(last, first): (&Record, &Record)| first.submit < last.submit;
+        let meet = self.jobs.last().zip(next.jobs.first());
+        self.summary.out_of_order += usize::from(meet.is_some_and(early));
+        self.jobs.append(&mut next.jobs);
+        self.undated.append(&mut next.undated);
     }
 
     fn take(&mut self, line: &[u8]) {

@@ -20,6 +20,21 @@ impl Summary {
             rounded: 0,
         }
     }
+
+    /// Adds the counts of other lines.
+    pub(super) fn add(&mut self, other: &Summary) {
+        let Summary { jobs, without_submit, usable, without_run, without_processors, .. } = *other;
+        let Summary { without_wait, without_request, out_of_order, rounded, .. } = *other;
+        self.jobs += jobs;
+        self.without_submit += without_submit;
+        self.usable += usable;
+        self.without_run += without_run;
+        self.without_processors += without_processors;
+        self.without_wait += without_wait;
+        self.without_request += without_request;
+        self.out_of_order += out_of_order;
+        self.rounded += rounded;
+    }
 }
 
 impl Log {

@@ -299,6 +299,23 @@ proptest! {
     }
 
     #[test]
+    fn halves_are_read_as_the_whole_is(
+        lines in proptest::collection::vec(0..8usize, 0..5),
+        sound in proptest::collection::vec((-1i64..30, -1i64..3), 12..40),
+    ) {
+        let odd = ["", "; Note: a", ";", "; b", "1 2", "1 x", "\r", " "];
+        let mut text: Vec<String> = sound
+            .iter()
+            .map(|(submit, run)| format!("1 {submit} {run} {run} {run}.5 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1"))
+            .collect();
+        for (at, line) in lines.iter().enumerate().filter(|(at, line)| (at + **line) % 3 == 0) {
+            text.insert(at * 7 % text.len(), odd[*line].to_owned());
+        }
+        let input = Input::new("x", text.join("\n"));
+        prop_assert_eq!(read::parse_halves(&input, 0), read::parse_halves(&input, usize::MAX));
+    }
+
+    #[test]
     fn any_number_text_is_read_or_refused(word in "[-+0-9.eE]{1,25}") {
         let _ = read(&format!("1 0 0 {word} 2 {word} -1 4 -1 -1 1 1 1 1 1 1 -1 -1"));
     }

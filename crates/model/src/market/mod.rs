@@ -44,6 +44,13 @@ struct Held {
     hold: Money,
 }
 
+impl Held {
+    /// The shares that it holds still.
+    fn shares(&self, processors: u32) -> impl Iterator<Item = Share> + '_ {
+        self.place.shares(processors).filter(|share| !self.released.contains(&share.pool))
+    }
+}
+
 /// A job that holds nodes.
 #[derive(Debug, Clone, Copy)]
 pub struct Running<'a> {
@@ -304,7 +311,7 @@ impl Market {
     fn give_back(&mut self, job: JobId, pool: PoolId) -> Result<(), MarketError> {
         let processors = self.entry(job, Phase::Running)?.demand.processors;
         let held = self.running.get_mut(&job).ok_or(MarketError::State { job })?;
-        let rest = || held.place.shares(processors).filter(|s| !held.released.contains(&s.pool));
+        let rest = || held.shares(processors);
         let share = rest().find(|share| share.pool == pool).filter(|_| rest().count() > 1);
         let share = share.ok_or(MarketError::State { job })?;
         held.released.push(pool);
@@ -314,22 +321,20 @@ impl Market {
         Ok(())
     }
 
-    /// Takes a running job off its nodes.
-    fn leave(&mut self, job: JobId, phase: Phase) -> Result<(Time, Vec<Share>), MarketError> {
+    /// Takes a running job off its nodes; returns its width and its books.
+    fn leave(&mut self, job: JobId, phase: Phase) -> Result<(u32, Held), MarketError> {
         let entry = self.entry(job, Phase::Running)?;
         entry.phase = phase;
         let processors = entry.demand.processors;
         let Some(held) = self.running.remove(&job) else { return Err(MarketError::State { job }) };
-        let all = held.place.shares(processors);
-        let shares: Vec<Share> = all.filter(|s| !held.released.contains(&s.pool)).collect();
-        shares.iter().for_each(|share| self.free_up(*share));
+        held.shares(processors).for_each(|share| self.free_up(share));
         self.ledger.release(held.hold);
-        Ok((held.start, shares))
+        Ok((processors, held))
     }
 
     fn end(&mut self, job: JobId) -> Result<(), MarketError> {
-        let (start, shares) = self.leave(job, Phase::Ended)?;
-        shares.into_iter().for_each(|share| self.settle(job, share, start));
+        let (processors, held) = self.leave(job, Phase::Ended)?;
+        held.shares(processors).for_each(|share| self.settle(job, share, held.start));
         Ok(())
     }
 

@@ -106,8 +106,11 @@ fn one_log(file: &str, knobs: Knobs) {
         let run = replay(&workload, knobs, Estimate::Requested);
         let simulated = begin.elapsed().as_secs_f64();
         let rows = rows(&records, &workload, &run);
-        let text = batsim::jobs_csv(&["log"], &rows);
-        std::fs::write(&target, text).unwrap_or_else(|error| fail(&error));
+        std::fs::File::create(&target)
+            .and_then(|mut to| {
+                batsim::write_jobs_csv(&mut to, &["log"], rows.len(), |job| rows[job].clone())
+            })
+            .unwrap_or_else(|error| fail(&error));
         let all = begin.elapsed().as_secs_f64();
         for (best, time) in best.iter_mut().zip([read, simulated - read, all - simulated, all]) {
             *best = best.min(time);
@@ -143,7 +146,7 @@ fn rows(records: &[LogJob], workload: &Workload, run: &Run) -> Vec<Row> {
     };
     let mut rows: Vec<Row> = records.iter().map(row).collect();
     let places = placement::place(workload, run);
-    for ((job, ran), ranges) in workload.jobs.iter().zip(&run.jobs).zip(places.jobs) {
+    for ((job, ran), ranges) in workload.jobs.iter().zip(&run.jobs).zip(places.jobs.iter()) {
         rows[job.source].life = Some(Life {
             start: ran.start,
             end: ran.end,

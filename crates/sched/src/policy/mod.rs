@@ -1,7 +1,8 @@
 //! Queue + grid → decisions. A policy is a pure function of what it is given: no clock, no files.
 //!
 //! [`backfill`] decides instant by instant on one pool, [`gridfill`] on several; [`cyclic`] plans a
-//! batch from a snapshot, cycle by cycle in a market; [`bsf`] is both together.
+//! batch from a snapshot, cycle by cycle in a market; [`bsf`] is both together. [`local`] is what a
+//! site of its own must offer to be part of a grid without a centre.
 
 pub mod backfill;
 pub mod bsf;
@@ -9,6 +10,8 @@ pub mod cyclic;
 pub mod dispatch;
 mod grid;
 pub mod gridfill;
+pub mod local;
+pub mod multiqueue;
 mod order;
 
 pub use grid::Spread;

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
 }
 
 fn plan_with_progress(snapshot: &Snapshot, cyclic: &Cyclic, report: &Report) -> Plan {
-    let mut progress = Progress::new(report);
+    let mut progress = Progress::new(report, "jobs");
     let plan = cyclic::plan(snapshot, cyclic, &mut |so_far| {
         progress.set(so_far.jobs_done, so_far.jobs, || format!("{} windows", so_far.windows));
     });

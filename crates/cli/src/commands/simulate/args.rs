@@ -11,6 +11,7 @@ use tradewind_io::duration::{parse_span, parse_time};
 use tradewind_model::{Pools, Span, Time};
 
 use super::{model, policy};
+use crate::crew;
 use crate::exit::{Exit, Failure};
 use crate::input;
 use crate::report::Report;
@@ -25,10 +26,13 @@ Examples:
   tradewind simulate log.swf.gz --policy easy --estimate requested,exact --load 0.7,0.9 --out runs
   tradewind simulate --model lublin --procs 128 --policy fcfs,easy --seeds 1..10 --out runs
   tradewind simulate log.swf.gz --grid examples/grid.toml --policy easy,css,bsf --out runs
+  tradewind simulate log.swf.gz --grid examples/edg.toml --side examples/dam-side.toml \\
+      --squeeze 1000 --policy auction,fcfs,edf-fq --seeds 1..10 --out runs
   tradewind simulate campaign.toml --shard 3/16 --out runs
 
 Policies: fcfs, sjf, easy, conservative [depth=N|all,order=ORDER,spread=grid|site];
-css, batch-slicer, bsf [period=SPAN,horizon=SPAN,objective=…]; docs/simulate.md has all parameters.
+css, batch-slicer, bsf [period=SPAN,horizon=SPAN,objective=…]; auction, admission, meta-fcfs,
+meta-sjf, edf-fq, hvfq, fair-share [cycle=SPAN,gate=on|off,…]; docs/simulate.md has all parameters.
 Writes summary.json, jobs.csv and others into DIR, or into DIR/POLICY/… for each of several runs.
 The same command again goes on where it was stopped.")]
 pub(crate) struct Args {
@@ -163,11 +167,10 @@ fn word<T: Word + Send + Sync>() -> impl TypedValueParser<Value = T> {
 impl Args {
     /// How to run whatever is to be run.
     pub(super) fn settings(&self) -> Settings {
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         Settings {
             out: self.out.clone(),
             check: self.check,
-            threads: self.threads.map_or_else(cores, usize::from),
+            threads: self.threads.map_or_else(crew::cores, usize::from),
             shard: self.shard,
             force: self.force,
             answer_within: self.policy_timeout,

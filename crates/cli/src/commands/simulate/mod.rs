@@ -1,14 +1,12 @@
 //! `tradewind simulate`: logs replayed under one or several policies, by one or several rules.
 //!
 //! `args` says what and how, `plan` makes runs of it, `workload` jobs, `replay` does one run,
-//! `command_policy` lets a command decide, `outputs` writes its files, `crew` does all runs,
-//! `store` remembers which are finished, `overview` puts them side by side, and `report` makes a
+//! `command_policy` lets a command decide, `outputs` writes its files, `store` remembers which are finished, `overview` puts them side by side, and `report` makes a
 //! page of them.
 
 mod args;
 pub(super) mod brackets;
 mod command_policy;
-mod crew;
 mod model;
 mod outputs;
 pub(super) mod overview;
@@ -26,13 +24,13 @@ mod workload;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 use tradewind_io::campaign::Campaign;
 
 use crate::cli::Format;
+use crate::crew;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::progress::Progress;
 use crate::report::Report;
@@ -155,7 +153,7 @@ impl Work<'_> {
             report.note(&format!("{} of {} runs were there already", summaries.len(), mine.len()));
         }
         let signals = Arc::new(Signals::default());
-        listen(&signals);
+        crew::listen(&signals.stop);
         let mut failures = Vec::new();
         for (at, result) in todo.iter().zip(self.work(&todo, &signals, report)) {
             match result {
@@ -183,13 +181,21 @@ impl Work<'_> {
         conclude(failures, kept, report)
     }
 
-    /// Does the runs; results in the order of `todo`.
-    fn work(&self, todo: &[usize], signals: &Arc<Signals>, report: &Report) -> crew::Results {
-        let mut progress = Progress::new(report);
-        let all = || self.jobs_of(todo);
+    /// Does the runs; results in the order of `todo`, `None` for those that were stopped before.
+    fn work(
+        &self,
+        todo: &[usize],
+        signals: &Arc<Signals>,
+        report: &Report,
+    ) -> Vec<Option<Result<Summary, Failure>>> {
+        let mut progress = Progress::new(report, "jobs");
+        let tick = |done: usize| {
+            let ended = signals.ended.load(Ordering::Relaxed);
+            let all = self.jobs_of(todo).max(ended);
+            progress.set(ended, all, || format!("{done} of {} runs", todo.len()));
+        };
         let one = |at: usize| self.one(todo[at], signals, report);
-        let threads = self.settings.threads;
-        let results = crew::work(todo.len(), threads, signals, &mut progress, all, one);
+        let results = crew::work(todo.len(), self.settings.threads, &signals.stop, tick, one);
         progress.finish();
         results
     }
@@ -253,18 +259,6 @@ impl Work<'_> {
                 }
             }
         }
-    }
-}
-
-/// Ctrl-C and its like stop the campaign; the second time, the program. Where the system refuses
-/// to tell us, they end the program at once, and finished runs are still kept.
-fn listen(signals: &Signals) {
-    for signal in [SIGINT, SIGTERM] {
-        let stop = || Arc::clone(&signals.stop);
-        let code = i32::from(Exit::Interrupted as u8);
-        // In this order: the flag is not up yet when the first signal comes.
-        let _ = flag::register_conditional_shutdown(signal, code, stop());
-        let _ = flag::register(signal, stop());
     }
 }
 

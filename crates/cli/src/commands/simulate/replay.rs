@@ -1,12 +1,13 @@
 //! One run: prepared jobs under one policy.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use tradewind_io::campaign::Campaign;
+use tradewind_io::campaign::{Campaign, Output};
 use tradewind_model::{Event, Market, Span};
 use tradewind_sim::check::{self, Checker, Violation};
-use tradewind_sim::metrics::{self, Counted};
+use tradewind_sim::metrics::{self, Counted, Metrics};
+use tradewind_sim::placement::{self, Places};
 use tradewind_sim::workload::Workload;
 use tradewind_sim::{Settings, SimError};
 
@@ -22,6 +23,14 @@ pub(super) struct Finished<'a> {
     pub(super) prepared: Prepared<'a>,
     pub(super) run: tradewind_sim::Run,
     pub(super) summary: Summary,
+    places: OnceLock<Places>,
+}
+
+impl Finished<'_> {
+    /// Which processors each job had.
+    pub(super) fn places(&self) -> &Places {
+        self.places.get_or_init(|| placement::place(&self.prepared.workload, &self.run))
+    }
 }
 
 /// What the threads of a campaign tell each other.
@@ -74,10 +83,29 @@ pub(super) fn replay<'a>(
         true => Failure { exit: Exit::Interrupted, ..Failure::quiet() },
         false => failure,
     })?;
-    let options = metrics::Options { trim: rules::trim(campaign.trim), ..Default::default() };
-    let measured = metrics::measure(&prepared.workload, &ran, options);
+    let (measured, places) = measure(campaign, &prepared.workload, &ran);
     let summary = Summary::new(campaign, run, &prepared.workload, &measured);
-    Ok(Finished { prepared, run: ran, summary })
+    Ok(Finished { prepared, run: ran, summary, places })
+}
+
+/// The measures of a run and at the same time, if a file will tell them, the processors of jobs.
+fn measure(
+    campaign: &Campaign,
+    workload: &Workload,
+    ran: &tradewind_sim::Run,
+) -> (Metrics, OnceLock<Places>) {
+    let options = metrics::Options { trim: rules::trim(campaign.trim), ..Default::default() };
+    let places = OnceLock::new();
+    let told = |output: &Output| matches!(output, Output::Jobs | Output::Report);
+    let measured = std::thread::scope(|scope| {
+        if campaign.outputs.iter().any(told) {
+            scope.spawn(|| {
+                places.get_or_init(|| placement::place(workload, ran));
+            });
+        }
+        metrics::measure(workload, ran, options)
+    });
+    (measured, places)
 }
 
 fn replay_ours(

@@ -1,6 +1,7 @@
 mod curves;
 mod numbers;
 mod pictures;
+mod plots;
 mod steps;
 
 use tradewind_model::{Horizon, Money, Span, Time};

@@ -106,24 +106,6 @@ fn comparison(values: &[f64]) -> Picture {
     })
 }
 
-fn sweep(values: &[&[f64]]) -> Picture {
-    let rates =
-        |line: &&[f64]| (1..).map(|x| f64::from(x) / 10.0).zip(line.iter().copied()).collect();
-    let panel = |name: &str, unit| SweepPanel {
-        name: name.to_owned(),
-        unit,
-        lines: values.iter().map(rates).collect(),
-    };
-    Picture::Sweep(Sweep {
-        title: "Stations".to_owned(),
-        subtitle: "by <theory>".to_owned(),
-        over: "arrivals per second".to_owned(),
-        names: (0..values.len()).map(|i| format!("line {i}")).collect(),
-        panels: vec![panel("mean wait", Unit::Seconds), panel("mean slowdown", Unit::Ratio)],
-        notes: vec!["unstable from 0.4 on".to_owned()],
-    })
-}
-
 /// The drawing is well-formed, and no number in it is infinite or none.
 fn sound(picture: &Picture) -> String {
     let svg = picture.svg();
@@ -258,28 +240,6 @@ fn bars_that_dwarf_the_others_are_cut() {
     assert!(svg.contains("mean wait: 4 d 2 h (") && svg.contains("lower is better"));
     assert!(!sound(&comparison(&[4_558.0, 354_169.0])).contains("slanted end"));
     assert!(sound(&comparison(&[1.0; 40])).contains("10 more policies are not drawn"));
-}
-
-#[test]
-fn a_sweep_has_lines_over_a_number() {
-    let svg = sound(&sweep(&[&[1.0, 2.0, f64::INFINITY, 4.0], &[3.0, 2.5, 2.0, 1.5]]));
-    assert_eq!(svg.matches("<path").count(), 4);
-    for words in ["by &lt;theory&gt;", "arrivals per second", "mean wait, s", "unstable", "line 1"]
-    {
-        assert!(svg.contains(words), "{words}");
-    }
-    // What is not finite parts the line.
-    let first = svg.split("<path d=\"").skip(1).find(|path| path.contains("line 0")).unwrap();
-    assert_eq!(first.matches('M').count(), 2, "{first}");
-    assert!(!svg.contains("logarithmic"));
-    let wide = sound(&sweep(&[&[0.0, 0.001, 1.0, 1_000.0]]));
-    assert!(wide.contains("mean slowdown (logarithmic)") && wide.contains("mean wait, s (log"));
-    assert!(wide.contains(">0.01<") && wide.contains(">1,000<"));
-    for odd in [&[5.0][..], &[0.0, 0.0], &[-3.0, 4.0], &[1e-320, 1e300], &[f64::MAX, 1.0]] {
-        sound(&sweep(&[odd]));
-    }
-    let nothing = sound(&sweep(&[&[f64::NAN], &[]]));
-    assert!(nothing.contains("nothing to draw"));
 }
 
 #[test]

@@ -15,6 +15,7 @@
 //! reservations are then made anew in queue order, so that promises hold only while estimates do.
 
 mod bounds;
+mod line;
 mod moves;
 mod openings;
 mod queue;
@@ -23,16 +24,13 @@ mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_model::{
-    Command, Demand, Event, JobId, Level, Market, Place, PoolId, Profile, Span, Time,
-};
+use tradewind_model::{Command, Demand, Event, JobId, Market, Place, PoolId, Profile, Span, Time};
 
 use super::{Policy, Promise};
-use bounds::Bounds;
-use moves::Moves;
-use queue::Queue;
-use shelves::{Limits, Reservations};
-use waiting::{Rank, Waiting};
+pub(super) use line::Line;
+pub(super) use queue::Queue;
+pub(super) use shelves::Reservations;
+pub(super) use waiting::{Rank, Waiting};
 
 pub use super::Order;
 
@@ -78,11 +76,7 @@ pub struct Backfill {
     settings: Settings,
     /// Running jobs and reservations; `None` until the first call.
     profile: Option<Profile>,
-    queue: Queue,
-    /// With a reservation for every job: who may move.
-    moves: Moves,
-    /// The same: where new jobs may go.
-    bounds: Bounds,
+    line: Line,
     /// By job: when it is expected to end, once it runs.
     ends: Vec<Time>,
     /// The same of running jobs, by time.
@@ -90,26 +84,20 @@ pub struct Backfill {
     /// When jobs that have not ended were submitted, if the order of the queue moves.
     joined: BTreeMap<JobId, Time>,
     /// A buffer.
-    lows: Vec<Level>,
+    started: Vec<Waiting>,
 }
 
 impl Backfill {
     /// A policy that has seen nothing so far.
     pub fn new(settings: Settings) -> Backfill {
-        let mut queue = Queue::default();
-        if matches!(settings.depth, Depth::First(1..)) {
-            queue.shelve(Reservations::Ignored);
-        }
         Backfill {
             settings,
             profile: None,
-            queue,
-            moves: Moves::default(),
-            bounds: Bounds::default(),
+            line: Line::new(settings.depth),
             ends: Vec::new(),
             due: BTreeSet::new(),
             joined: BTreeMap::new(),
-            lows: Vec::new(),
+            started: Vec::new(),
         }
     }
 
@@ -118,9 +106,8 @@ impl Backfill {
         let (now, end) = (profile.origin(), self.ends[job.index()]);
         profile.give(demand.processors, now, end);
         self.due.remove(&(end, job));
-        if self.settings.depth == Depth::All && now < end {
-            self.moves.open(now, end);
-            self.bounds.clear();
+        if now < end {
+            self.line.opened(now, end);
         }
     }
 
@@ -139,139 +126,27 @@ impl Backfill {
         for (_, closure) in market.closures() {
             profile.take(closure.nodes, closure.from.max(market.now()), closure.until);
         }
-        while self.queue.pop_reservation().is_some() {}
-        if self.settings.depth == Depth::All {
-            self.moves.place_all(&self.queue);
-            self.bounds.clear();
-        }
+        self.line.forget();
     }
 
-    fn start(&mut self, profile: &mut Profile, waiting: &Waiting, commands: &mut Vec<Command>) {
-        let now = profile.origin();
-        let job = waiting.rank.job;
-        waiting.take(profile, now);
-        let end = now + waiting.estimate;
-        if self.ends.len() <= job.index() {
-            self.ends.resize(job.index() + 1, now);
-        }
-        self.ends[job.index()] = end;
-        self.due.insert((end, job));
-        self.queue.remove(waiting.rank);
-        commands.push(Command::Start { job, place: Place::Pool(PoolId(0)) });
-    }
-
-    /// Starts the job now or else gives it a reservation; returns when it starts.
-    fn place(
-        &mut self,
-        profile: &mut Profile,
-        waiting: &Waiting,
-        commands: &mut Vec<Command>,
-    ) -> Option<Time> {
-        let known = match waiting.reserved {
-            None => self.bounds.of(waiting),
-            Some(_) => profile.origin(), // the job itself has just given its place back
-        };
-        let start = waiting.earliest(profile, known);
-        self.settle(profile, waiting, start, commands);
-        start
-    }
-
-    /// Starts the job, if that is now, or else writes its reservation down.
-    fn settle(
-        &mut self,
-        profile: &mut Profile,
-        waiting: &Waiting,
-        start: Option<Time>,
-        commands: &mut Vec<Command>,
-    ) {
-        match start {
-            Some(at) if at == profile.origin() => self.start(profile, waiting, commands),
-            Some(at) => {
-                waiting.take(profile, at);
-                self.queue.reserve(waiting.rank, start);
-                if self.settings.depth == Depth::All {
-                    self.bounds.learn(waiting, at, self.queue.len());
-                }
+    /// Writes down who started.
+    fn start(&mut self, now: Time, commands: &mut Vec<Command>) {
+        for waiting in self.started.drain(..) {
+            let (job, end) = (waiting.rank.job, now + waiting.estimate);
+            if self.ends.len() <= job.index() {
+                self.ends.resize(job.index() + 1, now);
             }
-            None => self.queue.reserve(waiting.rank, None),
-        }
-    }
-
-    /// Looks at the whole queue, with reservations for the first `count` waiting jobs.
-    fn walk(&mut self, profile: &mut Profile, count: usize, commands: &mut Vec<Command>) {
-        while let Some(waiting) = self.queue.pop_reservation() {
-            waiting.reserved.into_iter().for_each(|start| waiting.give(profile, start));
-        }
-        let (mut after, mut kept) = (None, 0);
-        while kept < count {
-            let Some(waiting) = self.queue.after(after) else { return };
-            after = Some(waiting.rank);
-            let start = self.place(profile, &waiting, commands);
-            kept += usize::from(start != Some(profile.origin()));
-        }
-        while let Some(waiting) = self.next_to_start(profile, after, count) {
-            after = Some(waiting.rank);
-            self.start(profile, &waiting, commands);
-        }
-    }
-
-    /// The first job after `after` that can start now, all reservations made.
-    fn next_to_start(
-        &mut self,
-        profile: &Profile,
-        after: Option<Rank>,
-        count: usize,
-    ) -> Option<Waiting> {
-        if profile.free_now() <= 0 {
-            return None;
-        }
-        if count == 0 {
-            return self.queue.after(after).filter(|head| head.fits(profile));
-        }
-        let now = profile.origin();
-        self.lows.clear();
-        profile.lows(now, &mut self.lows);
-        let limits = |processors: u32| limits(&self.lows, processors);
-        let rank = self.queue.next(after, None, limits)?;
-        self.queue.get(rank)
-    }
-
-    /// Looks at a new job alone, with `before` waiting jobs ahead of it.
-    fn try_one(
-        &mut self,
-        profile: &mut Profile,
-        waiting: &Waiting,
-        before: usize,
-        commands: &mut Vec<Command>,
-    ) {
-        match self.settings.depth {
-            Depth::First(0) if before > 0 => {}
-            Depth::First(depth) if before >= depth as usize => {
-                let room = profile.free_now() >= i64::from(waiting.processors);
-                if room && waiting.fits(profile) {
-                    self.start(profile, waiting, commands);
-                }
-            }
-            _ => {
-                self.place(profile, waiting, commands);
-            }
+            self.ends[job.index()] = end;
+            self.due.insert((end, job));
+            commands.push(Command::Start { job, place: Place::Pool(PoolId(0)) });
         }
     }
 
     /// Whether submissions alone leave every job that waited where it was.
     fn looks_at_new_jobs_alone(&self, now: Time) -> bool {
         let settled = self.settings.order == Order::Arrival || self.settings.depth == Depth::All;
-        settled && self.queue.first_reservation().is_none_or(|start| start > now)
+        settled && self.line.first_reservation().is_none_or(|start| start > now)
     }
-}
-
-/// How long a job of this width may take to fit now; `None` if it cannot fit. `lows` is how the
-/// least level from now on sinks.
-fn limits(lows: &[Level], processors: u32) -> Option<Limits> {
-    let wanted = i64::from(processors);
-    let now = lows.first().filter(|low| low.free >= wanted)?.at;
-    let short = lows.iter().find(|low| low.free < wanted);
-    Some(Limits::within(short.map_or(Span(i64::MAX), |low| low.at - now)))
 }
 
 impl Policy for Backfill {
@@ -301,7 +176,7 @@ impl Policy for Backfill {
         }
         anew |= self.due.first().is_some_and(|(end, _)| *end <= now);
         if self.settings.order.moves() {
-            self.queue.reorder(|waiting| waiting.expanded(now));
+            self.line.reorder(|waiting| waiting.expanded(now));
             anew = true;
         }
         if anew {
@@ -315,26 +190,22 @@ impl Policy for Backfill {
                 _ => None,
             };
             let Some((job, demand)) = joined else { continue };
-            let before = self.queue.len();
             let joined = match self.settings.order.moves() {
                 true => *self.joined.entry(job).or_insert(now),
                 false => now,
             };
             let waiting = Waiting::new(self.settings.order, job, demand, [joined, now]);
-            self.queue.insert(waiting);
-            match (whole, self.settings.depth) {
-                (false, _) => self.try_one(&mut profile, &waiting, before, commands),
-                (true, Depth::All) => self.moves.place(waiting.rank),
-                (true, Depth::First(_)) => {}
+            match whole {
+                true => self.line.insert(waiting),
+                false => self.line.try_one(&mut profile, waiting, &mut self.started),
             }
         }
-        match self.settings.depth {
-            _ if !whole => {}
-            Depth::First(count) => self.walk(&mut profile, count as usize, commands),
-            Depth::All => self.move_all(&mut profile, commands),
+        if whole {
+            self.line.pass(&mut profile, &mut self.started);
         }
+        self.start(now, commands);
         self.profile = Some(profile);
-        commands.extend(self.queue.first_reservation().map(|at| Command::Wake { at }));
+        commands.extend(self.line.first_reservation().map(|at| Command::Wake { at }));
     }
 
     fn promise(&self) -> Promise {
@@ -347,7 +218,7 @@ impl Policy for Backfill {
     }
 
     fn reservation(&self, job: JobId) -> Option<Time> {
-        self.queue.find(job)?.reserved
+        self.line.find(job)?.reserved
     }
 }
 

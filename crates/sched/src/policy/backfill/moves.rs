@@ -16,9 +16,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-use tradewind_model::{Command, Profile, Time};
+use tradewind_model::{Profile, Time};
 
-use super::Backfill;
+use super::line::Line;
 use super::openings::{Opening, Outline};
 use super::queue::Queue;
 use super::shelves::Reservations;
@@ -64,6 +64,11 @@ impl Moves {
     /// A job has no reservation yet.
     pub(super) fn place(&mut self, rank: Rank) {
         self.unplaced.insert(rank);
+    }
+
+    /// A job is gone.
+    pub(super) fn unplace(&mut self, rank: Rank) {
+        self.unplaced.remove(&rank);
     }
 
     /// No job has a reservation.
@@ -131,21 +136,21 @@ impl Walk<'_> {
     }
 }
 
-impl Backfill {
+impl Line {
     /// Looks at all jobs that can start or move: going from candidate to candidate as long as
     /// that is quicker than to look at every job, and then at every job.
-    pub(super) fn move_all(&mut self, profile: &mut Profile, commands: &mut Vec<Command>) {
+    pub(super) fn move_all(&mut self, profile: &mut Profile, started: &mut Vec<Waiting>) {
         let now = profile.origin();
         let mut openings = std::mem::take(&mut self.moves.openings);
         openings.retain(|opening| !opening.is_over(now));
         let limit = self.queue.len().checked_div(self.moves.jobs_per_search).unwrap_or(usize::MAX);
         let seen = match openings.len() + LEAST_SEARCHES <= limit {
-            true => self.walk_candidates(profile, openings, limit, commands),
+            true => self.walk_candidates(profile, openings, limit, started),
             false => Seen::UpTo(None),
         };
         if let Seen::UpTo(rank) = seen {
             self.queue.unshelve();
-            self.walk_rest(profile, rank, commands);
+            self.walk_rest(profile, rank, started);
         }
     }
 
@@ -155,7 +160,7 @@ impl Backfill {
         profile: &mut Profile,
         openings: Vec<Opening>,
         searches: usize,
-        commands: &mut Vec<Command>,
+        started: &mut Vec<Waiting>,
     ) -> Seen {
         self.queue.shelve(Reservations::Known);
         let mut outline = std::mem::take(&mut self.moves.outline);
@@ -179,7 +184,7 @@ impl Backfill {
             walk.seen = Some(rank);
             walk.listed.remove(&rank);
             let waiting = self.queue.get(rank);
-            let opened = waiting.and_then(|it| self.examine(profile, &it, commands));
+            let opened = waiting.and_then(|it| self.examine(profile, &it, started));
             if let Some((from, until)) = opened {
                 walk.add(Opening::new(from, until, None), profile, &self.queue);
             }
@@ -190,17 +195,12 @@ impl Backfill {
     }
 
     /// Looks at every job after `seen`.
-    fn walk_rest(
-        &mut self,
-        profile: &mut Profile,
-        seen: Option<Rank>,
-        commands: &mut Vec<Command>,
-    ) {
+    fn walk_rest(&mut self, profile: &mut Profile, seen: Option<Rank>, started: &mut Vec<Waiting>) {
         let mut all = std::mem::take(&mut self.moves.all);
         all.extend(self.queue.from(seen));
         for waiting in all.drain(..) {
             self.moves.unplaced.remove(&waiting.rank);
-            self.examine(profile, &waiting, commands);
+            self.examine(profile, &waiting, started);
         }
         self.moves.all = all;
     }
@@ -210,19 +210,19 @@ impl Backfill {
         &mut self,
         profile: &mut Profile,
         waiting: &Waiting,
-        commands: &mut Vec<Command>,
+        started: &mut Vec<Waiting>,
     ) -> Option<(Time, Time)> {
         let before = waiting.reserved;
         let start = match before {
             Some(held) if held > profile.origin() => {
                 let earlier = waiting.earlier(profile, held)?;
                 waiting.give(profile, held);
-                self.settle(profile, waiting, Some(earlier), commands);
+                self.settle(profile, waiting, Some(earlier), started);
                 Some(earlier)
             }
             due => {
                 due.into_iter().for_each(|start| waiting.give(profile, start));
-                self.place(profile, waiting, commands)
+                self.place(profile, waiting, started)
             }
         };
         if start.is_none() {

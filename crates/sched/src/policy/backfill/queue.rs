@@ -10,7 +10,7 @@ use super::waiting::{Rank, Waiting};
 
 /// The queue. Every change is logarithmic in its length.
 #[derive(Debug, Default)]
-pub(super) struct Queue {
+pub(in crate::policy) struct Queue {
     jobs: BTreeMap<Rank, Waiting>,
     /// Reservations by time.
     starts: BTreeSet<(Time, Rank)>,
@@ -21,7 +21,7 @@ pub(super) struct Queue {
 impl Queue {
     /// Puts jobs on shelves from now on, so that they can be looked for by width. O(w log w), if
     /// they are not there already.
-    pub(super) fn shelve(&mut self, reservations: Reservations) {
+    pub(in crate::policy) fn shelve(&mut self, reservations: Reservations) {
         if self.shelves.is_none() {
             let mut shelves = Shelves::new(reservations);
             self.jobs.values().for_each(|waiting| shelves.put(waiting));
@@ -34,21 +34,31 @@ impl Queue {
         self.shelves = None;
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::policy) fn len(&self) -> usize {
         self.jobs.len()
     }
 
-    pub(super) fn get(&self, rank: Rank) -> Option<Waiting> {
+    pub(in crate::policy) fn get(&self, rank: Rank) -> Option<Waiting> {
         self.jobs.get(&rank).copied()
     }
 
     /// In order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Waiting> {
+    pub(in crate::policy) fn iter(&self) -> impl Iterator<Item = &Waiting> {
         self.jobs.values()
     }
 
     pub(super) fn find(&self, job: JobId) -> Option<&Waiting> {
         self.jobs.values().find(|waiting| waiting.rank.job == job)
+    }
+
+    /// The first job in the order.
+    pub(in crate::policy) fn first(&self) -> Option<Rank> {
+        self.jobs.first_key_value().map(|(rank, _)| *rank)
+    }
+
+    /// The last job in the order.
+    pub(in crate::policy) fn last(&self) -> Option<Rank> {
+        self.jobs.last_key_value().map(|(rank, _)| *rank)
     }
 
     /// The jobs after `after`, in order.
@@ -58,7 +68,7 @@ impl Queue {
     }
 
     /// The first job after `after`.
-    pub(super) fn after(&self, after: Option<Rank>) -> Option<Waiting> {
+    pub(in crate::policy) fn after(&self, after: Option<Rank>) -> Option<Waiting> {
         self.from(after).next()
     }
 
@@ -74,7 +84,7 @@ impl Queue {
     }
 
     /// Adds a job that has no reservation.
-    pub(super) fn insert(&mut self, waiting: Waiting) {
+    pub(in crate::policy) fn insert(&mut self, waiting: Waiting) {
         if let Some(shelves) = &mut self.shelves {
             shelves.put(&waiting);
         }
@@ -93,7 +103,7 @@ impl Queue {
     }
 
     /// Takes the job out, with its reservation.
-    pub(super) fn remove(&mut self, rank: Rank) {
+    pub(in crate::policy) fn remove(&mut self, rank: Rank) {
         let Some(waiting) = self.jobs.remove(&rank) else { return };
         if let Some(shelves) = &mut self.shelves {
             shelves.remove(&waiting);

@@ -78,7 +78,7 @@ struct Shelf {
 
 /// Whether jobs are looked for by their reservations, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reservations {
+pub(in crate::policy) enum Reservations {
     Ignored,
     Known,
 }

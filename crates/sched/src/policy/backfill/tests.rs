@@ -63,11 +63,11 @@ type History = Vec<Vec<(JobId, Option<Time>)>>;
 /// and a queue so long.
 fn history(drawn: &[Drawn], order: Order, jobs_per_search: usize, long_queue: usize) -> History {
     let mut policy = Backfill::new(Settings { depth: Depth::All, order });
-    policy.moves.jobs_per_search = jobs_per_search;
-    policy.bounds.long_queue = long_queue;
+    policy.line.moves.jobs_per_search = jobs_per_search;
+    policy.line.bounds.long_queue = long_queue;
     let mut history = Vec::new();
     replay(drawn, &mut policy, |policy| {
-        history.push(policy.queue.iter().map(|it| (it.rank.job, it.reserved)).collect());
+        history.push(policy.line.queue.iter().map(|it| (it.rank.job, it.reserved)).collect());
     });
     history
 }
@@ -98,11 +98,27 @@ proptest! {
         let mut policy = Backfill::new(Settings { depth: Depth::All, order });
         let mut promised: std::collections::BTreeMap<JobId, Time> = Default::default();
         replay(&drawn, &mut policy, |policy| {
-            for waiting in policy.queue.iter() {
+            for waiting in policy.line.queue.iter() {
                 let start = waiting.reserved.unwrap();
                 let before = promised.insert(waiting.rank.job, start);
                 assert!(before.is_none_or(|before| start <= before));
             }
+        });
+    }
+
+    #[test]
+    fn the_head_has_the_earliest_start_and_no_other_job_fits_beside_it(
+        drawn in prop_oneof![drawn(), long()], order in order(),
+    ) {
+        let mut policy = Backfill::new(Settings { depth: Depth::First(1), order });
+        replay(&drawn, &mut policy, |policy| {
+            let Some(head) = policy.line.queue.after(None) else { return };
+            let mut profile = policy.profile.clone().unwrap();
+            let mut others = policy.line.queue.from(Some(head.rank));
+            assert!(others.all(|other| !other.fits(&profile)));
+            let held = head.reserved.unwrap();
+            head.give(&mut profile, held);
+            assert_eq!(head.earliest(&profile, profile.origin()), Some(held));
         });
     }
 
@@ -119,14 +135,14 @@ proptest! {
     fn the_profile_is_what_runs_and_what_is_reserved(drawn in drawn(), depth in 0u32..4) {
         let mut policy = Backfill::new(Settings { depth: Depth::First(depth), order: Order::Arrival });
         replay(&drawn, &mut policy, |policy| {
-            let reserved = policy.queue.iter().filter(|it| it.reserved.is_some()).count();
-            assert_eq!(reserved, policy.queue.len().min(depth as usize));
+            let reserved = policy.line.queue.iter().filter(|it| it.reserved.is_some()).count();
+            assert_eq!(reserved, policy.line.queue.len().min(depth as usize));
             assert!(policy.profile.as_ref().unwrap().free_now() >= 0);
         });
         // When all is over, nothing is left in the books.
         let profile = policy.profile.unwrap();
         prop_assert_eq!(&profile, &Profile::new(PROCESSORS, profile.origin()));
-        prop_assert!(policy.due.is_empty() && policy.queue.len() == 0);
+        prop_assert!(policy.due.is_empty() && policy.line.queue.len() == 0);
     }
 }
 

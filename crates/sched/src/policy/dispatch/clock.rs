@@ -4,7 +4,7 @@ use tradewind_model::{Span, Time};
 
 /// Cycles begin at the first submission and at whole multiples of their length after it; those in
 /// which nobody waits are left out. At most one at any moment.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Clock {
     cycle: Span,
     first: Option<Time>,

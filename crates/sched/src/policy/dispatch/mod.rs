@@ -45,7 +45,7 @@ pub use settings::{Deadline, Gate, Ratio, Rule, Settings, ShareOf, Slots, Ties, 
 use waiting::Waiting;
 
 /// The policy; see the module's text.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Dispatch {
     settings: Settings,
     clock: Clock,

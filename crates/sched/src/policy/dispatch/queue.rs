@@ -42,7 +42,7 @@ struct Local {
 /// at the earliest place beside those before it. EASY may start a job earlier than planned, and so
 /// delay one that is not the first. Both are functions of who runs, who waits and what is closed;
 /// the plan is made anew only where it would come out differently.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Queue {
     pool: PoolId,
     nodes: u32,

@@ -7,7 +7,7 @@ use super::settings::{Deadline, Settings};
 use super::valuation;
 
 /// A job at the meta-scheduler.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Waiting {
     pub(super) job: JobId,
     /// Since when.

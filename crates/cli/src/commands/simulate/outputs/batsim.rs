@@ -1,29 +1,34 @@
 //! The files that Batsim writes, too.
 
+use std::io;
+
 use tradewind_io::batsim::{self, FinalState, Row};
 use tradewind_io::schedule::{Machines, Stay, Tally};
-use tradewind_sim::placement;
 
 use super::super::replay::Finished;
 use super::fates::{Fate, Fates};
 
 /// `jobs.csv`: one row per job of the logs, in their order.
-pub(super) fn jobs(finished: &Finished<'_>, fates: &Fates<'_>) -> Vec<u8> {
+pub(super) fn jobs(
+    finished: &Finished<'_>,
+    fates: &Fates<'_>,
+    to: &mut impl io::Write,
+) -> io::Result<()> {
     let prepared = &finished.prepared;
-    let mut places = placement::place(&prepared.workload, &finished.run).jobs;
-    let logs = prepared.log_of();
-    let row = |((job, log), fate): ((&_, usize), &Fate<'_>)| {
-        let job: &tradewind_sim::workload::LogJob = job;
+    let places = &finished.places().jobs;
+    let logs: Vec<usize> = prepared.log_of().collect();
+    let row = |at: usize| {
+        let job = &prepared.jobs[at];
         let row = Row {
-            log,
+            log: logs[at],
             number: job.number,
             submit: job.submit,
             processors: job.processors,
             requested: job.requested,
             life: None,
         };
-        let Fate::Ran(life) = fate else { return row };
-        let ranges = std::mem::take(&mut places[life.index]);
+        let Fate::Ran(life) = fates.of_job(at) else { return row };
+        let ranges = places.of(life.index).iter();
         Row {
             processors: Some(life.job.processors),
             requested: Some(life.job.requested),
@@ -34,14 +39,13 @@ pub(super) fn jobs(finished: &Finished<'_>, fates: &Fates<'_>) -> Vec<u8> {
                     true => FinalState::WalltimeReached,
                     false => FinalState::Completed,
                 },
-                processors: ranges.iter().map(|range| (range.first, range.last)).collect(),
+                processors: ranges.map(|range| (range.first, range.last)).collect(),
             }),
             ..row
         }
     };
-    let rows: Vec<Row> = prepared.jobs.iter().zip(logs).zip(fates.iter()).map(row).collect();
     let names: Vec<&str> = prepared.logs.iter().map(|log| log.name.as_str()).collect();
-    batsim::jobs_csv(&names, &rows)
+    batsim::write_jobs_csv(to, &names, logs.len(), row)
 }
 
 /// `schedule.csv` and `schedule.json`.

@@ -57,6 +57,11 @@ impl<'a> Fates<'a> {
         Fates { all }
     }
 
+    /// What became of the job with this index.
+    pub(super) fn of_job(&self, index: usize) -> &Fate<'a> {
+        &self.all[index]
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &Fate<'a>> {
         self.all.iter()
     }

@@ -26,40 +26,44 @@ pub(super) fn write(
 ) -> Result<Vec<String>, Failure> {
     let fates = Fates::of(finished);
     let mut names = Vec::new();
-    let mut file = |name: &str, bytes: &[u8]| {
+    let mut path = |name: &str| {
         names.push(name.to_owned());
-        output::write_file(&folder.join(name), bytes)
+        folder.join(name)
     };
     // Always there: what the campaign sums up.
-    file("summary.json", finished.summary.to_json().as_bytes())?;
+    output::write_file(&path("summary.json"), finished.summary.to_json().as_bytes())?;
     for kind in outputs {
         match kind {
             Output::Summary => {}
-            Output::Jobs => file("jobs.csv", &batsim::jobs(finished, &fates))?,
+            Output::Jobs => {
+                output::write_with(&path("jobs.csv"), |to| batsim::jobs(finished, &fates, to))?;
+            }
             Output::Schedule => {
                 let (csv, json) = batsim::schedule(finished, &fates);
-                file("schedule.csv", csv.as_bytes())?;
-                file("schedule.json", json.as_bytes())?;
+                output::write_file(&path("schedule.csv"), csv.as_bytes())?;
+                output::write_file(&path("schedule.json"), json.as_bytes())?;
+            }
+            Output::Parquet => {
+                output::write_file(&path("jobs.parquet"), &parquet::jobs(finished, &fates)?)?;
             }
             Output::Trades => {
                 if let Some(text) = trades::trades(finished)? {
-                    file("trades.csv", text.as_bytes())?;
+                    output::write_file(&path("trades.csv"), text.as_bytes())?;
                 }
             }
             Output::Refused => {
                 if let Some(text) = trades::refused(finished)? {
-                    file("refused.csv", text.as_bytes())?;
+                    output::write_file(&path("refused.csv"), text.as_bytes())?;
                 }
             }
-            Output::Parquet => file("jobs.parquet", &parquet::jobs(finished, &fates)?)?,
             Output::Report => {
                 for (name, bytes) in pictures::files(finished, &fates)? {
-                    file(name, &bytes)?;
+                    output::write_file(&path(name), &bytes)?;
                 }
             }
             Output::Swf => {
                 for (name, text) in swf::schedules(finished, &fates) {
-                    file(&name, text.as_bytes())?;
+                    output::write_file(&path(&name), text.as_bytes())?;
                 }
             }
         }

@@ -8,7 +8,7 @@ use tradewind_io::swf::Log;
 use tradewind_io::wire;
 use tradewind_model::{Cause, Pools};
 use tradewind_sim::metrics::{self, stretches};
-use tradewind_sim::placement::{self, Range};
+use tradewind_sim::placement::Range;
 use tradewind_sim::workload::Job;
 use tradewind_sim::{Lost, Ran};
 
@@ -83,7 +83,7 @@ pub(in crate::commands::simulate) fn png(
 fn replay(finished: &Finished<'_>, fates: &Fates<'_>) -> Replay {
     let (prepared, run, summary) = (&finished.prepared, &finished.run, &finished.summary);
     let workload = &prepared.workload;
-    let places = placement::place(workload, run);
+    let places = finished.places();
     let numbers = Numbers::of(&workload.pools);
     let lives = prepared.records().zip(fates.iter()).filter_map(|((_, record), fate)| match fate {
         Fate::Ran(life) => Some((record.user, life)),
@@ -93,11 +93,11 @@ fn replay(finished: &Finished<'_>, fates: &Fates<'_>) -> Replay {
         .map(|(user, life)| ReplayJob {
             user: Some(user).filter(|user| *user >= 0),
             fate: if life.job.killed { RunFate::Killed } else { RunFate::Completed },
-            processors: numbers.until(&places.jobs[life.index], life.job, life.ran),
+            processors: numbers.until(places.jobs.of(life.index), life.job, life.ran),
             ..job(life.job, life.ran)
         })
         .collect();
-    jobs.extend(run.lost.iter().zip(&places.lost).map(|(lost, ranges)| {
+    jobs.extend(run.lost.iter().zip(places.lost.iter()).map(|(lost, ranges)| {
         let Lost { job: index, start, end, place } = lost;
         let of = &workload.jobs[*index];
         let cut =
@@ -108,7 +108,7 @@ fn replay(finished: &Finished<'_>, fates: &Fates<'_>) -> Replay {
             ..job(of, &cut)
         }
     }));
-    let holds = workload.outages.iter().zip(&places.outages).filter(|(_, it)| !it.is_empty());
+    let holds = workload.outages.iter().zip(places.outages.iter()).filter(|(_, it)| !it.is_empty());
     Replay {
         title: format!("{} on {}", summary.cell("policy"), summary.cell("log")),
         pools: workload.pools.iter().map(|(_, pool)| replay_pool(pool)).collect(),

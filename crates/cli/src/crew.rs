@@ -1,0 +1,72 @@
+//! Pieces of work on all cores. Each thread takes the next when it is free, so results come in
+//! any order and are put in that of the pieces.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use crate::exit::Exit;
+
+/// How often somebody may look at how far it is.
+const TICK: Duration = Duration::from_millis(100);
+
+/// One thread per core.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Does `count` pieces of work on `threads` threads until `stop`. `tick` hears how many are done,
+/// again and again. `None`: stopped before.
+pub(crate) fn work<T: Send>(
+    count: usize,
+    threads: usize,
+    stop: &AtomicBool,
+    mut tick: impl FnMut(usize),
+    one: impl Fn(usize) -> T + Sync,
+) -> Vec<Option<T>> {
+    let next = AtomicUsize::new(0);
+    let (to, from) = mpsc::channel();
+    let mut results: Vec<Option<T>> = (0..count).map(|_| None).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..threads.clamp(1, count.max(1)) {
+            let (to, next, one) = (to.clone(), &next, &one);
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    if at >= count || to.send((at, one(at))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(to);
+        let mut done = 0;
+        loop {
+            match from.recv_timeout(TICK) {
+                Ok((at, result)) => {
+                    done += 1;
+                    results[at] = Some(result);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            tick(done);
+        }
+    });
+    results
+}
+
+/// Ctrl-C and its like raise `stop`; the second time, they end the program. Where the system
+/// refuses to tell us, they end it at once, and what is finished is still kept.
+pub(crate) fn listen(stop: &Arc<AtomicBool>) {
+    for signal in [SIGINT, SIGTERM] {
+        let code = i32::from(Exit::Interrupted as u8);
+        // In this order: the flag is not up yet when the first signal comes.
+        let _ = flag::register_conditional_shutdown(signal, code, Arc::clone(stop));
+        let _ = flag::register(signal, Arc::clone(stop));
+    }
+}

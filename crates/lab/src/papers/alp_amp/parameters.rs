@@ -1,0 +1,84 @@
+//! What the papers leave open, and our choices.
+
+use tradewind_model::Rho;
+use tradewind_sched::window::Variant;
+
+use crate::case::{Case, Kind, Parameter};
+
+pub(super) static COUNTS: Parameter = Parameter {
+    name: "counts",
+    meaning: "whether ranges of counts (slots, jobs, nodes) include their upper end",
+    stated: Some("only ranges: [120, 150], [3, 7], [1, 6]"),
+    kind: Kind::Word { default: "half-open", words: &["half-open", "closed"] },
+};
+
+pub(super) static TICKS: Parameter = Parameter {
+    name: "ticks",
+    meaning: "ticks of the clock in a unit of time: 1 rounds all times to units, 1,000 keeps them as \
+              drawn",
+    stated: None,
+    kind: Kind::Number { default: 1_000.0, range: (1.0, 1_000.0), sweep: &[1.0, 10.0] },
+};
+
+pub(super) static CAP: Parameter = Parameter {
+    name: "price-cap",
+    meaning: "a job's price cap over the market price of its least performance",
+    stated: None,
+    kind: Kind::Number { default: 1.0, range: (0.1, 10.0), sweep: &[0.9, 1.1, 1.25] },
+};
+
+pub(super) static RESERVED: Parameter = Parameter {
+    name: "reserved-time",
+    meaning: "t in S = CtN: the work over the least performance, or the work itself",
+    stated: Some("\"a time span to reserve\""),
+    kind: Kind::Word { default: "least-performance", words: &["least-performance", "reference"] },
+};
+
+pub(super) static RHO: Parameter = Parameter {
+    name: "rho",
+    meaning: "the part of the budget S that AMP may use",
+    stated: Some("1 in the study, \"e.g. 0.8\" as a proposal"),
+    kind: Kind::Number { default: 1.0, range: (0.01, 1.0), sweep: &[0.7, 0.8, 0.9] },
+};
+
+pub(super) static BUDGET_TEST: Parameter = Parameter {
+    name: "budget-test",
+    meaning: "whether the budget is tested after each slot, or after all slots of one start",
+    stated: Some("after each slot, in an order of equal starts that is not stated"),
+    kind: Kind::Word { default: "each-slot", words: &["each-slot", "each-start"] },
+};
+
+pub(super) static TIME_LIMIT: Parameter = Parameter {
+    name: "time-limit",
+    meaning: "T*: jobs' mean times rounded up, rounded down, or each term of eq. (2) rounded down",
+    stated: Some("the last of these, which many cycles cannot keep"),
+    kind: Kind::Word { default: "mean-up", words: &["mean-up", "mean-down", "terms-down"] },
+};
+
+pub(super) static MEASURE: Parameter = Parameter {
+    name: "measure",
+    meaning: "a window's time: its longest task, or the sum of its tasks",
+    stated: Some("\"the execution time\" of a job"),
+    kind: Kind::Word { default: "runtime", words: &["runtime", "processor-time"] },
+};
+
+pub(super) static LIMITS: Parameter = Parameter {
+    name: "cost-limits",
+    meaning: "jobs' limits on a window's cost per unit of time, over those of the paper",
+    stated: Some("10, 30 and 6"),
+    kind: Kind::Number { default: 1.0, range: (0.1, 10.0), sweep: &[0.4, 0.9, 1.5] },
+};
+
+/// ρ as the search takes it.
+pub(super) fn rho(case: &Case) -> Rho {
+    let thousandths = (case.number(&RHO) * 1_000.0).round() as u32;
+    Rho::from_thousandths(thousandths).unwrap_or(Rho::ONE)
+}
+
+/// Whose steps AMP and ALP follow.
+pub(super) fn variant(case: &Case) -> Variant {
+    match case.word(&BUDGET_TEST) {
+        "each-start" => Variant::Exact,
+        _ => Variant::Paper,
+    }
+}

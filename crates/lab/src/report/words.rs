@@ -1,0 +1,109 @@
+//! Cells and sentences that the terminal and the pages share.
+
+use super::numbers::{estimate, grouped, measured, published, ratio};
+use super::{Report, Sensitivity, Swept};
+use crate::findings::{Claim, Findings, Gain, Number};
+use crate::verdict::Verdict;
+
+/// Name, published, measured, ratio, verdict.
+pub fn number_cells(number: &Number) -> [String; 5] {
+    [
+        number.published.name.to_owned(),
+        published(number.published),
+        measured(number),
+        ratio(number),
+        number.verdict.name().to_owned(),
+    ]
+}
+
+/// What is claimed, what was seen, verdict.
+pub fn claim_cells(claim: &Claim) -> [String; 3] {
+    [claim.text.to_owned(), claim.measured.clone(), claim.verdict.name().to_owned()]
+}
+
+/// Name, measure, the paper's, ours, and the ratio.
+pub fn gain_cells(gain: &Gain) -> [String; 5] {
+    let places = if gain.paper.mean.abs() < 10.0 { 3 } else { 2 };
+    [
+        gain.name.to_owned(),
+        gain.measure.to_owned(),
+        grouped(gain.paper.mean, places),
+        grouped(gain.ours.mean, places),
+        estimate(&gain.ratio, 4),
+    ]
+}
+
+/// Why numbers and claims are not reproduced, misprints, and notes: a sentence each.
+pub fn reasons(findings: &Findings) -> Vec<String> {
+    let mut all = Vec::new();
+    for number in &findings.numbers {
+        let name = number.published.name;
+        all.extend(number.published.erratum.map(|text| format!("Misprint: {name}. {text}")));
+        all.extend(number.why.as_ref().map(|why| format!("Why: {name}. {why}")));
+    }
+    for claim in &findings.claims {
+        all.extend(claim.why.as_ref().map(|why| format!("Why: {}. {why}", claim.text)));
+    }
+    all.extend(findings.notes.iter().cloned());
+    all
+}
+
+/// A row per change: what was changed, how many numbers are within 5 % of the published ones,
+/// and which number moved most from ours.
+pub fn sensitivity_table(of: &Sensitivity) -> Vec<[String; 3]> {
+    let Some(ours) = of.rows.first() else { return Vec::new() };
+    let row = |swept: &Swept| {
+        let near = format!("{} of {}", swept.near(), swept.numbers.len());
+        let moved = match (swept.changed, swept.furthest(ours)) {
+            (Some(_), Some((number, part))) => {
+                let sign = if part > 0.0 { "+" } else { "" };
+                format!("{}: {sign}{} %", number.published.name, grouped(100.0 * part, 1))
+            }
+            _ => String::new(),
+        };
+        [swept.name(), near, moved]
+    };
+    of.rows.iter().map(row).collect()
+}
+
+/// `46 numbers: 30 reproduced, 2 trend`, and the same of claims.
+pub fn summary(report: &Report) -> Vec<String> {
+    let counts = report.counts();
+    let line = |noun: &str, of: fn(&(Verdict, usize, usize)) -> usize| {
+        let some = counts.iter().filter(|count| of(count) > 0);
+        let words: Vec<String> =
+            some.map(|count| format!("{} {}", of(count), count.0.name())).collect();
+        let all: usize = counts.iter().map(of).sum();
+        (all > 0).then(|| format!("{all} {noun}: {}", words.join(", ")))
+    };
+    [line("numbers", |count| count.1), line("claims", |count| count.2)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// What a reader of a page should know first.
+pub(super) fn introduction(report: &Report) -> Vec<String> {
+    let settings = report.settings.iter().map(|(name, value)| format!("{name} = {value}"));
+    let settings: Vec<String> = settings.collect();
+    let mut lines = vec![format!(
+        "Tradewind {}, seed {}, {} size. To repeat it: `{}`.",
+        report.version,
+        report.seed,
+        report.size.name(),
+        report.command
+    )];
+    if !settings.is_empty() {
+        lines.push(format!("Set other than by default: {}.", settings.join(", ")));
+    }
+    lines
+}
+
+/// The rule behind the verdicts, a line each.
+pub(super) const RULE: [(&str, &str); 5] = [
+    ("reproduced", "within 5 % of the published number, with an interval of at most ± 5 % of it"),
+    ("fitted", "the number calibrated a parameter, so that it proves nothing"),
+    ("trend", "same sign and within a factor of two; wall-clock times are never more than this"),
+    ("inconclusive", "the 95 % interval is too wide to tell"),
+    ("not reproduced", "anything else"),
+];

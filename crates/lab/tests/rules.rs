@@ -1,0 +1,135 @@
+//! What holds for every study, whoever writes it.
+#![expect(clippy::unwrap_used, reason = "a test that cannot run its study has failed")]
+
+use std::collections::BTreeMap;
+
+use tradewind_lab::{Case, Findings, Kind, Size, Study, Tally, Verdict, experiments, run, studies};
+
+const SEED: u64 = 1;
+
+/// The quick form of every experiment, run once for all tests of a process.
+fn tallies() -> &'static BTreeMap<&'static str, Tally> {
+    static ALL: std::sync::OnceLock<BTreeMap<&'static str, Tally>> = std::sync::OnceLock::new();
+    ALL.get_or_init(|| {
+        let studies: Vec<_> = studies().collect();
+        let quick = |experiment: &&'static tradewind_lab::Experiment| {
+            (experiment.id, run(experiment, &Case::new(experiment, SEED, Size::Quick)))
+        };
+        experiments(&studies).iter().map(quick).collect()
+    })
+}
+
+fn findings(study: &Study) -> Findings {
+    let case = Case::new(study.experiment, SEED, Size::Quick);
+    (study.findings)(&case, &tallies()[study.experiment.id])
+}
+
+fn bits(findings: &Findings) -> Vec<u64> {
+    findings.numbers.iter().map(|number| number.measured.mean.to_bits()).collect()
+}
+
+#[test]
+fn ids_begin_with_a_paper_and_are_unique() {
+    let mut seen = Vec::new();
+    for study in studies() {
+        assert!(
+            ["000", "001", "002", "003", "004", "new"].contains(&study.paper()),
+            "{}",
+            study.id
+        );
+        assert!(!seen.contains(&study.id), "{} is there twice", study.id);
+        seen.push(study.id);
+    }
+}
+
+#[test]
+fn whatever_is_not_reproduced_says_why() {
+    for study in studies() {
+        let findings = findings(study);
+        for number in &findings.numbers {
+            let (name, why) = (number.published.name, number.why.as_deref().unwrap_or(""));
+            let reproduced = number.verdict == Verdict::Reproduced;
+            assert!(reproduced != why.ends_with('.'), "{}, {name}: {why:?}", study.id);
+            // Another seed or size may give another verdict.
+            let cause = number.published.cause;
+            assert!(cause.ends_with('.'), "{}, {name} has no cause: {cause:?}", study.id);
+        }
+        for claim in &findings.claims {
+            let reproduced = claim.verdict == Verdict::Reproduced;
+            assert!(reproduced == claim.why.is_none(), "{}: {}", study.id, claim.text);
+            assert!(!claim.measured.is_empty(), "{}: {}", study.id, claim.text);
+        }
+    }
+}
+
+#[test]
+fn every_number_is_measured() {
+    for study in studies() {
+        let findings = findings(study);
+        assert!(!findings.numbers.is_empty() || !findings.claims.is_empty(), "{}", study.id);
+        for number in &findings.numbers {
+            assert!(number.measured.mean.is_finite(), "{}: {}", study.id, number.published.name);
+            assert!(!number.published.place.is_empty(), "{}: {}", study.id, number.published.name);
+        }
+        let names = findings.numbers.iter().map(|number| number.published.name);
+        assert_eq!(names.clone().collect::<std::collections::BTreeSet<_>>().len(), names.len());
+        for gain in &findings.gains {
+            assert!(gain.ratio.mean.is_finite(), "{}: {}, {}", study.id, gain.name, gain.measure);
+        }
+    }
+}
+
+#[test]
+fn numbers_come_from_the_run() {
+    let all: Vec<&'static Study> = studies().collect();
+    for experiment in experiments(&all) {
+        let mine = || all.iter().filter(|study| study.experiment.id == experiment.id);
+        let before: Vec<Vec<u64>> = mine().map(|study| bits(&findings(study))).collect();
+        let mut still: Vec<Vec<bool>> = before.iter().map(|all| vec![true; all.len()]).collect();
+        for parameter in experiment.parameters {
+            if still.iter().flatten().all(|still| !still) {
+                break;
+            }
+            let case = Case::new(experiment, SEED, Size::Quick);
+            let case = case.with(parameter, parameter.sweep()[0]);
+            let changed = run(experiment, &case);
+            for (at, study) in mine().enumerate() {
+                let after = bits(&(study.findings)(&case, &changed));
+                for (number, after) in after.into_iter().enumerate() {
+                    still[at][number] &= after == before[at][number];
+                }
+            }
+        }
+        for (at, study) in mine().enumerate() {
+            let fixed = still[at].iter().position(|still| *still);
+            assert_eq!(fixed, None, "{}: a number that no parameter moves", study.id);
+        }
+    }
+}
+
+#[test]
+fn every_unstated_parameter_has_a_sweep() {
+    let all: Vec<&'static Study> = studies().collect();
+    for experiment in experiments(&all) {
+        for parameter in experiment.parameters {
+            assert!(!parameter.meaning.is_empty());
+            let swept = !parameter.sweep().is_empty();
+            assert!(swept || parameter.stated.is_some(), "{}: {}", experiment.id, parameter.name);
+            for value in parameter.sweep().into_iter().chain([parameter.default()]) {
+                assert_eq!(parameter.parse(&value.to_string()), Ok(value));
+            }
+            if let Kind::Number { range: (low, _), .. } = parameter.kind {
+                assert!(parameter.parse(&(low - 1.0).to_string()).is_err());
+            }
+        }
+    }
+}
+
+#[test]
+fn parts_are_functions_of_the_seed() {
+    let all: Vec<&'static Study> = studies().collect();
+    for experiment in experiments(&all) {
+        let part = |seed| (experiment.part)(&Case::new(experiment, seed, Size::Quick), 0);
+        assert_eq!(part(SEED), part(SEED), "{}", experiment.id);
+    }
+}

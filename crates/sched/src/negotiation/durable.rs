@@ -1,0 +1,143 @@
+//! What a site must not forget, and the entries that change it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::message::{Offer, Parcel, Peer, Serial, Ticket};
+
+/// A job that was sent and is not known to have arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Handing {
+    /// To whom.
+    pub to: Peer,
+    /// The search that led there.
+    pub inquiry: Serial,
+    /// The job.
+    pub parcel: Arc<Parcel>,
+    /// What was agreed.
+    pub offer: Offer,
+}
+
+/// How a hand-over from elsewhere ended here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The job was taken in.
+    Taken,
+    /// It was sent back.
+    Returned,
+}
+
+/// Hand-overs from one site that it may still ask about.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tombstones {
+    /// Lower serials are settled: messages about them are late and mean nothing.
+    pub settled: Serial,
+    /// How the others ended that have ended.
+    pub closed: BTreeMap<Serial, Verdict>,
+}
+
+/// What survives a crash. Only [`Durable::apply`] changes it: whoever keeps the entries can make
+/// it again.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Durable {
+    /// How often the site was restarted.
+    pub epoch: u32,
+    /// Jobs that this site owns and may run: waiting or running.
+    pub here: BTreeSet<Ticket>,
+    /// Jobs in doubt: owned by this site until the other has taken them in. They must not run
+    /// here, whoever owns them.
+    pub handing: BTreeMap<Serial, Handing>,
+    /// By the site that handed over.
+    pub tombstones: BTreeMap<Peer, Tombstones>,
+}
+
+/// One durable change. It must be written down before any message of the same step leaves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    /// The site was restarted.
+    Restarted,
+    /// A job was submitted here.
+    Joined(Ticket),
+    /// A job of this site has ended, was refused or withdrawn.
+    Over(Ticket),
+    /// A job goes out.
+    Handing {
+        /// This and no other hand-over.
+        transfer: Serial,
+        /// Which job, and to whom.
+        handing: Handing,
+    },
+    /// The other site has it.
+    Gave(Serial),
+    /// The other site does not want it: it is here again.
+    Kept(Serial),
+    /// A job came in from another site: from now on it is this site's.
+    Took {
+        /// From whom.
+        from: Peer,
+        /// By which hand-over of theirs.
+        transfer: Serial,
+        /// Which.
+        parcel: Arc<Parcel>,
+        /// On which terms.
+        offer: Offer,
+    },
+    /// A job came in and was sent back.
+    Returned {
+        /// From whom.
+        from: Peer,
+        /// By which hand-over of theirs.
+        transfer: Serial,
+    },
+    /// The other site asks no more about hand-overs below `settled`. The only entry that may be
+    /// written down late, or lost.
+    Settled {
+        /// Who.
+        from: Peer,
+        /// Below what.
+        settled: Serial,
+    },
+}
+
+impl Durable {
+    /// Makes one change. Logarithmic, and linear in the tombstones that it drops.
+    pub fn apply(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Restarted => self.epoch += 1,
+            Entry::Joined(ticket) => {
+                self.here.insert(*ticket);
+            }
+            Entry::Over(ticket) => {
+                self.here.remove(ticket);
+            }
+            Entry::Handing { transfer, handing } => {
+                self.here.remove(&handing.parcel.ticket);
+                self.handing.insert(*transfer, handing.clone());
+            }
+            Entry::Gave(transfer) => {
+                self.handing.remove(transfer);
+            }
+            Entry::Kept(transfer) => {
+                if let Some(handing) = self.handing.remove(transfer) {
+                    self.here.insert(handing.parcel.ticket);
+                }
+            }
+            Entry::Took { from, transfer, parcel, .. } => {
+                self.close(*from, *transfer, Verdict::Taken);
+                self.here.insert(parcel.ticket);
+            }
+            Entry::Returned { from, transfer } => {
+                self.close(*from, *transfer, Verdict::Returned);
+            }
+            Entry::Settled { from, settled } => {
+                let tombstones = self.tombstones.entry(*from).or_default();
+                tombstones.settled = tombstones.settled.max(*settled);
+                tombstones.closed = tombstones.closed.split_off(settled);
+            }
+        }
+    }
+
+    fn close(&mut self, from: Peer, transfer: Serial, verdict: Verdict) {
+        self.tombstones.entry(from).or_default().closed.insert(transfer, verdict);
+    }
+}

@@ -1,0 +1,277 @@
+//! The state machine: what comes in, what goes out, and what is remembered in between.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use rand_pcg::Pcg64Mcg;
+use tradewind_model::{Span, Time, random};
+
+use super::durable::{Durable, Entry};
+use super::message::{Body, Envelope, Offer, Parcel, Peer, Quote, Serial, Ticket};
+use super::origin::{Inquiry, Retry};
+use super::settings::Settings;
+use super::volunteer::Pledge;
+
+/// Whether a job could as well stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// It goes on waiting here, and may start here at any time before it is sent.
+    Better,
+    /// It cannot run here: it is asked for until somebody takes it.
+    Must,
+}
+
+/// What happens to a negotiator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// A job was submitted here.
+    Joined(Ticket),
+    /// A job that waits here should go to a site that can do more for it. Ignored while it is
+    /// asked for, is left alone after a failed search, has been passed on as often as allowed, or
+    /// is not here.
+    PassOn(Arc<Parcel>, Wish),
+    /// The job starts here: stop asking.
+    Started(Ticket),
+    /// A job of this site has ended, was refused or withdrawn. A job in doubt cannot be withdrawn
+    /// before the doubt is over.
+    Over(Ticket),
+    /// A message came.
+    Heard(Envelope),
+    /// Time has passed: [`Negotiator::due`] has come.
+    Tick,
+}
+
+/// What a negotiator wants done, in order. All entries of a step must be written down before the
+/// first message of the step leaves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// Write this down.
+    Record(Entry),
+    /// Send this.
+    Send(Envelope),
+    /// A job came in: let it wait here, below the site's own.
+    TakeIn {
+        /// From whom.
+        from: Peer,
+        /// Which.
+        parcel: Arc<Parcel>,
+        /// On which terms.
+        offer: Offer,
+    },
+    /// The job goes out: it must not start here any more.
+    Hold(Ticket),
+    /// The job came back: it waits here again.
+    Release(Ticket),
+    /// The job has arrived elsewhere; it was held already.
+    HandedOver {
+        /// Which.
+        ticket: Ticket,
+        /// Whose it is.
+        to: Peer,
+    },
+}
+
+/// What a volunteer has agreed to take and has not got yet, as one block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Pledged {
+    /// Processors of all of them.
+    pub processors: u32,
+    /// The longest estimate, on the reference node.
+    pub estimate: Span,
+}
+
+/// The site's own scheduler, as far as negotiation must know it. Questions without effect.
+pub trait Host: Debug {
+    /// What the site could do for another's job that arrives at `from`, beside what it has
+    /// pledged and without delaying its own jobs; `None`: nothing.
+    fn quote(&self, parcel: &Parcel, from: Time, pledged: Pledged) -> Option<Quote>;
+
+    /// What the site will do for a job that waits here, if it can tell.
+    fn at_home(&self, parcel: &Parcel) -> Option<Quote>;
+
+    /// How long the job takes from here to there, with its data.
+    fn transfer(&self, parcel: &Parcel, to: Peer) -> Span;
+}
+
+/// Something to be done later. A stale alarm is never kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Alarm {
+    Inquiry(Serial),
+    Handing(Serial),
+}
+
+/// One site's side of all its negotiations.
+///
+/// A step costs O(log n) for n jobs here, beside the messages that it sends and one look at every
+/// pledge or every offer of one search.
+#[derive(Debug)]
+pub struct Negotiator {
+    pub(super) me: Peer,
+    pub(super) peers: Arc<[Peer]>,
+    pub(super) settings: Settings,
+    pub(super) rng: Pcg64Mcg,
+    pub(super) durable: Durable,
+    /// From here on: forgotten in a crash.
+    next: u32,
+    pub(super) inquiries: BTreeMap<Serial, Inquiry>,
+    pub(super) asking: BTreeMap<Ticket, Serial>,
+    /// Jobs whose last search failed, and until when they are left alone.
+    pub(super) resting: BTreeMap<Ticket, Time>,
+    pub(super) retries: BTreeMap<Serial, Retry>,
+    /// By origin and its inquiry.
+    pub(super) pledges: BTreeMap<(Peer, Serial), Pledge>,
+    pub(super) alarms: BTreeSet<(Time, Alarm)>,
+}
+
+/// What a step works with: the moment, the host, and where its wishes go.
+pub(super) struct Step<'a> {
+    pub(super) now: Time,
+    pub(super) host: &'a dyn Host,
+    pub(super) out: &'a mut Vec<Output>,
+}
+
+impl Negotiator {
+    /// A site's first start. `peers` are all sites, `me` may be among them; `seed` draws whom to
+    /// ask, where not everybody is asked.
+    pub fn new(me: Peer, peers: Arc<[Peer]>, settings: Settings, seed: u64) -> Negotiator {
+        Negotiator::with(Durable::default(), me, peers, settings, seed)
+    }
+
+    fn with(
+        durable: Durable,
+        me: Peer,
+        peers: Arc<[Peer]>,
+        settings: Settings,
+        seed: u64,
+    ) -> Negotiator {
+        let key = (u64::from(me.0) << 32) | u64::from(durable.epoch);
+        Negotiator {
+            me,
+            peers,
+            settings,
+            rng: random::stream(seed, "discover", key),
+            durable,
+            next: 0,
+            inquiries: BTreeMap::new(),
+            asking: BTreeMap::new(),
+            resting: BTreeMap::new(),
+            retries: BTreeMap::new(),
+            pledges: BTreeMap::new(),
+            alarms: BTreeSet::new(),
+        }
+    }
+
+    /// A site that comes back with what it had written down. Everything else is forgotten: the
+    /// jobs in doubt are asked about again, and searches have to be wished for anew. The same
+    /// arguments as for [`Negotiator::new`] make the same draws as any other restart with them.
+    pub fn restart(
+        mut durable: Durable,
+        (me, peers, settings, seed): (Peer, Arc<[Peer]>, Settings, u64),
+        now: Time,
+        host: &dyn Host,
+        out: &mut Vec<Output>,
+    ) -> Negotiator {
+        durable.apply(&Entry::Restarted);
+        out.push(Output::Record(Entry::Restarted));
+        let mut negotiator = Negotiator::with(durable, me, peers, settings, seed);
+        let mut step = Step { now, host, out };
+        let open: Vec<Serial> = negotiator.durable.handing.keys().copied().collect();
+        for transfer in open {
+            negotiator.send_migrate(&mut step, transfer);
+        }
+        negotiator
+    }
+
+    /// What this site must not forget.
+    pub fn durable(&self) -> &Durable {
+        &self.durable
+    }
+
+    /// Whether a search for the job is under way.
+    pub fn asks_for(&self, ticket: Ticket) -> bool {
+        self.asking.contains_key(&ticket)
+    }
+
+    /// When to call with [`Input::Tick`].
+    pub fn due(&self) -> Option<Time> {
+        self.alarms.first().map(|(at, _)| *at)
+    }
+
+    /// Takes one input in. `now` never goes back.
+    pub fn step(&mut self, now: Time, input: Input, host: &dyn Host, out: &mut Vec<Output>) {
+        let mut step = Step { now, host, out };
+        match input {
+            Input::Joined(ticket) => self.record(&mut step, Entry::Joined(ticket)),
+            Input::PassOn(parcel, wish) => self.pass_on(&mut step, parcel, wish),
+            Input::Started(ticket) => self.stop_asking(&mut step, ticket),
+            Input::Over(ticket) => {
+                self.stop_asking(&mut step, ticket);
+                self.resting.remove(&ticket);
+                self.record(&mut step, Entry::Over(ticket));
+            }
+            Input::Heard(envelope) => self.heard(&mut step, envelope),
+            Input::Tick => self.tick(&mut step),
+        }
+    }
+
+    fn heard(&mut self, step: &mut Step<'_>, Envelope { from, to, settled, body }: Envelope) {
+        if to != self.me || from == self.me {
+            return; // somebody else's
+        }
+        self.settle(step, from, settled);
+        match body {
+            Body::Discover { inquiry, parcel, lead } => {
+                self.asked(step, from, inquiry, &parcel, lead);
+            }
+            Body::Volunteer { inquiry, offer } => self.offered(step, from, inquiry, offer),
+            Body::Commit { inquiry, parcel, offer, lead } => {
+                self.committed(step, (from, inquiry), &parcel, offer, lead);
+            }
+            Body::Accepted { inquiry, offer } => self.accepted(step, from, inquiry, offer),
+            Body::Refused { inquiry, offer } => self.refused(step, from, inquiry, offer),
+            Body::Cancel { inquiry } => {
+                self.pledges.remove(&(from, inquiry));
+            }
+            Body::Migrate { transfer, inquiry, parcel, offer } => {
+                self.arrived(step, (from, inquiry), transfer, parcel, offer);
+            }
+            Body::Done { transfer } => self.done(step, from, transfer),
+            Body::Returned { transfer } => self.returned(step, from, transfer),
+        }
+    }
+
+    fn tick(&mut self, step: &mut Step<'_>) {
+        while let Some((at, alarm)) = self.alarms.first().copied()
+            && at <= step.now
+        {
+            self.alarms.remove(&(at, alarm));
+            match alarm {
+                Alarm::Inquiry(inquiry) => self.inquiry_due(step, inquiry),
+                Alarm::Handing(transfer) => self.send_migrate(step, transfer),
+            }
+        }
+    }
+
+    /// A serial that was never used.
+    pub(super) fn serial(&mut self) -> Serial {
+        let serial = self.next_serial();
+        self.next += 1;
+        serial
+    }
+
+    fn next_serial(&self) -> Serial {
+        Serial { epoch: self.durable.epoch, number: self.next }
+    }
+
+    pub(super) fn record(&mut self, step: &mut Step<'_>, entry: Entry) {
+        self.durable.apply(&entry);
+        step.out.push(Output::Record(entry));
+    }
+
+    pub(super) fn send(&self, step: &mut Step<'_>, to: Peer, body: Body) {
+        let open = self.durable.handing.iter().find(|(_, handing)| handing.to == to);
+        let settled = open.map_or(self.next_serial(), |(transfer, _)| *transfer);
+        step.out.push(Output::Send(Envelope { from: self.me, to, settled, body }));
+    }
+}

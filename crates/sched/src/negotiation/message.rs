@@ -1,0 +1,213 @@
+//! What sites say to each other.
+
+use std::sync::Arc;
+
+use tradewind_model::{Demand, JobId, Money, Price, Span, Time};
+
+/// A site, as the others know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Peer(pub u32);
+
+impl Peer {
+    /// As an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A number that its site never uses twice: every restart begins a new epoch. Later ones are
+/// larger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Serial {
+    /// How often the site was restarted.
+    pub epoch: u32,
+    /// From 0 in every epoch.
+    pub number: u32,
+}
+
+/// A job's name among all sites, for ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket {
+    /// Where it was submitted.
+    pub home: Peer,
+    /// Its id there.
+    pub job: JobId,
+}
+
+/// All that a site must know of a job to run it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parcel {
+    /// Which.
+    pub ticket: Ticket,
+    /// What it asks for.
+    pub demand: Demand,
+    /// When its user submitted it.
+    pub submitted: Time,
+    /// The size of its data, in megabytes: what a transfer takes time for.
+    pub data_mb: u64,
+    /// How often it was passed on.
+    pub hops: u32,
+}
+
+/// What a site thinks that it could do for a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quote {
+    /// When the job would start.
+    pub start: Time,
+    /// Per processor and second.
+    pub price: Price,
+    /// What the whole job would cost, as far as its estimate holds.
+    pub cost: Money,
+    /// Jobs that wait there to be backfilled.
+    pub load: u32,
+}
+
+/// A volunteer's promise: the job may come, at this price, and can then start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offer {
+    /// On what terms.
+    pub quote: Quote,
+    /// The last second, on the volunteer's clock, at which the offer can be taken up.
+    pub expires: Time,
+}
+
+/// The kinds of messages, for counting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Who would take this job?
+    Discover,
+    /// I would.
+    Volunteer,
+    /// Then agree.
+    Commit,
+    /// Agreed.
+    Accepted,
+    /// Not any more.
+    Refused,
+    /// Never mind.
+    Cancel,
+    /// Here it is.
+    Migrate,
+    /// It is mine now.
+    Done,
+    /// It is yours still.
+    Returned,
+}
+
+impl Kind {
+    /// All of them, with the names that scripts know.
+    pub const ALL: [(Kind, &'static str); 9] = [
+        (Kind::Discover, "discover"),
+        (Kind::Volunteer, "volunteer"),
+        (Kind::Commit, "commit"),
+        (Kind::Accepted, "accepted"),
+        (Kind::Refused, "refused"),
+        (Kind::Cancel, "cancel"),
+        (Kind::Migrate, "migrate"),
+        (Kind::Done, "done"),
+        (Kind::Returned, "returned"),
+    ];
+}
+
+/// What is said. The origin is the site that holds the job and would pass it on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Body {
+    /// Origin to all or some: who would take this job?
+    Discover {
+        /// The origin's search.
+        inquiry: Serial,
+        /// The job.
+        parcel: Arc<Parcel>,
+        /// How long it will be until the job is there.
+        lead: Span,
+    },
+    /// Volunteer to origin.
+    Volunteer {
+        /// Of the question.
+        inquiry: Serial,
+        /// On these terms.
+        offer: Offer,
+    },
+    /// Origin to one volunteer: the offer is taken up, if it holds still.
+    Commit {
+        /// The origin's search.
+        inquiry: Serial,
+        /// The job.
+        parcel: Arc<Parcel>,
+        /// What the volunteer had offered.
+        offer: Offer,
+        /// How long it will be until the job is there.
+        lead: Span,
+    },
+    /// Volunteer to origin: the commit holds.
+    Accepted {
+        /// Of the commit.
+        inquiry: Serial,
+        /// Of the commit.
+        offer: Offer,
+    },
+    /// Volunteer to origin: own jobs, or others, came first.
+    Refused {
+        /// Of the commit.
+        inquiry: Serial,
+        /// Of the commit.
+        offer: Offer,
+    },
+    /// Origin to volunteer: the agreement is not needed. Losing it does no harm.
+    Cancel {
+        /// Of the commit.
+        inquiry: Serial,
+    },
+    /// Origin to volunteer: the job with its data. Sent again until it is answered.
+    Migrate {
+        /// This and no other hand-over.
+        transfer: Serial,
+        /// Of the commit.
+        inquiry: Serial,
+        /// The job.
+        parcel: Arc<Parcel>,
+        /// What was agreed.
+        offer: Offer,
+    },
+    /// Volunteer to origin: the job is the volunteer's.
+    Done {
+        /// Of the hand-over.
+        transfer: Serial,
+    },
+    /// Volunteer to origin: the job is not and will never be the volunteer's by this hand-over.
+    Returned {
+        /// Of the hand-over.
+        transfer: Serial,
+    },
+}
+
+impl Body {
+    /// What kind of message it is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Body::Discover { .. } => Kind::Discover,
+            Body::Volunteer { .. } => Kind::Volunteer,
+            Body::Commit { .. } => Kind::Commit,
+            Body::Accepted { .. } => Kind::Accepted,
+            Body::Refused { .. } => Kind::Refused,
+            Body::Cancel { .. } => Kind::Cancel,
+            Body::Migrate { .. } => Kind::Migrate,
+            Body::Done { .. } => Kind::Done,
+            Body::Returned { .. } => Kind::Returned,
+        }
+    }
+}
+
+/// A message on its way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Envelope {
+    /// Who speaks.
+    pub from: Peer,
+    /// To whom.
+    pub to: Peer,
+    /// All hand-overs from the speaker to the listener with a lower serial are settled: the
+    /// speaker has heard how they ended, and asks about them no more.
+    pub settled: Serial,
+    /// What.
+    pub body: Body,
+}

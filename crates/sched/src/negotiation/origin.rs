@@ -1,0 +1,307 @@
+//! The side that holds a job and would pass it on.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use tradewind_model::{Span, Time};
+
+use super::choice;
+use super::durable::{Entry, Handing};
+use super::machine::{Alarm, Negotiator, Output, Step, Wish};
+use super::message::{Body, Offer, Parcel, Peer, Serial, Ticket};
+use super::settings::Discover;
+
+/// A search for a site that takes a job.
+#[derive(Debug)]
+pub(super) struct Inquiry {
+    parcel: Arc<Parcel>,
+    wish: Wish,
+    /// Rounds begun.
+    round: u32,
+    /// How long offers are collected now: twice as long after every rest.
+    window: Span,
+    /// Where not everybody is asked: who was, since the last rest.
+    asked: BTreeSet<Peer>,
+    /// Answers still to come in this round.
+    silent: usize,
+    /// Of those who have not refused since.
+    offers: BTreeMap<Peer, Offer>,
+    phase: Phase,
+    /// When the phase ends by itself.
+    due: Time,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Collecting,
+    Committing { to: Peer, offer: Offer, tries: u32, wait: Span },
+    Resting,
+}
+
+/// A job in doubt is asked about again.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Retry {
+    due: Time,
+    wait: Span,
+}
+
+impl Negotiator {
+    pub(super) fn pass_on(&mut self, step: &mut Step<'_>, parcel: Arc<Parcel>, wish: Wish) {
+        let ticket = parcel.ticket;
+        let rests = self.resting.get(&ticket).is_some_and(|until| step.now < *until);
+        let far = parcel.hops >= self.settings.hops;
+        if far || rests || self.asking.contains_key(&ticket) || !self.durable.here.contains(&ticket)
+        {
+            return;
+        }
+        self.resting.remove(&ticket);
+        let inquiry = Inquiry {
+            parcel,
+            wish,
+            round: 0,
+            window: self.settings.window,
+            asked: BTreeSet::new(),
+            silent: 0,
+            offers: BTreeMap::new(),
+            phase: Phase::Resting,
+            due: step.now,
+        };
+        let id = self.serial();
+        self.asking.insert(ticket, id);
+        self.ask(step, id, inquiry);
+    }
+
+    /// The job starts here, or is over: nobody else is wanted.
+    pub(super) fn stop_asking(&mut self, step: &mut Step<'_>, ticket: Ticket) {
+        let Some(id) = self.asking.get(&ticket).copied() else { return };
+        let Some(inquiry) = self.take_inquiry(id) else { return };
+        self.asking.remove(&ticket);
+        if let Phase::Committing { to, .. } = inquiry.phase {
+            self.send(step, to, Body::Cancel { inquiry: id });
+        }
+    }
+
+    /// The inquiry, to be put back with [`Negotiator::wait`] or dropped with its alarm.
+    fn take_inquiry(&mut self, id: Serial) -> Option<Inquiry> {
+        let inquiry = self.inquiries.remove(&id)?;
+        self.alarms.remove(&(inquiry.due, Alarm::Inquiry(id)));
+        Some(inquiry)
+    }
+
+    fn wait(&mut self, id: Serial, inquiry: Inquiry) {
+        self.alarms.insert((inquiry.due, Alarm::Inquiry(id)));
+        self.inquiries.insert(id, inquiry);
+    }
+
+    /// One round of questions.
+    fn ask(&mut self, step: &mut Step<'_>, id: Serial, mut inquiry: Inquiry) {
+        let to: Vec<Peer> = match self.settings.discover {
+            Discover::All => self.peers.iter().copied().filter(|peer| *peer != self.me).collect(),
+            Discover::Sample(choices) => {
+                choice::sample(&mut self.rng, choices, &self.peers, &inquiry.asked, self.me)
+            }
+        };
+        for &peer in &to {
+            let parcel = Arc::clone(&inquiry.parcel);
+            // The offers are collected, the commit goes there and back, and the job travels.
+            let handshake = Span(inquiry.window.0 * 2);
+            let lead = Span(handshake.0 + step.host.transfer(&parcel, peer).0);
+            self.send(step, peer, Body::Discover { inquiry: id, parcel, lead });
+        }
+        inquiry.round += 1;
+        inquiry.silent = to.len();
+        if matches!(self.settings.discover, Discover::Sample(_)) {
+            inquiry.asked.extend(to);
+        }
+        inquiry.phase = Phase::Collecting;
+        inquiry.due = step.now + inquiry.window;
+        self.wait(id, inquiry);
+    }
+
+    /// An offer came. One that comes after the choice still counts if the choice fails, and one
+    /// that comes during a rest ends it. However long the window, the first offer waits for others
+    /// no longer than a plain one, lest it expire.
+    pub(super) fn offered(&mut self, step: &mut Step<'_>, from: Peer, id: Serial, offer: Offer) {
+        let Some(mut inquiry) = self.take_inquiry(id) else { return };
+        let new = inquiry.offers.insert(from, offer).is_none();
+        inquiry.silent = inquiry.silent.saturating_sub(usize::from(new));
+        match inquiry.phase {
+            Phase::Committing { .. } => self.wait(id, inquiry),
+            Phase::Collecting if inquiry.silent > 0 => {
+                inquiry.due = inquiry.due.min(step.now + self.settings.window);
+                self.wait(id, inquiry);
+            }
+            Phase::Collecting | Phase::Resting => self.choose(step, id, inquiry),
+        }
+    }
+
+    /// Takes the best offer up, or asks on, or gives up.
+    fn choose(&mut self, step: &mut Step<'_>, id: Serial, mut inquiry: Inquiry) {
+        let (now, choose) = (step.now, self.settings.choose);
+        let home = match inquiry.wish {
+            Wish::Better => step.host.at_home(&inquiry.parcel),
+            Wish::Must => None,
+        };
+        let budget = inquiry.parcel.demand.terms().budget;
+        inquiry.offers.retain(|_, Offer { quote, expires }| {
+            now <= *expires
+                && budget.is_none_or(|most| quote.cost <= most)
+                && home.is_none_or(|home| choice::gains(choose, quote, &home))
+        });
+        match choice::best(choose, &inquiry.offers) {
+            Some((to, offer)) => {
+                let wait = inquiry.window;
+                inquiry.phase = Phase::Committing { to, offer, tries: 0, wait };
+                self.commit(step, id, inquiry);
+            }
+            None => self.ask_on(step, id, inquiry),
+        }
+    }
+
+    fn commit(&mut self, step: &mut Step<'_>, id: Serial, mut inquiry: Inquiry) {
+        let Phase::Committing { to, offer, tries, wait } = inquiry.phase else { return };
+        let parcel = Arc::clone(&inquiry.parcel);
+        let lead = Span(inquiry.window.0 + step.host.transfer(&parcel, to).0);
+        self.send(step, to, Body::Commit { inquiry: id, parcel, offer, lead });
+        inquiry.due = step.now + wait;
+        let wait = self.longer(wait);
+        inquiry.phase = Phase::Committing { to, offer, tries: tries + 1, wait };
+        self.wait(id, inquiry);
+    }
+
+    fn longer(&self, wait: Span) -> Span {
+        Span(wait.0 * 2).min(self.settings.retry_max).max(wait)
+    }
+
+    /// Nobody was found in this round.
+    fn ask_on(&mut self, step: &mut Step<'_>, id: Serial, mut inquiry: Inquiry) {
+        let ticket = inquiry.parcel.ticket;
+        if inquiry.wish == Wish::Better && inquiry.round >= self.settings.rounds {
+            self.asking.remove(&ticket);
+            self.resting.insert(ticket, step.now + self.settings.pause);
+            return;
+        }
+        inquiry.offers.clear();
+        let others = self.peers.iter().filter(|peer| **peer != self.me).count();
+        let asked_all = match self.settings.discover {
+            Discover::All => true,
+            Discover::Sample(_) => inquiry.asked.len() >= others,
+        };
+        if asked_all {
+            inquiry.asked.clear();
+            inquiry.window = self.longer(inquiry.window);
+            inquiry.phase = Phase::Resting;
+            inquiry.due = step.now + self.settings.pause;
+            self.wait(id, inquiry);
+        } else {
+            self.ask(step, id, inquiry);
+        }
+    }
+
+    pub(super) fn inquiry_due(&mut self, step: &mut Step<'_>, id: Serial) {
+        let Some(mut inquiry) = self.take_inquiry(id) else { return };
+        match inquiry.phase {
+            Phase::Collecting => self.choose(step, id, inquiry),
+            Phase::Resting => self.ask(step, id, inquiry),
+            Phase::Committing { to, offer, tries, .. } => {
+                if tries < self.settings.tries && step.now <= offer.expires {
+                    self.commit(step, id, inquiry);
+                } else {
+                    self.send(step, to, Body::Cancel { inquiry: id });
+                    inquiry.offers.remove(&to);
+                    self.choose(step, id, inquiry);
+                }
+            }
+        }
+    }
+
+    pub(super) fn refused(&mut self, step: &mut Step<'_>, from: Peer, id: Serial, offer: Offer) {
+        if !self.commits_to(id, from, offer) {
+            return;
+        }
+        let Some(mut inquiry) = self.take_inquiry(id) else { return };
+        inquiry.offers.remove(&from);
+        self.choose(step, id, inquiry);
+    }
+
+    /// Whether the search waits for exactly this answer.
+    fn commits_to(&self, id: Serial, peer: Peer, answer: Offer) -> bool {
+        let phase = self.inquiries.get(&id).map(|inquiry| inquiry.phase);
+        matches!(phase, Some(Phase::Committing { to, offer, .. }) if to == peer && offer == answer)
+    }
+
+    pub(super) fn accepted(&mut self, step: &mut Step<'_>, from: Peer, id: Serial, offer: Offer) {
+        if self.commits_to(id, from, offer) {
+            let inquiry = self.take_inquiry(id);
+            inquiry.into_iter().for_each(|inquiry| self.hand_over(step, id, &inquiry, from, offer));
+            return;
+        }
+        let asks_there = self.inquiries.get(&id).is_some_and(
+            |inquiry| matches!(inquiry.phase, Phase::Committing { to, .. } if to == from),
+        );
+        let on_its_way = self
+            .durable
+            .handing
+            .values()
+            .any(|handing| handing.inquiry == id && handing.to == from);
+        if !asks_there && !on_its_way {
+            self.send(step, from, Body::Cancel { inquiry: id });
+        }
+    }
+
+    /// The point of no return: from here on the job is in doubt.
+    fn hand_over(
+        &mut self,
+        step: &mut Step<'_>,
+        id: Serial,
+        inquiry: &Inquiry,
+        to: Peer,
+        offer: Offer,
+    ) {
+        let ticket = inquiry.parcel.ticket;
+        self.asking.remove(&ticket);
+        let transfer = self.serial();
+        let parcel = Parcel { hops: inquiry.parcel.hops + 1, ..Parcel::clone(&inquiry.parcel) };
+        let handing = Handing { to, inquiry: id, parcel: Arc::new(parcel), offer };
+        self.record(step, Entry::Handing { transfer, handing });
+        step.out.push(Output::Hold(ticket));
+        self.send_migrate(step, transfer);
+    }
+
+    /// Sends a job that is in doubt, and sets the alarm for the next time.
+    pub(super) fn send_migrate(&mut self, step: &mut Step<'_>, transfer: Serial) {
+        let Some(Handing { to, inquiry, parcel, offer }) =
+            self.durable.handing.get(&transfer).cloned()
+        else {
+            return;
+        };
+        let travel = step.host.transfer(&parcel, to);
+        let wait = self.retries.get(&transfer).map_or(self.settings.window, |retry| retry.wait);
+        let due = step.now + travel + wait;
+        self.retries.insert(transfer, Retry { due, wait: self.longer(wait) });
+        self.alarms.insert((due, Alarm::Handing(transfer)));
+        self.send(step, to, Body::Migrate { transfer, inquiry, parcel, offer });
+    }
+
+    /// The handing that an answer of `from` is about, which the answer closes.
+    fn close_handing(&mut self, from: Peer, transfer: Serial) -> Option<Ticket> {
+        let handing = self.durable.handing.get(&transfer).filter(|handing| handing.to == from)?;
+        let ticket = handing.parcel.ticket;
+        if let Some(retry) = self.retries.remove(&transfer) {
+            self.alarms.remove(&(retry.due, Alarm::Handing(transfer)));
+        }
+        Some(ticket)
+    }
+
+    pub(super) fn done(&mut self, step: &mut Step<'_>, from: Peer, transfer: Serial) {
+        let Some(ticket) = self.close_handing(from, transfer) else { return };
+        self.record(step, Entry::Gave(transfer));
+        step.out.push(Output::HandedOver { ticket, to: from });
+    }
+
+    pub(super) fn returned(&mut self, step: &mut Step<'_>, from: Peer, transfer: Serial) {
+        let Some(ticket) = self.close_handing(from, transfer) else { return };
+        self.record(step, Entry::Kept(transfer));
+        step.out.push(Output::Release(ticket));
+    }
+}

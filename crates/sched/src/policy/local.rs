@@ -1,0 +1,121 @@
+//! A site that schedules for itself: one pool, its own queues, no view of other sites.
+//!
+//! Whoever owns the site tells it what happened and then asks it to decide. Jobs that it starts
+//! run at once. Nothing here knows how sites find each other: a job that should be passed on is
+//! named, and stays until somebody takes it away with [`Local::leave`].
+
+mod floor;
+mod isolated;
+mod plain;
+
+use std::fmt::Debug;
+
+use tradewind_model::{Closure, ClosureId, JobId, Span, Time};
+
+use super::Promise;
+pub(super) use floor::{Floor, Opened};
+pub use isolated::{Isolated, home};
+pub use plain::{Plain, Settings as PlainSettings, Turn};
+
+/// Whose job it is, seen from the site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// Submitted here.
+    Local,
+    /// Passed on by another site.
+    Remote,
+}
+
+/// A job as one site sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// Which. Ids follow the order of submission in the whole grid.
+    pub job: JobId,
+    /// Processors, at least 1.
+    pub processors: u32,
+    /// How long it is expected to run on this site's processors, at least 1 s.
+    pub length: Span,
+    /// When its user submitted it, wherever that was.
+    pub submitted: Time,
+}
+
+/// How busy a site is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Load {
+    /// Jobs that wait in the job queue.
+    pub queued: u32,
+    /// Jobs that wait to be backfilled: in the first and in the second backfill queue.
+    pub backfill: [u32; 2],
+    /// Processors × seconds that all these jobs expect to need.
+    pub work: i128,
+    /// Processors that are free now.
+    pub free: u32,
+}
+
+impl Load {
+    /// All jobs that wait.
+    pub fn waiting(&self) -> u32 {
+        self.queued + self.backfill[0] + self.backfill[1]
+    }
+}
+
+/// A site that schedules for itself.
+///
+/// Calls come in the order of time, and `now` never goes back. At every moment at which something
+/// happened: first all that happened, ends before joins; then one [`Local::decide`]. Questions
+/// ([`Local::promise`], [`Local::load`], [`Local::reservation`]) change nothing, and their answers
+/// hold after a `decide` at the same moment.
+pub trait Local: Debug {
+    /// The job waits here from now on. A job that lost its nodes joins anew.
+    fn join(&mut self, wanted: Wanted, origin: Origin, now: Time);
+
+    /// A waiting job goes elsewhere or was withdrawn; its reservation is free for others. Nothing
+    /// happens if it does not wait here.
+    fn leave(&mut self, job: JobId, now: Time);
+
+    /// A job that ran here for so long has ended, perhaps before or after its expected end.
+    fn ended(&mut self, job: JobId, ran: Span, now: Time);
+
+    /// A running job lost its nodes. It does not wait here until it joins again.
+    fn interrupted(&mut self, job: JobId, now: Time);
+
+    /// Nodes of this site will be missing (or are from now on). The closure's pool is not looked
+    /// at. Reservations that stand in its way are made anew.
+    fn announced(&mut self, closure: ClosureId, what: Closure, now: Time);
+
+    /// The closure is over, perhaps sooner than announced.
+    fn reopened(&mut self, closure: ClosureId, now: Time);
+
+    /// Adds the jobs that start now, in order, to `starts`: they count as running from now on.
+    /// Adds to `surplus` the waiting jobs that the site would rather pass on, in order, each
+    /// once; they go on waiting here, with full rights, until they leave.
+    fn decide(&mut self, now: Time, starts: &mut Vec<JobId>, surplus: &mut Vec<JobId>);
+
+    /// When to ask again, even if nothing happens.
+    fn wake(&self) -> Option<Time>;
+
+    /// The first moment at which a running job is expected to have ended. If it runs on, the next
+    /// `decide` makes reservations anew; so whoever wants to know what is promised at a later
+    /// moment asks for a `decide` first.
+    fn next_end(&self) -> Option<Time>;
+
+    /// When such a job could start here if it joined at `from`, `from` not before `now`, without
+    /// delaying any reservation; `None` if that is not foreseeable (it is wider than the site, or
+    /// has to wait behind jobs whose starts are not known). Not binding, because nothing is set
+    /// aside; but at `from == now` an answer of `now` means that [`Local::join`] and
+    /// [`Local::decide`] at this moment will start it. So a site is overloaded, as far as a job
+    /// is concerned, if the answer for it is not `now`.
+    fn promise(&self, wanted: &Wanted, origin: Origin, now: Time, from: Time) -> Option<Time>;
+
+    /// How busy the site is.
+    fn load(&self) -> Load;
+
+    /// When a waiting job is to start, if that is set down.
+    fn reservation(&self, job: JobId) -> Option<Time>;
+
+    /// What the site promises to jobs that wait, as long as nobody outlives estimates and no node
+    /// goes missing.
+    fn guarantee(&self) -> Promise {
+        Promise::Nothing
+    }
+}

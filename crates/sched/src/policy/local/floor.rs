@@ -1,0 +1,140 @@
+//! What is taken of one site: running jobs until their expected ends, closures, and whatever the
+//! owner of the books sets aside in the profile.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tradewind_model::{Closure, ClosureId, JobId, Profile, Span, Time};
+
+use crate::policy::backfill::{Waiting, expected_span};
+
+/// A running job.
+#[derive(Debug, Clone, Copy)]
+struct Hold {
+    processors: u32,
+    start: Time,
+    length: Span,
+    /// When it is expected to end.
+    end: Time,
+}
+
+/// Became free during `[from, until)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::policy) struct Opened {
+    pub(in crate::policy) from: Time,
+    pub(in crate::policy) until: Time,
+}
+
+impl Opened {
+    fn new(from: Time, until: Time) -> Option<Opened> {
+        (from < until).then_some(Opened { from, until })
+    }
+}
+
+/// The books of a site.
+#[derive(Debug)]
+pub(in crate::policy) struct Floor {
+    processors: u32,
+    /// What is free beside running jobs, closures and reservations.
+    pub(in crate::policy) profile: Profile,
+    running: BTreeMap<JobId, Hold>,
+    /// When running jobs are expected to end.
+    due: BTreeSet<(Time, JobId)>,
+    closures: BTreeMap<ClosureId, Closure>,
+    /// Something happened that no reservation reckoned with.
+    upset: bool,
+}
+
+impl Floor {
+    /// Nothing is taken. No processors count as one.
+    pub(in crate::policy) fn new(processors: u32) -> Floor {
+        let processors = processors.max(1);
+        Floor {
+            processors,
+            profile: Profile::new(processors, Time::MIN),
+            running: BTreeMap::new(),
+            due: BTreeSet::new(),
+            closures: BTreeMap::new(),
+            upset: false,
+        }
+    }
+
+    /// Processors of the site.
+    pub(in crate::policy) fn processors(&self) -> u32 {
+        self.processors
+    }
+
+    /// Processors that are free now.
+    pub(in crate::policy) fn free(&self) -> u32 {
+        u32::try_from(self.profile.free_now().max(0)).unwrap_or(u32::MAX)
+    }
+
+    /// The first moment at which a running job is expected to have ended.
+    pub(in crate::policy) fn next_end(&self) -> Option<Time> {
+        self.due.first().map(|(end, _)| *end)
+    }
+
+    /// A job takes its processors, which are taken in the profile already.
+    pub(in crate::policy) fn start(&mut self, waiting: &Waiting) {
+        let Waiting { rank, processors, estimate: length, .. } = *waiting;
+        let start = self.profile.origin();
+        let end = start + length;
+        self.running.insert(rank.job, Hold { processors, start, length, end });
+        self.due.insert((end, rank.job));
+    }
+
+    /// A job is over; returns what that opens.
+    pub(in crate::policy) fn ended(&mut self, job: JobId, now: Time) -> Option<Opened> {
+        self.profile.advance(now);
+        let Hold { processors, end, .. } = self.running.remove(&job)?;
+        self.due.remove(&(end, job));
+        self.profile.give(processors, now, end);
+        Opened::new(now, end)
+    }
+
+    /// A job lost its nodes.
+    pub(in crate::policy) fn interrupted(&mut self, job: JobId, now: Time) {
+        self.ended(job, now);
+        self.upset = true;
+    }
+
+    /// Processors will be missing.
+    pub(in crate::policy) fn announced(&mut self, closure: ClosureId, what: Closure) {
+        self.closures.insert(closure, what);
+        self.upset = true;
+    }
+
+    /// They are back; returns what that opens.
+    pub(in crate::policy) fn reopened(&mut self, closure: ClosureId, now: Time) -> Option<Opened> {
+        self.profile.advance(now);
+        let Closure { nodes, from, until, .. } = self.closures.remove(&closure)?;
+        let from = from.max(now);
+        self.profile.give(nodes, from, until);
+        Opened::new(from, until)
+    }
+
+    /// Comes to `now`, with all that happened written down. `true`: expectations failed, so that
+    /// the profile was made anew, without reservations: who should have ended is expected to need
+    /// twice as long as believed so far.
+    pub(in crate::policy) fn settle(&mut self, now: Time) -> bool {
+        self.profile.advance(now);
+        self.upset |= self.next_end().is_some_and(|end| end <= now);
+        let upset = std::mem::take(&mut self.upset);
+        if upset {
+            self.rebuild(now);
+        }
+        upset
+    }
+
+    fn rebuild(&mut self, now: Time) {
+        self.profile = Profile::new(self.processors, now);
+        self.due.clear();
+        for (&job, hold) in &mut self.running {
+            hold.end = hold.start + expected_span(hold.length, now - hold.start);
+            self.due.insert((hold.end, job));
+            self.profile.take(hold.processors, now, hold.end);
+        }
+        for closure in self.closures.values() {
+            self.profile.take(closure.nodes, closure.from.max(now), closure.until);
+        }
+    }
+}

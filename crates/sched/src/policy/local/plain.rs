@@ -1,0 +1,193 @@
+//! One queue: FCFS, EASY, conservative and what lies between, as a site that schedules for itself.
+//!
+//! The rule of [`backfill`](crate::policy::backfill). Remote jobs stand behind all local ones.
+
+use std::collections::BTreeMap;
+
+use tradewind_model::{Closure, ClosureId, JobId, Span, Time};
+
+use super::floor::{Floor, Opened};
+use super::{Load, Local, Origin, Wanted};
+use crate::policy::Promise;
+use crate::policy::backfill::{Depth, Line, Rank, Waiting};
+
+/// Who comes first in the queue, remote jobs behind local ones; ties go to the job that was
+/// submitted first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Turn {
+    /// The job that was submitted first.
+    #[default]
+    Arrival,
+    /// The least expected length.
+    Shortest,
+}
+
+impl Turn {
+    /// Every value, with its name on the command line.
+    pub const ALL: [(Turn, &'static str); 2] =
+        [(Turn::Arrival, "arrival"), (Turn::Shortest, "shortest")];
+}
+
+/// The knobs of [`Plain`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// How many waiting jobs hold a reservation.
+    pub depth: Depth,
+    /// Who comes first.
+    pub turn: Turn,
+}
+
+/// A site with one queue; see the module's text. Passes cost what they cost in
+/// [`Backfill`](crate::policy::backfill::Backfill).
+#[derive(Debug)]
+pub struct Plain {
+    settings: Settings,
+    floor: Floor,
+    line: Line,
+    /// Jobs that wait, by id.
+    ranks: BTreeMap<JobId, Rank>,
+    /// Jobs that joined since the last pass, in that order.
+    new: Vec<Waiting>,
+    /// Whether the next pass looks at the whole queue.
+    whole: bool,
+    /// Processors × seconds that wait.
+    work: i128,
+    /// A buffer.
+    started: Vec<Waiting>,
+}
+
+/// Above every expected length.
+const REMOTE: i64 = 1 << 50;
+
+impl Plain {
+    /// A site of so many processors (none count as one) with nothing to do.
+    pub fn new(processors: u32, settings: Settings) -> Plain {
+        Plain {
+            settings,
+            floor: Floor::new(processors),
+            line: Line::new(settings.depth),
+            ranks: BTreeMap::new(),
+            new: Vec::new(),
+            whole: false,
+            work: 0,
+            started: Vec::new(),
+        }
+    }
+
+    fn opened(&mut self, opened: Option<Opened>) {
+        self.whole = true;
+        if let Some(Opened { from, until }) = opened {
+            self.line.opened(from, until);
+        }
+    }
+
+    /// Puts new jobs into the line.
+    fn take_in(&mut self) {
+        let last = self.line.last();
+        let in_order = self.new.is_sorted_by_key(|waiting| waiting.rank)
+            && self.new.first().is_none_or(|first| last.is_none_or(|last| last < first.rank));
+        self.whole |= self.settings.depth != Depth::All && !in_order;
+        for waiting in self.new.drain(..) {
+            match self.whole {
+                true => self.line.insert(waiting),
+                false => {
+                    self.line.try_one(&mut self.floor.profile, waiting, &mut self.started);
+                }
+            }
+        }
+    }
+}
+
+impl Local for Plain {
+    fn join(&mut self, wanted: Wanted, origin: Origin, _now: Time) {
+        let key = match self.settings.turn {
+            Turn::Arrival => 0,
+            Turn::Shortest => wanted.length.0,
+        };
+        let key = key + if origin == Origin::Remote { REMOTE } else { 0 };
+        let waiting = Waiting::keyed(key, wanted.job, wanted.processors, wanted.length);
+        self.ranks.insert(wanted.job, waiting.rank);
+        self.work += waiting.work();
+        self.new.push(waiting);
+    }
+
+    fn leave(&mut self, job: JobId, now: Time) {
+        let Some(rank) = self.ranks.remove(&job) else { return };
+        self.floor.profile.advance(now);
+        if let Some(place) = self.new.iter().position(|waiting| waiting.rank == rank) {
+            self.work -= self.new.remove(place).work();
+        } else if let Some(waiting) = self.line.remove(&mut self.floor.profile, rank) {
+            self.work -= waiting.work();
+            self.whole = true;
+        }
+    }
+
+    fn ended(&mut self, job: JobId, _ran: Span, now: Time) {
+        let opened = self.floor.ended(job, now);
+        self.opened(opened);
+    }
+
+    fn interrupted(&mut self, job: JobId, now: Time) {
+        self.floor.interrupted(job, now);
+    }
+
+    fn announced(&mut self, closure: ClosureId, what: Closure, _now: Time) {
+        self.floor.announced(closure, what);
+    }
+
+    fn reopened(&mut self, closure: ClosureId, now: Time) {
+        let opened = self.floor.reopened(closure, now);
+        self.opened(opened);
+    }
+
+    fn decide(&mut self, now: Time, starts: &mut Vec<JobId>, _surplus: &mut Vec<JobId>) {
+        if self.floor.settle(now) {
+            self.line.forget();
+            self.whole = true;
+        }
+        self.whole |= self.line.first_reservation().is_some_and(|start| start <= now);
+        self.take_in();
+        if std::mem::take(&mut self.whole) {
+            self.line.pass(&mut self.floor.profile, &mut self.started);
+        }
+        for waiting in self.started.drain(..) {
+            self.floor.start(&waiting);
+            self.ranks.remove(&waiting.rank.job);
+            self.work -= waiting.work();
+            starts.push(waiting.rank.job);
+        }
+    }
+
+    fn wake(&self) -> Option<Time> {
+        self.line.first_reservation()
+    }
+
+    fn next_end(&self) -> Option<Time> {
+        self.floor.next_end()
+    }
+
+    fn promise(&self, wanted: &Wanted, _origin: Origin, now: Time, from: Time) -> Option<Time> {
+        if self.settings.depth == Depth::First(0) && !self.ranks.is_empty() {
+            return None;
+        }
+        self.floor.profile.earliest(wanted.processors, wanted.length, from.max(now))
+    }
+
+    fn load(&self) -> Load {
+        let queued = u32::try_from(self.ranks.len()).unwrap_or(u32::MAX);
+        Load { queued, backfill: [0; 2], work: self.work, free: self.floor.free() }
+    }
+
+    fn reservation(&self, job: JobId) -> Option<Time> {
+        self.line.get(*self.ranks.get(&job)?)?.reserved
+    }
+
+    fn guarantee(&self) -> Promise {
+        match (self.settings.turn, self.settings.depth) {
+            (_, Depth::All) => Promise::Reservations,
+            (Turn::Arrival, Depth::First(0)) => Promise::Order,
+            (Turn::Arrival, Depth::First(_)) => Promise::Head,
+            _ => Promise::Nothing,
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The switches of the mechanism.
+
+use std::num::NonZeroU32;
+
+use tradewind_model::JobId;
+
+use super::classes::Borders;
+
+/// Why numbers are no settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    /// α is a share.
+    #[error("alpha is {0} thousandths, and the share of jobs with a reservation is at most 1,000")]
+    Alpha(u32),
+    /// No job could ever wait in a backfill queue.
+    #[error("beta is 0, and a backfill queue overflows at 1 job or more")]
+    Beta,
+    /// No job could ever wait in a backfill queue.
+    #[error("patience is 0, and a job is passed over 1 time or more before it loses patience")]
+    Patience,
+}
+
+/// α: the share of the job queue's jobs that hold a reservation, in thousandths. The paper tries
+/// 100 to 500; 1,000 is a reservation for every job, 0 for none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Alpha(u32);
+
+impl Alpha {
+    /// The middle of the paper's range.
+    pub const DEFAULT: Alpha = Alpha(300);
+
+    /// So many thousandths.
+    ///
+    /// # Errors
+    /// If there are more than 1,000.
+    pub fn from_thousandths(thousandths: u32) -> Result<Alpha, SettingsError> {
+        match thousandths {
+            ..=1_000 => Ok(Alpha(thousandths)),
+            _ => Err(SettingsError::Alpha(thousandths)),
+        }
+    }
+
+    /// In thousandths.
+    pub fn thousandths(self) -> u32 {
+        self.0
+    }
+}
+
+/// Among remote jobs, what decides first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RemoteClasses {
+    /// Large before small; within each, short before long: as among local jobs.
+    #[default]
+    WidthFirst,
+    /// Short before long; within each, large before small.
+    LengthFirst,
+}
+
+/// Whether short jobs stand before long ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ShortFirst {
+    /// They do: the paper.
+    #[default]
+    On,
+    /// The age alone decides within a queue.
+    Off,
+}
+
+/// What makes one job older than another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Age {
+    /// It was submitted first, wherever that was.
+    #[default]
+    Arrival,
+    /// It joined this site first.
+    Joined,
+}
+
+/// Which jobs leave a backfill queue that overflows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Moves {
+    /// The oldest.
+    #[default]
+    Oldest,
+    /// Those that come last in the queue's order.
+    Lowest,
+    /// The newest.
+    Newest,
+}
+
+/// What becomes of jobs that leave a backfill queue. All go to the job queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Overflow {
+    /// And stay there.
+    #[default]
+    Queue,
+    /// Local ones are offered to other sites as well.
+    Migrate,
+}
+
+/// Who is sure of one of the job queue's reservations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Guard {
+    /// The oldest job, whatever its class.
+    #[default]
+    Oldest,
+    /// Nobody but by its class: as printed, and long jobs may starve.
+    Nobody,
+}
+
+/// The switches of [`MultiQueue`](super::MultiQueue).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// α: how many jobs of the job queue hold a reservation. With none, nobody is promised
+    /// anything.
+    pub alpha: Alpha,
+    /// β: at so many jobs a backfill queue overflows.
+    pub beta: NonZeroU32,
+    /// A job moves to the job queue once so many jobs have started here while it waited to be
+    /// backfilled; `None`: however many, as printed, and such jobs may starve.
+    pub patience: Option<NonZeroU32>,
+    /// Where large, medium and small jobs meet.
+    pub borders: Borders,
+    /// Among remote jobs, what decides first.
+    pub remote_classes: RemoteClasses,
+    /// Whether short jobs stand before long ones.
+    pub short_first: ShortFirst,
+    /// What makes one job older than another.
+    pub age: Age,
+    /// Which jobs leave a backfill queue that overflows.
+    pub moves: Moves,
+    /// What becomes of them.
+    pub overflow: Overflow,
+    /// Who is sure of a reservation.
+    pub guard: Guard,
+}
+
+/// From here on the paper sees little influence.
+const DEFAULT_BETA: NonZeroU32 = NonZeroU32::MIN.saturating_add(63);
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            alpha: Alpha::DEFAULT,
+            beta: DEFAULT_BETA,
+            patience: Some(DEFAULT_BETA),
+            borders: Borders::default(),
+            remote_classes: RemoteClasses::default(),
+            short_first: ShortFirst::default(),
+            age: Age::default(),
+            moves: Moves::default(),
+            overflow: Overflow::default(),
+            guard: Guard::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// With α in thousandths and β; everything else as by default.
+    ///
+    /// # Errors
+    /// If α is more than 1,000 or β is 0.
+    pub fn new(alpha: u32, beta: u32) -> Result<Settings, SettingsError> {
+        let alpha = Alpha::from_thousandths(alpha)?;
+        let beta = NonZeroU32::new(beta).ok_or(SettingsError::Beta)?;
+        Ok(Settings { alpha, beta, ..Settings::default() })
+    }
+
+    /// The same with this patience.
+    ///
+    /// # Errors
+    /// If it is 0.
+    pub fn with_patience(self, patience: Option<u32>) -> Result<Settings, SettingsError> {
+        let some = |limit| NonZeroU32::new(limit).ok_or(SettingsError::Patience);
+        Ok(Settings { patience: patience.map(some).transpose()?, ..self })
+    }
+
+    /// J_r = ceil(α·J_n): how many of so many jobs in the job queue hold a reservation.
+    pub fn reservations(&self, queued: usize) -> usize {
+        (queued * self.alpha.0 as usize).div_ceil(1_000)
+    }
+
+    /// A number that is lower for older jobs; equals go by their ids.
+    pub(super) fn age_of(&self, joined: i64) -> i64 {
+        match self.age {
+            Age::Arrival => 0,
+            Age::Joined => joined,
+        }
+    }
+
+    /// Which job leaves a full backfill queue first: the lowest.
+    pub(super) fn turn(&self, key: i64, joined: i64, job: JobId) -> (i64, i64) {
+        let id = i64::from(job.0);
+        let age = self.age_of(joined);
+        match self.moves {
+            Moves::Oldest => (age, id),
+            Moves::Newest => (-age, -id),
+            Moves::Lowest => (-key, -id),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Cases made by hand.
+
+use tradewind_model::{Money, Place, PoolId, Price, Reason, Span, Time};
+use tradewind_sched::negotiation::{self, Choose, Kind};
+use tradewind_sched::policy::backfill::Depth;
+use tradewind_sim::federation::Settings;
+use tradewind_sim::network::{Faults, Partition};
+
+use super::grid::{Job, Mechanism, live, pools, workload};
+
+const EASY: Mechanism = Mechanism::Plain(Depth::First(1));
+
+/// Start and place of each job.
+fn runs(sites: &[(u32, u32, i64)], jobs: &[Job], settings: Settings) -> Vec<(i64, u32)> {
+    let workload = workload(&pools(sites), jobs);
+    let (ran, _) = live(&workload, settings, EASY).unwrap();
+    let place = |place: &Place| match place {
+        Place::Pool(pool) => pool.0,
+        Place::Shares(_) => unreachable!("a job of a federation lies in one pool"),
+    };
+    ran.jobs.iter().map(|ran| (ran.start.0, place(&ran.place))).collect()
+}
+
+/// Two sites of four processors, a busy first one, and a job of two processors.
+const JOBS: [Job; 2] = [(0, 0, 100, 4, 100), (0, 10, 50, 2, 50)];
+
+#[test]
+fn a_job_goes_where_it_can_start_and_the_way_takes_time() {
+    let two = [(4, 1_000, 0), (4, 1_000, 0)];
+    // Discover, volunteer, commit, accepted: a second each; then a second and two for the data.
+    assert_eq!(runs(&two, &JOBS, Settings::default()), [(0, 0), (17, 1)]);
+    let alone = Settings { negotiation: None, ..Settings::default() };
+    assert_eq!(runs(&two, &JOBS, alone), [(0, 0), (100, 0)]);
+    assert_eq!(runs(&two[..1], &JOBS, Settings::default()), [(0, 0), (100, 0)]);
+}
+
+#[test]
+fn one_hand_over_is_six_messages() {
+    let workload = workload(&pools(&[(4, 1_000, 0), (4, 1_000, 0)]), &JOBS);
+    let (_, federation) = live(&workload, Settings::default(), EASY).unwrap();
+    let traffic = federation.traffic();
+    assert_eq!((federation.passed_on(), traffic.sent(), traffic.lost), (1, 6, 0));
+    assert!([Kind::Discover, Kind::Migrate, Kind::Done].iter().all(|kind| traffic.of(*kind) == 1));
+}
+
+#[test]
+fn the_cheaper_volunteer_gets_the_job_and_is_paid_what_it_asked() {
+    let three = [(4, 1_000, 1), (4, 1_000, 7), (4, 1_000, 3)];
+    let knobs = negotiation::Settings { choose: Choose::Cost, ..Default::default() };
+    let settings = Settings { negotiation: Some(knobs), ..Settings::default() };
+    // Home is the cheapest, though late: by cost alone the job stays.
+    assert_eq!(runs(&three, &JOBS, settings.clone())[1], (100, 0));
+    let dear_home = [(4, 1_000, 9), (4, 1_000, 7), (4, 1_000, 3)];
+    let workload = workload(&pools(&dear_home), &JOBS);
+    let (ran, _) = live(&workload, settings, EASY).unwrap();
+    assert_eq!(ran.jobs[1].place, Place::Pool(PoolId(2)));
+    assert_eq!(ran.jobs[1].cost, Money(3 * 2 * 50));
+    let trade = &ran.trades[0].trade;
+    assert_eq!((trade.pool, trade.price, trade.ask), (PoolId(2), Price(3), Some(Money(300))));
+}
+
+#[test]
+fn what_home_cannot_run_goes_elsewhere_or_is_refused_if_nobody_can() {
+    let sites = [(2, 1_000, 0), (8, 1_000, 0)];
+    let wide = [(1, 0, 100, 8, 100), (0, 5, 10, 6, 10)];
+    let starts = runs(&sites, &wide, Settings::default());
+    assert_eq!(starts[1].1, 1);
+    assert!(starts[1].0 >= 100);
+    let workload = workload(&pools(&sites), &[(0, 0, 10, 9, 10)]);
+    let (ran, _) = live(&workload, Settings::default(), EASY).unwrap();
+    let reason = Reason::WiderThanQueues { needed: 9, widest: 8 };
+    assert_eq!(ran.jobs[0].refused.as_deref(), Some(&reason));
+}
+
+#[test]
+fn behind_a_partition_that_never_heals_home_goes_on_and_what_must_go_waits_for_ever() {
+    let sites = [(4, 1_000, 0), (8, 1_000, 0)];
+    let inside = [negotiation::Peer(0)].into();
+    let partition = Partition { from: Time(0), until: Time(i64::MAX), inside };
+    let faults = Faults { partitions: vec![partition], ..Faults::none() };
+    let settings = Settings { faults, ..Settings::default() };
+    assert_eq!(runs(&sites, &JOBS, settings.clone()), [(0, 0), (100, 0)]);
+    let jobs = [JOBS[0], JOBS[1], (0, 20, 10, 6, 10)];
+    let stuck = live(&workload(&pools(&sites), &jobs), settings, EASY).unwrap_err();
+    assert!(stuck.contains("leaves 1 jobs waiting for ever"), "{stuck}");
+}
+
+#[test]
+fn local_jobs_come_before_those_from_elsewhere() {
+    let sites = [(4, 1_000, 0), (4, 1_000, 0)];
+    // The second job is on its way to site 1 when that site's own job comes: it runs first, and
+    // the guest starts beside it or after it.
+    let jobs = [JOBS[0], JOBS[1], (1, 15, 30, 4, 30)];
+    assert_eq!(runs(&sites, &jobs, Settings::default()), [(0, 0), (45, 1), (15, 1)]);
+}
+
+#[test]
+fn faster_nodes_run_a_job_that_was_passed_on_faster() {
+    let workload = workload(&pools(&[(4, 1_000, 0), (4, 2_000, 0)]), &JOBS);
+    let (ran, _) = live(&workload, Settings::default(), EASY).unwrap();
+    assert_eq!(ran.jobs[1].end - ran.jobs[1].start, Span(25));
+}

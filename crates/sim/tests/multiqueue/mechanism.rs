@@ -1,0 +1,212 @@
+//! The mechanism against the plain version, and what it promises.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use tradewind_model::{Closure, ClosureId, JobId, Span, Time};
+use tradewind_sched::policy::backfill::Depth;
+use tradewind_sched::policy::local::{Load, Local, Origin, Plain, PlainSettings, Turn, Wanted};
+use tradewind_sched::policy::multiqueue::{
+    Age, Borders, Guard, Moves, MultiQueue, Overflow, RemoteClasses, Settings, ShortFirst,
+};
+
+use super::drive::{PROCESSORS, Pass, any_world, drive, local_world};
+use super::naive::Naive;
+
+pub(crate) fn any_settings() -> impl Strategy<Value = Settings> {
+    let alpha = prop_oneof![Just(1u32), Just(100), Just(300), Just(500), Just(1_000)];
+    let numbers = (alpha, 1u32..6, prop::option::weighted(0.8, 1u32..12));
+    (numbers, any::<[bool; 6]>(), 0..3usize).prop_map(|((alpha, beta, patience), on, moves)| {
+        let base = Settings::new(alpha, beta).unwrap().with_patience(patience).unwrap();
+        Settings {
+            borders: if on[0] { Borders::Paper } else { Borders::Pseudo },
+            remote_classes: [RemoteClasses::WidthFirst, RemoteClasses::LengthFirst]
+                [usize::from(on[1])],
+            short_first: if on[2] { ShortFirst::On } else { ShortFirst::Off },
+            age: if on[3] { Age::Arrival } else { Age::Joined },
+            moves: [Moves::Oldest, Moves::Lowest, Moves::Newest][moves],
+            overflow: if on[4] { Overflow::Queue } else { Overflow::Migrate },
+            guard: if on[5] { Guard::Oldest } else { Guard::Nobody },
+            ..base
+        }
+    })
+}
+
+/// Whether a reservation was given up, or a job started after it, though nothing had gone wrong.
+fn broken(passes: &[Pass]) -> Option<String> {
+    let mut promised: BTreeMap<u32, i64> = BTreeMap::new();
+    for pass in passes {
+        if pass.upset {
+            promised.clear();
+        }
+        for job in &pass.starts {
+            if promised.remove(job).is_some_and(|at| at < pass.now) {
+                return Some(format!("job {job} starts later than promised, at {}", pass.now));
+            }
+        }
+        for (job, reserved) in &pass.waiting {
+            let before = promised.get(job).copied();
+            promised.extend(reserved.map(|at| (*job, at)));
+            if before.is_some_and(|before| reserved.is_none_or(|at| at > before)) {
+                return Some(format!("job {job} was promised {before:?} and is told {reserved:?}"));
+            }
+        }
+    }
+    None
+}
+
+/// After every pass one more remote job comes, and starts if and only if that was promised.
+#[derive(Debug)]
+struct Visited {
+    site: MultiQueue,
+    visits: u32,
+}
+
+impl Local for Visited {
+    fn join(&mut self, wanted: Wanted, origin: Origin, now: Time) {
+        self.site.join(wanted, origin, now);
+    }
+
+    fn leave(&mut self, job: JobId, now: Time) {
+        self.site.leave(job, now);
+    }
+
+    fn ended(&mut self, job: JobId, ran: Span, now: Time) {
+        self.site.ended(job, ran, now);
+    }
+
+    fn interrupted(&mut self, job: JobId, now: Time) {
+        self.site.interrupted(job, now);
+    }
+
+    fn announced(&mut self, closure: ClosureId, what: Closure, now: Time) {
+        self.site.announced(closure, what, now);
+    }
+
+    fn reopened(&mut self, closure: ClosureId, now: Time) {
+        self.site.reopened(closure, now);
+    }
+
+    fn decide(&mut self, now: Time, starts: &mut Vec<JobId>, surplus: &mut Vec<JobId>) {
+        self.site.decide(now, starts, surplus);
+        self.visits += 1;
+        let job = JobId(1_000_000 + self.visits);
+        let (processors, length) = (1 + self.visits % PROCESSORS, Span(1 + now.0 % 9));
+        let visitor = Wanted { job, processors, length, submitted: now };
+        let promise = self.site.promise(&visitor, Origin::Remote, now, now);
+        let before = starts.len();
+        self.site.join(visitor, Origin::Remote, now);
+        self.site.decide(now, starts, surplus);
+        let started = starts[before..].contains(&job);
+        assert_eq!(started, promise == Some(now), "promised {promise:?} at {now}");
+        match started {
+            true => self.site.ended(job, Span(0), now),
+            false => self.site.leave(job, now),
+        }
+        starts.retain(|start| *start != job);
+        surplus.retain(|other| *other != job);
+        self.site.decide(now, starts, surplus);
+    }
+
+    fn wake(&self) -> Option<Time> {
+        self.site.wake()
+    }
+
+    fn next_end(&self) -> Option<Time> {
+        self.site.next_end()
+    }
+
+    fn promise(&self, wanted: &Wanted, origin: Origin, now: Time, from: Time) -> Option<Time> {
+        self.site.promise(wanted, origin, now, from)
+    }
+
+    fn load(&self) -> Load {
+        self.site.load()
+    }
+
+    fn reservation(&self, job: JobId) -> Option<Time> {
+        self.site.reservation(job)
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn every_pass_is_that_of_the_plain_version(
+        world in any_world(24), settings in any_settings(),
+    ) {
+        let passes = drive(&world, &mut MultiQueue::new(PROCESSORS, settings));
+        let plain = drive(&world, &mut Naive::new(PROCESSORS, settings));
+        prop_assert_eq!(passes, plain);
+    }
+
+    #[test]
+    fn reservations_are_kept_whoever_comes(
+        world in any_world(40), settings in any_settings(),
+    ) {
+        let passes = drive(&world, &mut MultiQueue::new(PROCESSORS, settings));
+        prop_assert_eq!(broken(&passes), None);
+    }
+
+    #[test]
+    fn a_promise_of_now_is_kept(world in any_world(24), settings in any_settings()) {
+        let site = MultiQueue::new(PROCESSORS, settings);
+        drive(&world, &mut Visited { site, visits: 0 });
+    }
+
+    #[test]
+    fn only_local_jobs_are_surplus_and_each_once(
+        world in any_world(40), settings in any_settings(),
+    ) {
+        let passes = drive(&world, &mut MultiQueue::new(PROCESSORS, settings));
+        let mut surplus: Vec<u32> = passes.iter().flat_map(|it| it.surplus.clone()).collect();
+        if settings.overflow == Overflow::Queue {
+            prop_assert!(surplus.is_empty());
+        }
+        prop_assert!(surplus.iter().all(|job| world.jobs[*job as usize].origin == Origin::Local));
+        if world.gaps.is_empty() {
+            let all = surplus.len();
+            surplus.sort_unstable();
+            surplus.dedup();
+            prop_assert_eq!(surplus.len(), all);
+        }
+    }
+
+    /// With β = 1 every job that cannot start at once is in the job queue. By age, with one job
+    /// at a time and no remote ones, only the number of reservations is left to differ.
+    #[test]
+    fn the_extremes_are_easy_and_conservative(mut world in local_world(30), all in any::<bool>()) {
+        (0i64..).zip(&mut world.jobs).for_each(|(at, job)| job.joins = job.joins.max(at));
+        world.jobs.dedup_by_key(|job| job.joins);
+        let (alpha, depth) = if all { (1_000, Depth::All) } else { (1, Depth::First(1)) };
+        let base = Settings::new(alpha, 1).unwrap().with_patience(None).unwrap();
+        let settings = Settings { short_first: ShortFirst::Off, ..base };
+        let passes = drive(&world, &mut MultiQueue::new(PROCESSORS, settings));
+        let knobs = PlainSettings { depth, turn: Turn::Arrival };
+        let plain = drive(&world, &mut Plain::new(PROCESSORS, knobs));
+        let of = |passes: &[Pass]| -> Vec<_> {
+            passes.iter().map(|it| (it.now, it.starts.clone(), it.waiting.clone())).collect()
+        };
+        prop_assert_eq!(of(&passes), of(&plain));
+    }
+}
+
+#[test]
+fn the_watcher_of_reservations_sees_what_moves_back() {
+    let config = ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() };
+    let mut runner = proptest::test_runner::TestRunner::new_with_rng(
+        config,
+        proptest::test_runner::TestRng::deterministic_rng(
+            proptest::test_runner::RngAlgorithm::ChaCha,
+        ),
+    );
+    // Of several reservations that are made anew all the time, the later ones move back.
+    let knobs = PlainSettings { depth: Depth::First(3), turn: Turn::Shortest };
+    let found = runner.run(&any_world(40), |world| {
+        let passes = drive(&world, &mut Plain::new(PROCESSORS, knobs));
+        prop_assert_eq!(broken(&passes), None);
+        Ok(())
+    });
+    assert!(found.is_err());
+}
