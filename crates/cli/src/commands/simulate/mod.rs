@@ -5,7 +5,7 @@
 //! page of them.
 
 mod args;
-mod brackets;
+pub(super) mod brackets;
 mod command_policy;
 mod model;
 mod outputs;
