@@ -81,6 +81,11 @@ impl Waiting {
         (latest != NEVER).then(|| (latest, self.end - latest))
     }
 
+    /// When it begins at the latest, in whatever queue.
+    pub(super) fn last(&self) -> Time {
+        self.last
+    }
+
     /// Whether it begins in time if it begins at `at`, in one queue at least.
     pub(super) fn in_time(&self, at: Time) -> bool {
         at <= self.last
