@@ -56,7 +56,7 @@ impl Cycle {
         commands.iter().filter_map(trade).collect()
     }
 
-    /// The same, plainly.
+    /// The auction plainly, with the gate and the wait until a processor is free.
     pub fn plain(&self) -> Vec<(JobId, PoolId, Time)> {
         let now = self.market.now();
         let mut queues: Vec<Plain> = self
@@ -250,12 +250,15 @@ impl Plain {
 
 #[cfg(test)]
 mod tests {
+    use tradewind_sched::policy::dispatch::Wait;
+
     use super::*;
 
     #[test]
     fn the_plain_cycle_trades_the_same() {
         for (seed, slots) in [(1, Slots::Packaged), (2, Slots::Immediate), (3, Slots::Packaged)] {
-            let settings = Settings { slots, ..Settings::auction() };
+            let wait = Wait::First;
+            let settings = Settings { slots, wait, ..Settings::auction() };
             let mut cycle = Cycle::new(seed, 400, 12, settings);
             let plain = cycle.plain();
             assert!(plain.len() > 50, "{}", plain.len());

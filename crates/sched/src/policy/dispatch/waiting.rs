@@ -95,6 +95,11 @@ impl Waiting {
         self.purse.limit(self.processors, length)
     }
 
+    /// When it begins at the latest, in whatever queue.
+    pub(super) fn last(&self) -> Time {
+        self.last
+    }
+
     /// Whether it begins in time if it begins at `at`, in one queue at least.
     pub(super) fn in_time(&self, at: Time) -> bool {
         at <= self.last
