@@ -1,11 +1,12 @@
 //! A module per paper, or per pair of papers that share a study.
 
 mod alp_amp;
+mod metascheduling;
 
 use crate::study::Study;
 
 /// The studies of each paper, in order.
-static PAPERS: [&[&Study]; 1] = [&alp_amp::ALL];
+static PAPERS: [&[&Study]; 2] = [&metascheduling::ALL, &alp_amp::ALL];
 
 /// All studies, in the order of papers.
 pub fn studies() -> impl Iterator<Item = &'static Study> {
