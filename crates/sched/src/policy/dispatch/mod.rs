@@ -62,11 +62,11 @@ pub struct Dispatch {
     looks: Vec<Time>,
     /// Queues in which something happened since they were last looked at.
     news: Vec<usize>,
-    /// What queues want; `None` until the first call.
-    board: Option<Board>,
     /// Whether a cycle could come out differently from the last one, apart from what time does to
     /// bids and asks, slots and deadlines.
     changed: bool,
+    /// What queues want; `None` until the first call.
+    board: Option<Board>,
     /// At the meta-scheduler, in the order of submission.
     waiting: Vec<Waiting>,
     /// Jobs that may not start yet.
@@ -82,8 +82,8 @@ impl Dispatch {
             queues: Vec::new(),
             looks: Vec::new(),
             news: Vec::new(),
-            board: None,
             changed: false,
+            board: None,
             waiting: Vec::new(),
             later: BTreeSet::new(),
         }
@@ -169,10 +169,9 @@ impl Dispatch {
     /// traded, whoever found no slot finds none until something happens in a queue, however long
     /// that takes.
     fn want_cycle(&mut self, now: Time) {
-        let immediate = self.settings.slots == Slots::Immediate;
-        let fair = self.settings.rule == Rule::FairShare;
-        let fixed = self.settings.gate == Gate::Off && self.settings.prices == Prices::List;
-        let steady = fixed && (immediate || fair);
+        let Settings { slots, rule, gate, prices, .. } = self.settings;
+        let immediate = slots == Slots::Immediate || rule == Rule::FairShare;
+        let steady = immediate && gate == Gate::Off && prices == Prices::List;
         if self.waiting.is_empty() {
             self.clock.rest();
         } else if self.changed || !steady {
@@ -188,7 +187,6 @@ impl Dispatch {
     /// A cycle: refuses the hopeless, and lets the rule trade.
     fn trade(&mut self, market: &Market, commands: &mut Vec<Command>) {
         let now = market.now();
-        let Some(board) = &mut self.board else { return };
         let before = self.waiting.len();
         self.waiting.retain(|waiting| match waiting.hopeless(now) {
             Some(reason) => {
@@ -200,6 +198,7 @@ impl Dispatch {
         let waiting = std::mem::take(&mut self.waiting);
         let next = self.clock.after(now);
         let first_trade = commands.len();
+        let Some(board) = &mut self.board else { return };
         self.queues.iter_mut().for_each(|queue| queue.make_plan(now));
         board.follow(&self.queues, &waiting, now);
         let prices = board.posted();
