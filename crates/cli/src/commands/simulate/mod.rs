@@ -7,6 +7,7 @@
 mod args;
 pub(super) mod brackets;
 mod command_policy;
+mod homes;
 mod model;
 mod outputs;
 pub(super) mod overview;

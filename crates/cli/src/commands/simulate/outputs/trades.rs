@@ -210,6 +210,7 @@ mod tests {
             lost: vec![lost(0, 10), lost(2, 7)],
             income: vec![],
             passes: 0,
+            counts: vec![],
         };
         let expected =
             [(None, false), (Some(10), false), (None, true), (Some(7), true), (Some(40), true)];
