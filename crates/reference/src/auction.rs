@@ -78,7 +78,7 @@ impl Cycle {
         let mut trades = Vec::with_capacity(self.bids);
         for (bid, job) in bids {
             let Some(demand) = self.market.demand(job) else { continue };
-            queues.sort_by_cached_key(|queue| queue.key());
+            queues.sort_by_cached_key(Plain::key);
             let take = |queue: &mut Plain| queue.trade(demand, -bid, now, until);
             let found = queues.iter_mut().find_map(|queue| Some((queue.id, take(queue)?)));
             trades.extend(found.map(|(queue, start)| (job, queue, start)));
