@@ -62,11 +62,11 @@ pub struct Dispatch {
     looks: Vec<Time>,
     /// Queues in which something happened since they were last looked at.
     news: Vec<usize>,
-    /// What queues want; `None` until the first call.
-    board: Option<Board>,
     /// Whether a cycle could come out differently from the last one, apart from what time does to
     /// bids and asks, slots and deadlines.
     changed: bool,
+    /// What queues want; `None` until the first call.
+    board: Option<Board>,
     /// At the meta-scheduler, in the order of submission.
     waiting: Vec<Waiting>,
     /// Jobs that may not start yet.
@@ -82,8 +82,8 @@ impl Dispatch {
             queues: Vec::new(),
             looks: Vec::new(),
             news: Vec::new(),
-            board: None,
             changed: false,
+            board: None,
             waiting: Vec::new(),
             later: BTreeSet::new(),
         }
@@ -169,10 +169,9 @@ impl Dispatch {
     /// traded, whoever found no slot finds none until something happens in a queue, however long
     /// that takes.
     fn want_cycle(&mut self, now: Time) {
-        let immediate = self.settings.slots == Slots::Immediate;
-        let fair = self.settings.rule == Rule::FairShare;
-        let fixed = self.settings.gate == Gate::Off && self.settings.prices == Prices::List;
-        let steady = fixed && (immediate || fair);
+        let Settings { slots, rule, gate, prices, .. } = self.settings;
+        let immediate = slots == Slots::Immediate || rule == Rule::FairShare;
+        let steady = immediate && gate == Gate::Off && prices == Prices::List;
         if self.waiting.is_empty() {
             self.clock.rest();
         } else if self.changed || !steady {
