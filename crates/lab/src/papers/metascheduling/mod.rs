@@ -2,12 +2,24 @@
 //! virtual organisation.
 
 mod numbers;
+mod owners;
+mod owners_study;
 mod parameters;
 mod single;
 mod single_study;
+mod slices;
+mod slices_study;
+mod users;
+mod users_study;
 mod world;
 
 use crate::study::Study;
 
 /// In the order of the paper.
-pub(super) static ALL: [&Study; 1] = [&single_study::FIG5];
+pub(super) static ALL: [&Study; 5] = [
+    &single_study::FIG5,
+    &users_study::TABLE1,
+    &slices_study::FIG7,
+    &owners_study::TABLE2,
+    &owners_study::FIG8,
+];
