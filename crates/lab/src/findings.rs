@@ -6,7 +6,7 @@ use crate::tally::{Estimate, Tally};
 use crate::verdict::{Ceiling, Verdict, judge};
 
 /// A number that a paper prints.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Published {
     /// What it is, in a few words.
     pub name: &'static str,

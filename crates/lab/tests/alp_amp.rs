@@ -76,7 +76,8 @@ fn the_text_agrees_but_for_its_misprint() {
             }
         }
         claim(id, "0.8 S lowers", Verdict::Reproduced);
-        claim(id, "Any window that ALP finds", Verdict::Reproduced);
+        // True of all but the windows at the very cap, whose rounded tasks cost a little more.
+        claim(id, "Any window that ALP finds", Verdict::Trend);
         claim(id, "cost more on average", Verdict::Reproduced);
         claim(id, "always dearer, also for least cost", Verdict::Trend);
     }

@@ -55,8 +55,8 @@ pub enum Reason {
     },
     /// The policy trades by value, and the job states neither a value nor a budget above zero.
     NoValue,
-    /// It waited until its deadline was out of reach: all queues that could have finished it in
-    /// time asked more than it bid.
+    /// All queues that could have finished it in time asked more than it bid: until its deadline
+    /// was out of reach, or for good, because it is not worth so much.
     PricedOut {
         /// The last bid.
         bid: Money,

@@ -57,10 +57,12 @@ impl Trace {
         Trace::new(points)
     }
 
-    /// The mean of several, at equally distant places from the first to the last of all; where
-    /// some have ended, of the others. A single one is its own mean.
+    /// The mean of several, at equally distant places from the first to the last of all. Before it
+    /// begins, a trace counts with its first value, and after it ended with its last. A single one
+    /// is its own mean. O(traces · log points).
     pub fn mean(of: &[&Trace]) -> Trace {
         let ends = || of.iter().filter_map(|trace| trace.ends());
+        let count = ends().count() as f64;
         let (first, last) = (ends().map(|it| it.0).min(), ends().map(|it| it.1).max());
         let (Some(first), Some(last)) = (first, last) else { return Trace::default() };
         if let [only] = of {
@@ -72,10 +74,11 @@ impl Trace {
                 + (i128::from(last.saturating_sub(first)) * i128::from(step) / i128::from(steps))
                     as i64
         };
-        let mean = |at| {
-            let there: Vec<f64> = of.iter().filter_map(|trace| trace.at(at)).collect();
-            (at, there.iter().sum::<f64>() / there.len() as f64)
+        let held = |trace: &Trace, at: i64| {
+            let (from, until) = trace.ends()?;
+            trace.at(at.clamp(from, until))
         };
+        let mean = |at| (at, of.iter().filter_map(|trace| held(trace, at)).sum::<f64>() / count);
         Trace::new((0..=steps).map(place).map(mean).collect())
     }
 

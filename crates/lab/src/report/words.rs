@@ -33,17 +33,25 @@ pub fn gain_cells(gain: &Gain) -> [String; 5] {
     ]
 }
 
-/// Why numbers and claims are not reproduced, misprints, and notes: a sentence each.
+/// Misprints, why numbers and claims are not reproduced, and notes: a sentence or two each. What
+/// has one cause stands together.
 pub fn reasons(findings: &Findings) -> Vec<String> {
     let mut all = Vec::new();
     for number in &findings.numbers {
         let name = number.published.name;
-        all.extend(number.published.erratum.map(|text| format!("Misprint: {name}. {text}")));
-        all.extend(number.why.as_ref().map(|why| format!("Why: {name}. {why}")));
+        all.extend(number.published.erratum.map(|text| format!("Erratum: {name}. {text}")));
     }
-    for claim in &findings.claims {
-        all.extend(claim.why.as_ref().map(|why| format!("Why: {}. {why}", claim.text)));
+    let mut causes: Vec<(&str, Vec<&str>)> = Vec::new();
+    let numbers = findings.numbers.iter().map(|number| (number.published.name, &number.why));
+    let claims = findings.claims.iter().map(|claim| (claim.text, &claim.why));
+    for (name, why) in numbers.chain(claims) {
+        let Some(why) = why else { continue };
+        match causes.iter_mut().find(|(cause, _)| cause == why) {
+            Some((_, names)) => names.push(name),
+            None => causes.push((why, vec![name])),
+        }
     }
+    all.extend(causes.iter().map(|(cause, names)| format!("Why: {}. {cause}", names.join("; "))));
     all.extend(findings.notes.iter().cloned());
     all
 }
@@ -55,6 +63,7 @@ pub fn sensitivity_table(of: &Sensitivity) -> Vec<[String; 3]> {
     let row = |swept: &Swept| {
         let near = format!("{} of {}", swept.near(), swept.numbers.len());
         let moved = match (swept.changed, swept.furthest(ours)) {
+            (Some(_), Some((_, part))) if part.abs() < 0.000_5 => "nothing".to_owned(),
             (Some(_), Some((number, part))) => {
                 let sign = if part > 0.0 { "+" } else { "" };
                 format!("{}: {sign}{} %", number.published.name, grouped(100.0 * part, 1))

@@ -35,6 +35,10 @@ pub struct Trade {
     pub pool: PoolId,
     /// What it pays per node and second, whatever the owner's list says.
     pub price: Price,
+    /// What the queue wanted at least, per node and second.
+    pub reserve: Price,
+    /// What the job could pay at most, per node and second, where the policy compares the two.
+    pub limit: Option<Price>,
     /// When it is expected to start.
     pub expected: Time,
     /// What the job offered, where the policy compares such values.
@@ -55,7 +59,17 @@ impl Trade {
 
     /// A place at the given price that nobody competed for.
     pub fn at(pool: PoolId, price: Price, expected: Time) -> Trade {
-        let (bid, ask) = (None, None);
-        Trade { pool, price, expected, bid, ask, rank: 1, passed: vec![], passed_in_all: 0 }
+        Trade {
+            pool,
+            price,
+            reserve: price,
+            limit: None,
+            expected,
+            bid: None,
+            ask: None,
+            rank: 1,
+            passed: vec![],
+            passed_in_all: 0,
+        }
     }
 }

@@ -94,6 +94,19 @@ pub trait Host: Debug {
     fn transfer(&self, parcel: &Parcel, to: Peer) -> Span;
 }
 
+/// A site among others.
+#[derive(Debug, Clone)]
+pub struct Member {
+    /// The site.
+    pub me: Peer,
+    /// All sites; itself may be among them.
+    pub peers: Arc<[Peer]>,
+    /// How it negotiates.
+    pub settings: Settings,
+    /// Draws whom to ask, where not everybody is asked.
+    pub seed: u64,
+}
+
 /// Something to be done later. A stale alarm is never kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Alarm {
@@ -132,19 +145,13 @@ pub(super) struct Step<'a> {
 }
 
 impl Negotiator {
-    /// A site's first start. `peers` are all sites, `me` may be among them; `seed` draws whom to
-    /// ask, where not everybody is asked.
-    pub fn new(me: Peer, peers: Arc<[Peer]>, settings: Settings, seed: u64) -> Negotiator {
-        Negotiator::with(Durable::default(), me, peers, settings, seed)
+    /// A site's first start.
+    pub fn new(member: Member) -> Negotiator {
+        Negotiator::with(Durable::default(), member)
     }
 
-    fn with(
-        durable: Durable,
-        me: Peer,
-        peers: Arc<[Peer]>,
-        settings: Settings,
-        seed: u64,
-    ) -> Negotiator {
+    fn with(durable: Durable, member: Member) -> Negotiator {
+        let Member { me, peers, settings, seed } = member;
         let key = (u64::from(me.0) << 32) | u64::from(durable.epoch);
         Negotiator {
             me,
@@ -163,18 +170,17 @@ impl Negotiator {
     }
 
     /// A site that comes back with what it had written down. Everything else is forgotten: the
-    /// jobs in doubt are asked about again, and searches have to be wished for anew. The same
-    /// arguments as for [`Negotiator::new`] make the same draws as any other restart with them.
+    /// jobs in doubt are asked about again, and searches have to be wished for anew.
     pub fn restart(
         mut durable: Durable,
-        (me, peers, settings, seed): (Peer, Arc<[Peer]>, Settings, u64),
+        member: Member,
         now: Time,
         host: &dyn Host,
         out: &mut Vec<Output>,
     ) -> Negotiator {
         durable.apply(&Entry::Restarted);
         out.push(Output::Record(Entry::Restarted));
-        let mut negotiator = Negotiator::with(durable, me, peers, settings, seed);
+        let mut negotiator = Negotiator::with(durable, member);
         let mut step = Step { now, host, out };
         let open: Vec<Serial> = negotiator.durable.handing.keys().copied().collect();
         for transfer in open {

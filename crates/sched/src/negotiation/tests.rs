@@ -13,11 +13,13 @@ struct Toy {
     /// After arrival, and at what price and load; `None`: nothing.
     quote: Option<(i64, i64, u32)>,
     home: Option<i64>,
+    /// Processors.
+    room: u32,
 }
 
 impl Toy {
-    const IDLE: Toy = Toy { quote: Some((0, 1, 0)), home: None };
-    const BUSY: Toy = Toy { quote: None, home: None };
+    const IDLE: Toy = Toy { quote: Some((0, 1, 0)), home: None, room: 7 };
+    const BUSY: Toy = Toy { quote: None, ..Toy::IDLE };
 }
 
 fn quote(start: i64, price: i64, load: u32) -> Quote {
@@ -25,8 +27,9 @@ fn quote(start: i64, price: i64, load: u32) -> Quote {
 }
 
 impl Host for Toy {
-    fn quote(&self, _: &Parcel, from: Time, _: Pledged) -> Option<Quote> {
-        self.quote.map(|(wait, price, load)| quote(from.0 + wait, price, load))
+    fn quote(&self, parcel: &Parcel, from: Time, pledged: Pledged) -> Option<Quote> {
+        let room = parcel.demand.processors + pledged.processors <= self.room;
+        self.quote.filter(|_| room).map(|(wait, price, load)| quote(from.0 + wait, price, load))
     }
 
     fn at_home(&self, _: &Parcel) -> Option<Quote> {
@@ -56,17 +59,14 @@ fn parcel() -> Arc<Parcel> {
     Arc::new(Parcel { ticket: TICKET, demand, submitted: Time(0), data_mb: 0, hops: 0 })
 }
 
-fn arguments(me: u32, count: u32, settings: Settings) -> (Peer, Arc<[Peer]>, Settings, u64) {
-    (Peer(me), (0..count).map(Peer).collect(), settings, 1)
+fn member(me: u32, count: u32, settings: Settings) -> Member {
+    Member { me: Peer(me), peers: (0..count).map(Peer).collect(), settings, seed: 1 }
 }
 
 impl Sites {
     fn new(hosts: &[Toy], settings: Settings) -> Sites {
         let count = hosts.len() as u32;
-        let one = |me| {
-            let (me, peers, settings, seed) = arguments(me, count, settings);
-            Negotiator::new(me, peers, settings, seed)
-        };
+        let one = |me| Negotiator::new(member(me, count, settings));
         let mut sites = Sites {
             all: (0..count).map(one).collect(),
             hosts: hosts.to_vec(),
@@ -138,9 +138,9 @@ impl Sites {
     fn restart(&mut self, site: usize, settings: Settings) {
         let mut out = vec![];
         let durable = self.all[site].durable().clone();
-        let arguments = arguments(site as u32, self.all.len() as u32, settings);
+        let member = member(site as u32, self.all.len() as u32, settings);
         let (now, host) = (Time(self.now), self.hosts[site]);
-        self.all[site] = Negotiator::restart(durable, arguments, now, &host, &mut out);
+        self.all[site] = Negotiator::restart(durable, member, now, &host, &mut out);
         self.carry(site, out);
     }
 
@@ -193,9 +193,12 @@ fn nobody_volunteers_and_the_job_is_left_alone_for_a_while() {
 fn a_job_that_must_go_is_asked_for_until_somebody_takes_it() {
     let mut sites = Sites::new(&[Toy::BUSY, Toy::BUSY], Settings::default());
     sites.give(0, Input::PassOn(parcel(), Wish::Must));
-    for round in 1..20 {
+    for _ in 0..20 {
         assert_eq!(sites.deliver(), [Kind::Discover]);
-        sites.tick_to(round * 64);
+        while sites.post.is_empty() {
+            let next = sites.all[0].due().unwrap();
+            sites.tick_to(next.0);
+        }
     }
     sites.hosts[1] = Toy::IDLE;
     while !sites.post.is_empty() {
@@ -222,7 +225,7 @@ fn a_start_at_home_ends_the_search_and_frees_the_volunteer() {
 #[test]
 fn a_commit_is_refused_when_own_jobs_came_first_and_the_next_best_gets_the_job() {
     let settings = Settings { horizon: Span(100), choose: Choose::Start, ..Settings::default() };
-    let second = Toy { quote: Some((5, 1, 0)), home: None };
+    let second = Toy { quote: Some((5, 1, 0)), ..Toy::IDLE };
     let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE, second], settings);
     sites.pass_on();
     sites.deliver();
@@ -389,6 +392,58 @@ fn home_keeps_a_job_that_gains_nothing() {
     sites.deliver();
     sites.deliver();
     assert!(sites.post.is_empty() && sites.owners() == [0]);
+}
+
+#[test]
+fn what_costs_more_than_the_budget_is_no_offer() {
+    let with = |budget| {
+        let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], Settings::default());
+        let terms = tradewind_model::Terms { budget: Some(Money(budget)), ..Default::default() };
+        let demand = Demand { terms: Some(Arc::new(terms)), ..Demand::new(4, Span(10)) };
+        let parcel = Arc::new(Parcel { demand, ..Parcel::clone(&parcel()) });
+        sites.give(0, Input::PassOn(parcel, Wish::Better));
+        sites.deliver();
+        sites.deliver();
+        sites.post.len()
+    };
+    assert_eq!((with(9), with(10)), (0, 1));
+}
+
+/// A commit of another origin than site 0.
+fn commit_of_another(sites: &Sites, volunteer: u32) -> Envelope {
+    let ticket = Ticket { home: Peer(2), job: JobId(1) };
+    let (inquiry, settled) = (Serial::default(), Serial::default());
+    let offer = Offer { quote: quote(sites.now + 10, 1, 0), expires: Time(99) };
+    let parcel = Arc::new(Parcel { ticket, ..Parcel::clone(&parcel()) });
+    let body = Body::Commit { inquiry, parcel, offer, lead: Span(10) };
+    Envelope { from: Peer(2), to: Peer(volunteer), settled, body }
+}
+
+#[test]
+fn agreements_are_weighed_together_until_they_are_cancelled_or_expire() {
+    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE, Toy::BUSY], Settings::default());
+    sites.pass_on();
+    sites.deliver();
+    sites.deliver();
+    sites.tick_to(4);
+    assert_eq!(sites.deliver(), [Kind::Commit]);
+    let answer = |sites: &mut Sites| {
+        sites.drop_post();
+        let commit = commit_of_another(sites, 1);
+        sites.give(1, Input::Heard(commit));
+        sites.post[0].body.kind()
+    };
+    assert_eq!(answer(&mut sites), Kind::Refused);
+    sites.now = 5;
+    sites.give(0, Input::Started(TICKET));
+    sites.deliver();
+    assert_eq!(answer(&mut sites), Kind::Accepted);
+    assert_eq!(answer(&mut sites), Kind::Accepted); // the same again
+    // Its own agreement expires when the job is long overdue.
+    sites.now = 5 + 10 + Settings::default().offer_life.0 + 1;
+    let other = commit_of_another(&sites, 1);
+    sites.give(1, Input::Heard(Envelope { from: Peer(0), ..other }));
+    assert_eq!(sites.post.last().unwrap().body.kind(), Kind::Accepted);
 }
 
 #[test]

@@ -101,10 +101,11 @@ pub trait Local: Debug {
 
     /// When such a job could start here if it joined at `from`, `from` not before `now`, without
     /// delaying any reservation; `None` if that is not foreseeable (it is wider than the site, or
-    /// has to wait behind jobs whose starts are not known). Not binding, because nothing is set
-    /// aside; but at `from == now` an answer of `now` means that [`Local::join`] and
-    /// [`Local::decide`] at this moment will start it. So a site is overloaded, as far as a job
-    /// is concerned, if the answer for it is not `now`.
+    /// has to wait behind jobs whose starts are not known). O(log n), exact as things stand, and
+    /// not binding, because nothing is set aside. But at `from == now` a remote job that gets the
+    /// answer `now` is started by [`Local::join`] and [`Local::decide`] at this moment, and one
+    /// that gets another answer is not. A local job nearly so: its coming may be what gives an
+    /// older one a reservation. For a job with another answer the site is overloaded.
     fn promise(&self, wanted: &Wanted, origin: Origin, now: Time, from: Time) -> Option<Time>;
 
     /// How busy the site is.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tradewind_model::{PoolId, Time};
 use tradewind_sched::negotiation::{
-    Durable, Entry, Envelope, Input, Negotiator, Output, Peer, Settings, Wish,
+    Durable, Entry, Envelope, Input, Member, Negotiator, Output, Peer, Settings, Wish,
 };
 
 use super::bells::Bells;
@@ -49,12 +49,12 @@ impl Minds {
         seed: u64,
     ) -> Minds {
         let peers: Arc<[Peer]> = (0..sites as u32).map(Peer).collect();
-        let new = |me: &Peer| Negotiator::new(*me, Arc::clone(&peers), settings, seed);
+        let member = |me: &Peer| Member { me: *me, peers: Arc::clone(&peers), settings, seed };
         let turns = stops.into_iter().flat_map(|Stop { peer, from, until }| {
             [(from, Turn::Goes, peer), (until, Turn::Comes, peer)]
         });
         Minds {
-            all: peers.iter().map(|me| Mind::Up(Box::new(new(me)))).collect(),
+            all: peers.iter().map(|me| Mind::Up(Box::new(Negotiator::new(member(me))))).collect(),
             settings,
             seed,
             network,
@@ -127,8 +127,9 @@ impl Minds {
     fn restart(&mut self, site: PoolId, desk: &Desk<'_>, out: &mut Vec<Output>) {
         let Mind::Down(durable) = &mut self.all[site.index()] else { return };
         let durable = std::mem::take(durable);
-        let arguments = (peer(site), Arc::clone(&self.peers), self.settings, self.seed);
-        let negotiator = Negotiator::restart(durable, arguments, desk.now, desk, out);
+        let Minds { settings, seed, .. } = *self;
+        let member = Member { me: peer(site), peers: Arc::clone(&self.peers), settings, seed };
+        let negotiator = Negotiator::restart(durable, member, desk.now, desk, out);
         self.bells.set(site.index(), negotiator.due());
         self.all[site.index()] = Mind::Up(Box::new(negotiator));
     }

@@ -32,7 +32,8 @@ use minds::Minds;
 /// How sites of a federation work together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// How they negotiate; `None`: they do not, and every job stays at home.
+    /// How they negotiate; `None`: they do not, and every job stays at home. A site alone has
+    /// nobody to ask.
     pub negotiation: Option<negotiation::Settings>,
     /// How long messages and jobs take.
     pub links: Links,
@@ -100,7 +101,7 @@ impl Federation {
     ) -> Federation {
         let sites: Vec<_> = pools.as_slice().iter().map(build).collect();
         let Settings { negotiation, links, faults, seed } = settings;
-        let minds = negotiation.map(|knobs| {
+        let minds = negotiation.filter(|_| sites.len() > 1).map(|knobs| {
             let network = Network::new(links, faults.clone(), seed);
             Minds::new(sites.len(), knobs, network, faults.stops, seed)
         });
@@ -342,13 +343,14 @@ impl Policy for Federation {
         commands.extend(wake.map(|at| Command::Wake { at }));
     }
 
-    /// Of sites that keep to themselves what all of them promise; of others nothing, because a
-    /// job that is passed on leaves its place behind.
+    /// Of a site alone what it promises; of several that keep to themselves reservations, if all
+    /// give them; of others nothing, because a job that is passed on leaves its place behind.
     fn promise(&self) -> Promise {
-        let keeps = |site: &dyn Local| site.guarantee() == Promise::Reservations;
-        match self.minds.is_none() && self.sites.iter().all(|site| keeps(&**site)) {
-            true => Promise::Reservations,
-            false => Promise::Nothing,
+        let mut kinds = self.sites.iter().map(|site| site.guarantee());
+        match (&self.minds, &self.sites[..]) {
+            (None, [site]) => site.guarantee(),
+            (None, _) if kinds.all(|kind| kind == Promise::Reservations) => Promise::Reservations,
+            _ => Promise::Nothing,
         }
     }
 

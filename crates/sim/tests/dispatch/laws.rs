@@ -5,10 +5,12 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{
     Cause, Closure, Demand, Money, Pass, Place, Pool, PoolId, Pools, Price, Span, Terms, Time,
+    Trade,
 };
 use tradewind_sched::policy::backfill::{self, Backfill, Depth, Order};
 use tradewind_sched::policy::dispatch::{
-    Deadline, Dispatch, Gate, Rule, Settings as Knobs, Slots, Ties,
+    Clearing, Deadline, Dispatch, Dynamics, Gate, Prices, Rule, Settings as Knobs, Slots, Ties,
+    Valuation,
 };
 use tradewind_sim::outage::Outage;
 use tradewind_sim::workload::{LogJob, Overrun};
@@ -44,7 +46,7 @@ proptest! {
             if knobs.gate == Gate::On {
                 prop_assert!(trade.bid.unwrap() >= trade.ask.unwrap());
             }
-            prop_assert_eq!(trade.price, pool.price);
+            within_prices(&pools, &knobs, trade)?;
             let ahead = if knobs.slots == Slots::Immediate { 1 } else { knobs.horizon.0.max(1) };
             prop_assert!(trade.expected >= struck.at && trade.expected < struck.at + Span(ahead));
             // Under shares, jobs of low rank may trade before jobs of a higher one.
@@ -64,6 +66,10 @@ proptest! {
             let length = pool.length_of(job.requested);
             let cost = trade.price.of(job.processors, length);
             prop_assert!(terms.budget.is_none_or(|budget| cost <= budget));
+            if knobs.clearing != Clearing::List {
+                prop_assert!(terms.value.is_none_or(|value| cost <= value));
+            }
+            prop_assert!(terms.max_price.is_none_or(|cap| trade.price <= cap));
             let in_time = terms.deadline.is_none_or(|deadline| trade.expected + length <= deadline);
             prop_assert!(knobs.deadline == Deadline::Ignore || in_time);
         }
@@ -107,7 +113,9 @@ proptest! {
         let count = pools.as_slice().len();
         let priced = (1..).zip(pools.as_slice());
         let mut queues: Vec<Pool> = priced.map(|(price, it)| Pool { price: Price(price), ..it.clone() }).collect();
-        let knobs = Knobs { rule: Rule::Auction, ties: Ties::Cheapest, ..knobs };
+        // Small prices that move may become equal.
+        let prices = Prices::List;
+        let knobs = Knobs { rule: Rule::Auction, ties: Ties::Cheapest, prices, ..knobs };
         let play = |queues: &[Pool]| {
             let workload = workload(&site(queues.to_vec()), &log, Overrun::Extend, vec![]);
             let run = replay(&workload, Settings::default(), &mut Dispatch::new(knobs));
@@ -159,6 +167,31 @@ proptest! {
             prop_assert_eq!(after, before);
         }
     }
+}
+
+/// Neither below what the owner wants nor above what the job can pay.
+fn within_prices(pools: &Pools, knobs: &Knobs, trade: &Trade) -> Result<(), TestCaseError> {
+    let list = pools.pool(trade.pool).price;
+    let times = |thousandths: u32| Price(list.0 * i64::from(thousandths) / 1_000);
+    let Dynamics { floor, ceiling, .. } = knobs.dynamics;
+    match knobs.prices {
+        Prices::List => prop_assert_eq!(trade.reserve, list),
+        Prices::Dynamic => {
+            prop_assert!(
+                trade.reserve >= times(floor) && trade.reserve <= times(ceiling.max(floor))
+            );
+        }
+    }
+    prop_assert!(trade.price >= trade.reserve);
+    prop_assert!(trade.limit.is_none_or(|limit| trade.price <= limit));
+    let unit = knobs.gate == Gate::On && knobs.valuation == Valuation::Unit;
+    prop_assert_eq!(trade.limit.is_some(), unit || knobs.clearing != Clearing::List);
+    match knobs.clearing {
+        Clearing::List => prop_assert_eq!(trade.price, trade.reserve),
+        Clearing::Bid => prop_assert_eq!(Some(trade.price), trade.limit),
+        Clearing::Uniform | Clearing::K => {}
+    }
+    Ok(())
 }
 
 fn dearer(pools: &Pools, factor: i64) -> Arc<Pools> {

@@ -5,4 +5,5 @@ mod cases;
 mod laws;
 mod matching;
 mod naive;
+mod prices;
 mod worlds;

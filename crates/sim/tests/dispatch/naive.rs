@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tradewind_model::{
-    Command, Demand, Event, JobId, Market, Money, Pass, Place, Pool, PoolId, Reason, Span, Time,
-    Trade, random,
+    Command, Demand, Event, JobId, Market, Money, Pass, Place, Pool, PoolId, Price, Reason, Span,
+    Time, Trade, random,
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::backfill::expected_span;
 use tradewind_sched::policy::dispatch::{
-    Deadline, Gate, Rule, Settings as Knobs, ShareOf, Slots, Ties, Wait,
+    Clearing, Deadline, Dynamics, Gate, Prices, Rule, Settings as Knobs, ShareOf, Slots, Ties,
+    Valuation, Wait,
 };
 
 const AHEAD: usize = 3_000;
@@ -30,6 +31,8 @@ pub(crate) struct Naive {
     /// Jobs that wait in queues, in the order of trades.
     local: Vec<(JobId, Queue)>,
     priced_out: BTreeMap<JobId, (i128, i128)>,
+    /// By queue: millionths of the list price.
+    levels: Vec<i128>,
 }
 
 impl Naive {
@@ -44,6 +47,7 @@ impl Naive {
             pending: BTreeSet::new(),
             local: vec![],
             priced_out: BTreeMap::new(),
+            levels: vec![],
         }
     }
 }
@@ -73,19 +77,13 @@ impl Now<'_> {
         self.pools()[queue].length_of(self.demand(job).estimate).0
     }
 
-    fn cost(&self, job: JobId, queue: Queue) -> i128 {
-        let price = i128::from(self.pools()[queue].price.0);
-        price * i128::from(self.wide(job)) * i128::from(self.length(job, queue))
+    fn size(&self, job: JobId, queue: Queue) -> i128 {
+        i128::from(self.wide(job)) * i128::from(self.length(job, queue))
     }
 
     fn suits(&self, job: JobId, queue: Queue) -> bool {
         let (pool, demand) = (&self.pools()[queue], self.demand(job));
         pool.suits(demand) && pool.nodes >= demand.processors
-    }
-
-    fn affords(&self, job: JobId, queue: Queue) -> bool {
-        let budget = self.demand(job).terms().budget;
-        budget.is_none_or(|budget| self.cost(job, queue) <= i128::from(budget.0))
     }
 
     /// Who runs in the queue, and until when it is expected to.
@@ -150,6 +148,7 @@ struct Turn {
 impl Naive {
     fn needs_value(&self) -> bool {
         self.knobs.gate == Gate::On
+            || self.knobs.clearing != Clearing::List
             || [Rule::Auction, Rule::Admission, Rule::Hvfq, Rule::FairShare]
                 .contains(&self.knobs.rule)
     }
@@ -161,6 +160,146 @@ impl Naive {
     fn value(&self, now: &Now<'_>, job: JobId) -> i128 {
         let terms = now.demand(job).terms();
         i128::from(terms.value.or(terms.budget).unwrap_or(Money(0)).0)
+    }
+
+    /// What the queue wants at this level of prices.
+    fn at_level(&self, now: &Now<'_>, queue: Queue, level: i128) -> i128 {
+        i128::from(now.pools()[queue].price.0) * level / 1_000_000
+    }
+
+    fn price(&self, now: &Now<'_>, queue: Queue) -> i128 {
+        self.at_level(now, queue, self.levels.get(queue).copied().unwrap_or(1_000_000))
+    }
+
+    fn lowest_price(&self, now: &Now<'_>, queue: Queue) -> i128 {
+        match self.knobs.prices {
+            Prices::List => self.at_level(now, queue, 1_000_000),
+            Prices::Dynamic => {
+                self.at_level(now, queue, i128::from(self.knobs.dynamics.floor) * 1_000)
+            }
+        }
+    }
+
+    fn gate_wants_worth(&self) -> bool {
+        self.knobs.gate == Gate::On && self.knobs.valuation == Valuation::Unit
+    }
+
+    /// The most that the job can pay in the queue, in all.
+    fn most(&self, now: &Now<'_>, job: JobId, queue: Queue) -> i128 {
+        let terms = now.demand(job).terms();
+        let mut most = i128::from(i64::MAX);
+        if let Some(budget) = terms.budget {
+            most = most.min(i128::from(budget.0));
+        }
+        if self.knobs.clearing != Clearing::List {
+            most = most.min(self.value(now, job));
+        }
+        if self.gate_wants_worth() {
+            most =
+                most.min(self.value(now, job) * i128::from(self.knobs.ratio.thousandths()) / 1_000);
+        }
+        if let Some(cap) = terms.max_price {
+            most = most.min(i128::from(cap.0) * now.size(job, queue));
+        }
+        most
+    }
+
+    fn pays(&self, now: &Now<'_>, job: JobId, queue: Queue, price: i128) -> bool {
+        price * now.size(job, queue) <= self.most(now, job, queue)
+    }
+
+    fn affords(&self, now: &Now<'_>, job: JobId, queue: Queue) -> bool {
+        self.pays(now, job, queue, self.price(now, queue))
+    }
+
+    fn could_afford(&self, now: &Now<'_>, job: JobId, queue: Queue) -> bool {
+        self.pays(now, job, queue, self.lowest_price(now, queue))
+    }
+
+    /// A cycle's prices.
+    fn move_prices(&mut self, now: &Now<'_>) {
+        if self.knobs.prices == Prices::List {
+            return;
+        }
+        let Dynamics { step, floor, ceiling, outlook } = self.knobs.dynamics;
+        let (step, floor) = (i128::from(step.max(1)) * 1_000, i128::from(floor) * 1_000);
+        let ceiling = (i128::from(ceiling) * 1_000).max(floor);
+        let queues = now.pools().len();
+        if self.levels.is_empty() {
+            self.levels = vec![1_000_000.clamp(floor, ceiling); queues];
+        }
+        let outlook = outlook.0.max(1);
+        let mut wanted = vec![0; queues];
+        for &job in &self.pending {
+            let open: Vec<Queue> = (0..queues)
+                .filter(|queue| now.suits(job, *queue) && self.affords(now, job, *queue))
+                .filter(|queue| self.could_afford(now, job, *queue))
+                .filter(|queue| now.at + now.length(job, *queue) <= self.end(now, job))
+                .collect();
+            let nodes: i128 = open.iter().map(|it| i128::from(now.pools()[*it].nodes)).sum();
+            for queue in open {
+                let seconds = now.wide(job) * now.length(job, queue).min(outlook);
+                wanted[queue] += i128::from(seconds) * i128::from(now.pools()[queue].nodes) / nodes;
+            }
+        }
+        // Every cycle since the last in which anybody waited is one in which nobody did.
+        let mut before = self.last.map_or(now.at, |last| last + self.knobs.cycle.0);
+        while before < now.at {
+            self.levels.iter_mut().for_each(|level| *level = (*level - step).max(floor));
+            before += self.knobs.cycle.0;
+        }
+        for queue in 0..queues {
+            let plan = self.plan(now, queue);
+            let free: i64 = plan[..outlook as usize].iter().map(|free| (*free).max(0)).sum();
+            let (wanted, free) = (wanted[queue], i128::from(free));
+            let up = |part: i128, of: i128| (part + of - 1) / of;
+            let by = match wanted - free {
+                _ if wanted == 0 => -step,
+                excess if excess > 0 => up(excess * step, wanted + free),
+                excess => -up(-excess * step, wanted + free),
+            };
+            self.levels[queue] = (self.levels[queue] + by).clamp(floor, ceiling);
+        }
+    }
+
+    fn limit(&self, now: &Now<'_>, job: JobId, queue: Queue) -> i128 {
+        self.most(now, job, queue) / now.size(job, queue)
+    }
+
+    /// What each of a cycle's trades costs per node and second.
+    fn settle(&self, now: &mut Now<'_>, first: usize) {
+        let k = i128::from(self.knobs.k.thousandths());
+        let between = |low: i128, high: i128| low + ((high - low) * k).div_euclid(1_000);
+        let mut trades = vec![];
+        for command in &now.commands[first..] {
+            if let Command::Trade { job, trade } = command {
+                let queue = trade.pool.index();
+                let speed = i128::from(now.pools()[queue].performance.thousandths());
+                trades.push((self.price(now, queue), self.limit(now, *job, queue), speed));
+            }
+        }
+        let whole = 1_000_000_000;
+        let reserve = trades.iter().map(|(reserve, _, speed)| reserve * whole / speed).max();
+        let limit = trades.iter().map(|(_, limit, speed)| limit * whole / speed).min();
+        let mut trades = trades.into_iter();
+        for command in &mut now.commands[first..] {
+            if let Command::Trade { trade, .. } = command {
+                let (low, high, speed) = trades.next().unwrap();
+                let price = match self.knobs.clearing {
+                    Clearing::List => low,
+                    Clearing::Bid => high,
+                    Clearing::K => between(low, high),
+                    Clearing::Uniform => {
+                        let price = between(reserve.unwrap(), limit.unwrap()) * speed / whole;
+                        price.max(low).min(high)
+                    }
+                };
+                let limits = self.knobs.clearing != Clearing::List || self.gate_wants_worth();
+                let limit = limits.then_some(Price(high as i64));
+                let trade = Arc::make_mut(trade);
+                (trade.price, trade.limit) = (Price(price as i64), limit);
+            }
+        }
     }
 
     fn end(&self, now: &Now<'_>, job: JobId) -> i64 {
@@ -181,10 +320,15 @@ impl Naive {
             let suiting = now.pools().iter().filter(|pool| pool.suits(&demand));
             let widest = suiting.map(|pool| pool.nodes).max().unwrap_or(0);
             Reason::WiderThanQueues { needed: demand.processors, widest }
-        } else if fitting.iter().all(|queue| !now.affords(job, *queue)) {
-            let cheapest = fitting.iter().map(|queue| now.cost(job, *queue)).min().unwrap();
-            let budget = demand.terms().budget.unwrap();
-            Reason::BudgetShort { cheapest: Money(cheapest as i64), budget }
+        } else if fitting.iter().all(|queue| !self.could_afford(now, job, *queue)) {
+            let cost = |queue: &Queue| self.lowest_price(now, *queue) * now.size(job, *queue);
+            let costs = fitting.iter().map(|queue| (cost(queue), self.most(now, job, *queue)));
+            let (cheapest, most) = costs.min().unwrap();
+            let (cheapest, most) = (Money(cheapest as i64), Money(most as i64));
+            match demand.terms().budget {
+                Some(budget) if budget < cheapest => Reason::BudgetShort { cheapest, budget },
+                _ => Reason::PricedOut { bid: most, ask: cheapest },
+            }
         } else {
             self.pending.insert(job);
             return;
@@ -237,7 +381,15 @@ impl Naive {
             }
         };
         let occupied = i128::from(pool.nodes) - i128::from(plan[0].max(0));
-        wait * i128::from(pool.price.0) * occupied / i128::from(pool.nodes)
+        let (price, nodes) = (self.price(now, queue), i128::from(pool.nodes));
+        match self.knobs.valuation {
+            Valuation::Paper => wait * price * occupied / nodes,
+            Valuation::Unit => {
+                let (speed, tau) = (pool.performance.thousandths(), self.knobs.tau.0.max(1));
+                let (speed, tau) = (i128::from(speed), i128::from(tau));
+                1_000 * price * (nodes + occupied) * (tau + wait) / (speed * nodes * tau)
+            }
+        }
     }
 
     fn bid(&self, now: &Now<'_>, job: JobId) -> i128 {
@@ -245,7 +397,12 @@ impl Naive {
         let left = deadline.map_or(self.knobs.patience.0, |deadline| deadline.0 - now.at).max(1);
         let ratio = i128::from(self.knobs.ratio.thousandths());
         let waited = i128::from(now.at - self.since[&job]);
-        ratio * self.value(now, job) * (waited + 1) / (1_000 * i128::from(left))
+        let (value, left) = (self.value(now, job), i128::from(left));
+        let work = i128::from(now.demand(job).estimate.0.max(1)) * i128::from(now.wide(job));
+        match self.knobs.valuation {
+            Valuation::Paper => ratio * value * (waited + 1) / (1_000 * left),
+            Valuation::Unit => ratio * value * (left + waited) / (1_000 * left * work),
+        }
     }
 
     fn gate_opens(&self, now: &Now<'_>, turn: Turn, queue: Queue) -> bool {
@@ -262,7 +419,7 @@ impl Naive {
 
     /// When the job would start in the queue, whatever the gate says.
     fn slot(&self, now: &Now<'_>, job: JobId, queue: Queue) -> Option<i64> {
-        if !now.suits(job, queue) || !now.affords(job, queue) {
+        if !now.suits(job, queue) || !self.affords(now, job, queue) {
             return None;
         }
         let length = now.length(job, queue);
@@ -275,7 +432,7 @@ impl Naive {
             Pass::Closed
         } else if !self.gate_opens(now, turn, queue) {
             Pass::LowBid
-        } else if !now.affords(turn.job, queue) {
+        } else if !self.affords(now, turn.job, queue) {
             Pass::Dear
         } else if self.end(now, turn.job) - now.length(turn.job, queue) < until {
             Pass::Late
@@ -297,7 +454,9 @@ impl Naive {
         let by_value = self.trades_by_value();
         let trade = Trade {
             pool: PoolId(queue as u32),
-            price: now.pools()[queue].price,
+            price: Price(self.price(now, queue) as i64),
+            reserve: Price(self.price(now, queue) as i64),
+            limit: None,
             expected: Time(at),
             bid: by_value.then_some(Money(turn.bid as i64)),
             ask: by_value.then(|| Money(self.ask(now, queue) as i64)),
@@ -317,7 +476,7 @@ impl Naive {
             let tie = match self.knobs.ties {
                 Ties::Index => 0,
                 Ties::MostFree => -self.plan(now, queue)[0].max(0),
-                Ties::Cheapest => now.pools()[queue].price.0,
+                Ties::Cheapest => self.price(now, queue) as i64,
                 Ties::Random => lots[queue],
             };
             (self.ask(now, queue), tie, queue)
@@ -441,8 +600,8 @@ impl Naive {
 
     fn refuse_hopeless(&mut self, now: &mut Now<'_>) {
         for job in self.pending.clone() {
-            let queues =
-                (0..now.pools().len()).filter(|it| now.suits(job, *it) && now.affords(job, *it));
+            let queues = (0..now.pools().len())
+                .filter(|it| now.suits(job, *it) && self.could_afford(now, job, *it));
             let earliest = now.at + queues.map(|it| now.length(job, it)).min().unwrap();
             if earliest > self.end(now, job) {
                 let deadline = now.demand(job).terms().deadline.unwrap();
@@ -459,6 +618,8 @@ impl Naive {
 
     fn cycle(&mut self, now: &mut Now<'_>) {
         self.refuse_hopeless(now);
+        self.move_prices(now);
+        let first = now.commands.len();
         let mut lots = vec![];
         let mut rng = random::stream(self.knobs.seed, "ties", now.at as u64);
         now.pools().iter().for_each(|_| lots.push(random::within(&mut rng, 0, i64::MAX)));
@@ -467,6 +628,7 @@ impl Naive {
             Rule::FairShare => self.fair_shares(now, &turns),
             _ => turns.into_iter().for_each(|turn| self.take_turn(now, turn, &lots)),
         }
+        self.settle(now, first);
     }
 
     /// The first beginning of a cycle from `at` on.

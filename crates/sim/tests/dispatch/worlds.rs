@@ -9,7 +9,8 @@ use tradewind_model::{
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::dispatch::{
-    Deadline, Gate, Ratio, Rule, Settings as Knobs, ShareOf, Slots, Ties, Wait,
+    Clearing, Deadline, Dynamics, Gate, Part, Prices, Ratio, Rule, Settings as Knobs, ShareOf,
+    Slots, Ties, Valuation, Wait,
 };
 use tradewind_sim::outage::{Outage, in_order};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
@@ -126,10 +127,13 @@ pub(crate) fn any_knobs() -> impl Strategy<Value = Knobs> {
     let horizon = prop_oneof![0i64..60, 60i64..400];
     let what = (any_rule(), 1i64..15, slots, horizon, gate, any(Deadline::ALL));
     let how = (any(Ties::ALL), any(Wait::ALL), 1u32..3_000, 0i64..90, any(ShareOf::ALL), 0u64..9);
-    (what, how).prop_map(|((rule, cycle, slots, horizon, gate, deadline), how)| {
+    (what, how, any_pricing()).prop_map(|(what, how, pricing)| {
+        let (rule, cycle, slots, horizon, gate, deadline) = what;
+        let (clearing, k, prices, dynamics, valuation, tau) = pricing;
         let (ties, wait, ratio, patience, share, seed) = how;
         let standard = Knobs::of(rule);
         Knobs {
+            rule,
             cycle: Span(cycle),
             slots,
             horizon: Span(horizon),
@@ -141,9 +145,29 @@ pub(crate) fn any_knobs() -> impl Strategy<Value = Knobs> {
             patience: Span(patience),
             share,
             seed,
-            ..standard
+            clearing,
+            k,
+            prices,
+            dynamics,
+            valuation,
+            tau,
         }
     })
+}
+
+fn any_pricing() -> impl Strategy<Value = (Clearing, Part, Prices, Dynamics, Valuation, Span)> {
+    let k = prop_oneof![Just(0u16), Just(500), Just(1_000), 0u16..=1_000];
+    let k = k.prop_map(|k| Part::from_thousandths(k).unwrap());
+    let dynamics = (0u32..1_500, 0u32..1_500, 0u32..4_000, 0i64..200);
+    let dynamics = dynamics.prop_map(|(step, floor, ceiling, outlook)| Dynamics {
+        step,
+        floor,
+        ceiling,
+        outlook: Span(outlook),
+    });
+    let clearing = prop_oneof![2 => Just(Clearing::List), 3 => any(Clearing::ALL)];
+    let tau = (0i64..90).prop_map(Span);
+    (clearing, k, any(Prices::ALL), dynamics, any(Valuation::ALL), tau)
 }
 
 pub(crate) fn any_overrun() -> impl Strategy<Value = Overrun> {

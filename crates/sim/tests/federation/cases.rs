@@ -3,8 +3,9 @@
 use tradewind_model::{Money, Place, PoolId, Price, Reason, Span, Time};
 use tradewind_sched::negotiation::{self, Choose, Kind};
 use tradewind_sched::policy::backfill::Depth;
+use tradewind_sched::policy::multiqueue::{self, Overflow};
 use tradewind_sim::federation::Settings;
-use tradewind_sim::network::{Faults, Partition};
+use tradewind_sim::network::{Faults, Partition, Stop};
 
 use super::grid::{Job, Mechanism, live, pools, workload};
 
@@ -99,4 +100,39 @@ fn faster_nodes_run_a_job_that_was_passed_on_faster() {
     let workload = workload(&pools(&[(4, 1_000, 0), (4, 2_000, 0)]), &JOBS);
     let (ran, _) = live(&workload, Settings::default(), EASY).unwrap();
     assert_eq!(ran.jobs[1].end - ran.jobs[1].start, Span(25));
+}
+
+#[test]
+fn a_full_backfill_queue_passes_its_oldest_job_on() {
+    let passed = |overflow| {
+        let settings = multiqueue::Settings::new(300, 2).unwrap();
+        let hybrid = Mechanism::Hybrid(multiqueue::Settings { overflow, ..settings });
+        // Both sites are full when the small job comes. Site 1 is free from 100 on, but nobody
+        // asks again, until a second small job fills the queue.
+        let busy = [(0, 0, 900, 12, 900), (1, 0, 100, 12, 100)];
+        let small = [(0, 10, 50, 2, 50), (0, 150, 50, 2, 50)];
+        let workload = workload(&pools(&[(12, 1_000, 0), (12, 1_000, 0)]), &[busy, small].concat());
+        let (ran, _) = live(&workload, Settings::default(), hybrid).unwrap();
+        [2, 3].map(|job: usize| ran.jobs[job].place == Place::Pool(PoolId(1)))
+    };
+    assert_eq!(passed(Overflow::Migrate), [true, true]);
+    assert_eq!(passed(Overflow::Queue), [false, true]);
+}
+
+#[test]
+fn a_site_that_comes_back_remembers_what_must_go() {
+    let sites = [(2, 1_000, 0), (8, 1_000, 0)];
+    let jobs = [(1, 0, 100, 8, 100), (0, 5, 10, 6, 10)];
+    let stops = vec![Stop { peer: negotiation::Peer(0), from: Time(40), until: Time(80) }];
+    let settings = Settings { faults: Faults { stops, ..Faults::none() }, ..Settings::default() };
+    assert_eq!(runs(&sites, &jobs, settings)[1].1, 1);
+}
+
+#[test]
+fn without_migration_what_home_cannot_run_is_refused() {
+    let alone = Settings { negotiation: None, ..Settings::default() };
+    let workload = workload(&pools(&[(2, 1_000, 0), (8, 1_000, 0)]), &[(0, 5, 10, 6, 10)]);
+    let (ran, _) = live(&workload, alone, EASY).unwrap();
+    let reason = Reason::WiderThanQueues { needed: 6, widest: 2 };
+    assert_eq!(ran.jobs[0].refused.as_deref(), Some(&reason));
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::{Demand, JobId, Price, Span, Time, random};
 use tradewind_sched::negotiation::{
-    Durable, Entry, Input, Negotiator, Output, Parcel, Peer, Settings, Ticket, Wish,
+    Durable, Entry, Input, Member, Negotiator, Output, Parcel, Peer, Settings, Ticket, Wish,
 };
 use tradewind_sim::network::{Faults, Links, Network, Traffic};
 
@@ -75,6 +75,11 @@ pub(crate) struct World {
     work: VecDeque<(Peer, Input)>,
 }
 
+fn member(plan: &Plan, peers: &Arc<[Peer]>, me: Peer) -> Member {
+    let Plan { settings, seed, .. } = *plan;
+    Member { me, peers: Arc::clone(peers), settings, seed }
+}
+
 /// No world takes longer.
 const LONGEST: Time = Time(1_000_000);
 
@@ -86,7 +91,7 @@ impl World {
             _ => Manners::Kept,
         };
         let place = |(&me, &nodes)| {
-            let mind = Negotiator::new(me, Arc::clone(&peers), plan.settings, plan.seed);
+            let mind = Negotiator::new(member(&plan, &peers, me));
             let price = Price(i64::from(me.0 * 7 % 3 + 1));
             let yard = Yard::new(nodes, price, plan.links, manners);
             let mind = Mind::Up(Box::new(mind));
@@ -376,10 +381,10 @@ impl World {
 
     fn revive(&mut self, peer: Peer, durable: Durable) {
         self.work.retain(|(whose, _)| *whose != peer);
-        let arguments = (peer, Arc::clone(&self.peers), self.plan.settings, self.plan.seed);
+        let member = member(&self.plan, &self.peers, peer);
         let place = &mut self.places[peer.index()];
         let mut out = vec![];
-        let negotiator = Negotiator::restart(durable, arguments, self.now, &place.yard, &mut out);
+        let negotiator = Negotiator::restart(durable, member, self.now, &place.yard, &mut out);
         place.mind = Mind::Up(Box::new(negotiator));
         for output in out {
             match output {

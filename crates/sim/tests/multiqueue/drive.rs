@@ -25,7 +25,10 @@ pub(crate) struct Job {
 pub(crate) struct Gap {
     announced: i64,
     from: i64,
+    /// As announced.
     until: i64,
+    /// When they are really back: then or sooner.
+    back: i64,
     nodes: u32,
 }
 
@@ -102,7 +105,7 @@ impl Drive<'_> {
         let (now, mut any, mut back) = (self.now, false, Vec::new());
         for (index, gap) in self.world.gaps.iter().enumerate() {
             let closure = ClosureId(u32::try_from(index).unwrap());
-            if gap.until == now {
+            if gap.back == now {
                 self.closed -= gap.nodes;
                 site.reopened(closure, Time(now));
                 any = true;
@@ -193,7 +196,7 @@ impl Drive<'_> {
     }
 
     fn over(&self) -> bool {
-        let gaps = self.world.gaps.iter().all(|gap| gap.until < self.now);
+        let gaps = self.world.gaps.iter().all(|gap| gap.back < self.now);
         gaps && self.joined == self.world.jobs.len()
             && self.waiting.is_empty()
             && self.running.is_empty()
@@ -257,10 +260,13 @@ fn job(longest: i64, remote: f64) -> impl Strategy<Value = Job> {
 }
 
 fn gap() -> impl Strategy<Value = Gap> {
-    (0i64..60, 0i64..20, 1i64..20, 1..=2u32).prop_map(|(announced, notice, length, nodes)| {
-        let from = announced + notice;
-        Gap { announced, from, until: from + length, nodes }
-    })
+    let sooner = prop_oneof![Just(0i64), 0i64..10];
+    (0i64..60, 0i64..20, 1i64..20, 1..=2u32, sooner).prop_map(
+        |(announced, notice, length, nodes, sooner)| {
+            let (from, until) = (announced + notice, announced + notice + length);
+            Gap { announced, from, until, back: (until - sooner).max(from + 1), nodes }
+        },
+    )
 }
 
 /// Sites with early and late ends, jobs that leave, and at most three gaps.

@@ -14,7 +14,7 @@ use super::drive::{PROCESSORS, Pass, any_world, drive, local_world};
 use super::naive::Naive;
 
 pub(crate) fn any_settings() -> impl Strategy<Value = Settings> {
-    let alpha = prop_oneof![Just(1u32), Just(100), Just(300), Just(500), Just(1_000)];
+    let alpha = prop_oneof![Just(0u32), Just(1), Just(100), Just(300), Just(500), Just(1_000)];
     let numbers = (alpha, 1u32..6, prop::option::weighted(0.8, 1u32..12));
     (numbers, any::<[bool; 6]>(), 0..3usize).prop_map(|((alpha, beta, patience), on, moves)| {
         let base = Settings::new(alpha, beta).unwrap().with_patience(patience).unwrap();

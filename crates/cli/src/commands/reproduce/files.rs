@@ -12,7 +12,7 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 
 /// The folder of the figures, beside the pages.
-const FIGURES: &str = "figures";
+const FIGURES: &str = "reproduction";
 
 /// Writes everything into the folder `out`.
 pub(super) fn write(out: &Path, findings: &Findings) -> Result<(), Failure> {

@@ -1,8 +1,10 @@
 mod curves;
+mod market;
 mod numbers;
 mod pictures;
 mod plots;
 mod steps;
+mod traces;
 
 use tradewind_model::{Horizon, Money, Span, Time};
 

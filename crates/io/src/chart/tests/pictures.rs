@@ -107,7 +107,7 @@ fn comparison(values: &[f64]) -> Picture {
 }
 
 /// The drawing is well-formed, and no number in it is infinite or none.
-fn sound(picture: &Picture) -> String {
+pub(super) fn sound(picture: &Picture) -> String {
     let svg = picture.svg();
     resvg::usvg::Tree::from_str(&svg, &resvg::usvg::Options::default()).unwrap();
     let words = |text: &str| {

@@ -86,13 +86,16 @@ fn about_alternatives(tally: &Tally) -> Vec<Claim> {
             "Any window that ALP finds AMP can find too",
             contained,
             format!(
-                "of {} first windows of ALP {} keep to S, and AMP's start no later for {}",
+                "of {} first windows of ALP {} cost more than S, and AMP's start later for {}",
                 within.count,
-                percent(within.mean),
-                percent(no_later.mean)
+                exceptions(within),
+                exceptions(no_later)
             ),
         )
-        .because("The first windows of a job are compared, on the whole list."),
+        .because(
+            "Lengths of tasks are rounded up to whole units and the time that S pays for is not, \
+             so that a window at the very cap may cost a little more than S.",
+        ),
         Claim::new(
             "On the same slots AMP finds several times as many alternatives",
             if several >= 2.0 { Verdict::Reproduced } else { Verdict::NotReproduced },
@@ -162,6 +165,11 @@ fn gap(tally: &Tally, more: &str, less: &str) -> Estimate {
     let half = more.half_width().hypot(less.half_width());
     let mean = more.mean - less.mean;
     Estimate { mean, low: mean - half, high: mean + half, count: more.count.min(less.count) }
+}
+
+/// How many of the cases behind a share it does not hold for.
+fn exceptions(share: Estimate) -> u64 {
+    ((1.0 - share.mean) * share.count as f64).round() as u64
 }
 
 fn percent(share: f64) -> String {

@@ -5,7 +5,7 @@ use tradewind_sched::combine::Choice;
 use tradewind_sched::window::{self, Algorithm, Search, Variant};
 
 use super::parameters::{
-    BUDGET_TEST, CAP, COUNTS, MEASURE, RESERVED, RHO, TICKS, TIME_LIMIT, rho, variant,
+    BUDGET_TEST, CAP, CAP_SPREAD, COUNTS, MEASURE, RESERVED, RHO, TICKS, TIME_LIMIT, rho, variant,
 };
 use super::world::{PerJob, Scheme, World, printed_limit};
 use crate::case::{Case, Size};
@@ -20,7 +20,17 @@ pub(super) static CYCLES: Experiment = Experiment {
     id: "alp-amp-cycles",
     summary: "draws slots and a batch, finds all alternatives by ALP and by AMP, and combines them \
               for least time and for least cost",
-    parameters: &[&CAP, &RESERVED, &RHO, &BUDGET_TEST, &TIME_LIMIT, &MEASURE, &COUNTS, &TICKS],
+    parameters: &[
+        &CAP,
+        &CAP_SPREAD,
+        &RESERVED,
+        &RHO,
+        &BUDGET_TEST,
+        &TIME_LIMIT,
+        &MEASURE,
+        &COUNTS,
+        &TICKS,
+    ],
     logs: &[],
     parts,
     part,

@@ -16,8 +16,8 @@ pub(super) static TICKS: Parameter = Parameter {
     name: "ticks",
     meaning: "ticks of the clock in a unit of time: 1 rounds all times to units, 1,000 keeps them as \
               drawn",
-    stated: None,
-    kind: Kind::Number { default: 1_000.0, range: (1.0, 1_000.0), sweep: &[1.0, 10.0] },
+    stated: Some("002 prints a class Slot whose start, end and length are whole numbers"),
+    kind: Kind::Number { default: 1.0, range: (1.0, 1_000.0), sweep: &[10.0, 1_000.0] },
 };
 
 pub(super) static CAP: Parameter = Parameter {
@@ -25,6 +25,13 @@ pub(super) static CAP: Parameter = Parameter {
     meaning: "a job's price cap over the market price of its least performance",
     stated: None,
     kind: Kind::Number { default: 1.0, range: (0.1, 10.0), sweep: &[0.9, 1.1, 1.25] },
+};
+
+pub(super) static CAP_SPREAD: Parameter = Parameter {
+    name: "price-cap-spread",
+    meaning: "how far a job's price cap may lie from that, either way, as a part of it; uniform",
+    stated: None,
+    kind: Kind::Number { default: 0.0, range: (0.0, 1.0), sweep: &[0.03, 0.06, 0.1] },
 };
 
 pub(super) static RESERVED: Parameter = Parameter {
@@ -38,7 +45,7 @@ pub(super) static RHO: Parameter = Parameter {
     name: "rho",
     meaning: "the part of the budget S that AMP may use",
     stated: Some("1 in the study, \"e.g. 0.8\" as a proposal"),
-    kind: Kind::Number { default: 1.0, range: (0.01, 1.0), sweep: &[0.7, 0.8, 0.9] },
+    kind: Kind::Number { default: 1.0, range: (0.01, 1.0), sweep: &[0.8, 0.9, 0.95] },
 };
 
 pub(super) static BUDGET_TEST: Parameter = Parameter {

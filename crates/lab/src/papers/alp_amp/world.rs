@@ -8,7 +8,7 @@ use tradewind_sched::policy::cyclic::{Cyclic, SearchBy, plan};
 use tradewind_sched::window::{Algorithm, Variant};
 use tradewind_sim::models::Study1;
 
-use super::parameters::{CAP, COUNTS, MEASURE, RESERVED, TICKS, TIME_LIMIT};
+use super::parameters::{CAP, CAP_SPREAD, COUNTS, MEASURE, RESERVED, TICKS, TIME_LIMIT};
 use crate::case::Case;
 
 /// What is drawn for one cycle.
@@ -48,9 +48,12 @@ impl World {
         };
         let mut stream = random::stream(case.seed, "alp-amp-cycle", cycle);
         let mut snapshot = model.draw(random::within(&mut stream, 0, i64::MAX) as u64)?;
+        let mut caps = random::stream(case.seed, "alp-amp-cap", cycle);
         for job in &mut snapshot.jobs {
             let request = &mut job.request;
-            let cap = request.max_price.map(|cap| cap.0 as f64 * case.number(&CAP));
+            let spread = random::within(&mut caps, -1_000_000, 1_000_000) as f64 / 1e6;
+            let factor = case.number(&CAP) * (1.0 + spread * case.number(&CAP_SPREAD));
+            let cap = request.max_price.map(|cap| cap.0 as f64 * factor);
             request.max_price = cap.map(|cap| Price(cap.round() as i64));
             let least = match case.word(&RESERVED) {
                 "reference" => Performance::REFERENCE,

@@ -38,6 +38,14 @@ impl Line {
         Line { depth, queue, moves, bounds, lows: Vec::new() }
     }
 
+    /// The same, looking at jobs that may have come to fit only, however short the line is.
+    #[cfg(test)]
+    pub(in crate::policy) fn searching(mut self) -> Line {
+        self.moves.jobs_per_search = 0;
+        self.bounds.long_queue = 0;
+        self
+    }
+
     /// When the first reservation begins.
     pub(in crate::policy) fn first_reservation(&self) -> Option<Time> {
         self.queue.first_reservation()

@@ -23,13 +23,16 @@
 //! O(b·q) small steps if they fail for like reasons.
 
 mod auction;
+mod clearing;
 mod clock;
 mod known;
 mod price;
+mod pricing;
 mod queue;
 mod rivals;
 mod round;
 mod settings;
+mod unit;
 mod valuation;
 mod waiting;
 
@@ -38,10 +41,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use tradewind_model::{Command, Event, FOR_EVER, JobId, Market, Time};
 
 use super::Policy;
+pub use clearing::{Clearing, Part};
 use clock::Clock;
+use pricing::Board;
+pub use pricing::{Dynamics, Prices};
 use queue::Queue;
 use round::{Fate, Round, Turn};
 pub use settings::{Deadline, Gate, Ratio, Rule, Settings, ShareOf, Slots, Ties, Wait};
+pub use unit::Valuation;
 use waiting::Waiting;
 
 /// The policy; see the module's text.
@@ -56,6 +63,8 @@ pub struct Dispatch {
     /// Queues in which something happened since they were last looked at, and twice in a row
     /// perhaps.
     news: Vec<usize>,
+    /// What queues want; `None` until the first call.
+    board: Option<Board>,
     /// At the meta-scheduler, in the order of submission.
     waiting: Vec<Waiting>,
     /// Jobs that may not start yet.
@@ -71,6 +80,7 @@ impl Dispatch {
             queues: Vec::new(),
             looks: Vec::new(),
             news: Vec::new(),
+            board: None,
             waiting: Vec::new(),
             later: BTreeSet::new(),
         }
@@ -161,7 +171,12 @@ impl Dispatch {
         let waiting = std::mem::take(&mut self.waiting);
         let next = self.clock.after(now);
         let first_trade = commands.len();
-        let mut round = Round::new(&self.settings, market, &mut self.queues, next, commands);
+        let Some(board) = &mut self.board else { return };
+        self.queues.iter_mut().for_each(|queue| queue.make_plan(now));
+        board.follow(&self.queues, &waiting, now);
+        let prices = board.posted();
+        let mut round =
+            Round::new(&self.settings, market, (&mut self.queues, prices), next, commands);
         let turns = turns(&waiting, &round);
         let fates = match self.settings.rule {
             Rule::Auction => {
@@ -174,6 +189,7 @@ impl Dispatch {
                 turns.iter().map(|turn| rivals::earliest(&mut round, turn)).collect::<Vec<_>>()
             }
         };
+        round.settle(first_trade);
         let fates: BTreeMap<JobId, (Fate, i128)> = turns
             .iter()
             .zip(fates)
@@ -228,6 +244,8 @@ impl Policy for Dispatch {
             let pools = market.pools().iter();
             self.queues = pools.map(|(id, pool)| Queue::new(id, pool.nodes, now)).collect();
             self.looks = vec![FOR_EVER; self.queues.len()];
+            let Settings { cycle, .. } = self.settings;
+            self.board = Some(Board::new(market.pools(), self.settings.dynamics(), cycle));
         }
         for event in events {
             self.follow(market, event, commands);

@@ -1,15 +1,10 @@
 //! What a job pays in a queue.
 
-use tradewind_model::{Money, Pool, Price, Span, Terms};
+use tradewind_model::{Money, Pool, Price, Terms};
 
 /// Per node and second: what the owner's list says.
 pub(super) fn list(pool: &Pool) -> Price {
     pool.price
-}
-
-/// Whether the job's budget is enough for so many nodes for so long.
-pub(super) fn affordable(terms: &Terms, price: Price, processors: u32, length: Span) -> bool {
-    terms.budget.is_none_or(|budget| price.of(processors, length) <= budget)
 }
 
 /// What the job is worth to its user: its value, else its budget; `None` if that is not above

@@ -233,6 +233,18 @@ impl Queue {
         self.plan.free_now().clamp(0, i64::from(self.nodes))
     }
 
+    /// Node-seconds that nobody has until then, by the plan.
+    pub(super) fn free_until(&self, until: Time) -> i128 {
+        let mut levels = Vec::new();
+        self.plan.levels(self.plan.origin(), until, &mut levels);
+        let ends = levels.iter().skip(1).map(|level| level.at).chain([until]);
+        let free = levels
+            .iter()
+            .zip(ends)
+            .map(|(level, end)| i128::from(level.free.max(0)) * i128::from((end - level.at).0));
+        free.sum()
+    }
+
     /// Processors that somebody has now, by the plan.
     pub(super) fn occupied(&self) -> i64 {
         i64::from(self.nodes) - self.free_now()

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use tradewind_model::{Command, Market, Pass, PoolId, Price, Span, Time, Trade};
 
+use super::clearing::{self, Clearing, Range};
 use super::known::Known;
+use super::pricing::Prices;
 use super::queue::{Queue, Task};
 use super::settings::{Gate, Rule, Settings, Slots, Wait};
+use super::unit::Valuation;
 use super::waiting::Waiting;
-use super::{price, valuation};
+use super::{unit, valuation};
 
 /// A job's turn in a cycle.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +40,8 @@ pub(super) struct Round<'a> {
     pub(super) settings: &'a Settings,
     market: &'a Market,
     pub(super) queues: &'a mut [Queue],
+    /// By queue: what it wants per node and second.
+    prices: &'a [Price],
     pub(super) now: Time,
     /// The latest start that is traded.
     pub(super) until: Time,
@@ -46,26 +51,40 @@ pub(super) struct Round<'a> {
     asks: Vec<i128>,
     /// By queue.
     known: Vec<Known>,
+    /// In the order of trades, where one price is found for all.
+    ranges: Vec<Range>,
     commands: &'a mut Vec<Command>,
 }
 
 impl<'a> Round<'a> {
-    /// Plans and asks as they are before the first trade. The next cycle begins at `next`.
+    /// Asks as they are before the first trade. Plans are up to date. The next cycle begins at
+    /// `next`.
     pub(super) fn new(
         settings: &'a Settings,
         market: &'a Market,
-        queues: &'a mut [Queue],
+        (queues, prices): (&'a mut [Queue], &'a [Price]),
         next: Time,
         commands: &'a mut Vec<Command>,
     ) -> Round<'a> {
         let now = market.now();
-        queues.iter_mut().for_each(|queue| queue.make_plan(now));
         let until = match (settings.slots, settings.rule) {
             (Slots::Immediate, _) | (_, Rule::FairShare) => now,
             (Slots::Packaged, _) => Time(now.0.saturating_add(settings.horizon.0.max(1) - 1)),
         };
         let (asks, known) = (vec![0; queues.len()], vec![Known::default(); queues.len()]);
-        let mut round = Round { settings, market, queues, now, until, next, asks, known, commands };
+        let mut round = Round {
+            settings,
+            market,
+            queues,
+            prices,
+            now,
+            until,
+            next,
+            asks,
+            known,
+            ranges: Vec::new(),
+            commands,
+        };
         if round.trades_by_value() {
             (0..round.queues.len()).for_each(|queue| round.ask_anew(queue));
         }
@@ -82,9 +101,15 @@ impl<'a> Round<'a> {
         self.asks[queue]
     }
 
-    /// The list price of the queue.
+    /// What the queue wants per node and second.
     pub(super) fn price(&self, queue: usize) -> Price {
-        price::list(&self.market.pools().as_slice()[queue])
+        self.prices[queue]
+    }
+
+    /// Whether the job can pay what the queue wants now. Where that never changes, it was known
+    /// from the beginning.
+    fn affords(&self, waiting: &Waiting, at: usize, length: Span) -> bool {
+        self.settings.prices == Prices::List || waiting.limit(length) >= self.prices[at]
     }
 
     fn ask_anew(&mut self, at: usize) {
@@ -93,8 +118,12 @@ impl<'a> Round<'a> {
             Wait::First => queue.wait(),
             Wait::Backlog => queue.backlog(),
         };
-        let nodes = self.market.pools().as_slice()[at].nodes;
-        self.asks[at] = valuation::ask(wait, self.price(at), queue.occupied(), nodes);
+        let pool = &self.market.pools().as_slice()[at];
+        let (price, load) = (self.price(at), (queue.occupied(), pool.nodes));
+        self.asks[at] = match self.settings.valuation {
+            Valuation::Paper => valuation::ask(wait, price, load.0, load.1),
+            Valuation::Unit => unit::ask(price, pool.performance, (wait, self.settings.tau), load),
+        };
     }
 
     /// Whether the job may go to the queue as far as its bid is concerned.
@@ -107,7 +136,10 @@ impl<'a> Round<'a> {
         let (latest, length) = waiting.in_queue(at)?;
         let until = until.min(latest);
         let processors = waiting.processors;
-        if until < self.now || self.known[at].rules_out(processors, length, until) {
+        if until < self.now
+            || !self.affords(waiting, at, length)
+            || self.known[at].rules_out(processors, length, until)
+        {
             return None;
         }
         let queue = &self.queues[at];
@@ -133,6 +165,7 @@ impl<'a> Round<'a> {
         }
         match waiting.in_queue(at) {
             None => Pass::Dear,
+            Some((_, length)) if !self.affords(waiting, at, length) => Pass::Dear,
             Some((latest, _)) if latest < until => Pass::Late,
             Some(_) => Pass::Full,
         }
@@ -153,13 +186,18 @@ impl<'a> Round<'a> {
         let passed_in_all = u32::try_from(passed.len()).unwrap_or(u32::MAX);
         let passed = passed.take(Trade::MAX_PASSED);
         let by_value = self.trades_by_value();
+        let (reserve, limit) = (self.price(at), waiting.limit(length));
+        let performance = self.market.pools().as_slice()[at].performance;
         let trade = Trade {
+            price: self.agree(Range { reserve, limit, performance }),
+            reserve,
+            limit: self.settings.has_limits().then_some(limit),
             bid: by_value.then(|| valuation::money(turn.bid)),
             ask: by_value.then(|| valuation::money(self.asks[at])),
             rank: turn.rank,
             passed: passed.map(|queue| (pool(queue), self.why(turn, queue, until))).collect(),
             passed_in_all,
-            ..Trade::at(pool(at), self.price(at), start)
+            ..Trade::at(pool(at), reserve, start)
         };
         let Waiting { job, since, processors, .. } = *waiting;
         self.commands.push(Command::Trade { job, trade: Arc::new(trade) });
@@ -169,6 +207,30 @@ impl<'a> Round<'a> {
             self.ask_anew(at);
         }
         Fate::Traded
+    }
+
+    /// What the job pays in the queue, as far as that is known before the cycle is over.
+    fn agree(&mut self, range: Range) -> Price {
+        match self.settings.clearing {
+            Clearing::List => range.reserve,
+            Clearing::Bid => range.limit,
+            Clearing::K => range.at(self.settings.k),
+            Clearing::Uniform => {
+                self.ranges.push(range);
+                range.reserve
+            }
+        }
+    }
+
+    /// No more trades: where one price holds for all, it is in the trades among the commands from
+    /// `first` on now.
+    pub(super) fn settle(&mut self, first: usize) {
+        let prices = clearing::uniform(&self.ranges, self.settings.k);
+        let trades = self.commands[first..].iter_mut().filter_map(|command| match command {
+            Command::Trade { trade, .. } => Some(Arc::make_mut(trade)),
+            _ => None,
+        });
+        trades.zip(prices).for_each(|(trade, price)| trade.price = price);
     }
 
     /// The job found no queue. Whether that was its last chance, and the gate's fault alone.

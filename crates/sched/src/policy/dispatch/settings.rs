@@ -1,6 +1,10 @@
 //! The knobs of [`Dispatch`](super::Dispatch).
 
-use tradewind_model::Span;
+use tradewind_model::{Money, Span};
+
+use super::clearing::{Clearing, Part};
+use super::pricing::{Dynamics, Prices};
+use super::unit::Valuation;
 
 /// Who is looked at first, and which queue gets the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -154,6 +158,11 @@ impl Ratio {
     pub fn thousandths(self) -> u32 {
         self.thousandths
     }
+
+    /// So much of an amount, in micro-credits, rounded down.
+    pub(super) fn of(self, amount: Money) -> i128 {
+        i128::from(amount.0) * i128::from(self.thousandths) / 1_000
+    }
 }
 
 /// The knobs of [`Dispatch`](super::Dispatch). A span of less than a second counts as a second.
@@ -181,6 +190,18 @@ pub struct Settings {
     pub patience: Span,
     /// For fair shares alone.
     pub share: ShareOf,
+    /// What a trade settles at.
+    pub clearing: Clearing,
+    /// How much of the gain is the owner's. Only for uniform and k-prices.
+    pub k: Part,
+    /// Where posted prices come from.
+    pub prices: Prices,
+    /// How they move. Only for dynamic prices.
+    pub dynamics: Dynamics,
+    /// What bids and asks are.
+    pub valuation: Valuation,
+    /// The wait that doubles an ask per node and second.
+    pub tau: Span,
     /// Of random ties.
     pub seed: u64,
 }
@@ -204,6 +225,12 @@ impl Settings {
             ratio: Ratio::ONE,
             patience: Span(86_400),
             share: ShareOf::All,
+            clearing: Clearing::List,
+            k: Part::HALF,
+            prices: Prices::List,
+            dynamics: Dynamics::STANDARD,
+            valuation: Valuation::Paper,
+            tau: Span(3_600),
             seed: 1,
         }
     }
@@ -246,7 +273,24 @@ impl Settings {
     /// Whether jobs need a value.
     pub fn by_value(&self) -> bool {
         use Rule::{Admission, Auction, FairShare, Hvfq};
-        self.gate == Gate::On || matches!(self.rule, Auction | Admission | Hvfq | FairShare)
+        self.gate == Gate::On
+            || self.clearing != Clearing::List
+            || matches!(self.rule, Auction | Admission | Hvfq | FairShare)
+    }
+
+    /// How prices move, if they do.
+    pub(super) fn dynamics(&self) -> Option<Dynamics> {
+        (self.prices == Prices::Dynamic).then_some(self.dynamics)
+    }
+
+    /// Whether the gate keeps out whoever is not worth the price of an idle queue.
+    pub(super) fn gate_wants_worth(&self) -> bool {
+        self.gate == Gate::On && self.valuation == Valuation::Unit
+    }
+
+    /// Whether trades have a limit.
+    pub(super) fn has_limits(&self) -> bool {
+        self.clearing != Clearing::List || self.gate_wants_worth()
     }
 }
 

@@ -1,9 +1,12 @@
 //! A job that waits to be handed to a queue.
 
-use tradewind_model::{Demand, FOR_EVER, JobId, Money, Pool, Pools, Reason, Span, Time};
+use tradewind_model::{Demand, FOR_EVER, JobId, Money, Pool, Pools, Price, Reason, Span, Time};
 
+use super::clearing::Purse;
 use super::price;
+use super::pricing;
 use super::settings::{Deadline, Settings};
+use super::unit::{self, Valuation};
 use super::valuation;
 
 /// A job at the meta-scheduler.
@@ -17,6 +20,7 @@ pub(super) struct Waiting {
     pub(super) estimate: Span,
     /// Zero if nobody asks for it.
     pub(super) value: Money,
+    purse: Purse,
     pub(super) deadline: Option<Time>,
     /// When it has to be finished; [`FOR_EVER`] if it need not be.
     end: Time,
@@ -52,11 +56,15 @@ impl Waiting {
             Deadline::Check => terms.deadline.unwrap_or(FOR_EVER),
             Deadline::Ignore => FOR_EVER,
         };
-        let latest: Box<[Time]> =
-            pools.as_slice().iter().map(|pool| latest(pool, demand, end)).collect();
+        let purse = Purse::of(terms, settings);
+        let pays = |pool: &Pool, length| {
+            purse.limit(demand.processors, length) >= pricing::lowest(pool, settings.dynamics())
+        };
+        let queues = pools.as_slice().iter();
+        let latest: Box<[Time]> = queues.map(|pool| latest(pool, demand, end, pays)).collect();
         let last = latest.iter().copied().max().unwrap_or(NEVER);
         if last == NEVER {
-            return Err(nowhere(pools, demand));
+            return Err(nowhere(pools, settings, demand));
         }
         let Demand { processors, estimate, .. } = *demand;
         let (deadline, priced_out) = (terms.deadline, None);
@@ -66,6 +74,7 @@ impl Waiting {
             processors,
             estimate,
             value,
+            purse,
             deadline,
             end,
             latest,
@@ -81,6 +90,11 @@ impl Waiting {
         (latest != NEVER).then(|| (latest, self.end - latest))
     }
 
+    /// The most that it can pay per node and second where it takes so long, rounded down.
+    pub(super) fn limit(&self, length: Span) -> Price {
+        self.purse.limit(self.processors, length)
+    }
+
     /// Whether it begins in time if it begins at `at`, in one queue at least.
     pub(super) fn in_time(&self, at: Time) -> bool {
         at <= self.last
@@ -89,7 +103,14 @@ impl Waiting {
     /// What it bids now.
     pub(super) fn bid(&self, settings: &Settings, now: Time) -> i128 {
         let left = self.deadline.map_or(settings.patience, |deadline| deadline - now);
-        valuation::bid(self.value, settings.ratio, left, now - self.since)
+        let waited = now - self.since;
+        match settings.valuation {
+            Valuation::Paper => valuation::bid(self.value, settings.ratio, left, waited),
+            Valuation::Unit => {
+                let size = (self.processors, self.estimate);
+                unit::bid(self.value, settings.ratio, size, (left, waited))
+            }
+        }
     }
 
     /// Why it is not worth while to wait any more, if its deadline is out of reach.
@@ -103,28 +124,32 @@ impl Waiting {
     }
 }
 
-fn latest(pool: &Pool, demand: &Demand, end: Time) -> Time {
+/// `pays`: whether the job could ever pay the queue for so long.
+fn latest(pool: &Pool, demand: &Demand, end: Time, pays: impl Fn(&Pool, Span) -> bool) -> Time {
     if pool.nodes < demand.processors || !pool.suits(demand) {
         return NEVER;
     }
     let length = pool.length_of(demand.estimate).max(Span(1));
-    match price::affordable(demand.terms(), price::list(pool), demand.processors, length) {
-        true => end - length,
-        false => NEVER,
-    }
+    if pays(pool, length) { end - length } else { NEVER }
 }
 
 /// Why no queue takes the job.
-fn nowhere(pools: &Pools, demand: &Demand) -> Reason {
-    let needed = demand.processors;
+fn nowhere(pools: &Pools, settings: &Settings, demand: &Demand) -> Reason {
+    let (needed, terms) = (demand.processors, demand.terms());
+    let purse = Purse::of(terms, settings);
     let suits = || pools.as_slice().iter().filter(|pool| pool.suits(demand));
     let fits = suits().filter(|pool| pool.nodes >= needed);
-    let cost = |pool: &Pool| price::list(pool).of(needed, pool.length_of(demand.estimate));
-    match (fits.map(cost).min(), demand.terms().budget) {
-        (Some(cheapest), Some(budget)) => Reason::BudgetShort { cheapest, budget },
-        _ => {
-            let widest = suits().map(|pool| pool.nodes).max().unwrap_or(0);
-            Reason::WiderThanQueues { needed, widest }
-        }
+    let cost = |pool: &Pool| {
+        let length = pool.length_of(demand.estimate).max(Span(1));
+        let least = pricing::lowest(pool, settings.dynamics()).of(needed, length);
+        (least, purse.whole.min(purse.each.of(needed, length)))
+    };
+    let Some((cheapest, most)) = fits.map(cost).min() else {
+        let widest = suits().map(|pool| pool.nodes).max().unwrap_or(0);
+        return Reason::WiderThanQueues { needed, widest };
+    };
+    match terms.budget.filter(|budget| *budget < cheapest) {
+        Some(budget) => Reason::BudgetShort { cheapest, budget },
+        None => Reason::PricedOut { bid: most, ask: cheapest },
     }
 }

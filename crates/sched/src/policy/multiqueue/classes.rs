@@ -27,6 +27,10 @@ pub enum Queue {
 }
 
 impl Borders {
+    /// Every value, with its name on the command line.
+    pub const ALL: [(Borders, &'static str); 2] =
+        [(Borders::Paper, "paper"), (Borders::Pseudo, "pseudo")];
+
     /// The queue of a local job of so many processors.
     pub fn queue(self, site: u32, processors: u32) -> Queue {
         let (n, wide) = (u64::from(site), u64::from(processors));

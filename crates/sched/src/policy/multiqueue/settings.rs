@@ -56,6 +56,12 @@ pub enum RemoteClasses {
     LengthFirst,
 }
 
+impl RemoteClasses {
+    /// Every value, with its name on the command line.
+    pub const ALL: [(RemoteClasses, &'static str); 2] =
+        [(RemoteClasses::WidthFirst, "width-first"), (RemoteClasses::LengthFirst, "length-first")];
+}
+
 /// Whether short jobs stand before long ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ShortFirst {
@@ -66,6 +72,12 @@ pub enum ShortFirst {
     Off,
 }
 
+impl ShortFirst {
+    /// Every value, with its name on the command line.
+    pub const ALL: [(ShortFirst, &'static str); 2] =
+        [(ShortFirst::On, "on"), (ShortFirst::Off, "off")];
+}
+
 /// What makes one job older than another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Age {
@@ -74,6 +86,11 @@ pub enum Age {
     Arrival,
     /// It joined this site first.
     Joined,
+}
+
+impl Age {
+    /// Every value, with its name on the command line.
+    pub const ALL: [(Age, &'static str); 2] = [(Age::Arrival, "arrival"), (Age::Joined, "joined")];
 }
 
 /// Which jobs leave a backfill queue that overflows.
@@ -88,6 +105,12 @@ pub enum Moves {
     Newest,
 }
 
+impl Moves {
+    /// Every value, with its name on the command line.
+    pub const ALL: [(Moves, &'static str); 3] =
+        [(Moves::Oldest, "oldest"), (Moves::Lowest, "lowest"), (Moves::Newest, "newest")];
+}
+
 /// What becomes of jobs that leave a backfill queue. All go to the job queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Overflow {
@@ -98,6 +121,12 @@ pub enum Overflow {
     Migrate,
 }
 
+impl Overflow {
+    /// Every value, with its name on the command line.
+    pub const ALL: [(Overflow, &'static str); 2] =
+        [(Overflow::Queue, "queue"), (Overflow::Migrate, "migrate")];
+}
+
 /// Who is sure of one of the job queue's reservations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Guard {
@@ -106,6 +135,12 @@ pub enum Guard {
     Oldest,
     /// Nobody but by its class: as printed, and long jobs may starve.
     Nobody,
+}
+
+impl Guard {
+    /// Every value, with its name on the command line.
+    pub const ALL: [(Guard, &'static str); 2] =
+        [(Guard::Oldest, "oldest"), (Guard::Nobody, "nobody")];
 }
 
 /// The switches of [`MultiQueue`](super::MultiQueue).
@@ -137,13 +172,15 @@ pub struct Settings {
 
 /// From here on the paper sees little influence.
 const DEFAULT_BETA: NonZeroU32 = NonZeroU32::MIN.saturating_add(63);
+/// Measured: the mean wait is close to that without patience, the longest far below it.
+const DEFAULT_PATIENCE: NonZeroU32 = NonZeroU32::MIN.saturating_add(255);
 
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
             alpha: Alpha::DEFAULT,
             beta: DEFAULT_BETA,
-            patience: Some(DEFAULT_BETA),
+            patience: Some(DEFAULT_PATIENCE),
             borders: Borders::default(),
             remote_classes: RemoteClasses::default(),
             short_first: ShortFirst::default(),

@@ -335,3 +335,6 @@ impl Local for MultiQueue {
         Promise::Reservations
     }
 }
+
+#[cfg(test)]
+mod tests;

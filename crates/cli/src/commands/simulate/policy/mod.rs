@@ -215,7 +215,15 @@ fn choice(text: &str) -> Result<Choice, Failure> {
         };
         set.map_err(|wrong| wrong.into_failure(name, key, value))?;
     }
-    Ok(choice)
+    match choice {
+        Choice::Dispatch(dispatch::Settings { dynamics, .. })
+            if dynamics.floor > dynamics.ceiling =>
+        {
+            let failure = Failure::usage(format!("policy `{name}`: `floor` is above `ceiling`"));
+            Err(failure.hint("both are thousandths of the list price"))
+        }
+        choice => Ok(choice),
+    }
 }
 
 /// What may stand in the brackets of a policy.

@@ -8,7 +8,9 @@ use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::bsf::{self, By, First};
 use tradewind_sched::policy::cyclic::market::{Replan, Settings, Stretch};
 use tradewind_sched::policy::cyclic::{SearchBy, SliceBy, SubBatches};
-use tradewind_sched::policy::dispatch::{self, Deadline, Gate, Ratio, ShareOf, Slots, Ties, Wait};
+use tradewind_sched::policy::dispatch::{
+    self, Clearing, Deadline, Gate, Part, Prices, Ratio, ShareOf, Slots, Ties, Valuation, Wait,
+};
 use tradewind_sched::policy::gridfill::{self, Spread};
 use tradewind_sched::window::{Algorithm, Variant};
 
@@ -58,7 +60,23 @@ impl Family {
             ],
             Family::Slices => &["sub-batches", "slice-by"],
             Family::Bsf => &["first", "by"],
-            Family::Dispatch => &["cycle", "gate", "deadline", "wait", "ratio", "patience"],
+            Family::Dispatch => &[
+                "cycle",
+                "gate",
+                "deadline",
+                "wait",
+                "ratio",
+                "patience",
+                "valuation",
+                "tau",
+                "clearing",
+                "k",
+                "prices",
+                "step",
+                "floor",
+                "ceiling",
+                "outlook",
+            ],
             Family::Slots => &["slots", "horizon"],
             Family::Ties => &["ties", "seed"],
             Family::Share => &["share"],
@@ -192,12 +210,39 @@ pub(super) fn dispatch(to: &mut dispatch::Settings, key: &str, value: &str) -> R
         "patience" => to.patience = span(value)?,
         "slots" => to.slots = word(value, &Slots::ALL)?,
         "horizon" => to.horizon = span(value)?,
+        "valuation" => to.valuation = word(value, &Valuation::ALL)?,
+        "tau" => to.tau = span(value)?,
+        "clearing" => to.clearing = word(value, &Clearing::ALL)?,
+        "k" => to.k = part(value)?,
+        "prices" => to.prices = word(value, &Prices::ALL)?,
+        "step" => to.dynamics.step = thousandths(value, 1)?,
+        "floor" => to.dynamics.floor = thousandths(value, 0)?,
+        "ceiling" => to.dynamics.ceiling = thousandths(value, 0)?,
+        "outlook" => to.dynamics.outlook = span(value)?,
         "ties" => to.ties = word(value, &Ties::ALL)?,
         "seed" => to.seed = number(value, 0)?.into(),
         _ => to.share = word(value, &ShareOf::ALL)?,
     }
     Ok(())
 }
+
+/// From 0 to 1.
+fn part(text: &str) -> Result<Part, Wrong> {
+    let thousandths = text.parse().ok().and_then(Part::from_thousandths);
+    thousandths.ok_or_else(|| "not a whole number of thousandths up to 1,000".to_owned().into())
+}
+
+/// Of a list price.
+fn thousandths(text: &str, least: u32) -> Result<u32, Wrong> {
+    let number = number(text, least)?;
+    match number <= MOST_THOUSANDTHS {
+        true => Ok(number),
+        false => Err(format!("more than {MOST_THOUSANDTHS} thousandths").into()),
+    }
+}
+
+/// A thousand times the list price.
+const MOST_THOUSANDTHS: u32 = 1_000_000;
 
 fn ratio(text: &str) -> Result<Ratio, Wrong> {
     let thousandths = decimal::parse(text, 3).ok().and_then(|it| u32::try_from(it).ok());

@@ -27,7 +27,8 @@ fn cyclic_schemes_take_the_options_of_plans() {
 #[test]
 fn meta_schedulers_have_their_own_parameters() {
     let text = "auction[cycle=30s,gate=off,deadline=ignore,wait=backlog,ratio=1.25,patience=2h,\
-                slots=immediate,horizon=1h,ties=cheapest,seed=9]";
+                slots=immediate,horizon=1h,ties=cheapest,seed=9,valuation=unit,tau=5m,\
+                clearing=uniform,k=250,prices=dynamic,step=7,floor=800,ceiling=1500,outlook=30m]";
     let Choice::Dispatch(settings) = choice(text).unwrap() else { unreachable!() };
     let expected = dispatch::Settings {
         rule: Rule::Auction,
@@ -41,6 +42,12 @@ fn meta_schedulers_have_their_own_parameters() {
         horizon: Span(3_600),
         ties: Ties::Cheapest,
         share: dispatch::ShareOf::All,
+        clearing: dispatch::Clearing::Uniform,
+        k: dispatch::Part::from_thousandths(250).unwrap(),
+        prices: dispatch::Prices::Dynamic,
+        dynamics: dispatch::Dynamics { step: 7, floor: 800, ceiling: 1_500, outlook: Span(1_800) },
+        valuation: dispatch::Valuation::Unit,
+        tau: Span(300),
         seed: 9,
     };
     assert_eq!(settings, expected);
@@ -81,6 +88,8 @@ fn what_is_unknown_is_refused_with_a_hint() {
         "bsf[by=ned]",
         "auctoin",
         "auction[ties=randm]",
+        "auction[clearing=unifrom]",
+        "hvfq[celaring=bid]",
         "edf-fq[slot=packaged]",
     ];
     for text in wrong {
@@ -106,6 +115,14 @@ fn what_is_unknown_is_refused_with_a_hint() {
         "auction[ratio=1.2345]",
         "auction[cycle=0]",
         "auction[horizon=-1]",
+        "auction[k=1001]",
+        "auction[k=0.5]",
+        "auction[tau=0]",
+        "auction[step=0]",
+        "auction[ceiling=1000001]",
+        "auction[floor=2001]",
+        "auction[ceiling=499]",
+        "easy[clearing=bid]",
         "fcfs[cycle=10s]",
     ];
     for text in refused {

@@ -23,7 +23,7 @@ use crate::output;
 use pictures::Drawing;
 
 /// What is compared: the metric, its name for people, its unit, which way is better.
-const MEASURES: [(&str, &str, Unit, Better); 12] = [
+const MEASURES: [(&str, &str, Unit, Better); 16] = [
     ("mean_wait_s", "mean wait", Unit::Seconds, Better::Lower),
     ("mean_bounded_slowdown", "mean bounded slowdown", Unit::Ratio, Better::Lower),
     ("utilisation", "utilisation", Unit::Share, Better::Higher),
@@ -34,8 +34,12 @@ const MEASURES: [(&str, &str, Unit, Better); 12] = [
     ("lost_work_node_s", "lost processor time", Unit::Seconds, Better::Lower),
     ("fairness", "fairness", Unit::Ratio, Better::Higher),
     ("deadline_success", "deadlines met", Unit::Share, Better::Higher),
+    ("load_deviation_mean", "deviation of load", Unit::Share, Better::Lower),
     ("mean_cost", "mean cost", Unit::Credits, Better::Lower),
     ("total_income", "owners' income", Unit::Credits, Better::Neither),
+    ("users_surplus", "users' surplus", Unit::Credits, Better::Higher),
+    ("owners_surplus", "owners' surplus", Unit::Credits, Better::Higher),
+    ("welfare", "welfare", Unit::Credits, Better::Higher),
 ];
 
 /// A finished run with what it left.
@@ -256,6 +260,7 @@ fn command(record: &Record) -> String {
     for key in ["model", "users", "procs", "grid", "outages", "side", "from", "to"] {
         option(key, plain(&workload[key]));
     }
+    option("squeeze", plain(&workload["squeeze"]).filter(|times| times != "1"));
     let list = |key: &str, default: &str| {
         Some(words(&campaign[key]).join(",")).filter(|text| text != default)
     };
