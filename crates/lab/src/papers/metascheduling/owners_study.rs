@@ -80,7 +80,7 @@ static NUMBERS: [Published; 20] = [
     ),
     share!("price 2: utilisation", "2", 0.44),
     profit!("price 2: profit", "2", 527.1),
-    failed!("price 2: failed cycles", "2", 0.0, 0),
+    failed!("price 2: failed cycles", "2", 0.0, 3),
     used!("price 4: time used", "4", 234.9, 1),
     share!("price 4: utilisation", "4", 0.39),
     profit!("price 4: profit", "4", 939.6),

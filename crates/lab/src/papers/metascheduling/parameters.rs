@@ -142,3 +142,46 @@ pub(super) static OWNED: Parameter = Parameter {
     stated: Some("the node of table 2 is not described; performances are 2 to 10"),
     kind: Kind::Number { default: 6.0, range: (2.0, 10.0), sweep: &[5.0, 7.0] },
 };
+
+pub(super) static BACKFILLING: Parameter = Parameter {
+    name: "backfilling",
+    meaning: "whether the head of the queue alone has a reservation, or every job",
+    stated: None,
+    kind: Kind::Word { default: "conservative", words: &["easy", "conservative"] },
+};
+
+pub(super) static SLICER: Parameter = Parameter {
+    name: "slicer-sub-batches",
+    meaning: "sub-batches of batch-slicer where it is compared with backfilling",
+    stated: Some("\"the least value … was achieved when slicing the job batch into 5\", elsewhere"),
+    kind: Kind::Number { default: 20.0, range: (1.0, 20.0), sweep: &[5.0, 10.0] },
+};
+
+pub(super) static FIRST: Parameter = Parameter {
+    name: "bsf-sub-batches",
+    meaning: "sub-batches of the first jobs in the union with backfilling",
+    stated: Some("\"the first sub-batch, scheduled with CSS\""),
+    kind: Kind::Number { default: 1.0, range: (1.0, 20.0), sweep: &[5.0, 20.0] },
+};
+
+pub(super) static SHORTEST: Parameter = Parameter {
+    name: "shortest-run",
+    meaning: "the least part of the reserved time that a job really runs; all up to 1 are as likely",
+    stated: Some("0.2"),
+    kind: Kind::Number { default: 0.2, range: (0.01, 1.0), sweep: &[0.1, 0.5] },
+};
+
+pub(super) static REPLAYED: Parameter = Parameter {
+    name: "replayed-load",
+    meaning: "added to the local load of every node where batches are replayed",
+    stated: Some("\"a medium level … according to the settings described in Section 5\""),
+    kind: Kind::Number { default: -0.08, range: (-0.1, 0.4), sweep: &[-0.04, 0.0] },
+};
+
+pub(super) static STEP: Parameter = Parameter {
+    name: "step-time",
+    meaning: "nanoseconds that the paper's machine takes for a step of a search: to look at a slot \
+              of the expanded window once",
+    stated: Some("\"Intel Core i3 (2 cores @ 2.93 GHz)\""),
+    kind: Kind::Number { default: 64.0, range: (0.1, 1e5), sweep: &[32.0, 128.0] },
+};

@@ -168,15 +168,20 @@ pub(super) fn means<'a>(jobs: impl Iterator<Item = &'a Placed>) -> Option<[f64; 
     (count > 0).then(|| sums.map(|sum| sum / f64::from(count)))
 }
 
-/// A batch of `environment`, to be planned for the least processor time.
+/// A batch of `environment`, to be planned by [`batch_policy`].
 pub(super) fn draw_batch(environment: &Environment, seed: u64) -> Option<Snapshot> {
     let mut snapshot = environment.draw(seed)?.snapshot;
-    snapshot.policy = VoPolicy {
+    snapshot.policy = batch_policy();
+    Some(snapshot)
+}
+
+/// The least processor time.
+pub(super) fn batch_policy() -> VoPolicy {
+    VoPolicy {
         objective: Objective::MinTime,
         measure: Measure::ProcessorTime,
         ..VoPolicy::default()
-    };
-    Some(snapshot)
+    }
 }
 
 /// The market of batches with so much more local load on every node, as a part of the interval.
