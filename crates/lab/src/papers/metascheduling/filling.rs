@@ -39,15 +39,15 @@ static PARAMETERS: [&Parameter; 15] = {
 pub(super) const FIRSTS: [u32; 11] = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20];
 pub(super) const SCHEMES: [&str; 3] = ["backfilling", "css", "slicer"];
 
-const PART: u32 = 50;
+const PART: u32 = 25;
 const INTERVAL: Span = Span(600);
 /// Ours is measured on every so many cycles.
 const GAINS_EVERY: u64 = 5;
 
 fn parts(case: &Case) -> u32 {
     match case.size {
-        Size::Full => 100,
-        Size::Quick => 2,
+        Size::Full => 200,
+        Size::Quick => 1,
     }
 }
 

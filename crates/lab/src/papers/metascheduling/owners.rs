@@ -30,12 +30,12 @@ pub(super) const PRICES: [u32; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 /// The paper's interval.
 pub(super) const INTERVAL: f64 = 600.0;
 
-const PART: u32 = 100;
+const PART: u32 = 40;
 const OWNER: NodeId = NodeId(0);
 
 fn parts(case: &Case) -> u32 {
     match case.size {
-        Size::Full => 50,
+        Size::Full => 125,
         Size::Quick => 1,
     }
 }

@@ -35,8 +35,8 @@ pub(super) const COUNTS: [u32; 7] = [1, 2, 3, 5, 6, 10, 20];
 pub(super) const LEVELS: [(&str, &Parameter); 3] =
     [("high", &HIGH), ("medium", &MEDIUM), ("low", &LOW)];
 
-const PART: u32 = 100;
-const FULL: u32 = 50;
+const PART: u32 = 50;
+const FULL: u32 = 100;
 const QUICK: u32 = 1;
 /// Ours are measured on every so many cycles: they take several times as long.
 const GAINS_EVERY: u64 = 10;

@@ -28,7 +28,7 @@ static PARAMETERS: [&Parameter; 11] = {
     [&SUB_BATCHES, a, b, c, d, e, f, g, h, i, j]
 };
 
-const PART: u32 = 100;
+const PART: u32 = 50;
 
 /// The rows of the table, and the measure that each criterion is about.
 pub(super) const ROWS: [(&str, Criterion, &str); 4] = [
@@ -40,7 +40,7 @@ pub(super) const ROWS: [(&str, Criterion, &str); 4] = [
 
 fn parts(case: &Case) -> u32 {
     match case.size {
-        Size::Full => 50,
+        Size::Full => 100,
         Size::Quick => 2,
     }
 }
