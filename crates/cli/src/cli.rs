@@ -3,7 +3,8 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    combine, completions, explain, generate, merge, plan, quote, reproduce, simulate, snapshot,
+    analyze, combine, completions, explain, generate, merge, plan, quote, reproduce, simulate,
+    snapshot,
 };
 
 /// An economic metascheduler: plans parallel jobs on clusters that are not all yours.
@@ -70,6 +71,8 @@ pub(crate) enum Command {
     Simulate(Box<simulate::Args>),
     /// Join the parts of a campaign that were run apart.
     Merge(merge::Args),
+    /// What theory says: mean waits and slowdowns of queues.
+    Analyze(analyze::Args),
     /// Run the papers' studies anew: every published number beside a measured one.
     Reproduce(reproduce::Args),
     /// Print a completion script for a shell.

@@ -1,26 +1,40 @@
 //! What holds for every study, whoever writes it.
+#![expect(clippy::expect_used, reason = "a test without its log has failed")]
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
-use tradewind_lab::{Case, Findings, Kind, Size, Study, Tally, Verdict, experiments, run, studies};
+use tradewind_io::swf;
+use tradewind_lab::{
+    Case, Experiment, Findings, Kind, LogFile, Size, Study, Tally, Verdict, experiments, run,
+    studies,
+};
 
 const SEED: u64 = 1;
 
+/// The quick case of an experiment. A small log stands in for each real one.
+fn case(experiment: &Experiment) -> Case {
+    const SMALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/small.swf");
+    let mut case = Case::new(experiment, SEED, Size::Quick);
+    for name in experiment.logs {
+        let log = Arc::new(swf::load(SMALL).expect(SMALL));
+        case = case.with_log(name, LogFile { log, sha256: "small".to_owned() });
+    }
+    case
+}
+
 /// The quick form of every experiment, run once for all tests of a process.
 fn tallies() -> &'static BTreeMap<&'static str, Tally> {
-    static ALL: std::sync::OnceLock<BTreeMap<&'static str, Tally>> = std::sync::OnceLock::new();
+    static ALL: OnceLock<BTreeMap<&'static str, Tally>> = OnceLock::new();
     ALL.get_or_init(|| {
         let studies: Vec<_> = studies().collect();
-        let quick = |experiment: &&'static tradewind_lab::Experiment| {
-            (experiment.id, run(experiment, &Case::new(experiment, SEED, Size::Quick)))
-        };
+        let quick = |it: &&'static Experiment| (it.id, run(it, &case(it)));
         experiments(&studies).iter().map(quick).collect()
     })
 }
 
 fn findings(study: &Study) -> Findings {
-    let case = Case::new(study.experiment, SEED, Size::Quick);
-    (study.findings)(&case, &tallies()[study.experiment.id])
+    (study.findings)(&case(study.experiment), &tallies()[study.experiment.id])
 }
 
 fn bits(findings: &Findings) -> Vec<u64> {
@@ -89,8 +103,7 @@ fn numbers_come_from_the_run() {
             if still.iter().flatten().all(|still| !still) {
                 break;
             }
-            let case = Case::new(experiment, SEED, Size::Quick);
-            let case = case.with(parameter, parameter.sweep()[0]);
+            let case = case(experiment).with(parameter, parameter.sweep()[0]);
             let changed = run(experiment, &case);
             for (at, study) in mine().enumerate() {
                 let after = bits(&(study.findings)(&case, &changed));
@@ -128,7 +141,7 @@ fn every_unstated_parameter_has_a_sweep() {
 fn parts_are_functions_of_the_seed() {
     let all: Vec<&'static Study> = studies().collect();
     for experiment in experiments(&all) {
-        let part = |seed| (experiment.part)(&Case::new(experiment, seed, Size::Quick), 0);
-        assert_eq!(part(SEED), part(SEED), "{}", experiment.id);
+        let part = || (experiment.part)(&case(experiment), 0);
+        assert_eq!(part(), part(), "{}", experiment.id);
     }
 }

@@ -2,9 +2,14 @@
 
 use criterion::{BatchSize, BenchmarkId, Criterion as Bench, criterion_group, criterion_main};
 use tradewind_reference::auction::Cycle;
-use tradewind_sched::policy::dispatch::{Gate, Rule, Settings, Slots};
+use tradewind_sched::policy::dispatch::{Gate, Rule, Settings, Slots, Wait};
 
-const AUCTION: Settings = Settings::auction();
+/// The more laborious way: every bid may search every queue's plan.
+const fn packaged(rule: Rule) -> Settings {
+    Settings { slots: Slots::Packaged, wait: Wait::First, ..Settings::of(rule) }
+}
+
+const AUCTION: Settings = packaged(Rule::Auction);
 
 fn cycle(
     bench: &mut Bench,
@@ -33,12 +38,11 @@ fn growth(bench: &mut Bench) {
 
 fn rules(bench: &mut Bench) {
     for (rule, name) in Rule::ALL {
-        cycle(bench, "cycle/rules", name, (10_000, 300), Settings::of(rule));
+        cycle(bench, "cycle/packaged", name, (10_000, 300), packaged(rule));
+        cycle(bench, "cycle/immediate", name, (10_000, 300), Settings::of(rule));
     }
     let off = Settings { gate: Gate::Off, ..AUCTION };
-    cycle(bench, "cycle/rules", "auction-gate-off", (10_000, 300), off);
-    let immediate = Settings { slots: Slots::Immediate, ..AUCTION };
-    cycle(bench, "cycle/rules", "auction-immediate", (10_000, 300), immediate);
+    cycle(bench, "cycle/packaged", "auction-gate-off", (10_000, 300), off);
 }
 
 fn plain(bench: &mut Bench) {

@@ -56,7 +56,7 @@ impl Cycle {
         commands.iter().filter_map(trade).collect()
     }
 
-    /// The same, plainly.
+    /// The auction plainly, with the gate and the wait until a processor is free.
     pub fn plain(&self) -> Vec<(JobId, PoolId, Time)> {
         let now = self.market.now();
         let mut queues: Vec<Plain> = self
@@ -78,7 +78,7 @@ impl Cycle {
         let mut trades = Vec::with_capacity(self.bids);
         for (bid, job) in bids {
             let Some(demand) = self.market.demand(job) else { continue };
-            queues.sort_by_cached_key(|queue| queue.key());
+            queues.sort_by_cached_key(Plain::key);
             let take = |queue: &mut Plain| queue.trade(demand, -bid, now, until);
             let found = queues.iter_mut().find_map(|queue| Some((queue.id, take(queue)?)));
             trades.extend(found.map(|(queue, start)| (job, queue, start)));
@@ -250,12 +250,15 @@ impl Plain {
 
 #[cfg(test)]
 mod tests {
+    use tradewind_sched::policy::dispatch::Wait;
+
     use super::*;
 
     #[test]
     fn the_plain_cycle_trades_the_same() {
         for (seed, slots) in [(1, Slots::Packaged), (2, Slots::Immediate), (3, Slots::Packaged)] {
-            let settings = Settings { slots, ..Settings::auction() };
+            let wait = Wait::First;
+            let settings = Settings { slots, wait, ..Settings::auction() };
             let mut cycle = Cycle::new(seed, 400, 12, settings);
             let plain = cycle.plain();
             assert!(plain.len() > 50, "{}", plain.len());

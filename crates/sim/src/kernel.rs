@@ -416,7 +416,8 @@ impl<'a> Kernel<'a> {
             checker.finish(&self.market).map_err(|v| SimError::Check { at, violation: v })?;
         }
         let income = self.market.ledger().income().to_vec();
+        let counts = self.policy.counts();
         let Kernel { jobs, trades, lost, passes, .. } = self;
-        Ok(Run { jobs, trades, lost, income, passes })
+        Ok(Run { jobs, trades, lost, income, passes, counts })
     }
 }

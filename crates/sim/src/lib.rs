@@ -4,7 +4,7 @@
 //! [`workload`] turns what a log says into jobs that can be replayed, [`run`](fn@run) replays them
 //! under a policy, [`outage`] takes nodes away, [`check`] watches, [`metrics`] sums up,
 //! [`placement`] names processors and [`replications`] says how sure a mean is; [`models`] makes
-//! workloads up.
+//! workloads up, and [`queueing`] says what theory expects.
 //! No files, no threads, no clock: the same input gives the same run.
 
 pub mod check;
@@ -17,6 +17,7 @@ pub mod models;
 pub mod network;
 pub mod outage;
 pub mod placement;
+pub mod queueing;
 pub mod replications;
 mod result;
 pub mod workload;

@@ -65,4 +65,6 @@ pub struct Run {
     pub income: Vec<i128>,
     /// Calls of the policy.
     pub passes: u64,
+    /// What the policy counted itself, by name.
+    pub counts: Vec<(&'static str, u64)>,
 }

@@ -1,5 +1,6 @@
 //! The subcommands: each takes its arguments apart, calls the library and renders the answer.
 
+pub(crate) mod analyze;
 pub(crate) mod combine;
 pub(crate) mod completions;
 pub(crate) mod explain;
@@ -28,6 +29,7 @@ pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
         Command::Explain(args) => explain::run(args, format, report),
         Command::Plan(args) => plan::run(args, format, report),
         Command::Combine(args) => combine::run(args, format),
+        Command::Analyze(args) => analyze::run(args, format, report),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => completions::man(args),
     }

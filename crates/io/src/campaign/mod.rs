@@ -14,7 +14,7 @@ use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
 
 pub use ranges::{Load, Seeds, Shard};
-pub use words::{Estimate, Output, Overrun, Semantics, Word};
+pub use words::{Estimate, Homes, Output, Overrun, Semantics, Word};
 
 /// Everything that is to be run. Serialised, it tells whether two campaigns are the same: paths
 /// of files are left out, as their contents count.
@@ -78,6 +78,9 @@ pub struct Workload {
     /// By what submissions' distances from the first are divided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub squeeze: Option<u32>,
+    /// At which sites of the grid jobs are submitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub homes: Option<Homes>,
 }
 
 /// Spans at both ends of a replay of which the metrics leave out the submissions.
@@ -117,6 +120,12 @@ impl Workload {
     pub fn draws(&self) -> bool {
         let drawn = [&self.model, &self.grid, &self.side];
         drawn.iter().any(|given| given.is_some()) || self.users.is_some()
+    }
+
+    /// At which sites jobs are submitted, also if nothing is said: a model belongs to no site.
+    pub fn homes(&self) -> Homes {
+        let own = if self.model.is_some() { Homes::Nodes } else { Homes::Log };
+        self.homes.unwrap_or(own)
     }
 
     /// Every file that it is made of.

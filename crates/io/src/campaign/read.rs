@@ -5,7 +5,7 @@ use std::path::Path;
 use tradewind_model::{Pools, Span};
 
 use super::words::Word;
-use super::{Campaign, Check, Checks, Load, Output, Seeds, Trim, Workload};
+use super::{Campaign, Check, Checks, Homes, Load, Output, Seeds, Trim, Workload};
 use crate::diagnostics::{Diagnostics, did_you_mean, excerpt};
 use crate::fields::{Fields, Notes, Scale, TEXT, hint_for, scaled};
 use crate::input::Input;
@@ -23,8 +23,10 @@ const KEYS: [&str; 10] = [
     "trim",
     "outputs",
 ];
-const WORKLOAD_KEYS: [&str; 11] =
-    ["name", "log", "model", "users", "procs", "grid", "outages", "side", "from", "to", "squeeze"];
+const WORKLOAD_KEYS: [&str; 12] = [
+    "name", "log", "model", "users", "procs", "grid", "outages", "side", "from", "to", "squeeze",
+    "homes",
+];
 
 pub(super) fn parse(
     input: &Input,
@@ -226,6 +228,7 @@ fn workload(
         users: count("users", Workload::MAX_USERS, notes),
         procs: count("procs", Pools::MAX_NODES, notes),
         squeeze: count("squeeze", Workload::MAX_SQUEEZE, notes),
+        homes: homes(fields, notes),
         model,
         from,
         to,
@@ -239,6 +242,21 @@ fn model(fields: &Fields<'_, '_>, check: Check<'_>, notes: &mut Notes<'_>) -> Op
         notes.error(fields.line_of("model"), &fields.place("model"), message, &hint);
     }
     Some(text.to_owned())
+}
+
+/// Where jobs are submitted matters on a grid only.
+fn homes(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Homes> {
+    let text = fields.text("homes", notes)?.trim();
+    let (line, place) = (fields.line_of("homes"), fields.place("homes"));
+    let homes = Homes::named(text);
+    if homes.is_none() {
+        let message = format!("unknown value `{}`", excerpt(text));
+        notes.error(line, &place, message, &did_you_mean(text, &Homes::names()));
+    } else if fields.get("grid").is_none() {
+        let message = "jobs have homes on a grid only".to_owned();
+        notes.error(line, &place, message, "add a `grid`, or leave it out");
+    }
+    homes
 }
 
 /// Jobs come from logs or from a model, and a model has more to say than a log.

@@ -78,6 +78,20 @@ pub enum Output {
     Report,
 }
 
+/// At which site of a grid jobs are submitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Homes {
+    /// At their log's.
+    #[default]
+    Log,
+    /// In turn.
+    Dealt,
+    /// At a random one, in proportion to nodes.
+    Nodes,
+    /// At their user's, which is random in proportion to nodes.
+    Users,
+}
+
 impl Output {
     /// What is written if nothing is said.
     pub const DEFAULT: [Output; 5] =
@@ -104,6 +118,15 @@ impl Word for Estimate {
     ];
 }
 
+impl Word for Homes {
+    const WORDS: &'static [(&'static str, Homes, &'static str)] = &[
+        ("log", Homes::Log, "At the site that the grid file names for their log"),
+        ("dealt", Homes::Dealt, "In turn, at sites that are wide enough"),
+        ("nodes", Homes::Nodes, "At random, in proportion to the sites' nodes"),
+        ("users", Homes::Users, "All of a user's at one site, drawn in proportion to nodes"),
+    ];
+}
+
 impl Word for Output {
     const WORDS: &'static [(&'static str, Output, &'static str)] = &[
         ("summary", Output::Summary, "summary.json, which is always written"),
@@ -127,4 +150,4 @@ macro_rules! by_name {
         }
     )*};
 }
-by_name!(Semantics, Overrun, Estimate, Output);
+by_name!(Semantics, Overrun, Estimate, Output, Homes);

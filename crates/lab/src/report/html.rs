@@ -19,6 +19,7 @@ pub fn html(report: &Report) -> String {
         studies: report.results.iter().map(StudyView::new).collect(),
         experiments: experiments(report).into_iter().map(|it| View::new(report, it)).collect(),
         version: &report.version,
+        command: &report.command,
     };
     // Writing to memory fails only where a value cannot be written; text always can.
     page.render().unwrap_or_default() + "\n"
@@ -34,6 +35,7 @@ struct Page<'a> {
     studies: Vec<StudyView<'a>>,
     experiments: Vec<View<'a>>,
     version: &'a str,
+    command: &'a str,
 }
 
 struct StudyView<'a> {

@@ -11,6 +11,7 @@ pub fn markdown(report: &Report, figures: &str) -> String {
     for line in words::introduction(report) {
         page.push_str(&format!("{line}\n\n"));
     }
+    page.push_str(&format!("To repeat it: `{}`.\n\n", report.command));
     page.push_str(&bullets(&words::summary(report)));
     page.push_str("\n| verdict | when |\n|---|---|\n");
     for (verdict, when) in RULE {

@@ -96,11 +96,10 @@ pub(super) fn introduction(report: &Report) -> Vec<String> {
     let settings = report.settings.iter().map(|(name, value)| format!("{name} = {value}"));
     let settings: Vec<String> = settings.collect();
     let mut lines = vec![format!(
-        "Tradewind {}, seed {}, {} size. To repeat it: `{}`.",
+        "Tradewind {}, seed {}, {} size.",
         report.version,
         report.seed,
-        report.size.name(),
-        report.command
+        report.size.name()
     )];
     if !settings.is_empty() {
         lines.push(format!("Set other than by default: {}.", settings.join(", ")));

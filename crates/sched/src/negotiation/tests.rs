@@ -263,6 +263,45 @@ fn a_dearer_price_at_the_commit_is_a_refusal() {
     assert_eq!(sites.deliver(), [Kind::Refused]);
 }
 
+#[test]
+fn a_later_start_at_the_commit_is_a_refusal_whatever_the_horizon() {
+    let settings = Settings { horizon: Span(100), ..Settings::default() };
+    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], settings);
+    sites.pass_on();
+    sites.deliver();
+    sites.deliver();
+    sites.hosts[1].quote = Some((50, 1, 0));
+    sites.deliver();
+    assert_eq!(sites.deliver(), [Kind::Refused]);
+}
+
+#[test]
+fn an_answer_about_another_offer_moves_nothing() {
+    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], Settings::default());
+    sites.pass_on();
+    for _ in 0..3 {
+        sites.deliver();
+    }
+    let mut answer = sites.drop_post().remove(0);
+    let Body::Accepted { offer, .. } = &mut answer.body else { panic!("{answer:?}") };
+    offer.quote.price = Price(9);
+    sites.give(0, Input::Heard(answer));
+    assert!(sites.post.is_empty() && sites.owners() == [0]);
+}
+
+#[test]
+fn a_doubled_yes_does_not_cancel_what_is_on_its_way() {
+    let mut sites = Sites::new(&[Toy::BUSY, Toy::IDLE], Settings::default());
+    sites.pass_on();
+    for _ in 0..3 {
+        sites.deliver();
+    }
+    let yes = sites.post[0].clone();
+    sites.post.push(yes);
+    sites.deliver();
+    assert_eq!(sites.deliver(), [Kind::Migrate]);
+}
+
 /// Brings the job to the point where its `Migrate` is under way.
 fn sent(sites: &mut Sites) {
     sites.pass_on();

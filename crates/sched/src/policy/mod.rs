@@ -41,6 +41,12 @@ pub trait Policy {
     fn reservation(&self, _job: JobId) -> Option<Time> {
         None
     }
+
+    /// What the policy has counted so far and nobody else can, under names of measures: messages
+    /// between sites, say.
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
 }
 
 /// What a policy promises the head of the queue, for checkers.

@@ -357,4 +357,12 @@ impl Policy for Federation {
     fn reservation(&self, job: JobId) -> Option<Time> {
         self.waits_at(job)?.1.reservation(job)
     }
+
+    /// Messages and what they brought about, if the sites negotiate.
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        let Some(minds) = &self.minds else { return Vec::new() };
+        let traffic = minds.traffic();
+        let counts = [("messages", traffic.sent()), ("messages_lost", traffic.lost)];
+        [&counts[..], &[("migrations", self.passed_on)]].concat()
+    }
 }

@@ -81,6 +81,7 @@ fn case() -> (Workload, Run) {
         lost: vec![],
         income: vec![340_000_000, 200_000_000],
         passes: 0,
+        counts: vec![],
     };
     (Workload { pools: pools(), outages: vec![], jobs, rejected }, run)
 }

@@ -4,12 +4,14 @@
 mod classes;
 mod deviation;
 mod entry;
+mod federation;
 mod jobs;
 #[cfg(test)]
 mod market_tests;
 mod promises;
 mod queue;
 mod series;
+mod sizes;
 mod spread;
 mod stays;
 #[cfg(test)]
@@ -94,6 +96,8 @@ pub fn measure(workload: &Workload, run: &Run, options: Options) -> Metrics {
     entries.extend(deadlines(&kept));
     entries.extend(Trading::of(workload, run, &promises, counted).entries());
     entries.extend(deviation::entries(workload, run, window));
+    entries.extend(federation::entries(workload, run, counted));
+    entries.extend(sizes::entries(workload, run, counted, options));
     let refused = std::mem::take(&mut jobs.refused);
     Metrics { entries, refused, rejected, income: run.income.clone() }
 }

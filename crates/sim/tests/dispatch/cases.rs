@@ -7,7 +7,7 @@ use tradewind_model::{
     Time,
 };
 use tradewind_sched::policy::dispatch::{
-    Deadline, Dispatch, Gate, Rule, Settings as Knobs, Slots, Ties,
+    Deadline, Dispatch, Gate, Rule, Settings as Knobs, Slots, Ties, Wait,
 };
 use tradewind_sim::outage::Outage;
 use tradewind_sim::workload::{LogJob, Overrun};
@@ -35,6 +35,11 @@ fn play_with(pools: &Arc<Pools>, jobs: &[Job], knobs: Knobs, outages: Vec<Outage
 
 fn play(pools: &Arc<Pools>, jobs: &[Job], knobs: Knobs) -> Run {
     play_with(pools, jobs, knobs, vec![])
+}
+
+/// Packaged slots, and the wait until a processor is free.
+fn packaged(rule: Rule) -> Knobs {
+    Knobs { slots: Slots::Packaged, wait: Wait::First, ..Knobs::of(rule) }
 }
 
 fn worth(credits: i64) -> Terms {
@@ -109,7 +114,7 @@ fn the_highest_bid_takes_the_lowest_ask_and_says_why() {
     };
     let jobs = [(0, 10, 3, by(100, Terms { value: Some(Money(1_000)), ..Terms::NONE }))];
     let outages = vec![closed(0, 4), closed(2, 4)];
-    let run = play_with(&pools, &jobs, Knobs::auction(), outages);
+    let run = play_with(&pools, &jobs, packaged(Rule::Auction), outages);
     let trade = &run.trades[0].trade;
     assert_eq!((trade.pool, trade.expected, trade.rank), (PoolId(0), Time(5), 1));
     assert_eq!((trade.bid, trade.ask), (Some(Money(10)), Some(Money(10))));
@@ -121,12 +126,12 @@ fn the_gate_keeps_out_who_bids_less_and_says_so_in_the_end() {
     let pools = site(vec![queue(2, 1_000, 1_000_000)]);
     let poor = Terms { value: Some(Money(1_000)), ..Terms::NONE };
     let jobs = [(0, 34, 2, by(60, worth(1_000))), (1, 10, 1, by(46, poor))];
-    let run = play(&pools, &jobs, Knobs::auction());
+    let run = play(&pools, &jobs, packaged(Rule::Auction));
     // At 30 it could have had the slot at 34 for 4 credits; 40 is too late.
     let (bid, ask) = (Money(1_000 * 30 / 16), Money::credits(4));
     assert_eq!(run.jobs[1].refused.as_deref(), Some(&Reason::PricedOut { bid, ask }));
     assert_eq!(run.jobs[1].start, Time(40));
-    let run = play(&pools, &jobs, Knobs { gate: Gate::Off, ..Knobs::auction() });
+    let run = play(&pools, &jobs, Knobs { gate: Gate::Off, ..packaged(Rule::Auction) });
     assert_eq!(run.jobs[1].start, Time(34));
 }
 
@@ -153,7 +158,7 @@ fn rivals_take_the_earliest_slot() {
     let pools = site(vec![queue(1, 1_000, 0), queue(2, 1_000, 0)]);
     let jobs =
         [(0, 20, 1, by(100, worth(1))), (0, 10, 2, by(90, worth(3))), (0, 5, 1, by(80, worth(2)))];
-    let run = |rule| places(&play(&pools, &jobs, Knobs::of(rule)));
+    let run = |rule| places(&play(&pools, &jobs, packaged(rule)));
     assert_eq!(run(Rule::Fcfs), [at(0, 0), at(1, 0), at(1, 10)]);
     assert_eq!(run(Rule::Sjf), [at(0, 5), at(1, 0), at(0, 0)]);
     assert_eq!(run(Rule::EdfFq), [at(0, 5), at(1, 0), at(0, 0)]);
@@ -181,7 +186,7 @@ fn shares_are_by_value_and_an_idle_grid_waits_for_nobody() {
 fn slots_are_for_now_or_up_to_the_horizon() {
     let pools = site(vec![queue(1, 1_000, 0)]);
     let jobs = [(0, 25, 1, worth(9)), (1, 5, 1, worth(1)), (2, 5, 1, worth(1))];
-    let knobs = Knobs { gate: Gate::Off, ..Knobs::auction() };
+    let knobs = Knobs { gate: Gate::Off, ..packaged(Rule::Auction) };
     let traded =
         |knobs| play(&pools, &jobs, knobs).trades.iter().map(|it| it.at.0).collect::<Vec<_>>();
     assert_eq!(traded(knobs), [0, 10, 10]);

@@ -14,7 +14,7 @@ use tradewind_sched::policy::dispatch::{
 };
 use tradewind_sim::outage::Outage;
 use tradewind_sim::workload::{LogJob, Overrun};
-use tradewind_sim::{Ran, Settings};
+use tradewind_sim::{Ran, Run, Settings};
 
 use crate::naive::Naive;
 use crate::worlds::*;
@@ -29,7 +29,9 @@ proptest! {
     ) {
         let workload = workload(&pools, &log, overrun, outages);
         let run = replay(&workload, settings, &mut Dispatch::new(knobs));
-        prop_assert_eq!(run, replay(&workload, settings, &mut Naive::new(knobs)));
+        let plain = replay(&workload, settings, &mut Naive::new(knobs));
+        // Cycles that change nothing may be left out.
+        prop_assert_eq!(Run { passes: 0, ..run }, Run { passes: 0, ..plain });
     }
 
     #[test]
@@ -79,8 +81,9 @@ proptest! {
     fn in_one_queue_jobs_start_as_under_easy(log in any_log(), overrun in any_overrun()) {
         let log: Vec<LogJob> = log.into_iter().map(|job| LogJob { terms: None, ..job }).collect();
         let workload = workload(&Arc::new(Pools::cluster(6)), &log, overrun, vec![]);
-        let knobs = Knobs { cycle: Span(1), horizon: Span(1 << 40), ..Knobs::fcfs() };
-        let starts = |run: tradewind_sim::Run| run.jobs.iter().map(|ran| ran.start).collect::<Vec<_>>();
+        let slots = Slots::Packaged;
+        let knobs = Knobs { cycle: Span(1), slots, horizon: Span(1 << 40), ..Knobs::fcfs() };
+        let starts = |run: Run| run.jobs.iter().map(|ran| ran.start).collect::<Vec<_>>();
         let easy = backfill::Settings { depth: Depth::First(1), order: Order::Arrival };
         let expected = replay(&workload, Settings::default(), &mut Backfill::new(easy));
         let run = replay(&workload, Settings::default(), &mut Dispatch::new(knobs));

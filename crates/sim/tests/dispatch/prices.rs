@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{Admission, Money, Pools, Price, Reason, Span, Terms, Time};
 use tradewind_sched::policy::dispatch::{
-    Clearing, Dispatch, Dynamics, Part, Prices, Rule, Settings as Knobs, Valuation,
+    Clearing, Dispatch, Dynamics, Part, Prices, Rule, Settings as Knobs, Valuation, Wait,
 };
 use tradewind_sim::workload::{LogJob, Overrun};
 use tradewind_sim::{Estimate, Run, Settings};
@@ -118,7 +118,8 @@ fn asks_per_unit_keep_out_who_cannot_pay_even_an_idle_queue() {
         *job = LogJob { terms: Some(Arc::new(terms)), ..job.clone() };
     }
     let of = |valuation| {
-        let knobs = Knobs { valuation, cycle: Span(5), ..Knobs::auction() };
+        let (cycle, wait) = (Span(5), Wait::First);
+        let knobs = Knobs { valuation, cycle, wait, ..Knobs::auction() };
         let run = play(&pools, &log, knobs);
         let asks: Vec<_> = run.trades.iter().map(|it| (it.at.0, it.trade.ask)).collect();
         let refused: Vec<_> = run.jobs.iter().filter_map(|ran| ran.refused.clone()).collect();

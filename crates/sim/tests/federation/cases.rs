@@ -136,3 +136,14 @@ fn without_migration_what_home_cannot_run_is_refused() {
     let reason = Reason::WiderThanQueues { needed: 6, widest: 2 };
     assert_eq!(ran.jobs[0].refused.as_deref(), Some(&reason));
 }
+
+#[test]
+fn a_site_that_is_down_hears_nothing_and_runs_its_own_jobs() {
+    let stops = vec![Stop { peer: negotiation::Peer(1), from: Time(11), until: Time(60) }];
+    let settings = Settings { faults: Faults { stops, ..Faults::none() }, ..Settings::default() };
+    let jobs = [JOBS[0], JOBS[1], (1, 20, 10, 4, 10)];
+    let workload = workload(&pools(&[(4, 1_000, 0), (4, 1_000, 0)]), &jobs);
+    let (ran, federation) = live(&workload, settings, EASY).unwrap();
+    assert_eq!(ran.jobs.iter().map(|ran| ran.start.0).collect::<Vec<_>>(), [0, 100, 20]);
+    assert_eq!((federation.traffic().sent(), federation.traffic().lost), (1, 1));
+}

@@ -129,7 +129,7 @@ enum SliceName {
 
 /// What a picture is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Picture {
+pub(crate) enum Picture {
     Svg,
     Png,
 }
@@ -152,7 +152,7 @@ fn search(text: &str) -> Result<SearchBy, String> {
 }
 
 /// By the ending of the file's name.
-pub(super) fn picture_kind(path: &Path) -> Result<Picture, Failure> {
+pub(crate) fn picture_kind(path: &Path) -> Result<Picture, Failure> {
     let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
     match ending.as_deref() {
         Some("svg") => Ok(Picture::Svg),

@@ -15,7 +15,7 @@ use crate::progress::Progress;
 use crate::report::Report;
 use crate::{input, output};
 
-pub(crate) use args::{Args, ObjectiveName};
+pub(crate) use args::{Args, ObjectiveName, Picture, picture_kind};
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let picture = args.chart.as_deref().map(args::picture_kind).transpose()?;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tradewind_io::campaign::{
-    self, Campaign, Checks, Estimate, Load, Output, Overrun, Seeds, Semantics, Shard, Trim, Word,
-    Workload,
+    self, Campaign, Checks, Estimate, Homes, Load, Output, Overrun, Seeds, Semantics, Shard, Trim,
+    Word, Workload,
 };
 use tradewind_io::duration::{parse_span, parse_time};
 use tradewind_model::{Pools, Span, Time};
@@ -32,7 +32,9 @@ Examples:
 
 Policies: fcfs, sjf, easy, conservative [depth=N|all,order=ORDER,spread=grid|site];
 css, batch-slicer, bsf [period=SPAN,horizon=SPAN,objective=…]; auction, admission, meta-fcfs,
-meta-sjf, edf-fq, hvfq, fair-share [cycle=SPAN,gate=on|off,…]; docs/simulate.md has all parameters.
+meta-sjf, edf-fq, hvfq, fair-share [cycle=SPAN,gate=on|off,…]; multi-queue [alpha=A,beta=N,…] and
+fcfs-sites, easy-sites, conservative-sites [migrate=on|off,discover=all|N,…]; docs/simulate.md has
+all parameters.
 Writes summary.json, jobs.csv and others into DIR, or into DIR/POLICY/… for each of several runs.
 The same command again goes on where it was stopped.")]
 pub(crate) struct Args {
@@ -103,6 +105,9 @@ struct Axes {
     /// cluster.
     #[arg(long, value_name = "FILE", conflicts_with = "procs")]
     grid: Option<String>,
+    /// At which sites of the grid jobs are submitted [default: log; of a model: nodes].
+    #[arg(long, value_name = "HOW", value_parser = word::<Homes>(), requires = "grid")]
+    homes: Option<Homes>,
     /// When nodes are missing, in CSV.
     #[arg(long, value_name = "FILE")]
     outages: Option<String>,
@@ -248,6 +253,7 @@ impl Axes {
             ("--from", self.from.is_some()),
             ("--to", self.to.is_some()),
             ("--squeeze", self.squeeze.is_some()),
+            ("--homes", self.homes.is_some()),
             ("--warm-up", self.warm_up.is_some()),
             ("--cool-down", self.cool_down.is_some()),
             ("--outputs", !self.outputs.is_empty()),
@@ -302,6 +308,7 @@ impl Axes {
             from: self.from,
             to: self.to,
             squeeze: self.squeeze,
+            homes: self.homes,
         })
     }
 

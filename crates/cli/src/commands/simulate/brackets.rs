@@ -3,14 +3,14 @@
 use crate::exit::Failure;
 
 /// A name and what stands in its brackets, in order.
-pub(super) struct Named<'t> {
-    pub(super) name: &'t str,
-    pub(super) parameters: Vec<(&'t str, &'t str)>,
+pub(in crate::commands) struct Named<'t> {
+    pub(in crate::commands) name: &'t str,
+    pub(in crate::commands) parameters: Vec<(&'t str, &'t str)>,
 }
 
 impl<'t> Named<'t> {
     /// Takes `text` apart; `what` it names is for messages.
-    pub(super) fn of(what: &str, text: &'t str) -> Result<Named<'t>, Failure> {
+    pub(in crate::commands) fn of(what: &str, text: &'t str) -> Result<Named<'t>, Failure> {
         let text = text.trim();
         let Some((name, rest)) = text.split_once('[') else {
             return Ok(Named { name: text, parameters: Vec::new() });
@@ -28,7 +28,7 @@ impl<'t> Named<'t> {
 }
 
 /// The parts of a list; commas in brackets do not part them.
-pub(super) fn list(text: &str) -> Vec<&str> {
+pub(in crate::commands) fn list(text: &str) -> Vec<&str> {
     let mut inside = false;
     text.split(|c: char| {
         inside = (inside || c == '[') && c != ']';

@@ -5,8 +5,9 @@
 //! page of them.
 
 mod args;
-mod brackets;
+pub(super) mod brackets;
 mod command_policy;
+mod homes;
 mod model;
 mod outputs;
 pub(super) mod overview;

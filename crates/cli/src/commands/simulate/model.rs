@@ -4,6 +4,7 @@
 use tradewind_io::decimal;
 use tradewind_io::diagnostics::did_you_mean;
 use tradewind_io::swf::Log;
+use tradewind_model::Pools;
 use tradewind_sim::models::{JOB_MODELS, JobModel, ParameterError, Requests};
 
 use super::super::generate::drawing::{Source, log_of};
@@ -11,7 +12,7 @@ use super::brackets::{self, Named};
 use crate::exit::Failure;
 
 /// Parameters that every model has.
-const COMMON: [&str; 3] = ["jobs", "users", "request"];
+const COMMON: [&str; 4] = ["jobs", "users", "request", "procs"];
 /// Jobs if nothing is said.
 const JOBS: usize = 10_000;
 /// The most jobs.
@@ -33,6 +34,8 @@ pub(super) fn read(text: &str, processors: u32) -> Result<Model, Failure> {
         let failure = Failure::usage(format!("there is no model `{name}`"));
         failure.hint(did_you_mean(name, &JOB_MODELS))
     };
+    let own = parameters.iter().find(|(key, _)| *key == "procs");
+    let processors = own.map_or(Ok(processors), |(_, value)| machine(name, value))?;
     let model = JobModel::named(name, processors).ok_or_else(unknown)?;
     let (jobs, requests) = (JOBS, Requests::default());
     let mut model = Model { name: name.to_owned(), model, jobs, requests, processors };
@@ -49,6 +52,14 @@ pub(super) fn objection(text: &str) -> Option<(String, String)> {
     brackets::objection(read(text, ANY_SIZE), hint)
 }
 
+/// The size of the machine that the jobs are made for.
+fn machine(name: &str, text: &str) -> Result<u32, Failure> {
+    let most = Pools::MAX_NODES;
+    text.parse().ok().filter(|count| (1..=most).contains(count)).ok_or_else(|| {
+        Failure::usage(format!("model `{name}`: `procs` is a number from 1 to {most}"))
+    })
+}
+
 impl Model {
     fn set(&mut self, name: &str, key: &str, value: &str) -> Result<(), Failure> {
         let wrong = |what: &str| Failure::usage(format!("model `{name}`: `{key}` {what}"));
@@ -57,6 +68,8 @@ impl Model {
             count.ok_or_else(|| wrong(&format!("is a number from 1 to {most}")))
         };
         match key {
+            // It was needed before all others.
+            "procs" => {}
             "jobs" => self.jobs = count(JOBS_MOST)?,
             "users" => self.requests.users = count(1_000_000)? as u32,
             "request" => {
@@ -111,6 +124,8 @@ mod tests {
         assert!(log.jobs.iter().all(|job| job.requested_time == job.run));
         assert_eq!(log, read(text, 16).unwrap().draw(1));
         assert_ne!(log.jobs, read(text, 16).unwrap().draw(2).jobs);
+        let narrow = read("exponential[procs=8,jobs=99]", 64).unwrap().draw(1);
+        assert_eq!(narrow.jobs.iter().filter_map(|job| job.held()).max(), Some(8));
         for (text, said) in [
             ("lubin", "did you mean `lublin`?"),
             ("lublin[job=9]", "did you mean `jobs`?"),
@@ -118,7 +133,9 @@ mod tests {
         ] {
             assert_eq!(objection(text).unwrap().1, said);
         }
-        for text in ["lublin[", "lublin[jobs=0]", "lublin[jobs=x]", "weibull[shape=0]"] {
+        for text in
+            ["lublin[procs=0]", "lublin[", "lublin[jobs=0]", "lublin[jobs=x]", "weibull[shape=0]"]
+        {
             assert!(objection(text).is_some(), "{text}");
         }
         assert_eq!(objection("lublin[request=1..2.5]"), None);

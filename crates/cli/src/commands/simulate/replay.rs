@@ -139,8 +139,18 @@ fn something_counts(workload: &Workload, campaign: &Campaign, run: &Run) -> Resu
     }
 }
 
-/// A policy of ours that breaks its word is our fault.
+/// A policy of ours that breaks its word is our fault; a network that never heals is not.
 fn misbehaved(run: &Run, error: &SimError) -> Failure {
+    if let SimError::Stuck { at, waiting } = error
+        && policy::may_strand(&run.policy)
+    {
+        let message = format!(
+            "policy `{}`: at {at}: {waiting} of the jobs wait for ever, as the network is cut for \
+             ever: they were on their way when it was cut, or fit no site on their side",
+            run.policy
+        );
+        return Failure::data(message).hint("let the cut end: `cut=1d..2d`");
+    }
     Failure { exit: Exit::Bug, ..Failure::data(format!("policy `{}`: {error}", run.policy)) }
 }
 

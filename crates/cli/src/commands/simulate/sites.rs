@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use tradewind_io::campaign::Workload as Spec;
+use tradewind_io::campaign::{Homes as HomesRule, Workload as Spec};
 use tradewind_io::grid::{self, GridFile};
 use tradewind_io::input::{self, Input};
 use tradewind_io::outages::{self, Planned, Targets};
 use tradewind_io::snapshot::side::{self, Asker, Replayed, Side};
-use tradewind_io::swf;
 use tradewind_model::{Pools, SiteId, Span, Terms};
 use tradewind_sim::models::{Faults, LocalLoad, Repair};
 use tradewind_sim::outage::{self, Outage};
 use tradewind_sim::workload::Workload;
 
+use super::homes::{Homes, Newcomer};
 use super::policy::Layout;
 use crate::exit::Failure;
 
@@ -86,9 +86,9 @@ impl Sites {
     }
 
     /// Gives the jobs of logs their terms on these pools.
-    pub(super) fn terms(&self, seed: u64, pools: &Pools) -> Asking<'_> {
+    pub(super) fn terms(&self, homes: HomesRule, seed: u64, pools: &Pools) -> Asking<'_> {
         let replayed = self.side.as_ref().map(|side| Replayed::new(side, seed, pools));
-        Asking { grid: self.grid(), replayed }
+        Asking { grid: self.grid(), replayed, homes: Homes::new(homes, seed, pools) }
     }
 
     /// All that makes nodes go missing, as the files say or draw it.
@@ -124,6 +124,7 @@ fn faults(law: &grid::Failures) -> Faults {
 pub(super) struct Asking<'a> {
     grid: Option<&'a GridFile>,
     replayed: Option<Replayed<'a>>,
+    homes: Homes,
 }
 
 impl Asking<'_> {
@@ -133,7 +134,9 @@ impl Asking<'_> {
     }
 
     /// The terms of a job, which `jobs.csv` calls `name`.
-    pub(super) fn of(&self, name: &str, job: &swf::Record, home: Option<SiteId>) -> Option<Terms> {
+    pub(super) fn of(&self, name: &str, newcomer: &Newcomer<'_>) -> Option<Terms> {
+        let job = newcomer.job;
+        let home = self.grid.and_then(|_| self.homes.of(newcomer));
         let work = job.requested_time.filter(|span| span.0 > 0).or(job.run).unwrap_or(Span(1));
         let run = job.run.unwrap_or(work);
         let (submit, tasks, user) = (job.submit, job.held().unwrap_or(1), job.user);

@@ -12,6 +12,7 @@ use tradewind_model::{Admission, Performance, Pools, Terms};
 use tradewind_sim::load;
 use tradewind_sim::workload::{self, LogJob, Workload};
 
+use super::homes::Newcomer;
 use super::plan::Run;
 use super::policy::{self, Layout};
 use super::sites::{self, Asking, Sites};
@@ -93,12 +94,19 @@ impl<'a> Source<'a> {
         let other = other.map(|(policy, meant)| {
             format!("{name}: pools are cut into queues, so `{policy}` stands for `{meant}`")
         });
-        other.chain(self.about_logs(machine)).collect()
+        let alone = policies.iter().filter(|policy| policy::migrates(policy));
+        let alone = alone.filter(|_| machine.sites.pools(0).as_slice().len() == 1);
+        let alone = alone
+            .map(|policy| format!("{name}: one site, so nobody can take a job of `{policy}` over"));
+        other.chain(alone).chain(self.about_logs(machine)).collect()
     }
 
     fn about_logs(&self, machine: &Machine) -> Vec<String> {
         let name = &self.spec.name;
         if let Some(grid) = machine.sites.grid() {
+            if self.spec.homes() != campaign::Homes::Log {
+                return Vec::new();
+            }
             let homeless = machine.logs.iter().enumerate();
             let homeless = homeless.filter(|(index, log)| grid.home(&log.name, *index).is_none());
             return homeless
@@ -118,7 +126,7 @@ impl<'a> Source<'a> {
         let pools = machine.sites.pools(seed);
         self.suits(run, &pools)?;
         let logs = self.drawn(machine, seed, pools.nodes())?;
-        let logged = jobs_of(&logs, &machine.sites.terms(seed, &pools));
+        let logged = jobs_of(&logs, &machine.sites.terms(self.spec.homes(), seed, &pools));
         let jobs = self.moved(&logged, run, pools.nodes())?;
         let (semantics, overrun) = (rules::semantics(run.semantics), rules::overrun(run.overrun));
         let mut workload = workload::prepare(&jobs, pools, semantics, overrun);
@@ -256,19 +264,23 @@ fn jobs_of(logs: &[swf::Log], asking: &Asking<'_>) -> Vec<LogJob> {
     let mut jobs = Vec::with_capacity(count);
     for (index, log) in logs.iter().enumerate() {
         let users = USERS_APART.saturating_mul(index as i64);
-        let home = asking.home(&log.name, index);
-        let terms = |job: &swf::Record| {
+        let home_of_log = asking.home(&log.name, index);
+        let terms = |place: usize, job: &swf::Record| {
             let name = match logs.len() {
                 _ if asking.is_silent() => return None,
                 1 => job.number.to_string(),
                 _ => format!("{}!{}", log.name, job.number),
             };
-            let terms = asking.of(&name, job, home)?;
+            let terms = asking.of(&name, &Newcomer { job, place, log: index, home_of_log })?;
             Some(Arc::new(Terms { user: terms.user.saturating_add(users), ..terms }))
         };
-        let read = |job: &swf::Record| LogJob { terms: terms(job), ..dated(job, users) };
-        jobs.extend(log.jobs.iter().map(read));
-        jobs.extend(log.undated.iter().map(|job| LogJob { submit: None, ..read(job) }));
+        let read = |(place, job): (usize, &swf::Record)| LogJob {
+            terms: terms(place, job),
+            ..dated(job, users)
+        };
+        jobs.extend(log.jobs.iter().enumerate().map(read));
+        let undated = log.undated.iter().enumerate();
+        jobs.extend(undated.map(|it| LogJob { submit: None, ..read(it) }));
     }
     jobs
 }

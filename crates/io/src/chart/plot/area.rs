@@ -10,6 +10,10 @@ use super::{Mark, PlotAcross, PlotPanel, PlotSeries, PlotValue, colour};
 
 /// Points are drawn on a line of at most so many values.
 const POINTS_MOST: usize = 60;
+/// From this ratio of the greatest to the least on, lines and points are drawn over a logarithm,
+/// but beyond the other one nobody can want them all.
+const FAR: f64 = 100.0;
+const FARTHEST: f64 = 1e9;
 /// The part of a case's width that its bars take.
 const BARS: f64 = 0.7;
 
@@ -18,6 +22,8 @@ pub(super) struct Area<'a> {
     panel: Panel,
     /// Round values upwards.
     ups: Vec<f64>,
+    /// The least value, where what runs upwards is logarithmic.
+    least: Option<f64>,
     /// Across, from the left edge to the right.
     left: f64,
     right: f64,
@@ -30,20 +36,31 @@ impl<'a> Area<'a> {
             [low, high, value.y]
         };
         let heights = || of.values().flat_map(ends);
-        let ups = scale::ticks(heights().fold(0.0, f64::min), heights().fold(0.0, f64::max), 6);
-        let (low, high) = (ups.first().copied(), ups.last().copied());
-        let panel = Panel { frame, low: low.unwrap_or(0.0), high: high.unwrap_or(1.0) };
+        let least = of.spread(heights);
+        let high = heights().fold(0.0, f64::max);
+        let ups = match least {
+            Some(least) => round_powers(least, high),
+            None => scale::ticks(heights().fold(0.0, f64::min), high, 6),
+        };
+        let (low, high) = match least {
+            Some(least) => (0.0, scale::log2(high / least)),
+            None => (*ups.first().unwrap_or(&0.0), *ups.last().unwrap_or(&1.0)),
+        };
+        let panel = Panel { frame, low, high };
         let (left, right) = match &of.across {
             PlotAcross::Cases(names) => (-0.5, names.len() as f64 - 0.5),
             PlotAcross::Numbers(_) => of.breadth(),
         };
-        Area { of, panel, ups, left, right }
+        Area { of, panel, ups, least, left, right }
     }
 
     pub(super) fn draw(&self, ink: &mut Ink, names: &[&str]) {
-        let label = |up: &f64| (*up, Unit::Ratio.number(*up));
+        let label = |up: &f64| (self.height(*up), Unit::Ratio.number(*up));
         let labels: Vec<(f64, String)> = self.ups.iter().map(label).collect();
-        self.panel.values(ink, &self.of.up, &labels);
+        match self.least {
+            Some(_) => self.panel.values(ink, &format!("{} (logarithmic)", self.of.up), &labels),
+            None => self.panel.values(ink, &self.of.up, &labels),
+        }
         match &self.of.across {
             PlotAcross::Cases(cases) => self.cases(ink, cases),
             PlotAcross::Numbers(label) => self.numbers(ink, label),
@@ -68,6 +85,15 @@ impl<'a> Area<'a> {
         let range = if self.right > self.left { self.right - self.left } else { 1.0 };
         let frame = self.panel.frame;
         frame.x + (x - self.left) / range * frame.width
+    }
+
+    /// In the units of the panel.
+    fn height(&self, value: f64) -> f64 {
+        self.least.map_or(value, |least| scale::log2(value / least))
+    }
+
+    fn y(&self, value: f64) -> f64 {
+        self.panel.y(self.height(value))
     }
 
     fn bottom(&self) -> f64 {
@@ -116,7 +142,7 @@ impl<'a> Area<'a> {
         let mut path = String::new();
         for value in series.values.iter().filter(|value| value.is_finite()) {
             let step = if path.is_empty() { 'M' } else { 'L' };
-            let (x, y) = (num(self.x(value.x)), num(self.panel.y(value.y)));
+            let (x, y) = (num(self.x(value.x)), num(self.y(value.y)));
             let _ = write!(path, "{step}{x} {y}");
         }
         let look = format!(
@@ -130,7 +156,7 @@ impl<'a> Area<'a> {
 
     fn points(&self, ink: &mut Ink, series: &PlotSeries, fill: &str) {
         for value in series.values.iter().filter(|value| value.is_finite()) {
-            let (x, y) = (self.x(value.x), self.panel.y(value.y));
+            let (x, y) = (self.x(value.x), self.y(value.y));
             self.whisker(ink, x, value);
             // A circle as two arcs.
             let d =
@@ -143,7 +169,7 @@ impl<'a> Area<'a> {
     fn whisker(&self, ink: &mut Ink, x: f64, value: &PlotValue) {
         if let Some((low, high)) = value.whisker().filter(|(low, high)| low < high) {
             let look = format!("stroke=\"{DARK}\" stroke-width=\"1.1\"");
-            let (low, high) = (self.panel.y(low), self.panel.y(high));
+            let (low, high) = (self.y(low), self.y(high));
             ink.line((x, low), (x, high), &look);
             for y in [low, high] {
                 ink.line((x - 3.5, y), (x + 3.5, y), &look);
@@ -153,6 +179,16 @@ impl<'a> Area<'a> {
 }
 
 impl PlotPanel {
+    /// The least of `heights`, if they are so far apart that only a logarithm shows them all. Bars
+    /// begin at zero, which has none.
+    fn spread<I: Iterator<Item = f64>>(&self, heights: impl Fn() -> I) -> Option<f64> {
+        let bars = self.series.iter().any(|series| series.mark == Mark::Bars);
+        let least = heights().fold(f64::INFINITY, f64::min);
+        let most = heights().fold(0.0, f64::max);
+        let fits = least.is_normal() && least > 0.0 && (FAR..FARTHEST).contains(&(most / least));
+        (fits && !bars).then_some(least)
+    }
+
     /// From the least x to the greatest.
     fn breadth(&self) -> (f64, f64) {
         let xs = || self.values().map(|value| value.x);
@@ -161,6 +197,27 @@ impl PlotPanel {
         let low = if low > 0.0 && low < high / 3.0 { 0.0 } else { low };
         if low < high { (low, high) } else { (low - 0.5, low + 0.5) }
     }
+}
+
+/// 1, 2 and 5 times the powers of ten within `least` and `most`, or the powers alone if those
+/// are many.
+fn round_powers(least: f64, most: f64) -> Vec<f64> {
+    const MANY: f64 = 1e4;
+    let steps: &[f64] = if most / least > MANY { &[1.0] } else { &[1.0, 2.0, 5.0] };
+    let mut power = 1.0;
+    while power > least {
+        power /= 10.0;
+    }
+    while power * 10.0 <= least {
+        power *= 10.0;
+    }
+    let mut rounds = Vec::new();
+    while power <= most {
+        let these = steps.iter().map(|step| step * power);
+        rounds.extend(these.filter(|round| (least..=most).contains(round)));
+        power *= 10.0;
+    }
+    rounds
 }
 
 /// `AMP: 39.01 (38.6 to 39.4)`.

@@ -64,3 +64,30 @@ fn nothing_is_said_to_be_nothing() {
     let svg = plot(vec![PlotPanel { series: vec![same], ..PlotPanel::default() }]);
     assert!(!svg.contains("NaN") && !svg.contains("inf"));
 }
+
+fn lines(values: &[f64]) -> PlotPanel {
+    let values = (1..).zip(values).map(|(x, &y)| PlotValue::exact(f64::from(x), y)).collect();
+    let series = PlotSeries { name: "all".to_owned(), mark: Mark::Line, values };
+    PlotPanel { up: "wait, s".to_owned(), series: vec![series], ..PlotPanel::default() }
+}
+
+#[test]
+fn lines_that_go_far_are_logarithmic() {
+    let svg = plot(vec![lines(&[0.5, 5.0, 50.0])]);
+    assert!(svg.contains("wait, s (logarithmic)") && svg.contains(">20</text>"), "{svg}");
+    // Equal ratios are equally far apart.
+    let path = svg.lines().find(|line| line.contains("<title>all</title>")).unwrap();
+    let heights: Vec<f64> = path
+        .split(['M', 'L'])
+        .filter_map(|point| point.split([' ', '"']).nth(1)?.parse().ok())
+        .collect();
+    let [low, middle, high] = heights[..] else { panic!("{path}") };
+    assert!(((low - middle) - (middle - high)).abs() < 0.02, "{heights:?}");
+    assert!(!plot(vec![lines(&[0.5, 5.0, 49.0])]).contains("logarithmic"));
+    assert!(!plot(vec![lines(&[0.0, 5.0, 500.0])]).contains("logarithmic"));
+    assert!(!plot(vec![cases(vec![bars("measured", &[2.0, 5_000.0])])]).contains("logarithmic"));
+    for odd in [&[5e-324, 1e-300][..], &[1e-300, 1e300], &[f64::MAX, 1e300], &[-1.0, 1e5]] {
+        let svg = plot(vec![lines(odd)]);
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{odd:?}");
+    }
+}

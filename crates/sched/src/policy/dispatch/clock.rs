@@ -2,8 +2,8 @@
 
 use tradewind_model::{Span, Time};
 
-/// Cycles begin at the first submission and at whole multiples of their length after it; those in
-/// which nobody waits are left out. At most one at any moment.
+/// Cycles begin at the first submission and at whole multiples of their length after it, at most
+/// one at any moment. Those that could change nothing are left out.
 #[derive(Debug, Clone)]
 pub(super) struct Clock {
     cycle: Span,
@@ -22,7 +22,7 @@ impl Clock {
         self.first.get_or_insert(now);
     }
 
-    /// When the next cycle begins, if anybody waits for it.
+    /// When the next cycle begins, if anybody wants one.
     pub(super) fn due(&self) -> Option<Time> {
         self.due
     }
@@ -33,23 +33,27 @@ impl Clock {
         first + Span(((now - first).0.div_euclid(self.cycle.0) + 1) * self.cycle.0)
     }
 
-    /// Whether a cycle begins now, if `waiting` jobs wait.
-    pub(super) fn begins(&mut self, now: Time, waiting: usize) -> bool {
-        if waiting == 0 {
-            self.due = None;
-            return false;
-        }
+    /// Somebody wants a cycle at `at` or as soon as possible after it.
+    pub(super) fn want(&mut self, at: Time) {
         let next = match self.last {
-            Some(last) if last == now => self.after(now),
-            _ => self.after(now - Span(1)),
+            Some(last) if last >= at => self.after(last),
+            _ => self.after(at - Span(1)),
         };
-        *self.due.get_or_insert(next) <= now
+        self.due = Some(self.due.map_or(next, |due| due.min(next)));
     }
 
-    /// The cycle is over, and `waiting` jobs still wait.
-    pub(super) fn done(&mut self, now: Time, waiting: usize) {
-        self.last = Some(now);
-        self.due = (waiting > 0).then(|| self.after(now));
+    /// Nobody wants a cycle any more.
+    pub(super) fn rest(&mut self) {
+        self.due = None;
+    }
+
+    /// Whether a cycle begins now. If so, it is for everybody who wanted one.
+    pub(super) fn begins(&mut self, now: Time) -> bool {
+        let begins = self.due.is_some_and(|due| due <= now);
+        if begins {
+            (self.last, self.due) = (Some(now), None);
+        }
+        begins
     }
 }
 
@@ -60,19 +64,19 @@ mod tests {
     #[test]
     fn cycles_begin_with_the_first_job_and_pause_while_nobody_waits() {
         let mut clock = Clock::new(Span(10));
-        assert!(!clock.begins(Time(1), 0));
+        assert!(!clock.begins(Time(1)));
         clock.submitted(Time(3));
-        assert!(clock.begins(Time(3), 1));
-        clock.done(Time(3), 0);
-        assert_eq!(clock.due(), None);
-        assert!(!clock.begins(Time(3), 1), "once at any moment");
-        assert_eq!(clock.due(), Some(Time(13)));
-        assert!(!clock.begins(Time(12), 1));
-        assert!(clock.begins(Time(14), 1), "late is better than never");
-        clock.done(Time(14), 2);
+        clock.want(Time(3));
+        assert!(clock.begins(Time(3)) && clock.due().is_none());
+        clock.want(Time(3));
+        assert_eq!((clock.begins(Time(3)), clock.due()), (false, Some(Time(13))), "once");
+        assert!(!clock.begins(Time(12)));
+        assert!(clock.begins(Time(14)), "late is better than never");
+        clock.want(Time(40));
+        assert_eq!(clock.due(), Some(Time(43)));
+        clock.want(Time(15));
         assert_eq!(clock.due(), Some(Time(23)));
-        assert!(!clock.begins(Time(20), 0));
-        assert!(!clock.begins(Time(41), 1));
-        assert!(clock.begins(Time(43), 1));
+        clock.rest();
+        assert!(!clock.begins(Time(50)));
     }
 }

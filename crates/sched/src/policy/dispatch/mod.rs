@@ -38,7 +38,7 @@ mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_model::{Command, Event, FOR_EVER, JobId, Market, Time};
+use tradewind_model::{Command, Event, FOR_EVER, JobId, Market, Span, Time};
 
 use super::Policy;
 pub use clearing::{Clearing, Part};
@@ -60,9 +60,11 @@ pub struct Dispatch {
     queues: Vec<Queue>,
     /// By queue: when to look at it although nothing happened there.
     looks: Vec<Time>,
-    /// Queues in which something happened since they were last looked at, and twice in a row
-    /// perhaps.
+    /// Queues in which something happened since they were last looked at.
     news: Vec<usize>,
+    /// Whether a cycle could come out differently from the last one, apart from what time does to
+    /// bids and asks, slots and deadlines.
+    changed: bool,
     /// What queues want; `None` until the first call.
     board: Option<Board>,
     /// At the meta-scheduler, in the order of submission.
@@ -80,6 +82,7 @@ impl Dispatch {
             queues: Vec::new(),
             looks: Vec::new(),
             news: Vec::new(),
+            changed: false,
             board: None,
             waiting: Vec::new(),
             later: BTreeSet::new(),
@@ -141,6 +144,7 @@ impl Dispatch {
             Ok(waiting) => {
                 let place = self.waiting.partition_point(|other| other.job < job);
                 self.waiting.insert(place, waiting);
+                self.changed = true;
             }
             Err(reason) => commands.push(Command::Refuse { job, reason }),
         }
@@ -152,15 +156,38 @@ impl Dispatch {
         self.news.extend(late.map(|(at, _)| at));
         self.news.sort_unstable();
         self.news.dedup();
+        self.changed |= !self.news.is_empty();
         for at in self.news.drain(..) {
             self.queues[at].start(now, commands);
             self.looks[at] = self.queues[at].look_at().unwrap_or(FOR_EVER);
         }
     }
 
+    /// Sets down when the next cycle is to be.
+    ///
+    /// Where nobody compares bids with asks, prices stand still and only the present moment is
+    /// traded, whoever found no slot finds none until something happens in a queue, however long
+    /// that takes.
+    fn want_cycle(&mut self, now: Time) {
+        let Settings { slots, rule, gate, prices, .. } = self.settings;
+        let immediate = slots == Slots::Immediate || rule == Rule::FairShare;
+        let steady = immediate && gate == Gate::Off && prices == Prices::List;
+        if self.waiting.is_empty() {
+            self.clock.rest();
+        } else if self.changed || !steady {
+            self.clock.want(now);
+        } else if self.clock.due().is_none() {
+            let last = self.waiting.iter().map(Waiting::last).min();
+            last.filter(|last| *last < Time::MAX)
+                .into_iter()
+                .for_each(|last| self.clock.want(last + Span(1)));
+        }
+    }
+
     /// A cycle: refuses the hopeless, and lets the rule trade.
     fn trade(&mut self, market: &Market, commands: &mut Vec<Command>) {
         let now = market.now();
+        let before = self.waiting.len();
         self.waiting.retain(|waiting| match waiting.hopeless(now) {
             Some(reason) => {
                 commands.push(Command::Refuse { job: waiting.job, reason });
@@ -209,6 +236,7 @@ impl Dispatch {
             };
             fate != Fate::Traded
         });
+        self.changed = self.waiting.len() < before;
     }
 }
 
@@ -255,10 +283,11 @@ impl Policy for Dispatch {
             self.join(market, (job, since), commands);
         }
         self.start(now, commands);
-        if self.clock.begins(now, self.waiting.len()) {
+        self.want_cycle(now);
+        if self.clock.begins(now) {
             self.trade(market, commands);
-            self.clock.done(now, self.waiting.len());
             self.start(now, commands);
+            self.want_cycle(now);
         }
         let later = self.later.first().map(|(at, _)| *at);
         let reserved = self.queues.iter().filter_map(Queue::reserved).min();

@@ -213,7 +213,7 @@ impl Settings {
         Settings {
             rule,
             cycle: Span(10),
-            slots: Slots::Packaged,
+            slots: Slots::Immediate,
             horizon: Span(86_400),
             gate: match rule {
                 Rule::Auction | Rule::Admission => Gate::On,
@@ -221,7 +221,7 @@ impl Settings {
             },
             deadline: Deadline::Check,
             ties: Ties::MostFree,
-            wait: Wait::First,
+            wait: Wait::Backlog,
             ratio: Ratio::ONE,
             patience: Span(86_400),
             share: ShareOf::All,

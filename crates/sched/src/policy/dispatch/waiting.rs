@@ -90,6 +90,11 @@ impl Waiting {
         (latest != NEVER).then(|| (latest, self.end - latest))
     }
 
+    /// When it begins at the latest, in whatever queue.
+    pub(super) fn last(&self) -> Time {
+        self.last
+    }
+
     /// The most that it can pay per node and second where it takes so long, rounded down.
     pub(super) fn limit(&self, length: Span) -> Price {
         self.purse.limit(self.processors, length)

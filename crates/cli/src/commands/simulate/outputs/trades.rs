@@ -8,7 +8,7 @@ use super::super::replay::Finished;
 use crate::exit::Failure;
 use crate::output;
 
-const TRADES: [&str; 15] = [
+const TRADES: [&str; 17] = [
     "job_id",
     "submission_time",
     "struck_at",
@@ -18,6 +18,8 @@ const TRADES: [&str; 15] = [
     "starting_time",
     "price",
     "list_price",
+    "reserve",
+    "limit",
     "bid",
     "ask",
     "rank",
@@ -54,6 +56,8 @@ pub(super) fn trades(finished: &Finished<'_>) -> Result<Option<String>, Failure>
             time(term.start),
             price(trade.price),
             price(pool.price),
+            price(trade.reserve),
+            trade.limit.map_or_else(String::new, price),
             amount(trade.bid),
             amount(trade.ask),
             trade.rank.to_string(),
@@ -206,6 +210,7 @@ mod tests {
             lost: vec![lost(0, 10), lost(2, 7)],
             income: vec![],
             passes: 0,
+            counts: vec![],
         };
         let expected =
             [(None, false), (Some(10), false), (None, true), (Some(7), true), (Some(40), true)];

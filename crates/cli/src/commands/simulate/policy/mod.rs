@@ -1,5 +1,6 @@
 //! Names of policies: `easy`, `easy[depth=4,order=shortest]`, `css[period=10m,search=cost]`.
 
+mod federal;
 mod parameters;
 #[cfg(test)]
 mod tests;
@@ -17,13 +18,14 @@ use tradewind_sim::workload::Workload;
 
 use super::brackets::{self, Named};
 use crate::exit::Failure;
+use federal::{Federal, Migrate, Site};
 use parameters::Family;
 
 /// The name of the user's own policy, which a command decides.
 pub(super) const COMMAND: &str = "command";
 
 /// Every name, what it stands for, and the family of its parameters.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 18] = [
     "fcfs",
     "sjf",
     "easy",
@@ -38,6 +40,10 @@ const NAMES: [&str; 14] = [
     "edf-fq",
     "hvfq",
     "fair-share",
+    "multi-queue",
+    "fcfs-sites",
+    "easy-sites",
+    "conservative-sites",
 ];
 
 /// What a policy without further words means where pools are cut into queues.
@@ -54,6 +60,8 @@ enum Choice {
     Bsf(bsf::Settings),
     /// From a meta-scheduler to the queues of sites.
     Dispatch(dispatch::Settings),
+    /// Sites that schedule for themselves.
+    Federal(Box<Federal>),
 }
 
 /// What a run's nodes are.
@@ -104,12 +112,14 @@ pub(super) fn with_replan(name: &str, word: &str) -> String {
     }
 }
 
-/// Whether the policy draws lots, as the papers' variants of cyclic schemes may, and random ties.
+/// Whether the policy draws lots, as the papers' variants of cyclic schemes may, random ties, and
+/// networks that are not always alike.
 pub(super) fn lots(name: &str) -> Option<Lots> {
     let cyclic = match choice(name).ok()? {
         Choice::Cycles(settings) => settings.cyclic,
         Choice::Bsf(settings) => settings.cycles.cyclic,
         Choice::Fill(_) => return None,
+        Choice::Federal(federal) => return federal.draws().then_some(Lots::Run),
         Choice::Dispatch(settings) => {
             let own = says(name, "seed").then_some(Lots::Own(settings.seed));
             return (settings.ties == Ties::Random).then_some(own.unwrap_or(Lots::Run));
@@ -121,6 +131,16 @@ pub(super) fn lots(name: &str) -> Option<Lots> {
 /// Whether the policy may send a job to a pool that does not take it.
 pub(super) fn ignores_limits(name: &str) -> bool {
     matches!(choice(name), Ok(Choice::Cycles(_) | Choice::Bsf(_)))
+}
+
+/// Whether sites look for others that take their jobs.
+pub(super) fn migrates(name: &str) -> bool {
+    matches!(choice(name), Ok(Choice::Federal(it)) if it.migrate == Migrate::On)
+}
+
+/// Whether jobs may be left on one side of a cut that never heals.
+pub(super) fn may_strand(name: &str) -> bool {
+    matches!(choice(name), Ok(Choice::Federal(it)) if it.never_heals())
 }
 
 /// What the name means on these nodes.
@@ -152,6 +172,7 @@ pub(super) fn build(
             let seed = own.or(seed).unwrap_or(SEED);
             Box::new(Dispatch::new(dispatch::Settings { seed, ..settings }))
         }
+        Choice::Federal(federal) => federal.build(workload, seed.unwrap_or(SEED)),
     })
 }
 
@@ -184,7 +205,12 @@ fn choice(text: &str) -> Result<Choice, Failure> {
     let fill = |depth, order| {
         Choice::Fill(gridfill::Settings { depth, order, ..gridfill::Settings::default() })
     };
+    let sites = |depth| Choice::Federal(Box::new(Federal::plain(depth)));
     let mut choice = match name {
+        "multi-queue" => Choice::Federal(Box::new(Federal::hybrid())),
+        "fcfs-sites" => sites(backfill::Depth::First(0)),
+        "easy-sites" => sites(backfill::Depth::First(1)),
+        "conservative-sites" => sites(backfill::Depth::All),
         "fcfs" => fill(backfill::Depth::First(0), Order::Arrival),
         "sjf" => fill(backfill::Depth::First(0), Order::Shortest),
         "easy" => fill(backfill::Depth::First(1), Order::Arrival),
@@ -212,6 +238,7 @@ fn choice(text: &str) -> Result<Choice, Failure> {
             Choice::Cycles(settings) => parameters::cycles(settings, key, value),
             Choice::Bsf(settings) => parameters::bsf(settings, key, value),
             Choice::Dispatch(settings) => parameters::dispatch(settings, key, value),
+            Choice::Federal(settings) => federal::set(settings, key, value),
         };
         set.map_err(|wrong| wrong.into_failure(name, key, value))?;
     }
@@ -233,6 +260,10 @@ fn families(name: &str, choice: &Choice) -> &'static [Family] {
         Choice::Cycles(_) if name == "css" => &[Family::Cycles],
         Choice::Cycles(_) => &[Family::Cycles, Family::Slices],
         Choice::Bsf(_) => &[Family::Cycles, Family::Slices, Family::Bsf, Family::Fill],
+        Choice::Federal(federal) => match federal.site {
+            Site::Hybrid(_) => &[Family::Hybrid, Family::Sites],
+            Site::Plain(_) => &[Family::Plain, Family::Sites],
+        },
         Choice::Dispatch(settings) => match settings.rule {
             Rule::Auction => &[Family::Dispatch, Family::Slots, Family::Ties],
             Rule::FairShare => &[Family::Dispatch, Family::Share],

@@ -14,6 +14,7 @@ use tradewind_sched::policy::dispatch::{
 use tradewind_sched::policy::gridfill::{self, Spread};
 use tradewind_sched::window::{Algorithm, Variant};
 
+use super::federal;
 use crate::exit::Failure;
 use crate::values::{self, Count};
 
@@ -36,6 +37,12 @@ pub(super) enum Family {
     Ties,
     /// Of fair shares.
     Share,
+    /// Of sites with three queues.
+    Hybrid,
+    /// Of sites with one queue.
+    Plain,
+    /// Of all grids without a centre.
+    Sites,
 }
 
 impl Family {
@@ -80,6 +87,9 @@ impl Family {
             Family::Slots => &["slots", "horizon"],
             Family::Ties => &["ties", "seed"],
             Family::Share => &["share"],
+            Family::Hybrid => &federal::HYBRID,
+            Family::Plain => &federal::PLAIN,
+            Family::Sites => &federal::SITES,
         }
     }
 }
@@ -108,7 +118,7 @@ impl Wrong {
 }
 
 /// One of several words.
-fn word<T: Clone>(text: &str, all: &[(T, &'static str)]) -> Result<T, Wrong> {
+pub(super) fn word<T: Clone>(text: &str, all: &[(T, &'static str)]) -> Result<T, Wrong> {
     let found = all.iter().find(|(_, name)| *name == text);
     found.map(|(value, _)| value.clone()).ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|(_, name)| *name).collect();
@@ -116,13 +126,13 @@ fn word<T: Clone>(text: &str, all: &[(T, &'static str)]) -> Result<T, Wrong> {
     })
 }
 
-fn number(text: &str, least: u32) -> Result<u32, Wrong> {
+pub(super) fn number(text: &str, least: u32) -> Result<u32, Wrong> {
     let number = text.parse().ok().filter(|number| *number >= least);
     number.ok_or_else(|| format!("not a whole number from {least}").into())
 }
 
 /// A span of at least a second.
-fn span(text: &str) -> Result<Span, Wrong> {
+pub(super) fn span(text: &str) -> Result<Span, Wrong> {
     match duration::parse_span(text)? {
         Span(1..) => Ok(duration::parse_span(text)?),
         _ => Err("not a second or more".to_owned().into()),
@@ -138,7 +148,7 @@ pub(super) fn fill(to: &mut gridfill::Settings, key: &str, value: &str) -> Resul
     Ok(())
 }
 
-fn depth(text: &str) -> Result<Depth, Wrong> {
+pub(super) fn depth(text: &str) -> Result<Depth, Wrong> {
     match text.parse() {
         Ok(count) => Ok(Depth::First(count)),
         Err(_) if text == "all" => Ok(Depth::All),

@@ -1,0 +1,165 @@
+//! Slowdown as paper 004 has it (equation 13), of all jobs and by size and length.
+
+use super::entry::{Better, Entry, Unit, Value};
+use super::{Counted, Options, entry, quotient};
+use crate::result::{Ran, Run};
+use crate::workload::{Job, Workload};
+
+/// By width against the grid's widest pool: below a third, below two thirds, from there on.
+const SIZES: [&str; 3] = ["small", "medium", "large"];
+/// By run time: below its mean, from there on.
+const LENGTHS: [&str; 2] = ["short", "long"];
+
+/// Sums over the jobs of one class.
+#[derive(Debug, Clone, Copy, Default)]
+struct Class {
+    jobs: i128,
+    /// Response / (width · max(S, run time)).
+    by_width: f64,
+    bounded: f64,
+    responded: i128,
+    longest_wait: i64,
+}
+
+impl Class {
+    #[expect(clippy::cast_precision_loss, reason = "quotients are for reading")]
+    fn add(&mut self, job: &Job, ran: &Ran, shortest: i64, bound: i64) {
+        let (response, run) = ((ran.end - job.submit).0, (ran.end - ran.start).0);
+        let scaled = |least: i64| response as f64 / run.max(least).max(1) as f64;
+        self.jobs += 1;
+        self.responded += i128::from(response);
+        self.by_width += scaled(shortest) / f64::from(job.processors.max(1));
+        self.bounded += scaled(bound).max(1.0);
+        self.longest_wait = self.longest_wait.max((ran.start - job.submit).0);
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "quotients are for reading")]
+    fn mean(&self, sum: f64) -> Option<Value> {
+        (self.jobs > 0).then(|| Value::Quotient(sum / self.jobs as f64))
+    }
+}
+
+/// The mean of equation 13; on several sites also by class. O(n) for n jobs.
+pub(super) fn entries(
+    workload: &Workload,
+    run: &Run,
+    counted: Counted,
+    options: Options,
+) -> Vec<Entry> {
+    let all = || {
+        let jobs = workload.jobs.iter().zip(&run.jobs);
+        jobs.filter(|(job, ran)| ran.refused.is_none() && counted.has(job.submit))
+    };
+    let length = |ran: &Ran| (ran.end - ran.start).0;
+    let shortest = all().map(|(_, ran)| length(ran)).min().unwrap_or(1);
+    let sum: i128 = all().map(|(_, ran)| i128::from(length(ran))).sum();
+    let jobs = all().count() as i128;
+    let is_long = |ran: &Ran| i128::from(length(ran)) * jobs >= sum;
+    let site = workload.pools.as_slice().iter().map(|pool| pool.nodes).max().unwrap_or(1);
+    let mut total = Class::default();
+    let mut classes = [[Class::default(); 2]; 3];
+    for (job, ran) in all() {
+        let class = &mut classes[size(job.processors, site)][usize::from(is_long(ran))];
+        for class in [class, &mut total] {
+            class.add(job, ran, shortest, options.slowdown_bound.0);
+        }
+    }
+    let mean = total.mean(total.by_width);
+    let mut entries = vec![entry("mean_width_slowdown", Unit::Ratio, Better::Lower, mean)];
+    if workload.pools.sites().len() > 1 {
+        entries.extend(by_class(&classes));
+    }
+    entries
+}
+
+/// The borders of the paper's equations (2) to (4).
+fn size(processors: u32, site: u32) -> usize {
+    let (small, large) = (site / 3, (u64::from(site) * 2 / 3) as u32);
+    usize::from(processors >= small) + usize::from(processors >= large && processors >= small)
+}
+
+fn by_class(classes: &[[Class; 2]; 3]) -> Vec<Entry> {
+    use Better::{Lower, Neither};
+    let mut entries = Vec::new();
+    for (sizes, size) in classes.iter().zip(SIZES) {
+        for (class, length) in sizes.iter().zip(LENGTHS) {
+            let mut add = |what: &str, unit, better, value| {
+                let name = format!("{what}_{size}_{length}");
+                entries.push(Entry { name, unit, better, value });
+            };
+            let longest = (class.jobs > 0).then(|| Value::Whole(class.longest_wait.into()));
+            let response = quotient(class.responded, class.jobs);
+            add("jobs", Unit::Count, Neither, Some(Value::Whole(class.jobs)));
+            add("mean_turnaround_s", Unit::Seconds, Lower, response);
+            add("mean_bounded_slowdown", Unit::Ratio, Lower, class.mean(class.bounded));
+            add("mean_width_slowdown", Unit::Ratio, Lower, class.mean(class.by_width));
+            add("max_wait_s", Unit::Seconds, Lower, longest);
+        }
+    }
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tradewind_model::{Pools, Span, Time};
+
+    use super::*;
+    use crate::metrics::{Trim, measure};
+
+    /// Submission, start, run time, processors.
+    fn measured(rows: &[(i64, i64, i64, u32)]) -> f64 {
+        let job = |&(submit, _, run, processors): &(i64, i64, i64, u32)| Job {
+            source: 0,
+            number: 1,
+            submit: Time(submit),
+            run: Span(run),
+            processors,
+            requested: Span(run),
+            user: 0,
+            killed: false,
+            terms: None,
+        };
+        let ran = |&(_, start, run, _): &(i64, i64, i64, u32)| Ran {
+            start: Time(start),
+            end: Time(start + run),
+            ..Ran::nothing(Time(0))
+        };
+        let jobs = rows.iter().map(job).collect();
+        let pools = Arc::new(Pools::cluster(9));
+        let workload = Workload { pools, outages: vec![], jobs, rejected: vec![] };
+        let run = Run {
+            jobs: rows.iter().map(ran).collect(),
+            trades: vec![],
+            lost: vec![],
+            income: vec![0],
+            passes: 0,
+            counts: vec![],
+        };
+        let options = Options { trim: Trim::default(), ..Options::default() };
+        measure(&workload, &run, options).get("mean_width_slowdown").unwrap().as_f64()
+    }
+
+    #[test]
+    fn a_wide_jobs_slowdown_is_divided_by_its_width() {
+        // 30 / (2 · 10) and 40 / (4 · 20).
+        assert_eq!(measured(&[(0, 20, 10, 2), (0, 20, 20, 4)]), (1.5 + 0.5) / 2.0);
+    }
+
+    #[test]
+    fn no_run_counts_as_shorter_than_the_shortest() {
+        // The shortest takes no time, and counts as a second.
+        assert_eq!(measured(&[(0, 7, 0, 1), (0, 0, 10, 1)]), (7.0 + 1.0) / 2.0);
+    }
+
+    #[test]
+    fn sizes_meet_at_thirds_rounded_down() {
+        let of = |processors| SIZES[size(processors, 64)];
+        assert_eq!(
+            [of(1), of(20), of(21), of(41), of(42), of(64)],
+            ["small", "small", "medium", "medium", "large", "large"]
+        );
+        assert_eq!(SIZES[size(1, 1)], "large", "nothing is smaller than its site");
+    }
+}
