@@ -43,7 +43,7 @@ impl Part {
 }
 
 /// Of one replay.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Counts {
     all: Part,
     urgency: [Part; 5],

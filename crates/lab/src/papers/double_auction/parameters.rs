@@ -1,7 +1,7 @@
 //! What the paper leaves open, and our choices.
 
 use tradewind_model::Span;
-use tradewind_sched::policy::dispatch::{Deadline, Gate, Ratio, Slots, Ties, Wait};
+use tradewind_sched::policy::dispatch::{Deadline, Gate, Ratio, ShareOf, Slots, Ties, Wait};
 
 use crate::case::{Case, Kind, Parameter};
 
@@ -72,10 +72,7 @@ pub(super) static TIES: Parameter = Parameter {
     name: "ties",
     meaning: "which of equal asks comes first; every idle queue asks nothing",
     stated: None,
-    kind: Kind::Word {
-        default: "most-free",
-        words: &["most-free", "index", "cheapest", "random"],
-    },
+    kind: Kind::Word { default: "most-free", words: &["most-free", "index", "cheapest", "random"] },
 };
 
 pub(super) static WAIT: Parameter = Parameter {
@@ -97,6 +94,13 @@ pub(super) static DEADLINES: Parameter = Parameter {
     meaning: "whether the rivals, too, place no job that would be late",
     stated: Some("\"if (u < 0) for an application then [it] will not be scheduled\""),
     kind: Kind::Word { default: "check", words: &["check", "ignore"] },
+};
+
+pub(super) static SHARES: Parameter = Parameter {
+    name: "shares",
+    meaning: "of which processors FairShare deals out shares: all, or those that are free",
+    stated: Some("\"queue slots proportional to the ratio of its valuation\""),
+    kind: Kind::Word { default: "all", words: &["all", "free"] },
 };
 
 pub(super) static VALUES: Parameter = Parameter {
@@ -167,6 +171,10 @@ pub(super) fn ratio(case: &Case) -> Ratio {
 
 pub(super) fn rivals_deadlines(case: &Case) -> Deadline {
     named(&Deadline::ALL, case.word(&DEADLINES), Deadline::Check)
+}
+
+pub(super) fn shares(case: &Case) -> ShareOf {
+    named(&ShareOf::ALL, case.word(&SHARES), ShareOf::All)
 }
 
 /// What has this name on the command line, too.

@@ -45,9 +45,7 @@ pub(super) fn week(log: &Log) -> Vec<&Record> {
 pub(super) fn draw(case: &Case, seed: u64, jobs: &[&Record]) -> Option<Workload> {
     let pools = Arc::new(grid(case, seed)?);
     let first = jobs.first()?.submit;
-    let work = |job: &Record| {
-        i64::from(job.wanted().unwrap_or(1)) * job.run.map_or(1, |run| run.0)
-    };
+    let work = |job: &Record| i64::from(job.wanted().unwrap_or(1)) * job.run.map_or(1, |run| run.0);
     let mean = jobs.iter().map(|job| work(job)).sum::<i64>() / jobs.len() as i64;
     let one = |(source, record): (usize, &&Record)| {
         let run = Span(record.run?.0 * ticks(case));

@@ -10,8 +10,8 @@ use tradewind_sim::{Estimate, Run, Semantics, run};
 
 use super::count::{self, Counts};
 use super::parameters::{
-    CYCLE, DEADLINES, GATE, HORIZON, PRICES, PROCESSORS, RATIO, SLACK, SLOTS, TICKS, TIES, VALUES,
-    WAIT, WINDOW, gate, ratio, rivals_deadlines, slots, span, ticks, ties, wait,
+    CYCLE, DEADLINES, GATE, HORIZON, PRICES, PROCESSORS, RATIO, SHARES, SLACK, SLOTS, TICKS, TIES,
+    VALUES, WAIT, WINDOW, gate, ratio, rivals_deadlines, shares, slots, span, ticks, ties, wait,
 };
 use super::testbed::{draw, week};
 use crate::case::{Case, Size};
@@ -23,7 +23,8 @@ pub(super) const THUNDER: &str = "LLNL-Thunder-2007-1.1-cln.swf";
 
 /// A part is a seed, by which deadlines, values and prices are drawn. Names in the tally:
 /// `mechanism/group` is a share of applications that are finished by their deadlines, `all` or of
-/// a class; pairs of the same name have the auction's number beside that of a rival or variant;
+/// a class; pairs of the same name have the auction's number beside that of a rival or variant (and
+/// `fair-share-over-edf-fq/group` those two);
 /// `mechanism/missed-5` is the number that missed it when that many sixths of the applications
 /// are there; `mechanism/deviation-5` the deviation of load in that twelfth of the window.
 pub(super) static THUNDER_WEEK: Experiment = Experiment {
@@ -38,6 +39,7 @@ pub(super) static THUNDER_WEEK: Experiment = Experiment {
         &WAIT,
         &RATIO,
         &DEADLINES,
+        &SHARES,
         &TICKS,
         &PROCESSORS,
         &SLACK,
@@ -53,8 +55,8 @@ pub(super) static THUNDER_WEEK: Experiment = Experiment {
 /// The auction, then its rivals, as the paper writes them.
 pub(super) const MECHANISMS: [(&str, &str, Rule); 6] = [
     ("dam", "DAM", Rule::Auction),
-    ("fair-share", "FairShare", Rule::FairShare),
     ("edf-fq", "EDF-FQ", Rule::EdfFq),
+    ("fair-share", "FairShare", Rule::FairShare),
     ("hvfq", "HVFQ", Rule::Hvfq),
     ("fcfs", "FCFS", Rule::Fcfs),
     ("sjf", "SJF", Rule::Sjf),
@@ -74,8 +76,8 @@ pub(super) const VARIANTS: [(&str, &str); 7] = [
 fn parts(case: &Case) -> u32 {
     match (case.log(THUNDER), case.size) {
         (None, _) => 0,
-        (Some(_), Size::Full) => 30,
-        (Some(_), Size::Quick) => 2,
+        (Some(_), Size::Full) => 100,
+        (Some(_), Size::Quick) => 3,
     }
 }
 
@@ -95,11 +97,17 @@ fn compare(case: &Case, seed: u64, workload: &Workload, tally: &mut Tally) {
     let base = settings(case, Rule::Auction, seed);
     let Some(auction) = replay(workload, base) else { return };
     let auction = Counts::of(case, workload, &auction);
+    let mut edf = None;
     for (id, _, rule) in MECHANISMS {
         let settings = settings(case, rule, seed);
         let Some(run) = replay(workload, settings) else { continue };
         let own = Counts::of(case, workload, &run);
         own.add(id, &auction, tally);
+        match (rule, &edf) {
+            (Rule::EdfFq, _) => edf = Some(own.clone()),
+            (Rule::FairShare, Some(edf)) => edf.add("fair-share-over-edf-fq", &own, tally),
+            _ => {}
+        }
         for sixths in 1..6 {
             let part = first(workload, sixths);
             let Some(run) = replay(&part, settings) else { continue };
@@ -125,6 +133,7 @@ fn settings(case: &Case, rule: Rule, seed: u64) -> Settings {
         ties: ties(case),
         wait: wait(case),
         ratio: ratio(case),
+        share: shares(case),
         patience: Span(settings.patience.0 * ticks),
         tau: Span(settings.tau.0 * ticks),
         dynamics: Dynamics { outlook, ..settings.dynamics },
@@ -151,10 +160,8 @@ fn variant(id: &str, base: Settings, ticks: i64) -> Settings {
 
 /// `None` if the replay gets stuck, which no rule does here.
 fn replay(workload: &Workload, settings: Settings) -> Option<Run> {
-    let exact = tradewind_sim::Settings {
-        semantics: Semantics::Textbook,
-        estimate: Estimate::Exact,
-    };
+    let exact =
+        tradewind_sim::Settings { semantics: Semantics::Textbook, estimate: Estimate::Exact };
     run(workload, exact, &mut Dispatch::new(settings), &mut []).ok()
 }
 
