@@ -2,11 +2,12 @@
 
 mod alp_amp;
 mod metascheduling;
+mod multi_queue;
 
 use crate::study::Study;
 
 /// The studies of each paper, in order.
-static PAPERS: [&[&Study]; 2] = [&metascheduling::ALL, &alp_amp::ALL];
+static PAPERS: [&[&Study]; 3] = [&metascheduling::ALL, &alp_amp::ALL, &multi_queue::ALL];
 
 /// All studies, in the order of papers.
 pub fn studies() -> impl Iterator<Item = &'static Study> {
