@@ -60,8 +60,12 @@ fn claims(tally: &Tally) -> Vec<Claim> {
         .because(why)
     };
     vec![
-        over("EASY backfills more than conservative backfilling, at every load", EASY, CONSERVATIVE,
-            "Where hardly anybody waits there is hardly anybody to pass."),
+        over(
+            "EASY backfills more than conservative backfilling, at every load",
+            EASY,
+            CONSERVATIVE,
+            "Where hardly anybody waits there is hardly anybody to pass.",
+        ),
         over("The hybrid mechanism backfills more than EASY, at every load", HYBRID, EASY, MOVED),
         over(
             "The hybrid mechanism backfills more than conservative backfilling, at every load",

@@ -17,7 +17,7 @@ pub(super) const CLASSES: [&str; 6] = ["LS", "LL", "MS", "ML", "SS", "SL"];
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Outcome {
     /// From submission to end, in hours.
-    response_h: f64,
+    pub(super) response_h: f64,
     wait_h: f64,
     longest_wait_h: f64,
     /// Equation (13).
@@ -124,9 +124,7 @@ pub(super) fn measure(case: &Case, workload: &Workload, played: &Played) -> Outc
         longest_wait_h: hours(all.iter().map(Counted::wait).fold(0.0, f64::max)),
         slowdown: mean(all.iter().map(|one| one.slowdown(shortest))),
         bounded: mean(all.iter().map(Counted::bounded)),
-        backfilled: mean(
-            all.iter().filter(queued).map(|one| f64::from(u8::from(one.backfilled))),
-        ),
+        backfilled: mean(all.iter().filter(queued).map(|one| f64::from(u8::from(one.backfilled)))),
         utilisation: utilisation(workload, &run.jobs, first),
         messages: played.messages as f64 / jobs.len() as f64,
         passed_on: played.passed_on as f64 / jobs.len() as f64,

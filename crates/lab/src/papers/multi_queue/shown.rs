@@ -41,9 +41,8 @@ pub(super) fn more_at_loads(
     other: Scheme,
     measure: &str,
 ) -> Vec<(String, Estimate)> {
-    let at = |(load, _): &(&str, f64)| {
-        (format!("load {load}"), more(tally, load, one, other, measure))
-    };
+    let at =
+        |(load, _): &(&str, f64)| (format!("load {load}"), more(tally, load, one, other, measure));
     LOADS.iter().map(at).collect()
 }
 
@@ -96,12 +95,7 @@ pub(super) fn gain(
 }
 
 /// Curves of a measure over the load.
-pub(super) fn over_loads(
-    tally: &Tally,
-    schemes: &[Scheme],
-    measure: &str,
-    up: &str,
-) -> PlotPanel {
+pub(super) fn over_loads(tally: &Tally, schemes: &[Scheme], measure: &str, up: &str) -> PlotPanel {
     let curve = |scheme: &Scheme| PlotSeries {
         name: scheme.name.to_owned(),
         mark: Mark::Line,
