@@ -2,18 +2,29 @@
 
 mod backfilling;
 mod load;
+mod months;
 mod outcome;
 mod parameters;
 mod responses;
+mod scale;
 mod schemes;
 mod shown;
 mod slowdowns;
+mod table;
 mod text;
 mod tuning;
 mod world;
 
 use crate::study::Study;
 
-/// In the order of the paper.
-pub(super) static ALL: [&Study; 5] =
-    [&backfilling::FIG8, &slowdowns::FIG9, &responses::FIG10, &tuning::FIG11, &text::TEXT];
+/// In the order of the paper, then what goes beyond it.
+pub(super) static ALL: [&Study; 8] = [
+    &table::TABLE1,
+    &backfilling::FIG8,
+    &slowdowns::FIG9,
+    &responses::FIG10,
+    &tuning::FIG11,
+    &text::TEXT,
+    &table::ON_THE_LOG,
+    &scale::SCALING,
+];

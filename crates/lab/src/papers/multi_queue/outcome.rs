@@ -162,3 +162,104 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = values.fold((0.0, 0u32), |(sum, count), x| (sum + x, count + 1));
     sum / f64::from(count)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tradewind_model::{Money, Span, Time};
+
+    use super::super::load::{LOAD, slowdown_ratio};
+    use super::super::world::{SITES, pools};
+    use super::*;
+    use crate::case::{Size, Value};
+
+    fn job(submit: i64, run: i64, processors: u32) -> Job {
+        Job {
+            source: 0,
+            number: 0,
+            submit: Time(submit),
+            run: Span(run),
+            processors,
+            requested: Span(run),
+            user: 0,
+            killed: false,
+            terms: None,
+        }
+    }
+
+    fn ran(job: &Job, start: i64, site: u32) -> Ran {
+        let (start, place) = (Time(start), Place::Pool(PoolId(site)));
+        let (cost, backfilled, refused) = (Money::ZERO, false, None);
+        Ran { start, end: start + job.run, place, cost, backfilled, refused }
+    }
+
+    fn world(jobs: Vec<Job>) -> Workload {
+        Workload { pools: pools(SITES).unwrap(), outages: vec![], jobs, rejected: vec![] }
+    }
+
+    proptest! {
+        #[test]
+        fn backfilled_is_to_start_before_an_older_job_of_the_site(
+            starts in prop::collection::vec((0..50i64, 0..3u32), 0..30)
+        ) {
+            let jobs: Vec<Job> = starts.iter().map(|_| job(0, 10, 1)).collect();
+            let ran: Vec<Ran> =
+                starts.iter().zip(&jobs).map(|((start, site), job)| ran(job, *start, *site)).collect();
+            let slow: Vec<bool> = (0..starts.len())
+                .map(|at| {
+                    let (start, site) = starts[at];
+                    starts[..at].iter().any(|older| older.1 == site && older.0 > start)
+                })
+                .collect();
+            prop_assert_eq!(backfilled(&world(jobs), &ran), slow);
+        }
+    }
+
+    #[test]
+    fn measures_by_hand() {
+        // At one site: 64 processors from 0 to 100; 2 from 100 to 150, asked for at 10; and one
+        // that overtakes it.
+        let jobs = vec![job(0, 100, 64), job(10, 50, 2), job(20, 10, 32)];
+        let starts = [0, 110, 100];
+        let ran: Vec<Ran> = jobs.iter().zip(starts).map(|(job, at)| ran(job, at, 0)).collect();
+        let run = tradewind_sim::Run {
+            jobs: ran,
+            trades: vec![],
+            lost: vec![],
+            income: vec![],
+            passes: 0,
+        };
+        let case = Case::new(&LOAD, 1, Size::Quick).with(&WARM_UP, Value::Number(0.0));
+        let played = Played { run, messages: 6, passed_on: 3 };
+        let of = measure(&case, &world(jobs), &played);
+        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} is not {b}");
+        // Responses 100, 150 and 90 s; waits 0, 100 and 80 s.
+        near(of.response_h, 340.0 / 3.0 / 3_600.0);
+        near(of.wait_h, 60.0 / 3_600.0);
+        near(of.longest_wait_h, 100.0 / 3_600.0);
+        near(of.slowdown, (1.0 / 64.0 + 150.0 / 100.0 + 90.0 / 320.0) / 3.0);
+        near(of.bounded, (1.0 + 3.0 + 9.0) / 3.0);
+        near(of.backfilled, 1.0 / 3.0);
+        // From 0 to 20 s one of eight sites is busy.
+        near(of.utilisation, 1.0 / 8.0);
+        near(of.messages, 2.0);
+        near(of.passed_on, 1.0);
+        // The mean run is 53 s: large and long, small and short, medium and short.
+        near(of.by_class[1], 1.0 / 64.0);
+        near(of.by_class[4], 1.5);
+        near(of.by_class[2], 90.0 / 320.0);
+        assert!(of.by_class[0].is_nan());
+        let waited = case.with(&QUEUED, Value::Word("waited"));
+        near(
+            measure(
+                &waited,
+                &world(vec![job(0, 100, 64), job(10, 50, 2), job(20, 10, 32)]),
+                &played,
+            )
+            .backfilled,
+            0.5,
+        );
+        near(slowdown_ratio(3.0, 2.0), 0.5);
+        near(slowdown_ratio(2.0, 3.0), -0.5);
+    }
+}

@@ -124,7 +124,7 @@ pub(super) static DATA: Parameter = number(
     None,
     10.0,
     (0.0, 1e6),
-    &[0.0, 100.0],
+    &[0.0, 100.0, 1_000.0],
 );
 
 pub(super) static QUEUED: Parameter = word(
@@ -150,4 +150,14 @@ pub(super) static LOG_LOAD: Parameter = number(
     0.9,
     (0.1, 1.2),
     &[0.7, 1.0],
+);
+
+pub(super) static FLURRY: Parameter = number(
+    "flurry",
+    "jobs of one user in January 1997 that the cleaned log lacks and the paper's had; the log's \
+     header says how many, the table that none was wider than 128",
+    None,
+    2_080.0,
+    (0.0, 1e5),
+    &[0.0],
 );

@@ -9,27 +9,29 @@ use crate::tally::{Estimate, Tally};
 use crate::verdict::Verdict;
 
 /// Something is more than another in each of several cases: all of these differences are above 0.
-/// It holds in the main if it does in most cases, and the mean is above 0 in all but one of the
-/// others.
+/// It holds in the main if it surely does in most cases, and surely does not in one at most.
 pub(super) fn everywhere(
     text: &'static str,
     cases: &[(String, Estimate)],
     measured: String,
 ) -> Claim {
     let count = |holds: fn(&Estimate) -> bool| cases.iter().filter(|case| holds(&case.1)).count();
-    let (sure, against) = (count(|of| of.low > 0.0), count(|of| of.high <= 0.0));
-    let verdict = match (sure, against) {
-        (sure, _) if sure == cases.len() && sure > 0 => Verdict::Reproduced,
-        (sure, against) if 2 * sure > cases.len() && against <= 1 => Verdict::Trend,
-        (sure, against) if against > 0 && 2 * sure <= cases.len() => Verdict::NotReproduced,
-        (_, 0) => Verdict::Inconclusive,
-        _ => Verdict::NotReproduced,
+    let (holds, fails) = (count(|of| of.low > 0.0), count(|of| of.high <= 0.0));
+    let verdict = if holds == cases.len() && holds > 0 {
+        Verdict::Reproduced
+    } else if 2 * holds > cases.len() && fails <= 1 {
+        Verdict::Trend
+    } else if fails == 0 {
+        Verdict::Inconclusive
+    } else {
+        Verdict::NotReproduced
     };
-    let failing: Vec<&str> =
+    let open: Vec<&str> =
         cases.iter().filter(|case| case.1.low <= 0.0).map(|case| case.0.as_str()).collect();
-    let measured = match (verdict, failing.is_empty()) {
-        (Verdict::Reproduced, _) | (_, true) => measured,
-        _ => format!("{measured}; not, or not surely, at {}", failing.join(", ")),
+    let measured = match open.len() {
+        0 => measured,
+        all if all == cases.len() => format!("{measured}; surely nowhere"),
+        _ => format!("{measured}; not, or not surely: {}", open.join(", ")),
     };
     Claim::new(text, verdict, measured)
 }
@@ -124,4 +126,35 @@ pub(super) fn picture(title: &str, subtitle: &str, panels: Vec<PlotPanel>) -> Op
     let (title, subtitle) = (title.to_owned(), subtitle.to_owned());
     let plot = Plot { title, subtitle, panels, notes: Vec::new() };
     Some(Figure::Picture(Box::new(Picture::Plot(plot))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(intervals: &[(f64, f64)]) -> Verdict {
+        let cases: Vec<(String, Estimate)> = intervals
+            .iter()
+            .map(|&(low, high)| {
+                let mean = f64::midpoint(low, high);
+                (format!("{low}"), Estimate { mean, low, high, count: 9 })
+            })
+            .collect();
+        everywhere("it is so", &cases, "seen".to_owned()).because("Why.").verdict
+    }
+
+    #[test]
+    fn many_cases_make_one_verdict() {
+        const YES: (f64, f64) = (1.0, 2.0);
+        const NO: (f64, f64) = (-2.0, -1.0);
+        const OPEN: (f64, f64) = (-1.0, 2.0);
+        assert_eq!(verdict(&[YES, YES]), Verdict::Reproduced);
+        assert_eq!(verdict(&[YES, YES, OPEN]), Verdict::Trend);
+        assert_eq!(verdict(&[YES, YES, NO]), Verdict::Trend);
+        assert_eq!(verdict(&[YES, YES, YES, NO, NO]), Verdict::NotReproduced);
+        assert_eq!(verdict(&[YES, NO]), Verdict::NotReproduced);
+        assert_eq!(verdict(&[YES, OPEN]), Verdict::Inconclusive);
+        assert_eq!(verdict(&[OPEN, OPEN, NO]), Verdict::NotReproduced);
+        assert_eq!(verdict(&[]), Verdict::Inconclusive);
+    }
 }

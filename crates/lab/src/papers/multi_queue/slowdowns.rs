@@ -59,9 +59,9 @@ fn by_class(tally: &Tally, what: &str, single: Scheme) -> String {
     CLASSES.iter().map(one).collect::<Vec<String>>().join(", ")
 }
 
-const LARGE_ONLY: &str = "Only large jobs enter the job queue, where reservations are, and jobs \
-                          without one never delay them: what large jobs gain, medium and long \
-                          jobs pay.";
+const LARGE_ONLY: &str = "Large jobs alone enter the job queue, which has the reservations and \
+                          comes before the backfill queues: what they gain, medium and long jobs \
+                          pay.";
 
 fn claims(tally: &Tally) -> Vec<Claim> {
     let ratios = |what: &str, singles: &[Scheme], classes: &[&str]| -> Vec<(String, Estimate)> {

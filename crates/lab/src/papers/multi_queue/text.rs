@@ -120,7 +120,7 @@ fn starves(tally: &Tally) -> Claim {
         format!(
             "a medium job on one site waits {short:.1} h behind a stream of 1,000 small ones and \
              {long:.1} h behind 4,000; with patience {guarded:.1} and {guarded_long:.1} h; EASY \
-             {easy:.1} h"
+             {easy:.2} h"
         ),
     )
     .because(

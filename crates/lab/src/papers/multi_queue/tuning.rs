@@ -130,7 +130,11 @@ fn claims(tally: &Tally) -> Vec<Claim> {
             &small,
             format!("β = 4 against 64, {}", spread(&small)),
         )
-        .because(FEW),
+        .because(
+            "A small β lets jobs of all widths into the job queue soon, where short ones come \
+             first whatever their width; a large one keeps wide jobs before all others, which \
+             costs most in an overload.",
+        ),
         everywhere(
             "From β = 64 on its influence is less, whatever α",
             &off,

@@ -142,3 +142,48 @@ impl Homes {
         site
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::load::LOAD;
+    use super::*;
+    use crate::case::Value;
+
+    fn homes(law: &'static str, count: usize) -> Vec<u32> {
+        let case = Case::new(&LOAD, 1, Size::Quick).with(&HOMES, Value::Word(law));
+        let mut homes = Homes::new(&case, SITES, 0);
+        let mut at = vec![0; SITES as usize];
+        for _ in 0..count {
+            at[homes.next().home.unwrap().0 as usize] += 1;
+        }
+        at
+    }
+
+    #[test]
+    fn homes_follow_their_law() {
+        assert_eq!(homes("turns", 17), [3, 2, 2, 2, 2, 2, 2, 2]);
+        assert!(homes("even", 8_000).iter().all(|count| (850..1_150).contains(count)));
+        let skewed = homes("skewed", 36_000);
+        for (at, count) in skewed.iter().enumerate() {
+            let expected = 1_000 * (8 - at as u32);
+            assert!(count.abs_diff(expected) < expected / 10 + 50, "{at}: {count}");
+        }
+    }
+
+    #[test]
+    fn the_same_jobs_come_at_every_load() {
+        let case = Case::new(&LOAD, 1, Size::Quick);
+        let at = |load| draw(&case, Draw { sites: 8, jobs: 500, load, number: 3 }).unwrap();
+        let (low, high) = (at(0.5), at(1.0));
+        for (a, b) in low.jobs.iter().zip(&high.jobs) {
+            assert_eq!((a.run, a.processors, &a.terms), (b.run, b.processors, &b.terms));
+            assert!((a.submit.0 - 2 * b.submit.0).abs() <= 2, "{a:?} {b:?}");
+        }
+    }
+
+    #[test]
+    fn the_stated_rate_is_an_overload() {
+        let load = stated_load(&Case::new(&LOAD, 1, Size::Full));
+        assert!((load - 1.06).abs() < 0.001, "{load}");
+    }
+}
