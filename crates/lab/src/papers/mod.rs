@@ -3,11 +3,13 @@
 mod alp_amp;
 mod double_auction;
 mod metascheduling;
+mod multi_queue;
 
 use crate::study::Study;
 
 /// The studies of each paper, in order.
-static PAPERS: [&[&Study]; 3] = [&metascheduling::ALL, &alp_amp::ALL, &double_auction::ALL];
+static PAPERS: [&[&Study]; 4] =
+    [&metascheduling::ALL, &alp_amp::ALL, &double_auction::ALL, &multi_queue::ALL];
 
 /// All studies, in the order of papers.
 pub fn studies() -> impl Iterator<Item = &'static Study> {
