@@ -37,7 +37,7 @@ enum When {
     Market,
 }
 
-const METRICS: [Metric; 10] = [
+const METRICS: [Metric; 11] = [
     Metric { head: "JOBS", key: "jobs", factor: 1.0, decimals: 0, shown: When::Always },
     Metric { head: "WAIT s", key: "mean_wait_s", factor: 1.0, decimals: 1, shown: When::Always },
     Metric {
@@ -62,6 +62,13 @@ const METRICS: [Metric; 10] = [
         factor: 100.0,
         decimals: 2,
         shown: When::Always,
+    },
+    Metric {
+        head: "MSG/JOB",
+        key: "messages_per_job",
+        factor: 1.0,
+        decimals: 1,
+        shown: When::Market,
     },
     Metric { head: "COST", key: "mean_cost", factor: 1.0, decimals: 2, shown: When::Market },
     Metric {
