@@ -88,7 +88,7 @@ pub fn load(path: &str, targets: &Targets) -> Result<Vec<Planned>, Diagnostics> 
 /// # Errors
 /// All that is wrong with it.
 pub fn parse(input: &Input, targets: &Targets) -> Result<Vec<Planned>, Diagnostics> {
-    let rows = rows(&input.name, input.text()?)?;
+    let rows = rows(&input.name, input.text()?, &LISTED_KEYS)?;
     let mut notes = Notes::new(&input.name);
     let among = Among { targets, site: None };
     let mut all = Vec::with_capacity(rows.len());

@@ -35,7 +35,7 @@ fn mistakes_have_their_rows() {
     assert!(found.contains("did you mean `cluster`?"), "{found}");
     assert!(found.contains("broken.csv:3: row 2: `from` 5 is not before `until` 1"), "{found}");
     assert!(found.contains("broken.csv:4: row 3: `until` is missing"), "{found}");
-    assert!(csv("from,until,why\n0,1,rust\n").unwrap_err().contains("unknown key"));
+    assert!(csv("from,until,why\n0,1,rust\n").unwrap_err().contains("unknown column `why`"));
 }
 
 proptest! {

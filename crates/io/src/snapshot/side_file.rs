@@ -52,7 +52,7 @@ pub fn parse(input: &Input) -> Result<Side, Diagnostics> {
     let text = input.text()?;
     let mut notes = Notes::new(&input.name);
     let side = if input.name.to_lowercase().ends_with(".csv") || text.starts_with("job,") {
-        let rows = rows(&input.name, text)?;
+        let rows = rows(&input.name, text, &JOB_KEYS)?;
         let mut side = Side::default();
         for (i, row) in rows.iter().enumerate() {
             job(row, format!("row {}", i + 1), &mut side, &mut notes);

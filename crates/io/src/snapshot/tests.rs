@@ -296,12 +296,15 @@ fn broken_side_files_are_refused_with_all_mistakes() {
         assert!(err.contains(expected), "{expected}\n{err}");
     }
     assert!(read("s.toml", "[model]\nvalue_range = [5, 2]\n").contains("the lower first"));
-    let err = read("s.csv", "job,budgt\n1,5\n1,x\n");
+    let err = read("s.csv", "job,budgt\n1,5\n1,x\n2,\n");
     assert!(
-        err.contains("s.csv:2: row 1.budgt: unknown key\n  hint: did you mean `budget`?"),
+        err.contains("s.csv:1: unknown column `budgt`\n  hint: did you mean `budget`?"),
         "{err}"
     );
-    assert!(err.contains("the job 1 is given twice"), "{err}");
+    assert_eq!(err.matches("budgt").count(), 1, "{err}");
+    assert!(read("s.csv", "job,budgt\n1,\n").contains("unknown column `budgt`"));
+    assert!(read("s.csv", "job,budget,budget\n1,2,3\n").contains("`budget` is there twice"));
+    assert!(read("s.csv", "job,budget\n1,2\n1,3\n").contains("the job 1 is given twice"));
     assert!(read("s.csv", "job,budget\n1\n").contains("s.csv:2: not a row"));
     let side = side::parse(&Input::new("s.toml", "[[node]]\nnode = \"x\"\n")).unwrap();
     let log = log(&[(1, 10, 0, 100, 6, 9), (2, 20, 40, 100, 1, 9)]);

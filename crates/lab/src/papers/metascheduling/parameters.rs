@@ -119,7 +119,7 @@ pub(super) static HIGH: Parameter = Parameter {
     name: "high-load",
     meaning: "added to the local load of every node for the high level, as a part of the interval",
     stated: Some("the level at which 30 % of the cycles fail"),
-    kind: Kind::Number { default: 0.12, range: (-0.1, 0.4), sweep: &[0.08, 0.16] },
+    kind: Kind::Number { default: 0.13, range: (-0.1, 0.4), sweep: &[0.09, 0.17] },
 };
 
 pub(super) static MEDIUM: Parameter = Parameter {
