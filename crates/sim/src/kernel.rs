@@ -82,6 +82,9 @@ pub fn run(
 ) -> Result<Run, SimError> {
     let mut kernel = Kernel::new(workload, settings, policy, checkers);
     while let Some(now) = kernel.next_instant() {
+        if now > kernel.now {
+            kernel.close_second();
+        }
         kernel.now = now;
         kernel.market.pass_to(now).map_err(|error| SimError::Market { at: now, error })?;
         match settings.semantics {
@@ -139,6 +142,8 @@ struct Kernel<'a> {
     wake: Option<Time>,
     estimator: Estimator,
     jobs: Vec<Ran>,
+    /// Who started in this second.
+    begun: Vec<JobId>,
     trades: Vec<Struck>,
     lost: Vec<Lost>,
     /// Of jobs that were interrupted: how often.
@@ -176,6 +181,7 @@ impl<'a> Kernel<'a> {
             wake: None,
             estimator: Estimator::default(),
             jobs: vec![Ran::nothing(now); workload.jobs.len()],
+            begun: Vec::new(),
             trades: Vec::new(),
             lost: Vec::new(),
             attempts: BTreeMap::new(),
@@ -382,7 +388,6 @@ impl<'a> Kernel<'a> {
     }
 
     fn start(&mut self, job: JobId, place: Place) -> Result<(), SimError> {
-        let backfilled = self.market.head().is_some_and(|head| head < job);
         self.happen(Event::Started { job, place: place.clone() })?;
         let of = &self.workload.jobs[job.index()];
         let ends = |pool| self.now + self.workload.pools.pool(pool).length_of(of.run);
@@ -395,8 +400,18 @@ impl<'a> Kernel<'a> {
         self.ends.push(Reverse(End { at: last, sequence, job, only: None, attempt }));
         self.started += 1;
         let ran = &mut self.jobs[job.index()];
-        (ran.start, ran.end, ran.backfilled, ran.place) = (self.now, last, backfilled, place);
+        (ran.start, ran.end, ran.place) = (self.now, last, place);
+        self.begun.push(job);
         Ok(())
+    }
+
+    /// A job was backfilled if one that was submitted earlier waits when the second is over: the
+    /// order of starts within it is the policy's own affair.
+    fn close_second(&mut self) {
+        let head = self.market.head();
+        for job in self.begun.drain(..) {
+            self.jobs[job.index()].backfilled = head.is_some_and(|head| head < job);
+        }
     }
 
     fn refuse(&mut self, job: JobId, reason: Reason) -> Result<(), SimError> {
@@ -406,7 +421,8 @@ impl<'a> Kernel<'a> {
         Ok(())
     }
 
-    fn finish(self) -> Result<Run, SimError> {
+    fn finish(mut self) -> Result<Run, SimError> {
+        self.close_second();
         let at = self.now;
         match self.market.queue().len() {
             0 => {}

@@ -15,7 +15,7 @@ pub struct Ran {
     pub place: Place,
     /// What it paid.
     pub cost: Money,
-    /// Whether a job that was submitted earlier was waiting when it started.
+    /// Whether a job that was submitted earlier went on waiting when it started.
     pub backfilled: bool,
     /// Why it never ran, if the policy refused it.
     pub refused: Option<Box<Reason>>,

@@ -7,13 +7,19 @@ use tradewind_model::{Pools, Span, Time};
 use tradewind_sched::policy::Policy as _;
 use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knobs};
 use tradewind_sim::workload::{LogJob, Overrun, prepare};
-use tradewind_sim::{Settings, check, run};
+use tradewind_sim::{Ran, Settings, check, run};
 
 /// Submission, run, processors, request.
 type Job = (i64, i64, u32, i64);
 
 /// Starts on four processors.
 fn starts(jobs: &[Job], depth: Depth, overrun: Overrun) -> Vec<i64> {
+    let ran = replay(jobs, Knobs { depth, order: Order::Arrival }, overrun);
+    ran.iter().map(|ran| ran.start.0).collect()
+}
+
+/// What became of jobs on four processors.
+fn replay(jobs: &[Job], knobs: Knobs, overrun: Overrun) -> Vec<Ran> {
     let numbered = (1..).zip(jobs);
     let log: Vec<LogJob> = numbered
         .map(|(number, &(submit, run, processors, requested))| LogJob {
@@ -27,10 +33,9 @@ fn starts(jobs: &[Job], depth: Depth, overrun: Overrun) -> Vec<i64> {
         })
         .collect();
     let workload = prepare(&log, Arc::new(Pools::cluster(4)), Default::default(), overrun);
-    let mut policy = Backfill::new(Knobs { depth, order: Order::Arrival });
+    let mut policy = Backfill::new(knobs);
     let mut checkers = check::all(policy.promise());
-    let run = run(&workload, Settings::default(), &mut policy, &mut checkers).unwrap();
-    run.jobs.iter().map(|ran| ran.start.0).collect()
+    run(&workload, Settings::default(), &mut policy, &mut checkers).unwrap().jobs
 }
 
 const FCFS: Depth = Depth::First(0);
@@ -114,4 +119,16 @@ fn by_expansion_factor_a_short_job_overtakes_a_long_one_that_waits_as_long() {
         // At 10 the factors are 1.09, 1.9 and 1.27; at 20 they are 1.19 and 1.6.
         assert_eq!(run.jobs.iter().map(|ran| ran.start.0).collect::<Vec<_>>(), [0, 50, 10, 20]);
     }
+}
+
+#[test]
+fn who_starts_in_the_same_second_as_an_earlier_job_has_not_passed_it_by() {
+    let shortest = Knobs { depth: FCFS, order: Order::Shortest };
+    let backfilled = |width| {
+        let jobs = [(0, 10, 4, 10), (1, 9, width, 9), (2, 3, 2, 3)];
+        let ran = replay(&jobs, shortest, Overrun::Kill);
+        ran.iter().map(|ran| (ran.start.0, ran.backfilled)).collect::<Vec<_>>()
+    };
+    assert_eq!(backfilled(2), [(0, false), (10, false), (10, false)]);
+    assert_eq!(backfilled(3), [(0, false), (13, false), (10, true)]);
 }

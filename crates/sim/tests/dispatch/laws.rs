@@ -122,8 +122,7 @@ proptest! {
         let play = |queues: &[Pool]| {
             let workload = workload(&site(queues.to_vec()), &log, Overrun::Extend, vec![]);
             let run = replay(&workload, Settings::default(), &mut Dispatch::new(knobs));
-            // Queues start their jobs in the order of ids.
-            run.jobs.into_iter().map(|ran| Ran { backfilled: false, ..ran }).collect::<Vec<_>>()
+            run.jobs
         };
         let before = play(&queues);
         let turn = turn % count;
