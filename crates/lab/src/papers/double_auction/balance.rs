@@ -18,12 +18,13 @@ pub(super) static FIG7: Study = Study {
     findings,
 };
 
-const WIDE: &str = "Jobs of up to 1 024 processors fill sites of 200 to 2 600 in steps, so that no \
-                    mechanism without preemption comes near a deviation of 0.";
+const FULL: &str = "There is more work than processors, and rivals fill every site while it waits, \
+                    and full sites deviate little; the auction's gate keeps wide jobs out and so \
+                    leaves room at some sites.";
 
 static NUMBERS: [Published; 2] = [
     because(
-        WIDE,
+        FULL,
         number("EDF-FQ's deviation over DAM's", 5.0, "", "section V-B.3", |t| {
             over_dam(t, "edf-fq")
         }),
@@ -32,7 +33,7 @@ static NUMBERS: [Published; 2] = [
         "Section V says that EDF-FQ, the next best, deviates 5 times as much as DAM, and that \
          FairShare deviates most; the conclusion says that FairShare deviates 35 % more than DAM.",
         because(
-            WIDE,
+            FULL,
             number("FairShare's deviation more than DAM's", 35.0, "%", "section VI", |t| {
                 over_dam(t, "fair-share").map(|ratio| 100.0 * (ratio - 1.0))
             }),
@@ -79,13 +80,10 @@ fn claims(tally: &Tally) -> Vec<Claim> {
             tally,
             all.clone(),
         )
-        .because(WIDE),
-        claim("DAM's deviation of load is the least", least, tally, all.clone()).because(
-            "Asks of idle queues are 0 whatever their size, so the order of ties decides who \
-             fills up first.",
-        ),
+        .because(FULL),
+        claim("DAM's deviation of load is the least", least, tally, all.clone()).because(FULL),
         claim("EDF-FQ comes nearest to DAM", nearest, tally, all.clone())
-            .because("All mechanisms that take the earliest slot fill sites alike."),
+            .because("FCFS fills the sites more evenly still."),
         claim("FairShare's deviation is the greatest", most, tally, all)
             .because("Small shares leave sites empty together, and equal loads deviate little."),
         graded(
