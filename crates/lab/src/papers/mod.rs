@@ -1,12 +1,15 @@
 //! A module per paper, or per pair of papers that share a study.
 
 mod alp_amp;
+mod double_auction;
 mod metascheduling;
+mod multi_queue;
 
 use crate::study::Study;
 
 /// The studies of each paper, in order.
-static PAPERS: [&[&Study]; 2] = [&metascheduling::ALL, &alp_amp::ALL];
+static PAPERS: [&[&Study]; 4] =
+    [&metascheduling::ALL, &alp_amp::ALL, &double_auction::ALL, &multi_queue::ALL];
 
 /// All studies, in the order of papers.
 pub fn studies() -> impl Iterator<Item = &'static Study> {

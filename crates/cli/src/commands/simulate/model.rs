@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(log, read(text, 16).unwrap().draw(1));
         assert_ne!(log.jobs, read(text, 16).unwrap().draw(2).jobs);
         let narrow = read("exponential[procs=8,jobs=99]", 64).unwrap().draw(1);
-        assert_eq!(narrow.jobs.iter().filter_map(|job| job.held()).max(), Some(8));
+        assert_eq!(narrow.jobs.iter().filter_map(tradewind_io::swf::Record::held).max(), Some(8));
         for (text, said) in [
             ("lubin", "did you mean `lublin`?"),
             ("lublin[job=9]", "did you mean `jobs`?"),

@@ -33,7 +33,7 @@ pub(super) static SINGLE: Experiment = Experiment {
     part,
 };
 
-const PART: u32 = 100;
+const PART: u32 = 50;
 const NODES: u32 = 100;
 const HORIZON: Span = Span(600);
 
@@ -68,7 +68,7 @@ pub(super) static MEASURES: [Measure; 5] = [
 
 fn parts(case: &Case) -> u32 {
     match case.size {
-        Size::Full => 50,
+        Size::Full => 100,
         Size::Quick => 2,
     }
 }

@@ -1,13 +1,17 @@
 //! What is drawn for one scheduling cycle.
 
-use tradewind_model::{Money, Snapshot, Span, random};
-use tradewind_sched::window::Variant;
+use tradewind_model::{
+    JobPlan, Measure, Money, Objective, Snapshot, Span, VoPolicy, Window, random,
+};
+use tradewind_sched::policy::cyclic::{Cyclic, SearchBy, SubBatches, plan};
+use tradewind_sched::window::{Algorithm, Variant};
 use tradewind_sim::models::{Environment, LocalLoad};
 
 use super::parameters::{
-    BUDGET, DEVIATION, LOAD_STEPS, LOCAL_TASK, MARKET, PRICE_BASE, SEARCHES, WORK,
+    ALTERNATIVES, BATCH_MARKET, BATCH_WORK, BUDGET, DEVIATION, LOAD_STEPS, LOCAL_TASK, MARKET,
+    POOREST, PRICE_BASE, RICHEST, SEARCHES, TASKS, WORK,
 };
-use crate::case::Case;
+use crate::case::{Case, Parameter};
 
 /// Credits in a unit of money.
 pub(super) const CREDIT: f64 = 1e6;
@@ -61,4 +65,135 @@ pub(super) fn variant(case: &Case) -> Variant {
         "exact" => Variant::Exact,
         _ => Variant::Paper,
     }
+}
+
+/// The market of batches: the paper's 24 nodes and 20 jobs.
+pub(super) fn batches(case: &Case) -> Environment {
+    let work = case.number(&BATCH_WORK);
+    let half = |part: f64| Span((work * part).round() as i64);
+    let thousandths = |share: f64| (share * 1_000.0).round() as u32;
+    Environment {
+        tasks: (2, case.number(&TASKS).round() as u32),
+        work: (half(0.5), half(1.5)),
+        budget: (thousandths(case.number(&POOREST)), thousandths(case.number(&RICHEST))),
+        price_scale: case.number(&BATCH_MARKET),
+        ..common(case, Environment::default())
+    }
+}
+
+/// What all studies of batches may be run with.
+pub(super) const BATCH_PARAMETERS: [&Parameter; 10] = [
+    &ALTERNATIVES,
+    &TASKS,
+    &BATCH_WORK,
+    &BATCH_MARKET,
+    &PRICE_BASE,
+    &DEVIATION,
+    &POOREST,
+    &RICHEST,
+    &LOCAL_TASK,
+    &LOAD_STEPS,
+];
+
+/// How a batch is planned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scheme {
+    /// First windows, whatever the jobs' criteria, in so many sub-batches: CSS with 1.
+    FirstFit(u32),
+    /// Each job's own criterion, in so many sub-batches.
+    Slicer(u32),
+}
+
+/// The windows that `scheme` chooses for all jobs, by job; `None` if one gets none: such a cycle
+/// counts as failed in the paper.
+pub(super) fn schedule(case: &Case, snapshot: &Snapshot, scheme: Scheme) -> Option<Vec<Placed>> {
+    let (search, count) = match scheme {
+        Scheme::FirstFit(count) => (SearchBy::All(Algorithm::Amp), count),
+        Scheme::Slicer(count) => (SearchBy::Job, count),
+    };
+    schedule_by(case, snapshot, search, SubBatches::Count(count))
+}
+
+/// The same by any search.
+pub(super) fn schedule_by(
+    case: &Case,
+    snapshot: &Snapshot,
+    search: SearchBy,
+    sub_batches: SubBatches,
+) -> Option<Vec<Placed>> {
+    let max_alternatives = Some(case.number(&ALTERNATIVES).round() as u32);
+    let cyclic = Cyclic { sub_batches, search, max_alternatives, ..Cyclic::default() };
+    let plan = plan(snapshot, &cyclic, &mut |_| {});
+    let placed = |job: &JobPlan| {
+        let window = job.window()?.clone();
+        Some(Placed { window, alternatives: job.alternatives.len() })
+    };
+    plan.jobs.iter().map(placed).collect()
+}
+
+/// A job's window, and of how many.
+#[derive(Debug, Clone)]
+pub(super) struct Placed {
+    pub(super) window: Window,
+    pub(super) alternatives: usize,
+}
+
+/// What is averaged over jobs.
+pub(super) const MEASURES: [&str; 6] = ["na", "start", "runtime", "finish", "cpu", "cost"];
+
+impl Placed {
+    /// In the order of [`MEASURES`].
+    pub(super) fn measures(&self) -> [f64; 6] {
+        let window = &self.window;
+        [
+            self.alternatives as f64,
+            window.start().0 as f64,
+            window.runtime().0 as f64,
+            window.finish().0 as f64,
+            window.processor_time().0 as f64,
+            window.cost().0 as f64 / CREDIT,
+        ]
+    }
+}
+
+/// Means over `jobs`, in the order of [`MEASURES`]; `None` of none.
+pub(super) fn means<'a>(jobs: impl Iterator<Item = &'a Placed>) -> Option<[f64; 6]> {
+    let (mut sums, mut count) = ([0.0; 6], 0);
+    for job in jobs {
+        count += 1;
+        for (sum, value) in sums.iter_mut().zip(job.measures()) {
+            *sum += value;
+        }
+    }
+    (count > 0).then(|| sums.map(|sum| sum / f64::from(count)))
+}
+
+/// A batch of `environment`, to be planned by [`batch_policy`].
+pub(super) fn draw_batch(environment: &Environment, seed: u64) -> Option<Snapshot> {
+    let mut snapshot = environment.draw(seed)?.snapshot;
+    snapshot.policy = batch_policy();
+    Some(snapshot)
+}
+
+/// The least processor time.
+pub(super) fn batch_policy() -> VoPolicy {
+    VoPolicy {
+        objective: Objective::MinTime,
+        measure: Measure::ProcessorTime,
+        ..VoPolicy::default()
+    }
+}
+
+/// The market of batches with so much more local load on every node, as a part of the interval.
+pub(super) fn loaded(case: &Case, more: f64) -> Environment {
+    let environment = batches(case);
+    let LocalLoad { share: (least, most), .. } = environment.load;
+    let add = |share: u32| (f64::from(share) + 1_000.0 * more).round().max(0.0) as u32;
+    let load = LocalLoad { share: (add(least), add(most)), ..environment.load };
+    Environment { load, ..environment }
+}
+
+/// What a node of this performance costs in the mean, where batches are planned.
+pub(super) fn market_price(case: &Case, performance: f64) -> f64 {
+    case.number(&BATCH_MARKET) * case.number(&PRICE_BASE).powf(performance)
 }

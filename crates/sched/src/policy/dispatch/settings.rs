@@ -230,7 +230,7 @@ impl Settings {
             prices: Prices::List,
             dynamics: Dynamics::STANDARD,
             valuation: Valuation::Paper,
-            tau: Span(3_600),
+            tau: Span(300),
             seed: 1,
         }
     }

@@ -79,6 +79,37 @@ fn lots_are_the_runs_unless_a_policy_has_its_own() {
 }
 
 #[test]
+fn every_parameter_of_a_grid_without_a_centre_is_set() {
+    let text = "multi-queue[alpha=0.25,beta=8,patience=none,guard=nobody,borders=pseudo,\
+                remote-classes=length-first,short-first=off,age=joined,moves=newest,\
+                overflow=migrate,migrate=off,choose=cost,discover=3,rounds=2,window=9s,\
+                offer-life=1m,tries=4,retry-max=5m,pause=2m,horizon=1h,hops=2,latency=1s..2s,\
+                bandwidth=20,data=3,base-data=4,loss=0.1,doubles=0.2,late=0.3,lateness=8s,\
+                cut=1d..]";
+    let (own, common) = (federal::HYBRID.len(), federal::SITES.len());
+    assert_eq!(Named::of("policy", text).unwrap().parameters.len(), own + common);
+    let with = |parameter: &str| choice(&format!("multi-queue[{parameter}]")).unwrap();
+    for (key, value) in Named::of("policy", text).unwrap().parameters {
+        assert_ne!(with(&format!("{key}={value}")), with(""), "{key}");
+    }
+    let same = |one, other| choice(one).unwrap() == choice(other).unwrap();
+    assert!(same("easy-sites[depth=all]", "conservative-sites"));
+    assert!(same("easy-sites[depth=0,order=fcfs]", "fcfs-sites"));
+}
+
+#[test]
+fn networks_that_vary_draw_from_the_runs_seed() {
+    for quiet in ["multi-queue", "easy-sites[cut=1d..2d]", "multi-queue[migrate=off,loss=0.1]"] {
+        assert_eq!(lots(quiet), None, "{quiet}");
+    }
+    for drawn in ["multi-queue[discover=2]", "easy-sites[loss=0.1]", "fcfs-sites[latency=1..2]"] {
+        assert_eq!(lots(drawn), Some(Lots::Run), "{drawn}");
+    }
+    assert!(may_strand("multi-queue[cut=1d..]") && !may_strand("multi-queue[cut=1d..2d]"));
+    assert!(migrates("multi-queue") && !migrates("easy-sites[migrate=off]") && !migrates("easy"));
+}
+
+#[test]
 fn what_is_unknown_is_refused_with_a_hint() {
     let wrong = [
         "esay",
@@ -91,6 +122,12 @@ fn what_is_unknown_is_refused_with_a_hint() {
         "auction[clearing=unifrom]",
         "hvfq[celaring=bid]",
         "edf-fq[slot=packaged]",
+        "multi-queu",
+        "multi-queue[alhpa=0.1]",
+        "multi-queue[guard=oldst]",
+        "multi-queue[choose=laod]",
+        "easy-sites[migrate=of]",
+        "easy-sites[order=arival]",
     ];
     for text in wrong {
         let (_, hint) = objection(text).unwrap();
@@ -124,6 +161,21 @@ fn what_is_unknown_is_refused_with_a_hint() {
         "auction[ceiling=499]",
         "easy[clearing=bid]",
         "fcfs[cycle=10s]",
+        "multi-queue[alpha=1.001]",
+        "multi-queue[alpha=-0.1]",
+        "multi-queue[beta=0]",
+        "multi-queue[patience=0]",
+        "multi-queue[depth=1]",
+        "multi-queue[discover=0]",
+        "multi-queue[window=0]",
+        "multi-queue[hops=0]",
+        "multi-queue[latency=5s..1s]",
+        "multi-queue[bandwidth=0]",
+        "multi-queue[loss=1]",
+        "multi-queue[cut=1d]",
+        "multi-queue[cut=2d..1d]",
+        "easy-sites[alpha=0.3]",
+        "easy-sites[order=widest]",
     ];
     for text in refused {
         assert!(names(text).is_err(), "{text}");

@@ -1,0 +1,181 @@
+//! Who schedules: the paper's mechanism, its rivals, and the controls that it lacks.
+
+use std::num::NonZeroU32;
+
+use tradewind_model::{Pool, Span};
+use tradewind_sched::negotiation;
+use tradewind_sched::policy::backfill::Depth;
+use tradewind_sched::policy::gridfill::{self, GridFill};
+use tradewind_sched::policy::local::{Local, Plain, PlainSettings, Turn};
+use tradewind_sched::policy::multiqueue::{
+    Alpha, Guard, MultiQueue, Overflow, Settings, ShortFirst,
+};
+use tradewind_sched::policy::{Order, Spread};
+use tradewind_sim::federation::{self, Federation};
+use tradewind_sim::network::{Faults, Links};
+use tradewind_sim::workload::Workload;
+use tradewind_sim::{Run, run};
+
+use super::parameters::{ALPHA, BETA, DATA, GUARD, LATENCY, OVERFLOW, PATIENCE};
+use crate::case::Case;
+
+/// What decides at a site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// The paper's, with the case's switches.
+    Hybrid,
+    /// The same, with patience and guard: every job starts at last.
+    Guarded,
+    /// The same as the paper's, but age alone decides within a queue.
+    AgeOnly,
+    /// One queue and one reservation.
+    Easy,
+    /// One queue and a reservation for every job.
+    Conservative,
+    /// No sites: one EASY queue for all of them, which knows everything.
+    Central,
+}
+
+/// Whom a site asks about a job that it cannot start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asks {
+    Nobody,
+    Everybody,
+    /// Two sites at random, up to three times.
+    Two,
+}
+
+/// One of the schemes that are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Scheme {
+    /// In the tally.
+    pub(super) key: &'static str,
+    /// For people.
+    pub(super) name: &'static str,
+    pub(super) rule: Rule,
+    pub(super) asks: Asks,
+}
+
+const fn scheme(key: &'static str, name: &'static str, rule: Rule, asks: Asks) -> Scheme {
+    Scheme { key, name, rule, asks }
+}
+
+/// The paper's mechanism.
+pub(super) const HYBRID: Scheme =
+    scheme("hybrid", "hybrid multi-queue", Rule::Hybrid, Asks::Everybody);
+pub(super) const EASY: Scheme = scheme("easy", "EASY", Rule::Easy, Asks::Nobody);
+pub(super) const CONSERVATIVE: Scheme =
+    scheme("conservative", "conservative", Rule::Conservative, Asks::Nobody);
+pub(super) const GUARDED: Scheme = scheme(
+    "guarded",
+    "hybrid with patience 256 and a guard for the oldest",
+    Rule::Guarded,
+    Asks::Everybody,
+);
+pub(super) const HYBRID_ALONE: Scheme =
+    scheme("hybrid-alone", "hybrid without migration", Rule::Hybrid, Asks::Nobody);
+pub(super) const AGE_ONLY: Scheme =
+    scheme("age-only", "hybrid without short-first", Rule::AgeOnly, Asks::Everybody);
+pub(super) const HYBRID_TWO: Scheme =
+    scheme("hybrid-two", "hybrid, two sites asked at random", Rule::Hybrid, Asks::Two);
+pub(super) const EASY_MOVING: Scheme =
+    scheme("easy-moving", "EASY with migration", Rule::Easy, Asks::Everybody);
+pub(super) const CONSERVATIVE_MOVING: Scheme = scheme(
+    "conservative-moving",
+    "conservative with migration",
+    Rule::Conservative,
+    Asks::Everybody,
+);
+pub(super) const CENTRAL: Scheme =
+    scheme("central", "one EASY queue for all sites", Rule::Central, Asks::Nobody);
+
+/// All of them, the paper's three first.
+pub(super) static SCHEMES: [Scheme; 10] = [
+    HYBRID,
+    EASY,
+    CONSERVATIVE,
+    GUARDED,
+    HYBRID_ALONE,
+    AGE_ONLY,
+    HYBRID_TWO,
+    EASY_MOVING,
+    CONSERVATIVE_MOVING,
+    CENTRAL,
+];
+
+/// A run, and what sites told each other in it.
+#[derive(Debug)]
+pub(super) struct Played {
+    pub(super) run: Run,
+    pub(super) messages: u64,
+    pub(super) passed_on: u64,
+}
+
+/// Replays the jobs; `None` if that went wrong, which no scheme should.
+pub(super) fn play(case: &Case, scheme: Scheme, workload: &Workload, seed: u64) -> Option<Played> {
+    if scheme.rule == Rule::Central {
+        let (depth, order, spread) = (Depth::First(1), Order::Arrival, Spread::Site);
+        let mut policy = GridFill::new(gridfill::Settings { depth, order, spread });
+        let run = run(workload, Default::default(), &mut policy, &mut []).ok()?;
+        return Some(Played { run, messages: 0, passed_on: 0 });
+    }
+    let settings = hybrid(case, scheme.rule);
+    let build = |pool: &Pool| site(pool, scheme.rule, settings);
+    let mut grid = Federation::new(&workload.pools, federation(case, scheme.asks, seed), build);
+    let run = run(workload, Default::default(), &mut grid, &mut []).ok()?;
+    Some(Played { run, messages: grid.traffic().sent(), passed_on: grid.passed_on() })
+}
+
+fn site(pool: &Pool, rule: Rule, settings: Settings) -> Box<dyn Local> {
+    let plain = |depth| PlainSettings { depth, turn: Turn::Arrival };
+    match rule {
+        Rule::Easy => Box::new(Plain::new(pool.nodes, plain(Depth::First(1)))),
+        Rule::Conservative => Box::new(Plain::new(pool.nodes, plain(Depth::All))),
+        _ => Box::new(MultiQueue::new(pool.nodes, settings)),
+    }
+}
+
+/// The case's switches.
+fn hybrid(case: &Case, rule: Rule) -> Settings {
+    let alpha = Alpha::from_thousandths((1_000.0 * case.number(&ALPHA)).round() as u32);
+    let guard = match case.word(&GUARD) {
+        "oldest" => Guard::Oldest,
+        _ => Guard::Nobody,
+    };
+    let overflow = match case.word(&OVERFLOW) {
+        "queue" => Overflow::Queue,
+        _ => Overflow::Migrate,
+    };
+    let ours = Settings::default();
+    let as_printed = Settings {
+        alpha: alpha.unwrap_or(ours.alpha),
+        beta: NonZeroU32::new(case.number(&BETA) as u32).unwrap_or(ours.beta),
+        patience: NonZeroU32::new(case.number(&PATIENCE) as u32),
+        guard,
+        overflow,
+        ..ours
+    };
+    match rule {
+        Rule::Guarded => Settings { patience: ours.patience, guard: ours.guard, ..as_printed },
+        Rule::AgeOnly => Settings { short_first: ShortFirst::Off, ..as_printed },
+        _ => as_printed,
+    }
+}
+
+fn federation(case: &Case, asks: Asks, seed: u64) -> federation::Settings {
+    let latency = Span(case.number(&LATENCY) as i64);
+    let per_processor_mb = case.number(&DATA) as u64;
+    let links = Links { latency: (latency, latency), per_processor_mb, ..Links::default() };
+    let knobs = match asks {
+        Asks::Nobody => None,
+        Asks::Everybody => Some(negotiation::Settings::default()),
+        Asks::Two => Some(negotiation::Settings::sampling(2)),
+    };
+    // Offers are collected for a round trip, and hold until a commit can be there.
+    let negotiation = knobs.map(|knobs| negotiation::Settings {
+        window: Span(2 * latency.0 + 2),
+        offer_life: Span(26 + 4 * latency.0),
+        ..knobs
+    });
+    federation::Settings { negotiation, links, faults: Faults::none(), seed }
+}
