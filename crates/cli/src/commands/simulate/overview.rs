@@ -35,6 +35,8 @@ enum When {
     Wide,
     /// If it differs from zero anywhere.
     Market,
+    /// If there is anything to measure: that nobody was in time is worth knowing.
+    Known,
 }
 
 const METRICS: [Metric; 11] = [
@@ -76,7 +78,7 @@ const METRICS: [Metric; 11] = [
         key: "deadline_success",
         factor: 100.0,
         decimals: 2,
-        shown: When::Market,
+        shown: When::Known,
     },
     Metric { head: "KILLED", key: "killed", factor: 1.0, decimals: 0, shown: When::Wide },
 ];
@@ -196,14 +198,16 @@ impl Overview {
         }
         // Intervals and further axes take the room of what matters less.
         let there = |metric: &Metric| {
-            self.runs.iter().any(|run| run.number(metric.key).is_some_and(|value| value != 0.0))
+            let mut values = self.runs.iter().filter_map(|run| run.number(metric.key));
+            values.any(|value| metric.shown == When::Known || value != 0.0)
         };
-        let priced = METRICS.iter().any(|it| it.shown == When::Market && there(it));
+        let extra = |it: &Metric| matches!(it.shown, When::Market | When::Known);
+        let priced = METRICS.iter().any(|it| extra(it) && there(it));
         let narrow = replicated || axes.len() > 1 || priced;
         let metrics = METRICS.iter().filter(|metric| match metric.shown {
             When::Always => true,
             When::Wide => !narrow,
-            When::Market => there(metric),
+            When::Market | When::Known => there(metric),
         });
         let metrics: Vec<&Metric> = metrics.collect();
         columns.extend(metrics.iter().map(|metric| (metric.head, Side::Right)));
