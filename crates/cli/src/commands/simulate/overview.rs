@@ -260,6 +260,12 @@ impl Metric {
 }
 
 fn shown(found: Estimated, factor: f64, decimals: usize) -> String {
+    // Six digits say enough, and decimals after them would not fit beside intervals.
+    let long = |value: f64| (value * factor).abs() >= 100_000.0;
+    let decimals = match long(found.mean) || found.half_width.is_some_and(long) {
+        true => 0,
+        false => decimals,
+    };
     let text = |value: f64| format!("{:.*}", decimals, value * factor);
     let mean = text(found.mean);
     match found.half_width.map(text) {
@@ -291,4 +297,18 @@ fn replications(cell: &[&Summary]) -> Value {
         union(cell.iter().map(|run| run.metrics())).into_iter().filter_map(metric).collect(),
     );
     Value::Object(document)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_numbers_have_no_decimals() {
+        let one = |values: &[f64]| shown(replications::estimate(values).unwrap(), 1.0, 2);
+        assert_eq!(one(&[99_999.25]), "99999.25");
+        assert_eq!(one(&[123_456.78]), "123457");
+        let both = one(&[1_000.0, 50_000.0]);
+        assert!(both.starts_with("25500 ±") && !both.contains('.'), "{both}");
+    }
 }
