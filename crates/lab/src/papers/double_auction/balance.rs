@@ -87,8 +87,10 @@ fn claims(tally: &Tally) -> Vec<Claim> {
         claim("DAM's deviation of load is the least", least, tally, all.clone()).because(FULL),
         claim("EDF-FQ comes nearest to DAM", nearest, tally, all.clone())
             .because("The rivals but FairShare take the same earliest slots and deviate alike."),
-        claim("FairShare's deviation is the greatest", most, tally, all)
-            .because("Small shares leave sites empty together, and equal loads deviate little."),
+        claim("FairShare's deviation is the greatest", most, tally, all).because(
+            "With shares of free processors it is by far; with shares of all, it is like HVFQ's \
+                 and FCFS's.",
+        ),
         graded(
             "Under the other mechanisms the deviation rises steadily",
             of(rise, steps),
