@@ -125,3 +125,27 @@ fn squeezed_submissions_come_faster_and_in_order() {
     let refused = folder.simulate(QUEUES, &["--policy", "easy", "--squeeze", "0"]);
     assert_eq!(refused.status.code(), Some(2));
 }
+
+#[test]
+fn a_policy_that_refuses_everybody_says_why() {
+    let folder = Folder::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tradewind"));
+    command.args(["simulate", LOG, "--policy", "auction,easy", "--out"]).arg(folder.path("runs"));
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let note = "note: `auction` refused all jobs: 200 `no-value`; values and budgets come from \
+                `--side FILE`\n";
+    assert!(said(&output).contains(note), "{}", said(&output));
+    assert!(!said(&output).contains("`easy` refused"), "{}", said(&output));
+}
+
+#[test]
+fn the_table_says_that_nobody_was_in_time() {
+    let folder = Folder::new();
+    let late = folder.file("late.csv", "job,deadline\n1,1\n");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tradewind"));
+    command.args(["simulate", LOG, "--policy", "easy", "--side"]).arg(late);
+    let output = command.arg("--out").arg(folder.path("runs")).output().unwrap();
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(table.contains("IN TIME %") && table.contains("0.00"), "{table}");
+}

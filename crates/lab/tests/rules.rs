@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use tradewind_io::swf;
+use tradewind_io::swf::{self, Log};
 use tradewind_lab::{
     Case, Experiment, Findings, Kind, LogFile, Size, Study, Tally, Verdict, experiments, run,
     studies,
@@ -14,13 +14,25 @@ const SEED: u64 = 1;
 
 /// The quick case of an experiment. A small log stands in for each real one.
 fn case(experiment: &Experiment) -> Case {
-    const SMALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/small.swf");
     let mut case = Case::new(experiment, SEED, Size::Quick);
     for name in experiment.logs {
-        let log = Arc::new(swf::load(SMALL).expect(SMALL));
+        let log = Arc::new(stand_in(name));
         case = case.with_log(name, LogFile { log, sha256: "small".to_owned() });
     }
     case
+}
+
+/// The small log; where a grid of thousands of processors is to be full, sixteen times as wide.
+fn stand_in(name: &str) -> Log {
+    const SMALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/small.swf");
+    let mut log = swf::load(SMALL).expect(SMALL);
+    if name.contains("Thunder") {
+        for job in &mut log.jobs {
+            job.processors = job.processors.map(|count| 16 * count);
+            job.requested_processors = job.requested_processors.map(|count| 16 * count);
+        }
+    }
+    log
 }
 
 /// The quick form of every experiment, run once for all tests of a process.

@@ -65,6 +65,8 @@ pub struct Swept {
     pub changed: Option<(&'static Parameter, Value)>,
     /// Every published number of the experiment's studies once.
     pub numbers: Vec<SweptNumber>,
+    /// Every claim of the experiment's studies.
+    pub claims: Vec<(&'static str, Verdict)>,
 }
 
 /// A number of it.
@@ -102,7 +104,9 @@ impl Sensitivity {
                 numbers.push(SweptNumber { published, measured, verdict: number.verdict });
             }
         }
-        Swept { changed, numbers }
+        let claims = results.iter().flat_map(|findings| &findings.claims);
+        let claims = claims.map(|claim| (claim.text, claim.verdict)).collect();
+        Swept { changed, numbers, claims }
     }
 }
 
@@ -128,6 +132,13 @@ impl Swept {
         let pairs = self.numbers.iter().zip(&other.numbers);
         let moves = pairs.map(|pair| (pair.0, moved(pair))).filter(|pair| pair.1.is_finite());
         moves.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))
+    }
+
+    /// The claims that have another verdict than in `other`, with both: theirs, then ours.
+    pub fn turned(&self, other: &Swept) -> Vec<(&'static str, Verdict, Verdict)> {
+        let pairs = self.claims.iter().zip(&other.claims);
+        let turned = pairs.filter(|((text, ours), (same, theirs))| text == same && ours != theirs);
+        turned.map(|((text, ours), (_, theirs))| (*text, *theirs, *ours)).collect()
     }
 }
 

@@ -57,11 +57,14 @@ pub fn reasons(findings: &Findings) -> Vec<String> {
 }
 
 /// A row per change: what was changed, how many numbers are within 5 % of the published ones,
-/// and which number moved most from ours.
+/// which number moved most from ours, and which claims have another verdict.
 pub fn sensitivity_table(of: &Sensitivity) -> Vec<[String; 3]> {
     let Some(ours) = of.rows.first() else { return Vec::new() };
     let row = |swept: &Swept| {
-        let near = format!("{} of {}", swept.near(), swept.numbers.len());
+        let near = match swept.numbers.len() {
+            0 => String::new(),
+            all => format!("{} of {all}", swept.near()),
+        };
         let moved = match (swept.changed, swept.furthest(ours)) {
             (Some(_), Some((_, part))) if part.abs() < 0.000_5 => "nothing".to_owned(),
             (Some(_), Some((number, part))) => {
@@ -70,6 +73,12 @@ pub fn sensitivity_table(of: &Sensitivity) -> Vec<[String; 3]> {
             }
             _ => String::new(),
         };
+        let turned = swept
+            .turned(ours)
+            .into_iter()
+            .map(|(text, from, to)| format!("\"{text}\" is {} (was {})", to.name(), from.name()));
+        let moved = Some(moved).filter(|moved| !moved.is_empty());
+        let moved = moved.into_iter().chain(turned).collect::<Vec<String>>().join("; ");
         [swept.name(), near, moved]
     };
     of.rows.iter().map(row).collect()

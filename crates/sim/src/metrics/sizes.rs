@@ -51,7 +51,8 @@ pub(super) fn entries(
         jobs.filter(|(job, ran)| ran.refused.is_none() && counted.has(job.submit))
     };
     let length = |ran: &Ran| (ran.end - ran.start).0;
-    let shortest = all().map(|(_, ran)| length(ran)).min().unwrap_or(1);
+    // A job of no length says nothing about lengths.
+    let shortest = all().map(|(_, ran)| length(ran)).filter(|run| *run > 0).min();
     let sum: i128 = all().map(|(_, ran)| i128::from(length(ran))).sum();
     let jobs = all().count() as i128;
     let is_long = |ran: &Ran| i128::from(length(ran)) * jobs >= sum;
@@ -61,10 +62,10 @@ pub(super) fn entries(
     for (job, ran) in all() {
         let class = &mut classes[size(job.processors, site)][usize::from(is_long(ran))];
         for class in [class, &mut total] {
-            class.add(job, ran, shortest, options.slowdown_bound.0);
+            class.add(job, ran, shortest.unwrap_or(1), options.slowdown_bound.0);
         }
     }
-    let mean = total.mean(total.by_width);
+    let mean = shortest.and_then(|_| total.mean(total.by_width));
     let mut entries = vec![entry("mean_width_slowdown", Unit::Ratio, Better::Lower, mean)];
     if workload.pools.sites().len() > 1 {
         entries.extend(by_class(&classes));
@@ -149,8 +150,8 @@ mod tests {
 
     #[test]
     fn no_run_counts_as_shorter_than_the_shortest() {
-        // The shortest takes no time, and counts as a second.
-        assert_eq!(measured(&[(0, 7, 0, 1), (0, 0, 10, 1)]), (7.0 + 1.0) / 2.0);
+        // One takes no time, and counts as the shortest that does.
+        assert_eq!(measured(&[(0, 7, 0, 1), (0, 0, 10, 1), (0, 0, 7, 1)]), 1.0);
     }
 
     #[test]

@@ -132,7 +132,7 @@ struct Axes {
     /// Metrics leave out jobs submitted within so long before the last [default: 0].
     #[arg(long, value_name = "SPAN", value_parser = parse_span)]
     cool_down: Option<Span>,
-    /// Files of each run [default: summary,jobs,schedule].
+    /// Files of each run [default: summary,jobs,schedule,trades,refused].
     #[arg(long, value_delimiter = ',', value_parser = word::<Output>())]
     outputs: Vec<Output>,
     /// A file jobs.parquet for each run, too: for notebooks.

@@ -245,11 +245,12 @@ impl Work<'_> {
         overview
     }
 
-    /// How many jobs can never run, by reason: once for each workload and semantics.
+    /// How many jobs can never run, by reason, once for each workload and semantics; and policies
+    /// that refused all.
     fn note_rejected(&self, overview: &Overview, report: &Report) {
         let mut said: Vec<String> = Vec::new();
         for run in &overview.runs {
-            for rejection in run.rejections() {
+            for rejection in run.rejections().chain(run.all_refused()) {
                 let note = match self.campaign.workloads.len() {
                     1 => rejection,
                     _ => format!("{}: {rejection}", run.cell("log")),

@@ -35,9 +35,11 @@ enum When {
     Wide,
     /// If it differs from zero anywhere.
     Market,
+    /// If there is anything to measure: that nobody was in time is worth knowing.
+    Known,
 }
 
-const METRICS: [Metric; 10] = [
+const METRICS: [Metric; 11] = [
     Metric { head: "JOBS", key: "jobs", factor: 1.0, decimals: 0, shown: When::Always },
     Metric { head: "WAIT s", key: "mean_wait_s", factor: 1.0, decimals: 1, shown: When::Always },
     Metric {
@@ -63,13 +65,20 @@ const METRICS: [Metric; 10] = [
         decimals: 2,
         shown: When::Always,
     },
+    Metric {
+        head: "MSG/JOB",
+        key: "messages_per_job",
+        factor: 1.0,
+        decimals: 1,
+        shown: When::Market,
+    },
     Metric { head: "COST", key: "mean_cost", factor: 1.0, decimals: 2, shown: When::Market },
     Metric {
         head: "IN TIME %",
         key: "deadline_success",
         factor: 100.0,
         decimals: 2,
-        shown: When::Market,
+        shown: When::Known,
     },
     Metric { head: "KILLED", key: "killed", factor: 1.0, decimals: 0, shown: When::Wide },
 ];
@@ -189,14 +198,16 @@ impl Overview {
         }
         // Intervals and further axes take the room of what matters less.
         let there = |metric: &Metric| {
-            self.runs.iter().any(|run| run.number(metric.key).is_some_and(|value| value != 0.0))
+            let mut values = self.runs.iter().filter_map(|run| run.number(metric.key));
+            values.any(|value| metric.shown == When::Known || value != 0.0)
         };
-        let priced = METRICS.iter().any(|it| it.shown == When::Market && there(it));
+        let extra = |it: &Metric| matches!(it.shown, When::Market | When::Known);
+        let priced = METRICS.iter().any(|it| extra(it) && there(it));
         let narrow = replicated || axes.len() > 1 || priced;
         let metrics = METRICS.iter().filter(|metric| match metric.shown {
             When::Always => true,
             When::Wide => !narrow,
-            When::Market => there(metric),
+            When::Market | When::Known => there(metric),
         });
         let metrics: Vec<&Metric> = metrics.collect();
         columns.extend(metrics.iter().map(|metric| (metric.head, Side::Right)));
@@ -249,6 +260,12 @@ impl Metric {
 }
 
 fn shown(found: Estimated, factor: f64, decimals: usize) -> String {
+    // Six digits say enough, and decimals after them would not fit beside intervals.
+    let long = |value: f64| (value * factor).abs() >= 100_000.0;
+    let decimals = match long(found.mean) || found.half_width.is_some_and(long) {
+        true => 0,
+        false => decimals,
+    };
     let text = |value: f64| format!("{:.*}", decimals, value * factor);
     let mean = text(found.mean);
     match found.half_width.map(text) {
@@ -280,4 +297,18 @@ fn replications(cell: &[&Summary]) -> Value {
         union(cell.iter().map(|run| run.metrics())).into_iter().filter_map(metric).collect(),
     );
     Value::Object(document)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_numbers_have_no_decimals() {
+        let one = |values: &[f64]| shown(replications::estimate(values).unwrap(), 1.0, 2);
+        assert_eq!(one(&[99_999.25]), "99999.25");
+        assert_eq!(one(&[123_456.78]), "123457");
+        let both = one(&[1_000.0, 50_000.0]);
+        assert!(both.starts_with("25500 ±") && !both.contains('.'), "{both}");
+    }
 }

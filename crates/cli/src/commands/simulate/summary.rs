@@ -22,6 +22,9 @@ pub(in crate::commands) const SEED: &str = "seed";
 /// What is neither an axis nor a metric.
 const SIZE: &str = "processors";
 
+/// The code of a refusal for want of a bid.
+const NO_VALUE: &str = "no-value";
+
 /// `summary.json` of a run; `docs/metrics.md` says what each number is.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::commands) struct Summary {
@@ -118,6 +121,21 @@ impl Summary {
             let jobs = if count == 1 { "job" } else { "jobs" };
             format!("{count} {jobs} can never run: {reason}")
         })
+    }
+
+    /// If the policy refused every job: how many, by reason, in words.
+    pub(super) fn all_refused(&self) -> Option<String> {
+        let refusals: Vec<(&str, u64)> = self.counts("refusals").collect();
+        if self.number("jobs") != Some(0.0) || refusals.is_empty() {
+            return None;
+        }
+        let said: Vec<String> =
+            refusals.iter().map(|(code, count)| format!("{count} `{code}`")).collect();
+        let help = match refusals.iter().any(|(code, _)| *code == NO_VALUE) {
+            true => "; values and budgets come from `--side FILE`",
+            false => "; `refused.csv` has the reasons",
+        };
+        Some(format!("`{}` refused all jobs: {}{help}", self.cell("policy"), said.join(", ")))
     }
 
     pub(super) fn number(&self, key: &str) -> Option<f64> {

@@ -189,13 +189,17 @@ impl PlotPanel {
         (fits && !bars).then_some(least)
     }
 
-    /// From the least x to the greatest.
+    /// From the least x to the greatest; a lone one above zero is in the middle, from zero on.
     fn breadth(&self) -> (f64, f64) {
         let xs = || self.values().map(|value| value.x);
         let (low, high) = (xs().fold(f64::INFINITY, f64::min), xs().fold(f64::MIN, f64::max));
         // Numbers near zero show it.
         let low = if low > 0.0 && low < high / 3.0 { 0.0 } else { low };
-        if low < high { (low, high) } else { (low - 0.5, low + 0.5) }
+        match (low < high, low > 0.0 && low.is_finite()) {
+            (true, _) => (low, high),
+            (false, true) => (0.0, 2.0 * low),
+            (false, false) => (low - 0.5, low + 0.5),
+        }
     }
 }
 

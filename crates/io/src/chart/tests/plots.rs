@@ -65,6 +65,13 @@ fn nothing_is_said_to_be_nothing() {
     assert!(!svg.contains("NaN") && !svg.contains("inf"));
 }
 
+#[test]
+fn a_lone_rate_has_no_negative_ones_beside_it() {
+    let lone = PlotSeries { values: vec![PlotValue::exact(0.04, 7.0)], ..PlotSeries::default() };
+    let svg = plot(vec![PlotPanel { series: vec![lone], ..PlotPanel::default() }]);
+    assert!(svg.contains(">0.04</text>") && !svg.contains(">-0"), "{svg}");
+}
+
 fn lines(values: &[f64]) -> PlotPanel {
     let values = (1..).zip(values).map(|(x, &y)| PlotValue::exact(f64::from(x), y)).collect();
     let series = PlotSeries { name: "all".to_owned(), mark: Mark::Line, values };

@@ -121,7 +121,11 @@ pub(super) static WINDOW: Parameter = Parameter {
     name: "deviation-window",
     meaning: "seconds after the first submission over which deviations of load are averaged",
     stated: Some("\"the time period of the execution\""),
-    kind: Kind::Number { default: 3_600.0, range: (60.0, 1e6), sweep: &[600.0, 36_000.0] },
+    kind: Kind::Number {
+        default: 36_000.0,
+        range: (60.0, 1e6),
+        sweep: &[600.0, 3_600.0, 100_000.0],
+    },
 };
 
 pub(super) static WIDEST: Parameter = Parameter {

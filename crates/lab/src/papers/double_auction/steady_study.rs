@@ -48,10 +48,14 @@ static NUMBERS: [Published; 2] = [
 
 /// By how many percent the auction's wait is below the model's: least and most of all rates.
 fn gaps(tally: &Tally, model: &str) -> (Estimate, Estimate) {
+    gaps_of(tally, "dam", model)
+}
+
+fn gaps_of(tally: &Tally, system: &str, model: &str) -> (Estimate, Estimate) {
     let (scale, points) = SCALES[1];
     extremes((0..points).map(|point| {
         let theory = tally.exact(&format!("{model}/{scale}/{point}/wait")).mean;
-        let wait = tally.mean(&format!("dam/{scale}/{point}/wait"));
+        let wait = tally.mean(&format!("{system}/{scale}/{point}/wait"));
         wait.map(|wait| 100.0 * (1.0 - wait / theory))
     }))
 }
@@ -136,14 +140,17 @@ fn claims(tally: &Tally) -> Vec<Claim> {
     let (model, _) = rises(tally, "printed");
     let (mended, _) = rises(tally, "corrected");
     let (least, most) = gaps(tally, "corrected");
+    let (near, far) = gaps_of(tally, "wide", "printed");
     let gap = |of: Estimate| of.mean;
     vec![
         Claim::new(
             "DAM's waits are below the model's throughout",
             of(printed, all),
             format!(
-                "as printed: at {printed} of {all} points, at {wide} with jobs up to 128 wide; as \
-                 corrected: at {corrected}"
+                "as printed: at {printed} of {all} points, at {wide} with jobs up to 128 wide, whose \
+                 gap is {:.1} to {:.1} % (scale 25); as corrected: at {corrected}",
+                gap(near),
+                gap(far)
             ),
         )
         .because(WIDTHS),

@@ -82,7 +82,7 @@ fn claims(tally: &Tally) -> Vec<Claim> {
         )
         .because(GATE),
         claim(
-            "It is the order of bids and asks by which DAM wins",
+            "It is by its bids, which rise with urgency, that DAM wins",
             all("no-gate") > best,
             tally,
             format!(

@@ -48,7 +48,7 @@ fn findings(_: &Case, tally: &Tally) -> Findings {
 
 const MOVED: &str = "At low loads a job that would be backfilled at home is passed on instead to a \
                      site where it starts at once, past nobody. With transfers of an hour \
-                     (`data=1000`) the claim holds at every load; the paper does not say how long \
+                     (`data-mb=1000`) the claim holds at every load; the paper does not say how long \
                      they take.";
 
 fn claims(tally: &Tally) -> Vec<Claim> {

@@ -93,7 +93,7 @@ fn part(case: &Case, part: u32) -> Tally {
         let restored = if name == "January" { case.number(&FLURRY) } else { 0.0 };
         tally.add(&format!("{name}/{column}"), count as f64 + restored);
     }
-    let widest = jobs.iter().filter_map(|job| job.held()).max().unwrap_or(0);
+    let widest = jobs.iter().filter_map(Record::held).max().unwrap_or(0);
     tally.add("widest", f64::from(widest));
     tally.add_pair("fit", wide(PROCESSORS) as f64, jobs.len() as f64);
     let simulated = case.size == Size::Full || month < 3;

@@ -228,6 +228,7 @@ mod tests {
             lost: vec![],
             income: vec![],
             passes: 0,
+            counts: vec![],
         };
         let case = Case::new(&LOAD, 1, Size::Quick).with(&WARM_UP, Value::Number(0.0));
         let played = Played { run, messages: 6, passed_on: 3 };

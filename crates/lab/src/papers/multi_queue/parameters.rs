@@ -23,7 +23,7 @@ const fn word(
 }
 
 pub(super) static RATE: Parameter = number(
-    "rate",
+    "jobs-per-minute",
     "jobs that arrive per minute in the whole grid; the loads of figures 8 and 10 do not depend \
      on it",
     Some("0.167, which is more than eight sites can do: an offered load of 1.06"),
@@ -33,7 +33,7 @@ pub(super) static RATE: Parameter = number(
 );
 
 pub(super) static JOBS: Parameter = number(
-    "jobs",
+    "jobs-per-run",
     "jobs of a run; an eighth of them at quick size",
     Some("7 200 per month, but not how long it runs"),
     7_200.0,
@@ -119,7 +119,7 @@ pub(super) static LATENCY: Parameter = number(
 );
 
 pub(super) static DATA: Parameter = number(
-    "data",
+    "data-mb",
     "megabytes per processor that go with a job, at 10 per second",
     None,
     10.0,

@@ -52,7 +52,7 @@ fn findings(_: &Case, tally: &Tally) -> Findings {
 const CHEAP: &str = "A job of 32 processors takes half a minute to another site and saves hours of \
                      waiting. The paper says neither how long transfers take nor how much data \
                      jobs have; its order appears when transfers take as long as jobs do \
-                     (`data=10000`), and then at low loads only.";
+                     (`data-mb=10000`), and then at low loads only.";
 
 fn claims(tally: &Tally) -> Vec<Claim> {
     vec![

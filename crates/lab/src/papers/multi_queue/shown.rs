@@ -30,7 +30,7 @@ pub(super) fn everywhere(
         cases.iter().filter(|case| case.1.low <= 0.0).map(|case| case.0.as_str()).collect();
     let measured = match open.len() {
         0 => measured,
-        all if all == cases.len() => format!("{measured}; surely nowhere"),
+        all if all == cases.len() => format!("{measured}; nowhere for sure"),
         _ => format!("{measured}; not, or not surely: {}", open.join(", ")),
     };
     Claim::new(text, verdict, measured)

@@ -133,7 +133,8 @@ fn claims(tally: &Tally) -> Vec<Claim> {
         .because(
             "A small β lets jobs of all widths into the job queue soon, where short ones come \
              first whatever their width; a large one keeps wide jobs before all others, which \
-             costs most in an overload.",
+             costs most in an overload. At a load of 0.90 (`jobs-per-minute=0.142`) a small β \
+             does raise the response, but for α = 0.5 only.",
         ),
         everywhere(
             "From β = 64 on its influence is less, whatever α",

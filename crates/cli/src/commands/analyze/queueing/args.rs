@@ -67,12 +67,13 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t)]
     pub(super) minimize: Minimize,
     /// Shares of the priority classes, the highest first, each maybe with a law of its own:
-    /// `0.2,0.8=LAW`.
-    #[arg(long, value_name = "SHARES", default_value = "0.25,0.25,0.25,0.25", value_parser = values::classes)]
-    pub(super) classes: Classes,
-    /// How long the valuation of a job takes in `network`, where a class has no law of its own.
-    #[arg(long, value_name = "LAW", default_value = "deterministic[value=0]", value_parser = values::law)]
-    pub(super) valuation: Law,
+    /// `0.2,0.8=LAW` [default: four quarters].
+    #[arg(long, value_name = "SHARES", value_parser = values::classes)]
+    pub(super) classes: Option<Classes>,
+    /// How long the valuation of a job takes in `network`, where a class has no law of its own
+    /// [default: deterministic[value=0]].
+    #[arg(long, value_name = "LAW", value_parser = values::law)]
+    pub(super) valuation: Option<Law>,
 
     /// Misprinted formulas as printed, as corrected, or both.
     #[arg(
@@ -174,6 +175,22 @@ impl Args {
             readings.set(*equation, *reading);
         }
         readings
+    }
+
+    /// Options that were given and have no say at this station.
+    pub(super) fn idle(&self) -> Vec<&'static str> {
+        use Station::{Mgm, Mmm, Network, Partitioned, Priority};
+        let given = [
+            ("--servers", self.servers.is_some(), &[Mmm, Mgm][..]),
+            ("--sites", self.sites.is_some(), &[Network, Partitioned, Mmm, Mgm]),
+            ("--procs", self.procs.is_some(), &[Network, Partitioned]),
+            ("--widths", self.widths.is_some(), &[Network, Partitioned]),
+            ("--partitions", self.partitions.is_some(), &[Network, Partitioned]),
+            ("--classes", self.classes.is_some(), &[Network, Priority]),
+            ("--valuation", self.valuation.is_some(), &[Network]),
+        ];
+        let idle = given.iter().filter(|(_, given, at)| *given && !at.contains(&self.station));
+        idle.map(|(name, ..)| *name).collect()
     }
 
     pub(super) fn goal(&self) -> Goal {

@@ -32,6 +32,9 @@ pub(super) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         }
         asked => asked?,
     };
+    for option in args.idle() {
+        report.note(&format!("`{option}` has no say in `{}`", args.station.name()));
+    }
     report.detail(|| {
         let took = started.elapsed().as_secs_f64();
         format!("{} answers after {took:.3} s", solved.points.len())

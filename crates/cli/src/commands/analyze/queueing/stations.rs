@@ -44,16 +44,19 @@ pub(super) fn solve(args: &Args, arrivals: &Arrivals) -> Result<Solved, Failure>
 /// Classes with their services: of the valuation in the network, of whole jobs elsewhere.
 fn classes(args: &Args, arrivals: &Arrivals) -> Result<Vec<Class>, Failure> {
     let moments = |option: &str, law: &Law| law.moments().map_err(|error| refused(option, &error));
+    let valuation = args.valuation.as_ref().unwrap_or(&Law::Deterministic { value: 0.0 });
     let common: Moments = match args.station {
-        Station::Network => moments("--valuation", &args.valuation)?,
+        Station::Network => moments("--valuation", valuation)?,
         _ => *arrivals.mix.runs(),
     };
-    let Classes(given) = &args.classes;
     let class = |(share, law): &(f64, Option<Law>)| {
         let service = law.as_ref().map_or(Ok(common), |law| moments("--classes", law))?;
         Ok(Class { share: *share, service })
     };
-    given.iter().map(class).collect()
+    match &args.classes {
+        Some(Classes(given)) => given.iter().map(class).collect(),
+        None => (0..4).map(|_| class(&(0.25, None))).collect(),
+    }
 }
 
 struct Question<'a> {

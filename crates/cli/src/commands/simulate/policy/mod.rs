@@ -227,7 +227,10 @@ fn choice(text: &str) -> Result<Choice, Failure> {
         },
     };
     let families = families(name, &choice);
-    for (key, value) in parameters {
+    for (at, (key, value)) in parameters.iter().copied().enumerate() {
+        if parameters.iter().take(at).any(|(other, _)| *other == key) {
+            return Err(Failure::usage(format!("policy `{name}` is given `{key}` twice")));
+        }
         let known: Vec<&str> = families.iter().flat_map(|family| family.keys()).copied().collect();
         if !known.contains(&key) {
             let failure = Failure::usage(format!("policy `{name}` has no parameter `{key}`"));

@@ -128,7 +128,7 @@ pub(super) fn word<T: Clone>(text: &str, all: &[(T, &'static str)]) -> Result<T,
 
 pub(super) fn number(text: &str, least: u32) -> Result<u32, Wrong> {
     let number = text.parse().ok().filter(|number| *number >= least);
-    number.ok_or_else(|| format!("not a whole number from {least}").into())
+    number.ok_or_else(|| format!("not a whole number from {least} to {}", u32::MAX).into())
 }
 
 /// A span of at least a second.

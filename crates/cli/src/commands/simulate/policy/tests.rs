@@ -190,3 +190,13 @@ fn an_option_for_all_gives_way_to_a_parameter() {
     assert_eq!(with_replan("css[period=5m]", "on-release"), "css[period=5m,replan=on-release]");
     assert_eq!(with_replan("bsf[replan=next-cycle]", "on-release"), "bsf[replan=next-cycle]");
 }
+
+#[test]
+fn parameters_are_given_once_and_have_bounds() {
+    let said = |text: &str| choice(text).unwrap_err().problems[0].message.clone();
+    assert_eq!(said("easy[depth=1,depth=2]"), "policy `easy` is given `depth` twice");
+    assert_eq!(
+        said("auction[step=99999999999]"),
+        "policy `auction`: `step=99999999999`: not a whole number from 1 to 4294967295"
+    );
+}

@@ -23,13 +23,15 @@ use crate::output;
 use pictures::Drawing;
 
 /// What is compared: the metric, its name for people, its unit, which way is better.
-const MEASURES: [(&str, &str, Unit, Better); 16] = [
+const MEASURES: [(&str, &str, Unit, Better); 18] = [
     ("mean_wait_s", "mean wait", Unit::Seconds, Better::Lower),
     ("mean_bounded_slowdown", "mean bounded slowdown", Unit::Ratio, Better::Lower),
     ("utilisation", "utilisation", Unit::Share, Better::Higher),
     ("makespan_s", "makespan", Unit::Seconds, Better::Lower),
     ("mean_queue_jobs", "mean queue", Unit::Count, Better::Lower),
     ("backfill_ratio", "backfilled", Unit::Share, Better::Neither),
+    ("site_backfill_ratio", "backfilled at home", Unit::Share, Better::Neither),
+    ("messages_per_job", "messages per job", Unit::Ratio, Better::Lower),
     ("killed", "killed jobs", Unit::Count, Better::Lower),
     ("lost_work_node_s", "lost processor time", Unit::Seconds, Better::Lower),
     ("fairness", "fairness", Unit::Ratio, Better::Higher),
