@@ -109,13 +109,19 @@ impl Board {
         let missed = (cycles - 1).max(0).saturating_mul(-dynamics.moves(0, 1));
         self.last = Some(now);
         let until = now + dynamics.outlook.max(Span(1));
+        for at in 0..queues.len() {
+            self.post(at, self.levels[at].saturating_sub(missed).max(floor));
+        }
         let wanted = self.wanted(queues, waiting, (now, until));
         for (at, queue) in queues.iter().enumerate() {
-            let level = self.levels[at].saturating_sub(missed).max(floor);
-            let moved = level + dynamics.moves(wanted[at], queue.free_until(until));
-            self.levels[at] = moved.clamp(floor, ceiling);
-            self.posted[at] = scaled(self.list[at], self.levels[at]);
+            let moved = self.levels[at] + dynamics.moves(wanted[at], queue.free_until(until));
+            self.post(at, moved.clamp(floor, ceiling));
         }
+    }
+
+    fn post(&mut self, at: usize, level: i64) {
+        self.levels[at] = level;
+        self.posted[at] = scaled(self.list[at], level);
     }
 
     /// Node-seconds, by queue.

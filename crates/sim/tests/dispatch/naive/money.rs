@@ -86,6 +86,12 @@ impl Naive {
             self.levels = vec![1_000_000.clamp(floor, ceiling); queues];
         }
         let outlook = outlook.0.max(1);
+        // Every cycle since the last in which anybody waited is one in which nobody did.
+        let mut before = self.last.map_or(now.at, |last| last + self.knobs.cycle.0);
+        while before < now.at {
+            self.levels.iter_mut().for_each(|level| *level = (*level - step).max(floor));
+            before += self.knobs.cycle.0;
+        }
         let mut wanted = vec![0; queues];
         for &job in &self.pending {
             let open: Vec<Queue> = (0..queues)
@@ -98,12 +104,6 @@ impl Naive {
                 let seconds = now.wide(job) * now.length(job, queue).min(outlook);
                 wanted[queue] += i128::from(seconds) * i128::from(now.pools()[queue].nodes) / nodes;
             }
-        }
-        // Every cycle since the last in which anybody waited is one in which nobody did.
-        let mut before = self.last.map_or(now.at, |last| last + self.knobs.cycle.0);
-        while before < now.at {
-            self.levels.iter_mut().for_each(|level| *level = (*level - step).max(floor));
-            before += self.knobs.cycle.0;
         }
         for queue in 0..queues {
             let plan = self.plan(now, queue);
