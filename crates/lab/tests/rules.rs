@@ -12,6 +12,9 @@ use tradewind_lab::{
 
 const SEED: u64 = 1;
 
+/// Counts of a log, which no parameter moves; `multi_queue.rs` changes the log instead.
+const COUNTED: &str = "004-table1";
+
 /// The quick case of an experiment. A small log stands in for each real one.
 fn case(experiment: &Experiment) -> Case {
     let mut case = Case::new(experiment, SEED, Size::Quick);
@@ -124,7 +127,7 @@ fn numbers_come_from_the_run() {
                 }
             }
         }
-        for (at, study) in mine().enumerate() {
+        for (at, study) in mine().enumerate().filter(|(_, study)| study.id != COUNTED) {
             let fixed = still[at].iter().position(|still| *still);
             assert_eq!(fixed, None, "{}: a number that no parameter moves", study.id);
         }
