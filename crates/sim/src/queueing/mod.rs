@@ -7,12 +7,12 @@
 //!
 //! | module | station | source |
 //! |---|---|---|
-//! | [`single`] | M/G/1 | Pollaczek and Khinchine |
-//! | [`priority`](fn@priority) | M/G/1, non-preemptive classes | Cobham 1954, paper eq. 5 |
-//! | [`servers`] | M/M/m, M/G/m | Erlang; Lee and Longton 1959, paper eq. 8–12 |
-//! | [`partition`] | M/G/1 per range of widths | paper eq. 14–22 |
-//! | [`network`](fn@network) | all three in a row | paper eq. 23, 24 |
-//! | [`best`] | the best partitions | paper eq. 25, 26 |
+//! | `single` | M/G/1 | Pollaczek and Khinchine |
+//! | `priority`(fn@priority) | M/G/1, non-preemptive classes | Cobham 1954, paper eq. 5 |
+//! | `servers` | M/M/m, M/G/m | Erlang; Lee and Longton 1959, paper eq. 8–12 |
+//! | `partition` | M/G/1 per range of widths | paper eq. 14–22 |
+//! | `network`(fn@network) | all three in a row | paper eq. 23, 24 |
+//! | `best` | the best partitions | paper eq. 25, 26 |
 
 mod error;
 mod law;

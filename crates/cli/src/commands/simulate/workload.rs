@@ -109,9 +109,13 @@ impl<'a> Source<'a> {
             }
             let homeless = machine.logs.iter().enumerate();
             let homeless = homeless.filter(|(index, log)| grid.home(&log.name, *index).is_none());
-            return homeless
-                .map(|(_, log)| format!("{}: no site of the grid is for this log", log.name))
-                .collect();
+            let said = |name: &str| {
+                format!(
+                    "{name}: no site of the grid is for this log, so its jobs have no home: write \
+                     `log = \"{name}\"` at a site, or deal them out with --homes"
+                )
+            };
+            return homeless.map(|(_, log)| said(&log.name)).collect();
         }
         let guessed = self.spec.logs.len() > 1 && self.spec.procs.is_none();
         let count = machine.sites.pools(0).nodes();

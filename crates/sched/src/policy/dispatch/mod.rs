@@ -8,10 +8,10 @@
 //!   closures, and the jobs that wait in the queue, in order, each at its earliest place. A trade
 //!   says when the job is to start by the plan. EASY may start later jobs sooner and so delay one
 //!   that is not the queue's first: nothing is promised.
-//! - The **auction** ([`auction`]): the highest bid first; the lowest ask that the bid reaches, and
+//! - The **auction** (`auction`): the highest bid first; the lowest ask that the bid reaches, and
 //!   that has a slot for the job, within its budget and before its deadline. Bids and asks:
-//!   [`valuation`].
-//! - Its **rivals** ([`rivals`]) take the same jobs in orders of their own to the earliest slot, or
+//!   `valuation`.
+//! - Its **rivals** (`rivals`) take the same jobs in orders of their own to the earliest slot, or
 //!   by shares; [`Rule::Admission`] is the auction's gate without its order.
 //! - Jobs that expect to run late are refused as soon as no queue could finish them in time any
 //!   more even if it were empty, unless deadlines are ignored.
