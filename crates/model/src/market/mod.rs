@@ -4,6 +4,7 @@
 
 mod event;
 mod ledger;
+mod state;
 #[cfg(test)]
 mod tests;
 mod trade;
@@ -15,6 +16,7 @@ use crate::{Money, Place, PoolId, Pools, Price, Share, Span, Time};
 
 pub use event::{Cause, Closure, ClosureId, Command, Demand, Event, JobId, MarketError, Terms};
 pub use ledger::{Ledger, cost};
+pub use state::{JobState, MarketState, RunningState};
 pub use trade::{Pass, Trade};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,9 +44,18 @@ struct Held {
     released: Vec<PoolId>,
     /// What it is expected to cost.
     hold: Money,
+    /// What it pays per node and second, by share of its place: the first, and the others.
+    price: Price,
+    further: Vec<Price>,
 }
 
 impl Held {
+    /// What it pays in `pool`.
+    fn price_in(&self, processors: u32, pool: PoolId) -> Price {
+        let at = self.place.shares(processors).position(|share| share.pool == pool).unwrap_or(0);
+        at.checked_sub(1).and_then(|at| self.further.get(at)).copied().unwrap_or(self.price)
+    }
+
     /// The shares that it holds still.
     fn shares(&self, processors: u32) -> impl Iterator<Item = Share> + '_ {
         self.place.shares(processors).filter(|share| !self.released.contains(&share.pool))
@@ -214,7 +225,8 @@ impl Market {
             Event::Released { job, pool } => self.give_back(*job, *pool),
             Event::Ended { job } => self.end(*job),
             Event::Interrupted { job } => self.interrupt(*job),
-            Event::Refused { job } => self.refuse(*job),
+            Event::Refused { job } | Event::Cancelled { job } => self.refuse(*job),
+            Event::Priced { pool, price } => self.reprice(*pool, *price),
             Event::Announced { closure, what } => self.announce(*closure, *what),
             Event::Closed { closure } => self.close(*closure),
             Event::Reopened { closure } => self.reopen(*closure),
@@ -257,17 +269,23 @@ impl Market {
             (entry.demand.processors, entry.demand.estimate)
         };
         self.check_place(job, place, processors)?;
-        let mut hold = Money::ZERO;
+        let (mut hold, mut price, mut further) = (Money::ZERO, None, Vec::new());
         for share in place.shares(processors) {
             self.take(share);
             let length = self.pools.pool(share.pool).length_of(estimate);
-            hold += self.price(job, share.pool).of(share.nodes, length);
+            let asked = self.price(job, share.pool);
+            hold += asked.of(share.nodes, length);
+            match price {
+                None => price = Some(asked),
+                Some(_) => further.push(asked),
+            }
         }
+        let price = price.unwrap_or(Price(0));
         self.ledger.hold(hold);
         self.jobs[job.index()].phase = Phase::Running;
         self.queue.remove(&job);
         let (start, place, released) = (self.now, place.clone(), Vec::new());
-        self.running.insert(job, Held { start, place, released, hold });
+        self.running.insert(job, Held { start, place, released, hold, price, further });
         Ok(())
     }
 
@@ -301,9 +319,9 @@ impl Market {
         self.free_nodes += share.nodes;
     }
 
-    /// The job pays for the time that it had the share.
-    fn settle(&mut self, job: JobId, share: Share, start: Time) {
-        let amount = self.price(job, share.pool).of(share.nodes, self.now - start);
+    /// The job pays `price` for the time that it had the share.
+    fn settle(&mut self, job: JobId, share: Share, start: Time, price: Price) {
+        let amount = price.of(share.nodes, self.now - start);
         self.ledger.settle(self.pools.pool(share.pool).site.0 as usize, amount);
         self.jobs[job.index()].paid += amount;
     }
@@ -315,9 +333,9 @@ impl Market {
         let share = rest().find(|share| share.pool == pool).filter(|_| rest().count() > 1);
         let share = share.ok_or(MarketError::State { job })?;
         held.released.push(pool);
-        let start = held.start;
+        let (start, price) = (held.start, held.price_in(processors, pool));
         self.free_up(share);
-        self.settle(job, share, start);
+        self.settle(job, share, start, price);
         Ok(())
     }
 
@@ -334,7 +352,9 @@ impl Market {
 
     fn end(&mut self, job: JobId) -> Result<(), MarketError> {
         let (processors, held) = self.leave(job, Phase::Ended)?;
-        held.shares(processors).for_each(|share| self.settle(job, share, held.start));
+        for share in held.shares(processors) {
+            self.settle(job, share, held.start, held.price_in(processors, share.pool));
+        }
         Ok(())
     }
 
@@ -348,6 +368,13 @@ impl Market {
         self.entry(job, Phase::Queued)?.phase = Phase::Refused;
         self.queue.remove(&job);
         Ok(())
+    }
+
+    fn reprice(&mut self, pool: PoolId, price: Price) -> Result<(), MarketError> {
+        match Arc::make_mut(&mut self.pools).reprice(pool, price) {
+            true => Ok(()),
+            false => Err(MarketError::Price { pool }),
+        }
     }
 
     fn announce(&mut self, closure: ClosureId, what: Closure) -> Result<(), MarketError> {
