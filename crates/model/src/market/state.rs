@@ -1,5 +1,6 @@
 //! A market as plain data, for whoever keeps one and makes it again.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Entry, Held, Phase, Stage};
@@ -90,6 +91,30 @@ impl Market {
         });
         let (demand, trade) = (entry.demand.clone(), entry.trade.clone());
         JobState { job, demand, paid: entry.paid, trade, running }
+    }
+
+    /// What led to this market, as far as it matters from now on: for a policy that begins here.
+    /// Closures first, then every job that waits or runs, in the order of submission.
+    ///
+    /// Whoever hears of [`Event::Started`] like this did not decide it. When a job started, and
+    /// which of its shares it has given back, is in [`Market::running`].
+    pub fn history(&self) -> Vec<Event> {
+        let mut events = Vec::new();
+        for (closure, what) in self.closures() {
+            events.push(Event::Announced { closure, what });
+            if self.closures[closure.0 as usize].1 == Stage::Closed {
+                events.push(Event::Closed { closure });
+            }
+        }
+        for job in self.queue.iter().chain(self.running.keys()).copied().collect::<BTreeSet<_>>() {
+            let entry = &self.jobs[job.index()];
+            events.push(Event::Submitted { job, demand: entry.demand.clone() });
+            let trade = entry.trade.clone();
+            events.extend(trade.map(|trade| Event::Traded { job, trade }));
+            let place = self.running.get(&job).map(|held| held.place.clone());
+            events.extend(place.map(|place| Event::Started { job, place }));
+        }
+        events
     }
 
     /// The market of this state. Linear in all jobs ever submitted.

@@ -155,6 +155,7 @@ fn a_price_change_is_for_jobs_that_start_later() {
         }
         market.check().unwrap();
         assert_eq!([market.paid(JobId(0)), market.paid(JobId(1))], [Money(12), Money(20)]);
+        assert_eq!(market.history(), []);
     }
     let mut market = Market::new(Arc::new(Pools::cluster(2)), Time(0));
     assert!(market.apply(&priced(-1)).is_err());
@@ -176,6 +177,8 @@ fn a_state_that_does_not_add_up_is_refused() {
     market.apply(&Event::Submitted { job: JobId(0), demand }).unwrap();
     market.apply(&Event::Started { job: JobId(0), place: Place::Pool(PoolId(0)) }).unwrap();
     let good = market.state();
+    let history = market.history();
+    assert!(matches!(history[..], [Event::Submitted { .. }, Event::Started { .. }]));
     let paid = MarketState { paid: 7, ..good.clone() };
     assert!(Market::restore(paid).is_err());
     let fewer = MarketState { pools: Arc::new(Pools::cluster(1)), ..good.clone() };
