@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::{Entry, Held, Phase, Stage};
 use crate::{
-    Closure, ClosureId, Demand, JobId, Ledger, Market, MarketError, Money, Place, PoolId, Pools,
-    Price, Share, Time, Trade,
+    Closure, ClosureId, Demand, Event, JobId, Ledger, Market, MarketError, Money, Place, PoolId,
+    Pools, Price, Share, Time, Trade,
 };
 
 /// All that matters of a market from now on. Of jobs that are over, only their number is kept.
