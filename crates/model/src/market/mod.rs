@@ -175,6 +175,16 @@ impl Market {
         })
     }
 
+    /// Jobs submitted so far: the next one's id.
+    pub fn submitted(&self) -> u32 {
+        self.jobs.len() as u32
+    }
+
+    /// Closures announced so far: the next one's id.
+    pub fn announced(&self) -> u32 {
+        self.closures.len() as u32
+    }
+
     /// What the job asked for, once it was submitted.
     pub fn demand(&self, job: JobId) -> Option<&Demand> {
         self.jobs.get(job.index()).map(|entry| &entry.demand)
@@ -399,10 +409,13 @@ impl Market {
     }
 
     fn reopen(&mut self, closure: ClosureId) -> Result<(), MarketError> {
-        let Closure { pool, nodes, .. } = self.closure(closure, Stage::Closed)?.0;
+        let called_off = self.closure(closure, Stage::Announced).is_ok();
+        if !called_off {
+            let Closure { pool, nodes, .. } = self.closure(closure, Stage::Closed)?.0;
+            self.free_up(Share { pool, nodes });
+        }
         self.closures[closure.0 as usize].1 = Stage::Over;
         self.ahead.remove(&closure);
-        self.free_up(Share { pool, nodes });
         Ok(())
     }
 
