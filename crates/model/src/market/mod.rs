@@ -205,6 +205,20 @@ impl Market {
         self.ahead.iter().map(|&id| (id, self.closures[id.0 as usize].0))
     }
 
+    /// A closure that is not over, and whether it has begun.
+    pub fn closure_state(&self, closure: ClosureId) -> Option<(Closure, bool)> {
+        let (what, stage) = self.closures.get(closure.0 as usize)?;
+        (*stage != Stage::Over).then_some((*what, *stage == Stage::Closed))
+    }
+
+    /// Whether the job runs and has not given its nodes of `pool` back.
+    pub fn holds(&self, job: JobId, pool: PoolId) -> bool {
+        let (Some(held), Some(demand)) = (self.running.get(&job), self.demand(job)) else {
+            return false;
+        };
+        held.shares(demand.processors).any(|share| share.pool == pool)
+    }
+
     /// Where the money is.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
