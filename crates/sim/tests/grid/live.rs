@@ -1,0 +1,94 @@
+//! What tests of live markets share: a policy without memory, and one that is watched.
+
+use tradewind_model::{Command, Event, JobId, Market, Place, Reason, Share};
+use tradewind_sched::policy::Policy;
+use tradewind_sim::retrace::{Began, Step};
+
+/// First come, first served, on whatever nodes are free. It remembers nothing, so it may begin
+/// anywhere.
+#[derive(Debug, Default)]
+pub(crate) struct Greedy;
+
+impl Policy for Greedy {
+    fn decide(&mut self, market: &Market, _: &[Event], commands: &mut Vec<Command>) {
+        let pools: Vec<_> = market.pools().iter().map(|(id, _)| id).collect();
+        let mut free: Vec<u32> = pools.iter().map(|id| market.free_in(*id)).collect();
+        for job in market.queue() {
+            let wanted = market.demand(job).unwrap().processors;
+            if wanted == 5 {
+                let reason = Reason::WiderThanQueues { needed: 5, widest: 4 };
+                commands.push(Command::Refuse { job, reason });
+                continue;
+            }
+            if free.iter().sum::<u32>() < wanted {
+                return;
+            }
+            let (mut left, mut shares) = (wanted, Vec::new());
+            for (pool, free) in pools.iter().zip(&mut free) {
+                let nodes = left.min(*free);
+                (left, *free) = (left - nodes, *free - nodes);
+                shares.extend((nodes > 0).then_some(Share { pool: *pool, nodes }));
+            }
+            commands.push(Command::Start { job, place: Place::of(shares) });
+        }
+    }
+}
+
+/// Does nothing, ever.
+pub(crate) struct Idle;
+
+impl Policy for Idle {
+    fn decide(&mut self, _: &Market, _: &[Event], _: &mut Vec<Command>) {}
+}
+
+/// Writes down what a policy was told and answered, and keeps the market of one pass.
+pub(crate) struct Recorder {
+    pub(crate) policy: Box<dyn Policy>,
+    pub(crate) steps: Vec<Step<()>>,
+    /// Which pass's market is kept, and the market as it was before the policy answered.
+    pub(crate) keep: usize,
+    pub(crate) kept: Option<Market>,
+    /// At which pass the process is started again, and how.
+    pub(crate) restart: Option<(usize, fn() -> Box<dyn Policy>)>,
+    passes: usize,
+}
+
+impl Recorder {
+    pub(crate) fn new(policy: Box<dyn Policy>, keep: usize) -> Recorder {
+        Recorder { policy, steps: vec![], keep, kept: None, restart: None, passes: 0 }
+    }
+
+    fn begin_again(&mut self, market: &Market, events: &[Event]) -> Option<Vec<Event>> {
+        let (pass, make) = self.restart?;
+        if pass != self.passes {
+            return None;
+        }
+        let (at, events) = (market.now(), events.to_vec());
+        self.steps.push(Step { at, began: None, events, commands: None });
+        self.policy = make();
+        Some(market.history())
+    }
+}
+
+impl Policy for Recorder {
+    fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
+        if self.passes == self.keep {
+            self.kept = Some(market.clone());
+        }
+        let history = self.begin_again(market, events);
+        let first = self.passes == 0 || history.is_some();
+        self.policy.decide(market, history.as_deref().unwrap_or(events), commands);
+        let told = if history.is_some() { Vec::new() } else { events.to_vec() };
+        self.steps.push(Step {
+            at: market.now(),
+            began: first.then_some(Began { policy: (), pools: None }),
+            events: told,
+            commands: Some(commands.clone()),
+        });
+        self.passes += 1;
+    }
+
+    fn reservation(&self, job: JobId) -> Option<tradewind_model::Time> {
+        self.policy.reservation(job)
+    }
+}
