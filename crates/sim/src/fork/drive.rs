@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use tradewind_model::{Closure, ClosureId, Command, Event, JobId, Market, Place, Share, Time};
 use tradewind_sched::free::Taken;
 use tradewind_sched::policy::Policy;
+use tradewind_sched::policy::backfill::expected_span;
 
 use super::totals::{self, Stay};
 use super::{Beliefs, Coming, Forecast, Limits, Outcome, Progress, Runs, Stopped};
@@ -105,10 +106,11 @@ impl<'a> Drive<'a> {
             if !begun && closure.until <= self.from {
                 continue; // over before it began
             }
-            // Nodes that should be back are there before others go.
-            let turn = |at: Time, turn| Reverse((at.max(self.from), turn, id));
-            self.turns.extend((!begun).then(|| turn(closure.from, Turn::Closes)));
-            self.turns.push(turn(closure.until, Turn::Reopens));
+            if !begun {
+                let from = closure.from.max(self.from);
+                self.turns.push(Reverse((from, Turn::Closes, id)));
+            }
+            self.turns.push(Reverse((expected_end(closure, self.from), Turn::Reopens, id)));
         }
     }
 
@@ -319,6 +321,16 @@ impl<'a> Drive<'a> {
         let earned = earned.map(|(after, before)| after - before).collect();
         let totals = totals::add_up(&market, from, &jobs, &stays, held, earned);
         Forecast { from, until, stopped, passes, jobs, totals, taken }
+    }
+}
+
+/// When a closure is over that is not by now: whoever overstays needs twice as long as believed so
+/// far.
+fn expected_end(closure: &Closure, now: Time) -> Time {
+    let Closure { from, until, .. } = *closure;
+    match until > now {
+        true => until,
+        false => from + expected_span(until - from, now - from),
     }
 }
 

@@ -45,13 +45,18 @@ pub struct Coming {
 }
 
 /// How far a forecast goes: it stops at whichever comes first.
+///
+/// What it costs is the policy's own work. With 10,000 waiting jobs on 200 nodes in 8 pools, a look
+/// costs `easy` and `css` some 0.1 to 0.4 µs, so a whole forecast takes half a minute; with a
+/// reservation for every job each pass moves a large part of them, which takes seconds. Whoever
+/// must answer in time counts it with the `watch` of [`fork`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Nothing that happens later is looked at.
     pub horizon: Span,
     /// Calls of the policy.
     pub passes: u64,
-    /// Waiting jobs, summed over the calls of the policy: what a forecast costs grows with it.
+    /// Waiting jobs, summed over the calls of the policy: most policies' work grows with it.
     pub looks: u64,
 }
 
@@ -60,7 +65,7 @@ impl Limits {
     pub const HORIZON: Span = Span(90 * 86_400);
     /// Enough for tens of thousands of jobs.
     pub const PASSES: u64 = 200_000;
-    /// A queue of 10,000 jobs that empties job by job is 50 million looks.
+    /// A queue of 10,000 jobs that empties job by job is 50 to 90 million looks.
     pub const LOOKS: u64 = 100_000_000;
 }
 
@@ -169,8 +174,9 @@ impl Forecast {
 /// Goes on from `market` with `policy`, which is told of the past by [`Market::history`].
 ///
 /// Running jobs end when `beliefs` say so, waiting ones run for as long; announced closures begin
-/// and end at their times, and at once if these are over (whoever should have ended already never
-/// begins). All limits apply; `watch` is asked
+/// and end at their times. A closure that should have begun begins at once, or never, if it should
+/// be over by now; nodes that should be back stay away for twice as long as believed so far, again
+/// and again: what policies expect. All limits apply; `watch` is asked
 /// before each pass and may stop the forecast, too. Deterministic, if `watch` is.
 ///
 /// Copies the market, which is linear in all jobs ever submitted; then O(log n) per event beside

@@ -208,16 +208,20 @@ fn who_outlived_is_expected_to_need_twice_as_long() {
 #[test]
 fn closures_go_on_even_if_they_are_late() {
     let mut market = market();
-    for (closure, (from, until)) in [(0, (1, 8)), (1, (2, 40))] {
-        let (pool, nodes, cause) = (PoolId(0), 2, Cause::Maintenance);
+    for (closure, (from, until)) in (0..).zip([(1, 5), (3, 40), (2, 9)]) {
+        let (pool, nodes, cause) = (PoolId(0), 1, Cause::Maintenance);
         let what = Closure { pool, nodes, from: Time(from), until: Time(until), cause };
         market.apply(&Event::Announced { closure: ClosureId(closure), what }).unwrap();
     }
     market.apply(&Event::Closed { closure: ClosureId(0) }).unwrap();
     market.pass_to(Time(9)).unwrap();
-    // The first should be over, the second should have begun.
-    let found = spans(&forecast(&market, &mut Greedy, &Beliefs::default()));
-    assert_eq!(found, [Some((0, 10)), Some((40, 50)), Some((50, 60)), Some((50, 70))]);
+    // The first is expected to last until 17, the second begins now, the third never.
+    let short = Beliefs { runs: BTreeMap::from([(JobId(0), Span(30))]), ..Beliefs::default() };
+    let found = forecast(&market, &mut Greedy, &short);
+    assert_eq!(spans(&found), [Some((0, 30)), Some((40, 50)), Some((50, 60)), Some((50, 70))]);
+    market.apply(&Event::Cancelled { job: JobId(1) }).unwrap();
+    let found = forecast(&market, &mut Greedy, &short);
+    assert_eq!(spans(&found), [Some((0, 30)), Some((17, 27)), Some((30, 50))]);
 }
 
 #[test]

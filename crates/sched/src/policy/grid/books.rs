@@ -52,6 +52,7 @@ impl Books {
     /// Of a market as it stands, for whoever does not follow it.
     pub(crate) fn of(market: &Market) -> Books {
         let mut books = Books::new(market);
+        books.follow(market, &market.history());
         books.rebuild(market);
         books
     }
