@@ -10,5 +10,6 @@
 //! The state changes by records only, and records are kept before anybody hears of them. So the
 //! state is always what a replay of the journal gives.
 
+pub mod live;
 pub mod site;
 pub mod store;
