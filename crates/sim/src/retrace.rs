@@ -24,8 +24,8 @@ pub struct Began<P> {
 pub struct Step<P> {
     /// When.
     pub at: Time,
-    /// A policy takes over. At its first pass it is told [`Market::history`] as of here, then what
-    /// happened since.
+    /// A policy takes over: at its first pass it is told [`Market::history`] as of then, and
+    /// nothing else.
     pub began: Option<Began<P>>,
     /// What happened, beside the effects of commands.
     pub events: Vec<Event>,
@@ -81,6 +81,8 @@ pub struct Retrace<P, F> {
     market: Market,
     make: F,
     policy: Option<Box<dyn Policy>>,
+    /// Whether the policy has not been asked yet.
+    fresh: bool,
     /// What the policy has not been told.
     events: Vec<Event>,
     commands: Vec<Command>,
@@ -96,6 +98,7 @@ impl<P, F: FnMut(&P, &Market) -> Box<dyn Policy>> Retrace<P, F> {
             market,
             make,
             policy: None,
+            fresh: true,
             events: Vec::new(),
             commands: Vec::new(),
             steps: 0,
@@ -133,7 +136,7 @@ impl<P, F: FnMut(&P, &Market) -> Box<dyn Policy>> Retrace<P, F> {
             self.market.regrid(Arc::clone(pools))?;
         }
         self.policy = Some((self.make)(&began.policy, &self.market));
-        self.events = self.market.history();
+        self.fresh = true;
         Ok(())
     }
 
@@ -141,6 +144,9 @@ impl<P, F: FnMut(&P, &Market) -> Box<dyn Policy>> Retrace<P, F> {
         let step = self.steps;
         let policy = self.policy.as_mut().ok_or(RetraceError::Nobody { step })?;
         self.commands.clear();
+        if std::mem::take(&mut self.fresh) {
+            self.events = self.market.history();
+        }
         policy.decide(&self.market, &self.events, &mut self.commands);
         self.events.clear();
         self.passes += 1;

@@ -156,11 +156,6 @@ impl Market {
         self.free[pool.index()]
     }
 
-    /// Jobs submitted so far: the id of the next.
-    pub fn submitted(&self) -> u32 {
-        self.jobs.len() as u32
-    }
-
     /// Jobs that wait, in the order of submission.
     pub fn queue(&self) -> impl ExactSizeIterator<Item = JobId> + '_ {
         self.queue.iter().copied()

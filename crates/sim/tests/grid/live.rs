@@ -58,15 +58,15 @@ impl Recorder {
         Recorder { policy, steps: vec![], keep, kept: None, restart: None, passes: 0 }
     }
 
-    fn begin_again(&mut self, market: &Market, events: &[Event]) -> Option<Vec<Event>> {
-        let (pass, make) = self.restart?;
-        if pass != self.passes {
-            return None;
-        }
-        let (at, events) = (market.now(), events.to_vec());
+    /// The process dies after it saw the events, and another one begins.
+    fn begin_again(&mut self, market: &Market, events: &mut Vec<Event>) -> bool {
+        let Some((_, make)) = self.restart.filter(|(pass, _)| *pass == self.passes) else {
+            return self.passes == 0;
+        };
+        let (at, events) = (market.now(), std::mem::take(events));
         self.steps.push(Step { at, began: None, events, commands: None });
         self.policy = make();
-        Some(market.history())
+        true
     }
 }
 
@@ -75,16 +75,13 @@ impl Policy for Recorder {
         if self.passes == self.keep {
             self.kept = Some(market.clone());
         }
-        let history = self.begin_again(market, events);
-        let first = self.passes == 0 || history.is_some();
-        self.policy.decide(market, history.as_deref().unwrap_or(events), commands);
-        let told = if history.is_some() { Vec::new() } else { events.to_vec() };
-        self.steps.push(Step {
-            at: market.now(),
-            began: first.then_some(Began { policy: (), pools: None }),
-            events: told,
-            commands: Some(commands.clone()),
-        });
+        let mut events = events.to_vec();
+        let begins = self.begin_again(market, &mut events);
+        let told = if begins { market.history() } else { events.clone() };
+        self.policy.decide(market, &told, commands);
+        let began = begins.then_some(Began { policy: (), pools: None });
+        let (at, commands) = (market.now(), Some(commands.clone()));
+        self.steps.push(Step { at, began, events, commands });
         self.passes += 1;
     }
 
