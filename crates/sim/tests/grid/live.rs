@@ -41,6 +41,9 @@ impl Policy for Idle {
     fn decide(&mut self, _: &Market, _: &[Event], _: &mut Vec<Command>) {}
 }
 
+/// Makes a policy that has seen nothing.
+pub(crate) type Maker = Box<dyn Fn() -> Box<dyn Policy>>;
+
 /// Writes down what a policy was told and answered, and keeps the market of one pass.
 pub(crate) struct Recorder {
     pub(crate) policy: Box<dyn Policy>,
@@ -49,7 +52,7 @@ pub(crate) struct Recorder {
     pub(crate) keep: usize,
     pub(crate) kept: Option<Market>,
     /// At which pass the process is started again, and how.
-    pub(crate) restart: Option<(usize, fn() -> Box<dyn Policy>)>,
+    pub(crate) restart: Option<(usize, Maker)>,
     passes: usize,
 }
 
@@ -60,7 +63,7 @@ impl Recorder {
 
     /// The process dies after it saw the events, and another one begins.
     fn begin_again(&mut self, market: &Market, events: &mut Vec<Event>) -> bool {
-        let Some((_, make)) = self.restart.filter(|(pass, _)| *pass == self.passes) else {
+        let Some((_, make)) = self.restart.as_ref().filter(|(pass, _)| *pass == self.passes) else {
             return self.passes == 0;
         };
         let (at, events) = (market.now(), std::mem::take(events));

@@ -69,7 +69,7 @@ proptest! {
     ) {
         let workload = with_outages(workload(&pools, &log, overrun), outages);
         let mut recorder = Recorder::new(Box::new(Greedy), usize::MAX);
-        recorder.restart = Some((again, || Box::new(Greedy)));
+        recorder.restart = Some((again, Box::new(|| Box::new(Greedy))));
         run(&workload, Settings::default(), &mut recorder, &mut []).unwrap();
         let steps = recorder.steps;
         let mut began = 0;
