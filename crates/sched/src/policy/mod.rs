@@ -8,7 +8,7 @@ pub mod backfill;
 pub mod bsf;
 pub mod cyclic;
 pub mod dispatch;
-mod grid;
+pub(crate) mod grid;
 pub mod gridfill;
 pub mod local;
 pub mod multiqueue;

@@ -16,7 +16,6 @@
 //!   batch is refused with the reason that the plan gave: no later cycle could do better.
 
 mod planner;
-mod slots;
 #[cfg(test)]
 mod tests;
 

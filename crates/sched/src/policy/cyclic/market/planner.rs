@@ -6,14 +6,13 @@ use std::sync::Arc;
 
 use tradewind_model::{
     Command, Demand, Horizon, Job, JobId, JobPlan, Market, Outcome, Pools, Reason, SlotList,
-    Snapshot, Span, Terms, Time, Window,
+    Snapshot, Span, Terms, Time,
 };
 
-use super::slots::Names;
 use super::{Replan, Settings, Stretch};
 use crate::policy::Promise;
 use crate::policy::cyclic::{self, SearchBy, SliceBy};
-use crate::policy::grid::{Booking, Books, News, Part, Spread, Wish};
+use crate::policy::grid::{Booking, Books, Names, News, Spread, Wish};
 use crate::window::Algorithm;
 
 /// A job's place in the order of planning: by priority, then by submission.
@@ -245,7 +244,7 @@ impl Planner {
         let Some((names, snapshot)) = &self.world else { return Vec::new() };
         let plan = cyclic::plan(snapshot, &cyclic::Cyclic { seed, ..cyclic }, &mut |_| {});
         let outcome = |job: JobPlan| match job.window() {
-            Some(window) => Ok(booking(window, names)),
+            Some(window) => Ok(names.booking(window)),
             None => match job.outcome {
                 Outcome::Postponed(reason) => Err(reason),
                 Outcome::Placed(_) => Err(Reason::Outbid),
@@ -376,17 +375,4 @@ impl Planner {
 
 fn key(market: &Market, job: JobId) -> Key {
     (Reverse(market.demand(job).map_or(0, |demand| demand.terms().priority)), job)
-}
-
-/// The window as nodes of pools.
-pub(super) fn booking(window: &Window, names: &Names) -> Booking {
-    let mut parts: Vec<Part> = Vec::new();
-    for task in window.tasks() {
-        let pool = names.pool_of(task.node);
-        match parts.last_mut().filter(|part| part.pool == pool) {
-            Some(part) => part.nodes += 1,
-            None => parts.push(Part { pool, nodes: 1, length: task.length }),
-        }
-    }
-    Booking { start: window.start(), parts }
 }
