@@ -12,6 +12,10 @@
 //!   beside a closure that was announced, is given up: the job waits for the next cycle.
 //! - Jobs that could not run even if everything were free are refused, when they are submitted
 //!   or at the first cycle at which time has made it so.
+//! - When prices change, what is booked stays, unless its job cannot pay for it any more: that one
+//!   waits for the next cycle. A job that can pay for nothing waits until prices change again or
+//!   its deadline is out of reach.
+//! - A job that agreed with a queue gets the earliest window there, before the rest of its batch.
 //! - If a cycle places nothing though nothing runs, is booked or is missing, the first job of the
 //!   batch is refused with the reason that the plan gave: no later cycle could do better.
 
@@ -19,10 +23,13 @@ mod planner;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use tradewind_model::{Command, Event, JobId, Market, Span, Time, VoPolicy};
 
 use super::{Cyclic, SubBatches};
 use crate::policy::grid::Books;
+use crate::policy::inbox::{self, Comes};
 use crate::policy::{Policy, Promise};
 
 pub(in crate::policy) use planner::{Key, Planner};
@@ -142,12 +149,14 @@ pub struct Cycles {
     planner: Planner,
     /// `None` until the first call.
     books: Option<Books>,
+    /// Whether the first call is yet to come, and goes on from another policy.
+    resumed: bool,
 }
 
 impl Cycles {
     /// A policy that has seen nothing so far.
     pub fn new(settings: Settings) -> Cycles {
-        Cycles { planner: Planner::new(settings), books: None }
+        Cycles { planner: Planner::new(settings), books: None, resumed: false }
     }
 }
 
@@ -156,14 +165,15 @@ impl Policy for Cycles {
         let mut books = self.books.take().unwrap_or_else(|| Books::new(market));
         let news = books.follow(market, events);
         self.planner.follow(&mut books, news);
-        for event in events {
-            if let Event::Submitted { job, .. } | Event::Interrupted { job } = event
-                && let Err(reason) = self.planner.join(market, *job)
-            {
-                commands.push(Command::Refuse { job: *job, reason });
+        let freed = self.planner.obey(market, &mut books, events);
+        let resumed = std::mem::take(&mut self.resumed);
+        for (job, comes) in inbox::joiners(market, events) {
+            let comes = if resumed { Comes::Again } else { comes };
+            if let Err(reason) = self.planner.join(market, (job, comes)) {
+                commands.push(Command::Refuse { job, reason });
             }
         }
-        if news.early {
+        if news.early || freed {
             self.planner.replan(market, &mut books);
         }
         if self.planner.is_due(market.now()) {
@@ -173,6 +183,10 @@ impl Policy for Cycles {
         self.planner.start_due(&mut books, commands);
         commands.extend(self.planner.next_wake().map(|at| Command::Wake { at }));
         self.books = Some(books);
+    }
+
+    fn resume(&mut self, _usage: &BTreeMap<i64, u64>) {
+        self.resumed = true;
     }
 
     fn promise(&self) -> Promise {
