@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use tradewind_io::input::Input;
 use tradewind_io::settings;
-use tradewind_io::submission::options::{Kind, OPTIONS, Owner};
+use tradewind_io::submission::options::{Kind, Known, OPTIONS, Owner};
 use tradewind_io::submission::{Work, document, script};
 use tradewind_model::Time;
 
@@ -30,7 +30,7 @@ fn the_page_lists_every_option_as_it_is() {
         rows.take_while(|line| line.starts_with('|')).map(str::to_owned).collect()
     };
     let of = |owner: Owner| -> Vec<String> {
-        OPTIONS.iter().filter(|it| it.owner == owner).map(|it| it.row()).collect()
+        OPTIONS.iter().filter(|it| it.owner == owner).map(Known::row).collect()
     };
     assert_eq!(rows("## Options of sbatch"), of(Owner::Slurm));
     assert_eq!(rows("## Tradewind's options"), of(Owner::Tradewind));
@@ -61,7 +61,7 @@ fn job() -> Value {
         "directory": "/data", "output": "out-%j", "error": "err", "input": "in",
         "open_mode": "append", "environment": {"A": "b"},
         "after": [{"when": "afterok", "job": 7}], "array": "0-9:2,20%4", "held": true,
-        "on_lost": "rerun", "mail": {"to": "ana", "end": true}, "comment": "x", "quote": "q-1",
+        "on_lost": "rerun", "mail": {"to": "ana", "end": true}, "comment": "x", "quote": 7,
         "passed_through": [{"option": "qos", "value": "high"}]
     })
 }
@@ -106,6 +106,8 @@ fn the_schema_of_jobs_takes_what_the_reader_takes() {
         ("on_lost", json!("cry")),
         ("mail", json!({"to": 1})),
         ("passed_through", json!([{"option": "qos"}])),
+        ("quote", json!("q")),
+        ("quote", json!(0)),
         ("color", json!(1)),
     ] {
         let mut it = job();

@@ -86,9 +86,10 @@ pub(crate) fn money(state: &State) -> Check {
 
 /// Nobody pays more than the job's budget.
 pub(crate) fn budgets(state: &State) -> Check {
-    let over = state.jobs.values().find(|job| {
-        job.submission.terms.budget.is_some_and(|budget| job.paid > budget)
-    });
+    let over = state
+        .jobs
+        .values()
+        .find(|job| job.submission.terms.budget.is_some_and(|budget| job.paid > budget));
     match over {
         Some(job) => broken("budgets", format!("job {} paid {}", job.number, job.paid)),
         None => Ok(()),

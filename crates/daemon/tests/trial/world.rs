@@ -231,8 +231,9 @@ impl World {
             let nodes = self.rng.random_range(1..3);
             match self.rng.random_range(0..4) {
                 0 => self.sites[site].end_local(name),
-                _ => self.sites[site]
-                    .set_local(name, LocalJob { pool, nodes, shown, from, length }),
+                _ => {
+                    self.sites[site].set_local(name, LocalJob { pool, nodes, shown, from, length })
+                }
             }
         }
         if self.chance(self.rates.clock) {
