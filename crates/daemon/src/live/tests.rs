@@ -64,6 +64,8 @@ fn job(tasks: u32, seconds: i64) -> Submission {
         held: false,
         on_lost: OnLost::Fail,
         mail: None,
+        comment: None,
+        quote: None,
         passed_through: vec![],
     }
 }
