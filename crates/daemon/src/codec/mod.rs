@@ -1,11 +1,14 @@
-//! Records and states as JSON, for the journal.
+//! Records and states as bytes: what the journal keeps for ever.
 //!
-//! What is written must be read for ever, and the types that it is of have no such duty. So the
-//! format is said here, type by type, and nowhere else: [`market`], [`submission`], [`books`] and
-//! [`record`] list the fields and the names of alternatives, and [`wire`] makes reader and writer
-//! of one list. A field without a value is left out; one that is not known is an error, as is an
-//! alternative that is not known: a later release has written it. Money is whole micro-credits,
-//! time whole seconds. Lines that earlier releases wrote are in `golden/`, and tests read them.
+//! [`Json`] is the codec of the journal. The types that it writes have no duty to stay as they
+//! are, so the format is said here, type by type, and nowhere else: `market`, `submission`,
+//! `books`, `record` and `state` list fields and names of alternatives, and `wire` makes reader
+//! and writer of one list. A field without a value is left out; one that is not known is an
+//! error, as is an alternative that is not known: a later release has written it. Money is whole
+//! micro-credits, time whole seconds. Lines that releases wrote are in `golden/`, and tests read
+//! them.
+//!
+//! *A new field:* an `Option`, or a record of another name beside the old one.
 
 mod books;
 mod market;
@@ -18,39 +21,75 @@ mod value;
 #[macro_use]
 mod wire;
 
-pub use state::VERSION;
-pub use wire::Fault;
+use std::fmt::Debug;
 
 use crate::live::{Record, State};
-use wire::{Get, Put};
+use wire::{Fault, Get, Put};
 
-/// A record as one line of JSON, without the line's end.
-pub fn encode(record: &Record) -> Vec<u8> {
-    let mut out = Vec::with_capacity(256);
-    record.put(&mut out);
-    out
+/// Writes records and states, and reads what any release before this one wrote.
+pub trait Codec: Debug + Send {
+    /// The format of states that it writes.
+    const VERSION: u32;
+
+    /// A record as bytes.
+    fn record(&self, record: &Record) -> Vec<u8>;
+
+    /// The record that was written like this.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn read_record(&self, body: &[u8]) -> Result<Record, CodecError>;
+
+    /// A state as bytes: equal states give equal bytes.
+    fn state(&self, state: &State) -> Vec<u8>;
+
+    /// The state that was written like this.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn read_state(&self, version: u32, body: &[u8]) -> Result<State, CodecError>;
 }
 
-/// The record that was written like this.
+/// What is wrong with bytes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct CodecError(pub String);
+
+impl From<Fault> for CodecError {
+    fn from(fault: Fault) -> CodecError {
+        CodecError(fault.to_string())
+    }
+}
+
+/// A record is one line of JSON, without the line's end; so is a state.
 ///
-/// # Errors
-/// If it is not JSON, not a record, or one of a later release; says where.
-pub fn decode(body: &[u8]) -> Result<Record, Fault> {
-    Record::get(wire::parse(body)?)
-}
+/// Writing is linear in what is written; a state's also in all jobs ever submitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Json;
 
-/// A state as JSON: the body of a snapshot of [`VERSION`]. The same state gives the same bytes.
-/// Linear in the state, and in all jobs ever submitted.
-pub fn encode_state(state: &State) -> Vec<u8> {
-    let mut out = Vec::with_capacity(1 << 16);
-    state.put(&mut out);
-    out
-}
+impl Codec for Json {
+    const VERSION: u32 = 1;
 
-/// The state that was written like this.
-///
-/// # Errors
-/// If it is not JSON, not a state, or one that does not add up; says where.
-pub fn decode_state(body: &[u8]) -> Result<State, Fault> {
-    State::get(wire::parse(body)?)
+    fn record(&self, record: &Record) -> Vec<u8> {
+        let mut out = Vec::with_capacity(256);
+        record.put(&mut out);
+        out
+    }
+
+    fn read_record(&self, body: &[u8]) -> Result<Record, CodecError> {
+        Ok(Record::get(wire::parse(body)?)?)
+    }
+
+    fn state(&self, state: &State) -> Vec<u8> {
+        let mut out = Vec::with_capacity(1 << 16);
+        state.put(&mut out);
+        out
+    }
+
+    fn read_state(&self, version: u32, body: &[u8]) -> Result<State, CodecError> {
+        match version {
+            Self::VERSION => Ok(State::get(wire::parse(body)?)?),
+            _ => Err(CodecError(format!("states of version {version} are not known here"))),
+        }
+    }
 }

@@ -5,9 +5,6 @@ use serde_json::Value;
 use super::wire::{Fault, Fields, Get, Object, Put};
 use crate::live::State;
 
-/// The version of a state's encoding. Another one is not read: the journal's rows make the state.
-pub const VERSION: u32 = 1;
-
 /// Every field of a state, each written and read under its name.
 macro_rules! state {
     ($($field:ident),* $(,)?) => {

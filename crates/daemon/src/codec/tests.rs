@@ -180,17 +180,17 @@ proptest! {
     /// A record with one byte changed, put in or taken out is another record or an error.
     #[test]
     fn what_is_malformed_is_an_error(seed: u64, at in 0.0..1.0, byte: u8, what in 0..3) {
-        let mut body = encode(&Record::any(&mut Dice::new(seed)));
+        let mut body = Json.record(&Record::any(&mut Dice::new(seed)));
         let at = (body.len() as f64 * at) as usize;
         match what {
             0 => body[at] = byte,
             1 => body.insert(at, byte),
             _ => body.truncate(at),
         }
-        if let Ok(record) = decode(&body) {
-            prop_assert_eq!(decode(&encode(&record)), Ok(record));
+        if let Ok(record) = Json.read_record(&body) {
+            prop_assert_eq!(Json.read_record(&Json.record(&record)), Ok(record));
         } else {
-            prop_assert!(!decode(&body).unwrap_err().to_string().is_empty());
+            prop_assert!(!Json.read_record(&body).unwrap_err().to_string().is_empty());
         }
     }
 }
@@ -227,10 +227,10 @@ fn what_is_wrong_is_named() {
         ),
     ];
     for (body, said) in cases {
-        assert_eq!(decode(body.as_bytes()).unwrap_err().to_string(), said);
+        assert_eq!(Json.read_record(body.as_bytes()).unwrap_err().to_string(), said);
     }
     let deep = format!("{{\"created\":{}", "[".repeat(100_000));
-    assert!(decode(deep.as_bytes()).is_err());
+    assert!(Json.read_record(deep.as_bytes()).is_err());
 }
 
 const GOLDEN: &str = include_str!("golden/records-1.jsonl");
@@ -262,7 +262,8 @@ fn make_the_golden_records() {
 fn records_of_format_1_are_read_for_ever() {
     let mut kinds = BTreeSet::new();
     for line in GOLDEN.lines() {
-        let record = decode(line.as_bytes()).unwrap_or_else(|fault| panic!("{fault}: {line}"));
+        let record =
+            Json.read_record(line.as_bytes()).unwrap_or_else(|fault| panic!("{fault}: {line}"));
         assert_eq!(text(&record), line);
         kinds.insert(kind(line));
     }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 /// What is wrong with a text that should be a record or a state, and where in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub(super) struct Fault {
     /// From the outside inwards.
     place: Vec<String>,
     what: String,

@@ -23,7 +23,7 @@ impl Live {
     pub(super) fn ask(&mut self, at: Time, actor: &Actor, ask: Ask) -> Answer {
         match ask {
             Ask::Submit { submission, key, quote } => {
-                self.submit(at, actor, &submission, key, quote)
+                self.submit(at, actor, &submission, key.as_ref(), quote)
             }
             Ask::Cancel { job } => self.cancel(at, actor, job),
             Ask::Hold { job } => self.keep_out(at, actor, job),
@@ -64,10 +64,10 @@ impl Live {
         at: Time,
         actor: &Actor,
         submission: &Arc<Submission>,
-        key: Option<String>,
+        key: Option<&String>,
         quote: Option<u64>,
     ) -> Answer {
-        if let Some(known) = self.submitted_before(actor, key.as_ref()) {
+        if let Some(known) = self.submitted_before(actor, key) {
             return Ok(Ok(Reply::Jobs(known)));
         }
         let count = submission.array.as_ref().map_or(1, |array| array.indices.len());
@@ -90,7 +90,7 @@ impl Live {
                 user: actor.user.clone(),
                 submission: Arc::clone(submission),
                 array: index.map(|index| (first, index)),
-                key: key.clone().filter(|_| place == 0),
+                key: key.filter(|_| place == 0).cloned(),
             };
             self.put(at, record)?;
             *self.active.entry(actor.user.clone()).or_default() += 1;

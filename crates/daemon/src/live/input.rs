@@ -185,6 +185,8 @@ pub enum Kind {
     Conflict,
     /// There are too many already.
     Limit,
+    /// Not now: the journal cannot be written, or the market has stopped.
+    Unavailable,
 }
 
 impl Refusal {

@@ -4,6 +4,10 @@
 //! counts only by the task's [`Tag`]. It decides nothing but which of its own like nodes a task
 //! gets. One conformance suite holds for all of them.
 
+pub mod conformance;
+pub mod fake;
+pub mod local;
+
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
 
