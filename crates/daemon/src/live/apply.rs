@@ -113,6 +113,7 @@ impl State {
                 self.market.apply(&Event::Released { job: id, pool: *pool })?;
             }
             Record::Interrupted { job, setback } => self.interrupt(*job, setback)?,
+            Record::Stopping { job } => self.stop_tasks(*job)?,
             Record::Cancelling { job, by } => self.cancelling(*job, by)?,
             Record::Ended { job, finish } => self.end(*job, finish)?,
             Record::Dropped { job } => {

@@ -112,6 +112,11 @@ pub enum Record {
         /// Why.
         setback: Setback,
     },
+    /// The parts of a running job that are not over are to stop: another part has failed.
+    Stopping {
+        /// Which.
+        job: u64,
+    },
     /// Somebody wants a job to stop.
     Cancelling {
         /// Which.

@@ -166,13 +166,25 @@ impl Market {
         self.queue.first().copied()
     }
 
+    /// Whether the job waits. O(1).
+    pub fn waits(&self, job: JobId) -> bool {
+        self.jobs.get(job.index()).is_some_and(|entry| entry.phase == Phase::Queued)
+    }
+
     /// Jobs that run, in the order of submission.
     pub fn running(&self) -> impl DoubleEndedIterator<Item = Running<'_>> + '_ {
-        self.running.iter().map(|(&job, held)| {
-            let Held { start, place, released, .. } = held;
-            let demand = &self.jobs[job.index()].demand;
-            Running { job, demand, start: *start, place, released }
-        })
+        self.running.iter().map(|(&job, held)| self.as_running(job, held))
+    }
+
+    /// The job, if it runs. Logarithmic in the jobs that run.
+    pub fn run_of(&self, job: JobId) -> Option<Running<'_>> {
+        self.running.get(&job).map(|held| self.as_running(job, held))
+    }
+
+    fn as_running<'a>(&'a self, job: JobId, held: &'a Held) -> Running<'a> {
+        let Held { start, place, released, .. } = held;
+        let demand = &self.jobs[job.index()].demand;
+        Running { job, demand, start: *start, place, released }
     }
 
     /// Jobs submitted so far: the next one's id.
@@ -203,6 +215,20 @@ impl Market {
     /// Closures that are not over, in the order of announcement.
     pub fn closures(&self) -> impl Iterator<Item = (ClosureId, Closure)> + '_ {
         self.ahead.iter().map(|&id| (id, self.closures[id.0 as usize].0))
+    }
+
+    /// A closure that is not over, and whether it has begun.
+    pub fn closure_state(&self, closure: ClosureId) -> Option<(Closure, bool)> {
+        let (what, stage) = self.closures.get(closure.0 as usize)?;
+        (*stage != Stage::Over).then_some((*what, *stage == Stage::Closed))
+    }
+
+    /// Whether the job runs and has not given its nodes of `pool` back.
+    pub fn holds(&self, job: JobId, pool: PoolId) -> bool {
+        let (Some(held), Some(demand)) = (self.running.get(&job), self.demand(job)) else {
+            return false;
+        };
+        held.shares(demand.processors).any(|share| share.pool == pool)
     }
 
     /// Where the money is.
