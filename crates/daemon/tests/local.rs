@@ -200,6 +200,8 @@ fn a_number_that_is_used_again_is_a_stranger() {
     bench.site().submit(&order).unwrap();
     until_running(&mut bench);
     let task = pid(&bench, "started.json", "pid");
+    // Births are told in hundredths of a second.
+    sleep(Duration::from_millis(30));
     let mut stranger = Command::new("sleep").arg("300").process_group(0).spawn().unwrap();
     let mut started = record(&bench, "started.json");
     started["pid"] = stranger.id().into();
