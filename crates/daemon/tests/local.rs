@@ -1,4 +1,5 @@
 //! The local site where it differs from others: real processes, and what is left of them.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod local_site;
 
@@ -199,6 +200,8 @@ fn a_number_that_is_used_again_is_a_stranger() {
     bench.site().submit(&order).unwrap();
     until_running(&mut bench);
     let task = pid(&bench, "started.json", "pid");
+    // Births are told in hundredths of a second.
+    sleep(Duration::from_millis(30));
     let mut stranger = Command::new("sleep").arg("300").process_group(0).spawn().unwrap();
     let mut started = record(&bench, "started.json");
     started["pid"] = stranger.id().into();
@@ -214,7 +217,7 @@ fn a_number_that_is_used_again_is_a_stranger() {
 #[test]
 fn after_a_boot_what_ran_has_failed_with_its_node() {
     let mut bench = LocalBench::new();
-    let order = shell(&mut bench, "sleep 300");
+    let order = shell(&mut bench, "exec sleep 300");
     bench.site().submit(&order).unwrap();
     until_running(&mut bench);
     let task = pid(&bench, "started.json", "pid");
@@ -300,29 +303,32 @@ fn many_supervisors_run_a_task_once() {
 
 #[test]
 fn what_cannot_begin_says_why() {
-    let cases: [(&str, &str, fn(&mut Order)); 5] = [
-        ("no directory", "/not/there", |order| {
-            order.surroundings.directory = Some("/not/there".to_owned())
+    type Spoil = fn(&mut Order);
+    let cases: [(&str, Spoil); 5] = [
+        ("/not/there", |order| {
+            order.surroundings.directory = Some("/not/there".to_owned());
         }),
-        ("no output", "nowhere/out", |order| {
-            order.surroundings.output = Some("nowhere/out".to_owned())
+        ("nowhere/out", |order| {
+            order.surroundings.output = Some("nowhere/out".to_owned());
         }),
-        ("no input", "no-input", |order| order.surroundings.input = Some("no-input".to_owned())),
-        ("no program", "no-such-program", |order| {
-            order.work = Work::Command(vec!["no-such-program".to_owned()])
+        ("no-input", |order| {
+            order.surroundings.input = Some("no-input".to_owned());
         }),
-        ("no interpreter", "script", |order| {
-            order.work = Work::Script { text: "#!/no/such\n".to_owned(), arguments: Vec::new() }
+        ("no-program", |order| {
+            order.work = Work::Command(vec!["no-program".to_owned()]);
+        }),
+        ("script", |order| {
+            order.work = Work::Script { text: "#!/no/such\n".to_owned(), arguments: Vec::new() };
         }),
     ];
-    for (case, names, spoil) in cases {
+    for (names, spoil) in cases {
         let mut bench = LocalBench::new();
         let mut order = shell(&mut bench, "exit 0");
         spoil(&mut order);
         bench.site().submit(&order).unwrap();
         match until_ended(&mut bench) {
-            Exit::NotStarted(why) => assert!(why.contains(names), "{case}: {why}"),
-            other => panic!("{case}: {other:?}"),
+            Exit::NotStarted(why) => assert!(why.contains(names), "{names}: {why}"),
+            other => panic!("{names}: {other:?}"),
         }
     }
 }
@@ -525,5 +531,19 @@ fn latencies() {
         });
         ends.push(began.elapsed());
     }
+    let mut delays = Vec::new();
+    let clock = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    for job in 3_000..3_020 {
+        let mut order = order(&mut bench, job, &Act::Exit { after: 0, code: 0 });
+        order.work = script("date +%s%N > end");
+        bench.site().submit(&order).unwrap();
+        soon(|| {
+            let seen = bench.site().survey().unwrap().tasks.remove(&tag(job));
+            matches!(seen, Some(Seen::Ended { .. })).then_some(())
+        });
+        let end = fs::read_to_string(bench.settings.directory.join("end")).unwrap();
+        delays.push(clock() - Duration::from_nanos(end.trim().parse().unwrap()));
+    }
+    println!("from the end to its being seen, looked at every 5 ms: {:?}", median(delays));
     println!("from submission to an end that is seen, looked at every 5 ms: {:?}", median(ends));
 }

@@ -86,7 +86,8 @@ impl Bench for LocalBench {
         match nodes {
             0 => std::fs::remove_file(path).unwrap_or_default(),
             _ => {
-                std::fs::write(path, format!("{{\"pool\": \"cpu\", \"slots\": {nodes}}}")).unwrap()
+                let taken = format!("{{\"pool\": \"cpu\", \"slots\": {nodes}}}");
+                std::fs::write(path, taken).unwrap();
             }
         }
     }
