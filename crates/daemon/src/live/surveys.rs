@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use tradewind_model::{PoolId, SiteId, Time};
+use tradewind_model::{PoolId, Pools, SiteId, Span, Time};
 
 use super::input::Act;
 use super::record::Record;
 use super::state::{Known, Wanted};
 use super::{Live, Wrong};
-use crate::site::{Exit, Seen, SiteError, Survey, Tag};
+use crate::site::{Exit, LocalTask, Seen, SiteError, Survey, Tag};
 
 impl Live {
     /// A site has answered to something that it was told.
@@ -54,7 +54,8 @@ impl Live {
         survey: Result<Survey, SiteError>,
     ) -> Result<(), Wrong> {
         let away = self.state.away.contains_key(&site);
-        let Ok(survey) = survey else {
+        let pools = self.state.market.pools().iter().filter(|(_, pool)| pool.site == site).count();
+        let Some(survey) = survey.ok().filter(|survey| is_sane(survey, pools, at)) else {
             return match away {
                 true => Ok(()),
                 false => self.put(at, Record::Reached { site: site.0, away: Some(at) }),
@@ -106,4 +107,26 @@ impl Live {
             }
         }
     }
+}
+
+/// A site's clock may differ by so much from ours.
+const SKEW: Span = Span(300);
+
+/// Whether the survey can be true at all. One that cannot says nothing.
+fn is_sane(survey: &Survey, pools: usize, at: Time) -> bool {
+    let past = |time: Time| time >= Time(0) && time <= at + SKEW;
+    let local = |task: &LocalTask| {
+        task.nodes <= Pools::MAX_NODES && task.from >= Time(0) && task.from <= task.until
+    };
+    let task = |seen: &Seen| match seen {
+        Seen::Waiting => true,
+        Seen::Running { since, .. } => past(*since),
+        Seen::Ended { since, at, .. } => {
+            past(*at) && since.is_none_or(|since| past(since) && since <= *at)
+        }
+    };
+    survey.pools.len() == pools
+        && survey.pools.iter().all(|pool| pool.up <= Pools::MAX_NODES)
+        && survey.pools.iter().flat_map(|pool| pool.local.values()).all(local)
+        && survey.tasks.values().all(task)
 }

@@ -11,7 +11,8 @@ use tradewind_daemon::site::{PoolSetup, Site};
 use tradewind_model::{Performance, Time};
 
 pub(crate) struct LocalBench {
-    pub(crate) folder: TempDir,
+    /// Removed with the bench.
+    _folder: TempDir,
     pub(crate) settings: Settings,
     /// `None` only while it is being replaced.
     pub(crate) local: Option<Local>,
@@ -40,7 +41,7 @@ impl LocalBench {
             grace: Duration::from_millis(300),
         };
         let local = Some(Local::open(settings.clone()).unwrap());
-        LocalBench { folder, settings, local }
+        LocalBench { _folder: folder, settings, local }
     }
 }
 
