@@ -59,7 +59,12 @@ impl Fill {
     pub(in crate::policy) fn obey(&mut self, market: &Market, books: &mut Books, events: &[Event]) {
         for job in inbox::leavers(events) {
             self.leave(books, job);
-            self.joined.remove(&job);
+            if market.run_of(job).is_some() {
+                // Should it be interrupted, it goes before those that join later.
+                self.joined.entry(job).or_insert(market.now());
+            } else {
+                self.joined.remove(&job);
+            }
         }
         if inbox::terms_changed(events) {
             let spread = self.settings.spread;
