@@ -1,5 +1,6 @@
 //! Tradewind's formats: what goes in and what comes out.
 //!
+//! - [`submission`]: what a user hands in to run.
 //! - [`swf`]: logs in the Standard Workload Format 2.2, plain or gzip.
 //! - [`scenario`]: a planning problem in JSON or TOML.
 //! - [`grid`], [`outages`]: sites to simulate on, and when their nodes are missing.
@@ -33,6 +34,7 @@ mod rows;
 pub mod scenario;
 pub mod schedule;
 pub mod snapshot;
+pub mod submission;
 pub mod swf;
 mod value;
 pub mod wire;

@@ -26,12 +26,12 @@ mod window;
 pub use grid::{Attribute, Attributes, Grid, GridError, Node, NodeId, Site, SiteId};
 pub use job::{Criterion, Job, Request};
 pub use market::{
-    Cause, Closure, ClosureId, Command, Demand, Event, JobId, Ledger, Market, MarketError, Pass,
-    Running, Terms, Trade, cost,
+    Cause, Closure, ClosureId, Command, Demand, Event, JobId, JobState, Ledger, Market,
+    MarketError, MarketState, Pass, Running, RunningState, Terms, Trade, cost,
 };
 pub use money::{Money, Price};
 pub use performance::Performance;
-pub use plan::{JobPlan, Limits, Outcome, Plan, Totals};
+pub use plan::{Gap, JobPlan, Limits, Outcome, Plan, Sum, Totals};
 pub use policy::{Limit, Measure, Objective, Rho, VoPolicy};
 pub use pool::{Admission, Place, Pool, PoolId, Pools, PoolsError, Share};
 pub use profile::{FOR_EVER, Level, Profile};

@@ -4,17 +4,21 @@
 //! batch from a snapshot, cycle by cycle in a market; [`bsf`] is both together. [`local`] is what a
 //! site of its own must offer to be part of a grid without a centre.
 
+mod absences;
 pub mod backfill;
 pub mod bsf;
 pub mod cyclic;
 pub mod dispatch;
-mod grid;
+pub(crate) mod grid;
 pub mod gridfill;
+mod inbox;
 pub mod local;
 pub mod multiqueue;
 mod order;
 
 pub use grid::Spread;
+
+use std::collections::BTreeMap;
 
 use tradewind_model::{Command, Event, JobId, Market, Time};
 
@@ -29,7 +33,16 @@ pub trait Policy {
     /// `market` is the state after it. No events: a wake-up that the policy asked for.
     ///
     /// Commands to start a job are carried out at once and in order, and succeed.
+    ///
+    /// A policy may begin with a market that is not empty: its first call then has the events of
+    /// [`Market::history`], among them starts that it did not decide. Later, too, it may hear of
+    /// a start that was decided elsewhere, in the same call as of the job's submission.
     fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>);
+
+    /// To be called before the first [`Policy::decide`] of a policy that goes on where another one
+    /// stopped: `usage` is what [`Policy::standing`] said then, in processor-seconds by user. Jobs of
+    /// the first call waited before, and none is refused for the prices of the moment.
+    fn resume(&mut self, _usage: &BTreeMap<i64, u64>) {}
 
     /// What the policy promises to jobs that wait.
     fn promise(&self) -> Promise {

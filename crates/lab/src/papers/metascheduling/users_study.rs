@@ -159,8 +159,8 @@ fn own_best(tally: &Tally) -> Verdict {
     let least = |about: &&str| rows().all(|row| of(about, about).mean <= of(row, about).mean);
     let near = |about: &&str| rows().all(|row| of(about, about).low <= of(row, about).high);
     match () {
-        () if asked.iter().all(|about| least(about)) => Verdict::Reproduced,
-        () if asked.iter().all(|about| near(about)) => Verdict::Trend,
+        () if asked.iter().all(least) => Verdict::Reproduced,
+        () if asked.iter().all(near) => Verdict::Trend,
         () => Verdict::NotReproduced,
     }
 }

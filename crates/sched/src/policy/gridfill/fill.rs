@@ -8,6 +8,7 @@ use super::waiting::{Rank, Waiting};
 use super::{Depth, Order, Settings};
 use crate::policy::Promise;
 use crate::policy::grid::{Books, News, Wish};
+use crate::policy::inbox::{self, Comes};
 
 /// Jobs that wait to be backfilled.
 #[derive(Debug)]
@@ -54,14 +55,35 @@ impl Fill {
         self.whole |= news.upset || !events.iter().all(quiet);
     }
 
+    /// Takes note of what others decided, and of new prices.
+    pub(in crate::policy) fn obey(&mut self, market: &Market, books: &mut Books, events: &[Event]) {
+        for job in inbox::leavers(events) {
+            self.leave(books, job);
+            self.joined.remove(&job);
+        }
+        if inbox::terms_changed(events) {
+            let spread = self.settings.spread;
+            for waiting in self.queue.iter_mut().chain(self.later.values_mut()) {
+                let job = waiting.rank.job;
+                if let Some(demand) = market.demand(job) {
+                    waiting.wish = Wish::anew(market, job, demand, spread);
+                }
+            }
+        }
+    }
+
     /// A job joins the queue, at its earliest start or now.
     ///
     /// # Errors
     /// Why it can never run.
-    pub(in crate::policy) fn join(&mut self, market: &Market, job: JobId) -> Result<(), Reason> {
+    pub(in crate::policy) fn join(
+        &mut self,
+        market: &Market,
+        (job, comes): (JobId, Comes),
+    ) -> Result<(), Reason> {
         let Some(demand) = market.demand(job) else { return Ok(()) };
         let now = market.now();
-        let wish = Wish::new(market.pools(), demand, self.settings.spread, now)?;
+        let wish = Wish::of(market, (job, comes), demand, self.settings.spread)?;
         let joins = match self.settings.depth {
             Depth::All => now,
             Depth::First(_) => wish.earliest_start().unwrap_or(now).max(now),
@@ -101,10 +123,13 @@ impl Fill {
         jobs
     }
 
-    /// A job leaves the queue. It has no reservation.
-    pub(in crate::policy) fn leave(&mut self, job: JobId) {
-        self.queue.retain(|waiting| waiting.rank.job != job);
+    /// A job leaves the queue.
+    pub(in crate::policy) fn leave(&mut self, books: &mut Books, job: JobId) {
+        if let Some(place) = self.queue.iter().position(|waiting| waiting.rank.job == job) {
+            cancel(&mut self.queue.remove(place), books);
+        }
         self.later.retain(|(_, other), _| *other != job);
+        self.new.remove(&job);
     }
 
     /// Starts jobs and sets reservations down. `woken`: nothing happened but that time passed.
@@ -152,12 +177,14 @@ impl Fill {
             queue.sort_unstable_by_key(|waiting| waiting.rank);
         }
         self.expires = None;
+        let mut ahead = 0;
         for mut waiting in queue {
             if let Some(reason) = waiting.wish.too_late(books.now()) {
                 cancel(&mut waiting, books);
                 self.joined.remove(&waiting.rank.job);
                 commands.push(Command::Refuse { job: waiting.rank.job, reason });
-            } else if !self.place(&mut waiting, kept.len(), books, commands) {
+            } else if !self.place(&mut waiting, ahead, books, commands) {
+                ahead += usize::from(!waiting.wish.is_priced_out());
                 kept.push(waiting);
             }
         }
@@ -166,13 +193,14 @@ impl Fill {
 
     fn try_one(&mut self, books: &mut Books, place: usize, commands: &mut Vec<Command>) {
         let mut waiting = self.queue.remove(place);
-        if !self.place(&mut waiting, place, books, commands) {
+        let ahead = self.queue[..place].iter().filter(|other| !other.wish.is_priced_out()).count();
+        if !self.place(&mut waiting, ahead, books, commands) {
             self.queue.insert(place, waiting);
         }
     }
 
-    /// Starts the job or sets its reservation down, with `before` waiting jobs ahead of it.
-    /// Whether it started.
+    /// Starts the job or sets its reservation down, with `before` waiting jobs ahead of it
+    /// that could be placed. Whether it started.
     fn place(
         &mut self,
         waiting: &mut Waiting,
@@ -209,10 +237,11 @@ impl Fill {
     /// The first moment at which a reservation begins.
     fn next_reservation(&self) -> Option<Time> {
         let reach = match self.settings.depth {
-            Depth::All => self.queue.len(),
-            Depth::First(count) => self.queue.len().min(count as usize),
+            Depth::All => usize::MAX,
+            Depth::First(count) => count as usize,
         };
-        self.queue[..reach].iter().filter_map(Waiting::reserved_start).min()
+        let counts = self.queue.iter().filter(|waiting| !waiting.wish.is_priced_out());
+        counts.take(reach).filter_map(Waiting::reserved_start).min()
     }
 
     /// When to ask again, even if nothing happens.

@@ -269,6 +269,11 @@ impl Local for MultiQueue {
         self.work -= waiting.map_or(0, |waiting| waiting.work());
     }
 
+    fn adopt(&mut self, wanted: Wanted, start: Time, now: Time) {
+        let Wanted { job, processors, length, .. } = wanted;
+        self.floor.adopt(job, processors, (start, length), now);
+    }
+
     fn ended(&mut self, job: JobId, ran: Span, now: Time) {
         self.mean.add(ran);
         let opened = self.floor.ended(job, now);
@@ -279,8 +284,12 @@ impl Local for MultiQueue {
         self.floor.interrupted(job, now);
     }
 
-    fn announced(&mut self, closure: ClosureId, what: Closure, _now: Time) {
-        self.floor.announced(closure, what);
+    fn announced(&mut self, closure: ClosureId, what: Closure, now: Time) {
+        self.floor.announced(closure, what, now);
+    }
+
+    fn closed(&mut self, closure: ClosureId, now: Time) {
+        self.floor.closed(closure, now);
     }
 
     fn reopened(&mut self, closure: ClosureId, now: Time) {

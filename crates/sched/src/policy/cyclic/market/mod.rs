@@ -12,18 +12,24 @@
 //!   beside a closure that was announced, is given up: the job waits for the next cycle.
 //! - Jobs that could not run even if everything were free are refused, when they are submitted
 //!   or at the first cycle at which time has made it so.
+//! - When prices change, what is booked stays, unless its job cannot pay for it any more: that one
+//!   waits for the next cycle. A job that can pay for nothing waits until prices change again or
+//!   its deadline is out of reach.
+//! - A job that agreed with a queue gets the earliest window there, before the rest of its batch.
 //! - If a cycle places nothing though nothing runs, is booked or is missing, the first job of the
 //!   batch is refused with the reason that the plan gave: no later cycle could do better.
 
 mod planner;
-mod slots;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use tradewind_model::{Command, Event, JobId, Market, Span, Time, VoPolicy};
 
-use super::{Cyclic, SubBatches};
+use super::{Cyclic, Offers, SubBatches};
 use crate::policy::grid::Books;
+use crate::policy::inbox::{self, Comes};
 use crate::policy::{Policy, Promise};
 
 pub(in crate::policy) use planner::{Key, Planner};
@@ -58,6 +64,8 @@ impl Settings {
     pub const DEFAULT_MAX_ALTERNATIVES: u32 = 10;
     /// Waiting jobs that a cycle looks at to find those for its batch: the first ones.
     pub const MAX_LOOKED_AT: usize = 1_000;
+    /// Looks per choice of whole-batch, unless stated otherwise: as many cycles.
+    pub const DEFAULT_CHOICE_LIMIT: u64 = 100_000;
     /// Sub-batches of batch-slicer, unless stated otherwise (paper 000, figure 7).
     pub const DEFAULT_SUB_BATCHES: u32 = 5;
 
@@ -80,6 +88,14 @@ impl Settings {
     pub fn batch_slicer() -> Settings {
         let mut settings = Settings::css();
         settings.cyclic.sub_batches = SubBatches::Count(Self::DEFAULT_SUB_BATCHES);
+        settings
+    }
+
+    /// Whole-batch: windows of different jobs may overlap, and the choice keeps them apart.
+    pub fn whole_batch() -> Settings {
+        let mut settings = Settings::css();
+        settings.cyclic.offers = Offers::Overlapping;
+        settings.cyclic.choice_limit = Self::DEFAULT_CHOICE_LIMIT;
         settings
     }
 
@@ -143,12 +159,14 @@ pub struct Cycles {
     planner: Planner,
     /// `None` until the first call.
     books: Option<Books>,
+    /// Whether the first call is yet to come, and goes on from another policy.
+    resumed: bool,
 }
 
 impl Cycles {
     /// A policy that has seen nothing so far.
     pub fn new(settings: Settings) -> Cycles {
-        Cycles { planner: Planner::new(settings), books: None }
+        Cycles { planner: Planner::new(settings), books: None, resumed: false }
     }
 }
 
@@ -157,14 +175,15 @@ impl Policy for Cycles {
         let mut books = self.books.take().unwrap_or_else(|| Books::new(market));
         let news = books.follow(market, events);
         self.planner.follow(&mut books, news);
-        for event in events {
-            if let Event::Submitted { job, .. } | Event::Interrupted { job } = event
-                && let Err(reason) = self.planner.join(market, *job)
-            {
-                commands.push(Command::Refuse { job: *job, reason });
+        let freed = self.planner.obey(market, &mut books, events);
+        let resumed = std::mem::take(&mut self.resumed);
+        for (job, comes) in inbox::joiners(market, events) {
+            let comes = if resumed { Comes::Again } else { comes };
+            if let Err(reason) = self.planner.join(market, (job, comes)) {
+                commands.push(Command::Refuse { job, reason });
             }
         }
-        if news.early {
+        if news.early || freed {
             self.planner.replan(market, &mut books);
         }
         if self.planner.is_due(market.now()) {
@@ -174,6 +193,10 @@ impl Policy for Cycles {
         self.planner.start_due(&mut books, commands);
         commands.extend(self.planner.next_wake().map(|at| Command::Wake { at }));
         self.books = Some(books);
+    }
+
+    fn resume(&mut self, _usage: &BTreeMap<i64, u64>) {
+        self.resumed = true;
     }
 
     fn promise(&self) -> Promise {

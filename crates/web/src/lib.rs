@@ -1,0 +1,1 @@
+//! Tradewind over HTTP.
