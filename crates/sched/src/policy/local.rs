@@ -65,7 +65,7 @@ impl Load {
 /// happened: first all that happened, ends before joins; then one [`Local::decide`]. Questions
 /// ([`Local::promise`], [`Local::load`], [`Local::reservation`]) change nothing, and their answers
 /// hold after a `decide` at the same moment.
-pub trait Local: Debug {
+pub trait Local: Debug + Send {
     /// The job waits here from now on. A job that lost its nodes joins anew.
     fn join(&mut self, wanted: Wanted, origin: Origin, now: Time);
 

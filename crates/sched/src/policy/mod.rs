@@ -30,7 +30,7 @@ pub use share::Standing;
 ///
 /// A policy may remember what it derived from earlier calls, as long as the same calls lead to
 /// the same answers.
-pub trait Policy {
+pub trait Policy: Send {
     /// Adds what to do now to `commands`. `events` is what happened since the last call, and
     /// `market` is the state after it. No events: a wake-up that the policy asked for.
     ///
