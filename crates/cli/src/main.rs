@@ -12,6 +12,7 @@ mod output;
 mod policy;
 mod progress;
 mod report;
+mod sites;
 mod tables;
 mod values;
 
