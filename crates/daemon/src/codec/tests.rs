@@ -248,7 +248,7 @@ fn make_the_golden_records() {
         let is_name = |word: &String| !word.contains(|c: char| c.is_ascii_digit());
         let names = words.into_iter().filter(is_name).filter(|word| !word.contains(","));
         // Every name that the format has, in as many lines as it takes.
-        if names.fold(false, |new, name| seen.insert(name) || new) {
+        if names.filter(|name| seen.insert(name.clone())).count() > 0 {
             let place = Record::NAMES.iter().position(|name| **name == kind(&line)).unwrap();
             *lines.entry(place).or_default() += &format!("{line}\n");
         }

@@ -18,7 +18,7 @@ impl Codec for Shelf {
 
     fn record(&self, record: &Record) -> Vec<u8> {
         let mut shelf = self.0.lock().unwrap();
-        if shelf.0.len() % SOME == 0 {
+        if shelf.0.len().is_multiple_of(SOME) {
             assert_eq!(Json.read_record(&Json.record(record)).as_ref(), Ok(record));
         }
         shelf.0.push(record.clone());
