@@ -6,7 +6,7 @@ use tradewind_model::{PoolId, Pools, SiteId, Span, Time};
 
 use super::input::Act;
 use super::record::Record;
-use super::state::{Known, Wanted};
+use super::state::Known;
 use super::{Live, Wrong};
 use crate::site::{Exit, LocalTask, Seen, SiteError, Survey, Tag};
 
@@ -20,22 +20,17 @@ impl Live {
         answer: Result<(), SiteError>,
     ) -> Result<(), Wrong> {
         let Some(task) = self.state.tasks.get(tag) else { return Ok(()) };
-        match (act, answer) {
-            // A withdrawn task that the site never had counts as one that it had: the next survey
-            // does not mention it.
-            (Act::Submit | Act::Withdraw, Ok(())) if task.known == Known::Nothing => {
+        match (act, answer, &task.known) {
+            (Act::Submit, Ok(()), Known::Nothing | Known::Declined(_)) => {
                 self.put(at, Record::Acknowledged { tag: tag.clone() })
             }
-            (Act::Submit, Err(SiteError::Refused(why))) if task.known == Known::Nothing => {
-                let exit = Exit::NotStarted(why.clone());
-                let seen = Seen::Ended { since: None, at, exit };
-                self.put(at, Record::Saw { tag: tag.clone(), seen })?;
-                match self.is_current(tag) {
-                    true => self.not_started(at, tag.job, why),
-                    false => Ok(()),
-                }
+            (Act::Submit, Err(SiteError::Refused(why)), Known::Nothing) => {
+                self.put(at, Record::Declined { tag: tag.clone(), why })
             }
-            (Act::Forget, Ok(())) => self.put(at, Record::Forgot { tag: tag.clone() }),
+            (Act::Withdraw, Ok(()), Known::Nothing | Known::Declined(_)) => {
+                self.put(at, Record::Withdrawn { tag: tag.clone() })
+            }
+            (Act::Forget, Ok(()), _) => self.put(at, Record::Forgot { tag: tag.clone() }),
             // Whatever else was said, the next survey tells, or the order is given again.
             _ => Ok(()),
         }
@@ -92,18 +87,19 @@ impl Live {
             // It began, and what it was seen doing before was later: the site repeats itself.
             (Some(Seen::Waiting), Known::Seen(Seen::Running { .. })) => None,
             (Some(seen), _) => Some(seen.clone()),
-            // It is to stop, and the site has not said that it knows.
-            (None, Known::Nothing) => None,
+            // The site has not said that it knows.
+            (None, Known::Nothing | Known::Declined(_)) => None,
+            // It had not begun when it was withdrawn, or it would be mentioned.
+            (None, Known::Withdrawn(why)) => {
+                let exit = why.clone().map_or(Exit::Withdrawn, Exit::Refused);
+                Some(Seen::Ended { since: None, at, exit })
+            }
             (None, Known::Acknowledged | Known::Seen(_)) => {
                 let since = match &task.known {
                     Known::Seen(Seen::Running { since, .. }) => Some(*since),
                     _ => None,
                 };
-                let exit = match (task.wanted, since) {
-                    (Wanted::Stop, None) => Exit::Withdrawn,
-                    _ => Exit::Lost,
-                };
-                Some(Seen::Ended { since, at, exit })
+                Some(Seen::Ended { since, at, exit: Exit::Lost })
             }
         }
     }

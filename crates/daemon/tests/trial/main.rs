@@ -52,8 +52,11 @@ fn one() {
     let Some(seed) = std::env::var("TRADEWIND_TRIAL_SEED").ok().and_then(|n| n.parse().ok()) else {
         return;
     };
-    match run(seed, None) {
-        Ok(steps) => eprintln!("world {seed}: {steps} steps, all well"),
+    let mut world = World::new(seed, None);
+    let outcome = world.live_through(400).and_then(|()| world.calm_down());
+    eprintln!("{}", world.story());
+    match outcome {
+        Ok(()) => eprintln!("world {seed}: {} steps, all well", world.steps()),
         Err(broken) => panic!("{}", tell(seed, &broken)),
     }
 }

@@ -82,6 +82,8 @@ fn submit(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> Ask {
         held: rng.random_range(0..12) == 0,
         on_lost,
         mail: None,
+        comment: None,
+        quote: None,
         passed_through: vec![],
     };
     let old = promises.keys.keys().next().filter(|_| rng.random_range(0..3) == 0).cloned();

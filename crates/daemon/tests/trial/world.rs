@@ -1,6 +1,6 @@
 //! The world: a daemon's parts driven by hand, in virtual time.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use rand::{RngExt as _, SeedableRng as _};
@@ -105,6 +105,8 @@ pub(crate) struct World {
     inbox: VecDeque<Input>,
     told: BTreeMap<(Tag, Act), Time>,
     promises: Promises,
+    /// Jobs that ran where a site lost its memory: nobody can know of them.
+    doubtful: BTreeSet<u64>,
     steps: u64,
     silent: bool,
 }
@@ -158,7 +160,7 @@ impl World {
             owner: rate(60),
             amnesia: rate(10),
         };
-        let mut world = World {
+        let world = World {
             rng,
             rates,
             mutant,
@@ -172,6 +174,7 @@ impl World {
             inbox: VecDeque::new(),
             told: BTreeMap::new(),
             promises: Promises::default(),
+            doubtful: BTreeSet::new(),
             steps: 0,
             silent: false,
         };
@@ -186,6 +189,16 @@ impl World {
 
     pub(crate) fn steps(&self) -> u64 {
         self.steps
+    }
+
+    /// What really ran, and what the daemon thinks: for people.
+    pub(crate) fn story(&self) -> String {
+        let mut lines = vec![format!("now {}, the daemon's clock off by {}", self.now, self.skew)];
+        let runs = self.sites.iter().flat_map(|site| site.history());
+        lines.extend(runs.map(|ran| format!("{} from {}: {:?}", ran.tag, ran.since, ran.ended)));
+        let jobs = self.daemon.iter().flat_map(|(live, _)| live.state().jobs.values());
+        lines.extend(jobs.map(|job| format!("job {}: {:?}", job.number, job.history)));
+        lines.join("\n")
     }
 
     fn chance(&mut self, of_thousand: u32) -> bool {
@@ -215,6 +228,8 @@ impl World {
             self.sites[site].plan(Some(fault));
         }
         if self.chance(self.rates.amnesia) {
+            let live = self.sites[site].history().iter().filter(|ran| ran.ended.is_none());
+            self.doubtful.extend(live.map(|ran| ran.tag.job));
             self.sites[site].crash(self.rng.random_range(0..4));
         }
         if self.chance(self.rates.nodes) {
@@ -231,8 +246,9 @@ impl World {
             let nodes = self.rng.random_range(1..3);
             match self.rng.random_range(0..4) {
                 0 => self.sites[site].end_local(name),
-                _ => self.sites[site]
-                    .set_local(name, LocalJob { pool, nodes, shown, from, length }),
+                _ => {
+                    self.sites[site].set_local(name, LocalJob { pool, nodes, shown, from, length })
+                }
             }
         }
         if self.chance(self.rates.clock) {
@@ -255,7 +271,7 @@ impl World {
             3 => Fault::LostAfter,
             4 => Fault::Late(Span(self.rng.random_range(0..100))),
             5 => Fault::Twice,
-            6 => Fault::Stale,
+            6 => Fault::Garbage(3),
             _ => Fault::Garbage(self.rng.random_range(0..Fault::GARBAGE)),
         }
     }
@@ -278,7 +294,10 @@ impl World {
         }
         let site = self.rng.random_range(0..2usize);
         match self.rng.random_range(0..12) {
-            0 | 1 => self.pass(Span(self.rng.random_range(0..30))),
+            0 | 1 => {
+                let span = Span(self.rng.random_range(0..30));
+                self.pass(span);
+            }
             2 | 3 => self.talk(site),
             4 | 5 => self.look(site),
             6 => self.wish()?,
@@ -454,7 +473,7 @@ impl World {
     }
 
     fn check(&mut self) -> Result<(), Broken> {
-        checks::once(&self.sites, &self.promises)?;
+        checks::once(&self.sites, &self.promises, &self.doubtful)?;
         let thorough = self.chance(20);
         let Some((live, store)) = &mut self.daemon else { return Ok(()) };
         let state = live.state();

@@ -2,9 +2,16 @@
 //!
 //! It is data all the way: no text of it ever becomes part of a shell line.
 
+pub mod document;
+mod lists;
+pub mod options;
+pub mod script;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
-use tradewind_model::{Attributes, Criterion, Money, Performance, Price, Span, Time};
+use tradewind_model::{Attribute, Attributes, Criterion, Money, Performance, Price, Span, Time};
 
 /// A job as it is handed in; every field is checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +40,10 @@ pub struct Submission {
     pub on_lost: OnLost,
     /// Who is told what about it.
     pub mail: Option<Mail>,
+    /// A remark, kept with the job.
+    pub comment: Option<String>,
+    /// The number of the quote that is accepted: its price and start, or nothing.
+    pub quote: Option<u64>,
     /// Options that only a site's manager understands: name and value, in order.
     pub passed_through: Vec<(String, String)>,
 }
@@ -67,6 +78,35 @@ pub enum TimeLimit {
     Reference(Span),
     /// By node class; only nodes of these classes will do.
     Classes(BTreeMap<String, Span>),
+}
+
+impl TimeLimit {
+    /// Seconds on a node of performance 1.0 that give every task at least its limit, on whichever
+    /// class of nodes it runs: max over classes of ⌈limit × performance⌉. `performance` is that of
+    /// each class (of its fastest nodes); classes that it lacks are left out, and `None` says that
+    /// it lacks all. On classes whose limit is not the binding one, the window is longer than the
+    /// limit, and what is not used is given back.
+    pub fn work(&self, performance: &BTreeMap<String, Performance>) -> Option<Span> {
+        let limits = match self {
+            TimeLimit::Reference(limit) => return Some(*limit),
+            TimeLimit::Classes(limits) => limits,
+        };
+        let work = |(class, limit): (&String, &Span)| {
+            let thousandths = i64::from(performance.get(class)?.thousandths());
+            let scaled = i128::from(limit.0) * i128::from(thousandths);
+            // Rounded up, so that `length_of` gives the limit or more; at most the longest span.
+            let seconds = (scaled + 999) / 1_000;
+            Some(Span(i64::try_from(seconds).unwrap_or(Span::MAX.0).min(Span::MAX.0)))
+        };
+        limits.iter().filter_map(work).max()
+    }
+
+    /// What a node's attribute `class` must be, if limits are by class.
+    pub fn class(&self) -> Option<(String, Attribute)> {
+        let TimeLimit::Classes(limits) = self else { return None };
+        let names: Vec<&str> = limits.keys().map(String::as_str).collect();
+        Some((lists::CLASS.to_owned(), lists::one_of(&names)))
+    }
 }
 
 /// Where, when and for how much a job may run. What is `None` is no limit.

@@ -74,6 +74,13 @@ impl Absences {
         self.due.first().map(|(until, _)| *until)
     }
 
+    /// When the first closure would end that was announced and has not begun: its nodes are
+    /// reckoned with until then, and nobody says that they are there after all.
+    pub(super) fn next_unsaid_end(&self, now: Time) -> Option<Time> {
+        let quiet = self.all.values().filter(|absence| !absence.begun);
+        quiet.map(|absence| absence.taken.until).filter(|until| *until > now).min()
+    }
+
     /// Whether nodes are gone that should have been back by now.
     pub(super) fn overdue(&self, now: Time) -> bool {
         self.next_due().is_some_and(|until| until <= now)

@@ -19,7 +19,7 @@ use super::cyclic::market::{self, Key, Planner};
 use super::grid::Books;
 use super::gridfill::{self, Fill};
 use super::inbox::{self, Comes};
-use super::{Policy, Promise};
+use super::{Policy, Promise, Standing};
 
 /// How many jobs of a batch are planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,7 +144,7 @@ impl Bsf {
     /// Divides those who wait, and plans the first of them.
     fn cycle(&mut self, market: &Market, books: &mut Books, commands: &mut Vec<Command>) {
         self.fill.withdraw(books);
-        let batch = self.planner.batch(books, commands);
+        let batch = self.planner.batch(market, books, commands);
         let count = self.first.of(batch.len());
         let picked = self.planner.pick(market, books, &batch, self.by.slice_by(), count);
         self.planner.cycle(market, books, &picked, commands);
@@ -187,19 +187,30 @@ impl Policy for Bsf {
         }
         self.planner.start_due(&mut books, commands);
         let before = commands.len();
-        self.fill.decide(&mut books, events.is_empty(), commands);
+        self.fill.decide(market, &mut books, events.is_empty(), commands);
         for command in &commands[before..] {
             if let Command::Start { job, .. } | Command::Refuse { job, .. } = command {
                 self.planner.leave(market, *job);
             }
         }
-        let wake = self.planner.next_wake().into_iter().chain(self.fill.next_wake()).min();
+        self.fill.started(market, commands);
+        self.planner.started(market, commands);
+        let wake = self.planner.next_wake().into_iter().chain(self.fill.next_wake(&books)).min();
         commands.extend(wake.map(|at| Command::Wake { at }));
         self.books = Some(books);
     }
 
-    fn resume(&mut self, _usage: &BTreeMap<i64, u64>) {
+    fn resume(&mut self, usage: &BTreeMap<i64, u64>) {
         self.resumed = true;
+        self.fill.resume(usage);
+        self.planner.resume(usage);
+    }
+
+    fn standing(&self) -> Vec<Standing> {
+        match self.first.nobody() {
+            true => self.fill.standing(),
+            false => self.planner.standing(),
+        }
     }
 
     /// Bookings are kept like batch-slicer's; the rest is promised nothing.

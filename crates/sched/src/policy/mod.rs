@@ -15,6 +15,7 @@ mod inbox;
 pub mod local;
 pub mod multiqueue;
 mod order;
+mod share;
 
 pub use grid::Spread;
 
@@ -23,6 +24,7 @@ use std::collections::BTreeMap;
 use tradewind_model::{Command, Event, JobId, Market, Time};
 
 pub use order::Order;
+pub use share::Standing;
 
 /// Decides what to start, instant by instant.
 ///
@@ -53,6 +55,12 @@ pub trait Policy {
     /// [`Promise::Reservations`] it is a promise.
     fn reservation(&self, _job: JobId) -> Option<Time> {
         None
+    }
+
+    /// What users have used, as of the last call, whoever has used least first: where the order is
+    /// by fair share. Others have used nothing.
+    fn standing(&self) -> Vec<Standing> {
+        Vec::new()
     }
 
     /// What the policy has counted so far and nobody else can, under names of measures: messages

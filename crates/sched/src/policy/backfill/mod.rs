@@ -29,7 +29,8 @@ use tradewind_model::{
 };
 
 use super::absences::{Absences, Taken};
-use super::{Policy, Promise, inbox};
+use super::order::Ranking;
+use super::{Policy, Promise, Standing, inbox};
 pub(super) use line::Line;
 pub(super) use queue::Queue;
 pub(super) use shelves::Reservations;
@@ -86,6 +87,7 @@ struct News {
 #[derive(Debug)]
 pub struct Backfill {
     settings: Settings,
+    ranking: Ranking,
     /// Running jobs and reservations; `None` until the first call.
     profile: Option<Profile>,
     line: Line,
@@ -105,6 +107,7 @@ impl Backfill {
     pub fn new(settings: Settings) -> Backfill {
         Backfill {
             settings,
+            ranking: Ranking::new(settings.order),
             profile: None,
             line: Line::new(settings.depth),
             ends: Vec::new(),
@@ -255,6 +258,7 @@ impl Backfill {
 impl Policy for Backfill {
     fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
         let now = market.now();
+        self.ranking.follow(market);
         let fresh = || Profile::new(market.processors(), now);
         let mut profile = self.profile.take().unwrap_or_else(fresh);
         profile.advance(now);
@@ -263,7 +267,13 @@ impl Policy for Backfill {
         whole |= freed;
         anew |= self.due.first().is_some_and(|(end, _)| *end <= now) || self.absences.overdue(now);
         if self.settings.order.moves() {
-            self.line.reorder(|waiting| waiting.expanded(now));
+            let Backfill { line, joined, ranking, .. } = self;
+            line.reorder(|waiting| {
+                let job = waiting.rank.job;
+                let joined = joined.get(&job).copied().unwrap_or(now);
+                let key = market.demand(job).map(|demand| ranking.key(demand, joined, now));
+                waiting.moved(key.unwrap_or(waiting.rank.key))
+            });
             anew = true;
         }
         if anew {
@@ -276,7 +286,11 @@ impl Policy for Backfill {
                 true => *self.joined.entry(job).or_insert(now),
                 false => now,
             };
-            let waiting = Waiting::new(self.settings.order, job, demand, [joined, now]);
+            let key = match self.settings.order {
+                Order::Arrival => 0, // jobs that wait again keep their old place
+                _ => self.ranking.key(demand, joined, now),
+            };
+            let waiting = Waiting::keyed(key, job, demand.processors, demand.estimate);
             match whole {
                 true => self.line.insert(waiting),
                 false => self.line.try_one(&mut profile, waiting, &mut self.started),
@@ -286,8 +300,19 @@ impl Policy for Backfill {
             self.line.pass(&mut profile, &mut self.started);
         }
         self.start(now, commands);
+        self.ranking.started(market, commands);
         self.profile = Some(profile);
-        commands.extend(self.line.first_reservation().map(|at| Command::Wake { at }));
+        let unsaid = self.absences.next_unsaid_end(now).filter(|_| self.line.len() > 0);
+        let wake = self.line.first_reservation().into_iter().chain(unsaid).min();
+        commands.extend(wake.map(|at| Command::Wake { at }));
+    }
+
+    fn resume(&mut self, usage: &BTreeMap<i64, u64>) {
+        self.ranking.resume(usage);
+    }
+
+    fn standing(&self) -> Vec<Standing> {
+        self.ranking.standing()
     }
 
     fn promise(&self) -> Promise {

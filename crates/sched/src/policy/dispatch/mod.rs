@@ -360,8 +360,12 @@ impl Policy for Dispatch {
         }
         let later = self.later.first().map(|(at, _)| *at);
         let reserved = self.queues.iter().filter_map(Queue::reserved).min();
-        let wake =
-            [self.clock.due(), later, reserved, self.hope(market)].into_iter().flatten().min();
+        let unsaid = self.queues.iter().filter_map(Queue::next_unsaid_end).min();
+        let unsaid = unsaid.filter(|_| market.queue().len() > 0);
+        let wake = [self.clock.due(), later, reserved, self.hope(market), unsaid]
+            .into_iter()
+            .flatten()
+            .min();
         commands.extend(wake.map(|at| Command::Wake { at }));
     }
 

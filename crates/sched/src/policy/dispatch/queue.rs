@@ -102,7 +102,13 @@ impl Queue {
     pub(super) fn look_at(&self) -> Option<Time> {
         let end = self.due.first().map(|(end, _)| *end);
         let due = end.into_iter().chain(self.absences.next_due());
-        self.reserved.into_iter().chain(due.filter(|_| !self.local.is_empty())).min()
+        let due = due.filter(|_| !self.local.is_empty());
+        self.reserved.into_iter().chain(due).chain(self.next_unsaid_end()).min()
+    }
+
+    /// When processors are there again for which a closure was announced that never began.
+    pub(super) fn next_unsaid_end(&self) -> Option<Time> {
+        self.absences.next_unsaid_end(self.free.origin())
     }
 
     fn hold(&mut self, hold: Hold) {

@@ -83,6 +83,11 @@ impl Books {
         self.running.is_empty() && self.absences.is_empty()
     }
 
+    /// When nodes are there again for which a closure was announced that never began.
+    pub(in crate::policy) fn next_unsaid_end(&self) -> Option<Time> {
+        self.absences.next_unsaid_end(self.now())
+    }
+
     /// Brings the books up to date with what happened.
     pub(in crate::policy) fn follow(&mut self, market: &Market, events: &[Event]) -> News {
         let now = market.now();

@@ -6,14 +6,16 @@ use tradewind_model::{Command, Event, JobId, Market, Reason, Time};
 
 use super::waiting::{Rank, Waiting};
 use super::{Depth, Order, Settings};
-use crate::policy::Promise;
 use crate::policy::grid::{Books, News, Wish};
 use crate::policy::inbox::{self, Comes};
+use crate::policy::order::Ranking;
+use crate::policy::{Promise, Standing};
 
 /// Jobs that wait to be backfilled.
 #[derive(Debug)]
 pub(in crate::policy) struct Fill {
     settings: Settings,
+    ranking: Ranking,
     /// In queue order.
     queue: Vec<Waiting>,
     /// Jobs that join the queue at their earliest start.
@@ -32,6 +34,7 @@ impl Fill {
     pub(in crate::policy) fn new(settings: Settings) -> Fill {
         Fill {
             settings,
+            ranking: Ranking::new(settings.order),
             queue: Vec::new(),
             later: BTreeMap::new(),
             joined: BTreeMap::new(),
@@ -55,11 +58,31 @@ impl Fill {
         self.whole |= news.upset || !events.iter().all(quiet);
     }
 
+    /// What users had used when the policy began.
+    pub(in crate::policy) fn resume(&mut self, usage: &BTreeMap<i64, u64>) {
+        self.ranking.resume(usage);
+    }
+
+    /// What users have used, if that matters.
+    pub(in crate::policy) fn standing(&self) -> Vec<Standing> {
+        self.ranking.standing()
+    }
+
+    /// Takes note of who starts by all commands of a pass.
+    pub(in crate::policy) fn started(&mut self, market: &Market, commands: &[Command]) {
+        self.ranking.started(market, commands);
+    }
+
     /// Takes note of what others decided, and of new prices.
     pub(in crate::policy) fn obey(&mut self, market: &Market, books: &mut Books, events: &[Event]) {
+        self.ranking.follow(market);
         for job in inbox::leavers(events) {
             self.leave(books, job);
-            self.joined.remove(&job);
+            match market.run_of(job) {
+                // If it loses its nodes, it has its old place.
+                Some(_) => drop(self.joined.entry(job).or_insert(market.now())),
+                None => drop(self.joined.remove(&job)),
+            }
         }
         if inbox::terms_changed(events) {
             let spread = self.settings.spread;
@@ -89,9 +112,8 @@ impl Fill {
             Depth::First(_) => wish.earliest_start().unwrap_or(now).max(now),
         };
         let joined = *self.joined.entry(job).or_insert(joins);
-        let rank = Rank::new(self.settings.order, job, demand, [joined, joined.max(now)]);
-        let estimate = demand.estimate;
-        let waiting = Waiting { rank, joined, estimate, wish, reserved: None };
+        let rank = Rank { key: self.ranking.key(demand, joined, joined.max(now)), job };
+        let waiting = Waiting { rank, joined, wish, reserved: None };
         match joined > now {
             true => {
                 self.later.insert((joined, job), waiting);
@@ -135,6 +157,7 @@ impl Fill {
     /// Starts jobs and sets reservations down. `woken`: nothing happened but that time passed.
     pub(in crate::policy) fn decide(
         &mut self,
+        market: &Market,
         books: &mut Books,
         woken: bool,
         commands: &mut Vec<Command>,
@@ -148,7 +171,7 @@ impl Fill {
         let new = std::mem::take(&mut self.new);
         if self.whole || woken || expired || !self.settled(now) {
             self.whole = false;
-            self.walk(books, commands);
+            self.walk(market, books, commands);
             return;
         }
         for job in new {
@@ -165,7 +188,7 @@ impl Fill {
         settled && self.next_reservation().is_none_or(|start| start > now)
     }
 
-    fn walk(&mut self, books: &mut Books, commands: &mut Vec<Command>) {
+    fn walk(&mut self, market: &Market, books: &mut Books, commands: &mut Vec<Command>) {
         let mut queue = std::mem::take(&mut self.queue);
         let mut kept: Vec<Waiting> = Vec::with_capacity(queue.len());
         let moves = self.settings.order.moves();
@@ -173,7 +196,11 @@ impl Fill {
             queue.iter_mut().for_each(|waiting| cancel(waiting, books));
         }
         if moves {
-            queue.iter_mut().for_each(|waiting| waiting.expand(books.now()));
+            for waiting in &mut queue {
+                if let Some(demand) = market.demand(waiting.rank.job) {
+                    waiting.rank.key = self.ranking.key(demand, waiting.joined, books.now());
+                }
+            }
             queue.sort_unstable_by_key(|waiting| waiting.rank);
         }
         self.expires = None;
@@ -245,9 +272,10 @@ impl Fill {
     }
 
     /// When to ask again, even if nothing happens.
-    pub(in crate::policy) fn next_wake(&self) -> Option<Time> {
+    pub(in crate::policy) fn next_wake(&self, books: &Books) -> Option<Time> {
         let later = self.later.keys().next().map(|(at, _)| *at);
-        [self.next_reservation(), self.expires, later].into_iter().flatten().min()
+        let unsaid = books.next_unsaid_end().filter(|_| !self.queue.is_empty());
+        [self.next_reservation(), self.expires, later, unsaid].into_iter().flatten().min()
     }
 
     /// With a reservation for all, and for the head alone in the order of arrival, reservations

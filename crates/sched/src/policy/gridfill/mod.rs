@@ -29,7 +29,7 @@ pub use super::backfill::Depth;
 use super::grid::Books;
 pub use super::grid::Spread;
 use super::inbox::{self, Comes};
-use super::{Policy, Promise};
+use super::{Policy, Promise, Standing};
 pub(super) use fill::Fill;
 
 /// The knobs of [`GridFill`].
@@ -85,13 +85,19 @@ impl Policy for GridFill {
                 commands.push(Command::Refuse { job, reason });
             }
         }
-        self.fill.decide(&mut books, events.is_empty(), commands);
-        commands.extend(self.fill.next_wake().map(|at| Command::Wake { at }));
+        self.fill.decide(market, &mut books, events.is_empty(), commands);
+        self.fill.started(market, commands);
+        commands.extend(self.fill.next_wake(&books).map(|at| Command::Wake { at }));
         self.books = Some(books);
     }
 
-    fn resume(&mut self, _usage: &BTreeMap<i64, u64>) {
+    fn resume(&mut self, usage: &BTreeMap<i64, u64>) {
         self.resumed = true;
+        self.fill.resume(usage);
+    }
+
+    fn standing(&self) -> Vec<Standing> {
+        self.fill.standing()
     }
 
     fn promise(&self) -> Promise {

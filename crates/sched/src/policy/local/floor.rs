@@ -43,6 +43,8 @@ pub(in crate::policy) struct Floor {
     absences: Absences,
     /// Something happened that no reservation reckoned with.
     upset: bool,
+    /// When closures that never began were last looked for.
+    looked: Time,
 }
 
 impl Floor {
@@ -56,6 +58,7 @@ impl Floor {
             due: BTreeSet::new(),
             absences: Absences::default(),
             upset: false,
+            looked: Time::MIN,
         }
     }
 
@@ -74,6 +77,17 @@ impl Floor {
     pub(in crate::policy) fn next_end(&self) -> Option<Time> {
         let end = self.due.first().map(|(end, _)| *end);
         end.into_iter().chain(self.absences.next_due()).min()
+    }
+
+    /// When processors are there again for which a closure was announced that never began.
+    pub(in crate::policy) fn next_unsaid_end(&self) -> Option<Time> {
+        self.absences.next_unsaid_end(self.profile.origin())
+    }
+
+    /// Whether there are such since the last call of this.
+    pub(in crate::policy) fn regained(&mut self, now: Time) -> bool {
+        let before = std::mem::replace(&mut self.looked, now);
+        self.absences.next_unsaid_end(before).is_some_and(|at| at <= now)
     }
 
     /// A job takes its processors, which are taken in the profile already.

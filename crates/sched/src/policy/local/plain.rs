@@ -154,6 +154,7 @@ impl Local for Plain {
             self.line.forget();
             self.whole = true;
         }
+        self.whole |= self.floor.regained(now);
         self.whole |= self.line.first_reservation().is_some_and(|start| start <= now);
         self.take_in();
         if std::mem::take(&mut self.whole) {
@@ -168,7 +169,8 @@ impl Local for Plain {
     }
 
     fn wake(&self) -> Option<Time> {
-        self.line.first_reservation()
+        let unsaid = self.floor.next_unsaid_end().filter(|_| self.line.len() > 0);
+        self.line.first_reservation().into_iter().chain(unsaid).min()
     }
 
     fn next_end(&self) -> Option<Time> {

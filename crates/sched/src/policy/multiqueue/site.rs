@@ -302,6 +302,7 @@ impl Local for MultiQueue {
             self.reserved.forget();
             self.freed = true;
         }
+        self.freed |= self.floor.regained(now);
         self.freed |= self.reserved.first_reservation().is_some_and(|start| start <= now);
         if self.freed {
             self.reserved.pass(&mut self.floor.profile, &mut self.started);
@@ -314,7 +315,8 @@ impl Local for MultiQueue {
     }
 
     fn wake(&self) -> Option<Time> {
-        self.reserved.first_reservation()
+        let unsaid = self.floor.next_unsaid_end().filter(|_| !self.cards.is_empty());
+        self.reserved.first_reservation().into_iter().chain(unsaid).min()
     }
 
     fn next_end(&self) -> Option<Time> {

@@ -1,7 +1,7 @@
 //! The cyclic schemes in a market: a plan every so often, for the jobs that wait then.
 //!
-//! Every period, counted from the first submission, the first jobs of the queue (by
-//! priority, then by submission) are planned as a batch on what is free within the horizon beside
+//! Every period, counted from the first submission, the first jobs of the queue (by priority or by
+//! fair share, then by submission) are planned as a batch on what is free within the horizon beside
 //! running jobs, closures and what earlier cycles planned. The chosen windows are booked and
 //! start at their times; jobs that got none wait for the next cycle.
 //!
@@ -30,7 +30,7 @@ use tradewind_model::{Command, Event, JobId, Market, Span, Time, VoPolicy};
 use super::{Cyclic, Offers, SubBatches};
 use crate::policy::grid::Books;
 use crate::policy::inbox::{self, Comes};
-use crate::policy::{Policy, Promise};
+use crate::policy::{Policy, Promise, Standing};
 
 pub(in crate::policy) use planner::{Key, Planner};
 
@@ -51,6 +51,19 @@ pub struct Settings {
     pub replan: Replan,
     /// The most jobs of one cycle, at least 1.
     pub batch: u32,
+    /// Who is planned first.
+    pub turn: Turn,
+}
+
+/// Who is planned first; ties go to the job that was submitted first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Turn {
+    /// The highest priority.
+    #[default]
+    Priority,
+    /// The user who has used least, whatever the priority; see
+    /// [`Order::FairShare`](crate::policy::Order::FairShare).
+    FairShare(Span),
 }
 
 impl Settings {
@@ -81,6 +94,7 @@ impl Settings {
             stretch: Stretch::default(),
             replan: Replan::default(),
             batch: Self::DEFAULT_BATCH,
+            turn: Turn::default(),
         }
     }
 
@@ -187,16 +201,22 @@ impl Policy for Cycles {
             self.planner.replan(market, &mut books);
         }
         if self.planner.is_due(market.now()) {
-            let batch = self.planner.batch(&books, commands);
+            let batch = self.planner.batch(market, &books, commands);
             self.planner.cycle(market, &mut books, &batch, commands);
         }
         self.planner.start_due(&mut books, commands);
+        self.planner.started(market, commands);
         commands.extend(self.planner.next_wake().map(|at| Command::Wake { at }));
         self.books = Some(books);
     }
 
-    fn resume(&mut self, _usage: &BTreeMap<i64, u64>) {
+    fn resume(&mut self, usage: &BTreeMap<i64, u64>) {
         self.resumed = true;
+        self.planner.resume(usage);
+    }
+
+    fn standing(&self) -> Vec<Standing> {
+        self.planner.standing()
     }
 
     fn promise(&self) -> Promise {

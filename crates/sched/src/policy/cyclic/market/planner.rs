@@ -5,17 +5,18 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{
     Command, Demand, Event, Horizon, Job, JobId, JobPlan, Market, Outcome, Pools, Reason, SlotList,
-    Snapshot, Span, Time,
+    Snapshot, Span, Terms, Time,
 };
 
-use super::{Replan, Settings, Stretch};
-use crate::policy::Promise;
+use super::{Replan, Settings, Stretch, Turn};
 use crate::policy::cyclic::{self, SearchBy, SliceBy};
 use crate::policy::grid::{Booking, Books, Names, News, Part, Spread, Wish};
 use crate::policy::inbox::{self, Comes};
+use crate::policy::share::Usage;
+use crate::policy::{Promise, Standing};
 use crate::window::Algorithm;
 
-/// A job's place in the order of planning: by priority, then by submission.
+/// A job's place in the order of planning: by priority (or what stands for it), then by submission.
 pub(in crate::policy) type Key = (Reverse<i64>, JobId);
 
 /// A job with a window.
@@ -39,12 +40,22 @@ pub(in crate::policy) struct Planner {
     /// When the next cycle takes place, while jobs wait for one.
     next: Time,
     plans: u64,
+    /// Where users come first that have used least.
+    usage: Option<Usage>,
+    /// What each had used at the last cycle, in the usage's own unit.
+    used: BTreeMap<i64, i64>,
 }
 
 impl Planner {
     pub(in crate::policy) fn new(settings: Settings) -> Planner {
+        let usage = match settings.turn {
+            Turn::Priority => None,
+            Turn::FairShare(half_life) => Some(Usage::new(half_life)),
+        };
         Planner {
             settings,
+            usage,
+            used: BTreeMap::new(),
             world: None,
             waiting: BTreeMap::new(),
             booked: BTreeMap::new(),
@@ -81,6 +92,7 @@ impl Planner {
         books: &mut Books,
         events: &[Event],
     ) -> bool {
+        self.usage.iter_mut().for_each(|usage| usage.follow(market));
         let mut freed = false;
         for job in inbox::leavers(events) {
             self.leave(market, job);
@@ -137,8 +149,49 @@ impl Planner {
             let (needed, most) = (demand.processors, wish.nodes_within(horizon));
             return Err(Reason::NoCommonTime { needed, most, deadline: None });
         }
-        self.wait(market.now(), key(market, job), wish);
+        self.wait(market.now(), self.key(market, job), wish);
         Ok(())
+    }
+
+    /// The job's place in the order, as of the last cycle.
+    fn key(&self, market: &Market, job: JobId) -> Key {
+        let none = Terms::NONE;
+        let terms = market.demand(job).map_or(&none, Demand::terms);
+        let priority = match self.usage {
+            None => terms.priority,
+            Some(_) => -self.used.get(&terms.user).copied().unwrap_or_default(),
+        };
+        (Reverse(priority), job)
+    }
+
+    /// A cycle begins: where shares matter, jobs take their places anew.
+    fn put_in_order(&mut self, market: &Market) {
+        let Some(usage) = &self.usage else { return };
+        let user = |job: JobId| market.demand(job).map_or(0, |demand| demand.terms().user);
+        let jobs = self.waiting.keys().map(|(_, job)| *job).chain(self.booked.keys().copied());
+        self.used = jobs.map(user).map(|user| (user, usage.key(user))).collect();
+        for ((_, job), wish) in std::mem::take(&mut self.waiting) {
+            self.waiting.insert(self.key(market, job), wish);
+        }
+        for (job, mut booked) in std::mem::take(&mut self.booked) {
+            booked.key = self.key(market, job);
+            self.booked.insert(job, booked);
+        }
+    }
+
+    /// What users had used when the policy began.
+    pub(in crate::policy) fn resume(&mut self, usage: &BTreeMap<i64, u64>) {
+        self.usage.iter_mut().for_each(|books| books.resume(usage));
+    }
+
+    /// What users have used, if that matters.
+    pub(in crate::policy) fn standing(&self) -> Vec<Standing> {
+        self.usage.as_ref().map(Usage::standing).unwrap_or_default()
+    }
+
+    /// Takes note of who starts by all commands of a pass.
+    pub(in crate::policy) fn started(&mut self, market: &Market, commands: &[Command]) {
+        self.usage.iter_mut().for_each(|usage| usage.started(market, commands));
     }
 
     fn wait(&mut self, now: Time, key: Key, wish: Wish) {
@@ -160,12 +213,12 @@ impl Planner {
 
     /// A job leaves the queue, because something else was decided about it.
     pub(in crate::policy) fn leave(&mut self, market: &Market, job: JobId) {
-        self.waiting.remove(&key(market, job));
+        self.waiting.remove(&self.key(market, job));
     }
 
     /// Whether the job waits for a cycle.
     pub(in crate::policy) fn has(&self, market: &Market, job: JobId) -> bool {
-        self.waiting.contains_key(&key(market, job))
+        self.waiting.contains_key(&self.key(market, job))
     }
 
     /// Jobs that wait for a cycle, in the order of planning.
@@ -186,9 +239,11 @@ impl Planner {
     /// The jobs of the next cycle. Jobs that have become too late are refused.
     pub(in crate::policy) fn batch(
         &mut self,
+        market: &Market,
         books: &Books,
         commands: &mut Vec<Command>,
     ) -> Vec<Key> {
+        self.put_in_order(market);
         let now = books.now();
         self.waiting.retain(|(_, job), wish| match wish.too_late(now) {
             None => true,
@@ -446,8 +501,4 @@ fn relaxed(search: &SearchBy, demand: &Demand) -> Option<Demand> {
         SearchBy::All(_) | SearchBy::Csa => demand.terms.is_none(),
     };
     (!exact).then(|| inbox::without_limits(demand))
-}
-
-fn key(market: &Market, job: JobId) -> Key {
-    (Reverse(market.demand(job).map_or(0, |demand| demand.terms().priority)), job)
 }
