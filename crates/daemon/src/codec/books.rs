@@ -66,7 +66,9 @@ choice!(Happening {
 });
 object!(Task { pool, wanted, known });
 choice!(Wanted { "run" => Run, "stop" => Stop });
-choice!(Known { "nothing" => Nothing, "acknowledged" => Acknowledged, "seen" => Seen(seen) });
+choice!(Known {
+    "nothing" => Nothing, "declined" => Declined(words), "withdrawn" => Withdrawn(why),
+    "acknowledged" => Acknowledged, "seen" => Seen(seen) });
 choice!(Seen {
     "waiting" => Waiting, "running" => Running { since, nodes }, "ended" => Ended { since, at, exit },
 });
@@ -74,6 +76,7 @@ choice!(Exit {
     "code" => Code(code), "signal" => Signal(signal), "time-limit" => TimeLimit,
     "withdrawn" => Withdrawn, "out-of-memory" => OutOfMemory, "node-failed" => NodeFailed,
     "lost" => Lost, "not-started" => NotStarted(words),
+    "refused" => Refused(words),
 });
 choice!(Why {
     "local" => Local(pool, name), "stray" => Stray(pool, tag), "down" => Down(pool),

@@ -15,6 +15,8 @@ choice!(Record {
     "expected" => Expected { starts },
     "left" => Left { job, hold },
     "acknowledged" => Acknowledged { tag },
+    "declined" => Declined { tag, why },
+    "withdrawn" => Withdrawn { tag },
     "saw" => Saw { tag, seen },
     "forgot" => Forgot { tag },
     "released" => Released { job, pool },

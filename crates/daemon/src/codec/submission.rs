@@ -20,6 +20,8 @@ object!(Submission {
     held,
     on_lost,
     mail,
+    comment,
+    quote,
     passed_through,
 });
 choice!(Work { "script" => Script { text, arguments }, "command" => Command(words) });

@@ -149,11 +149,13 @@ pub(super) fn none(carried: Option<&Value>) -> Result<(), Fault> {
     }
 }
 
-/// `{"name":…}`.
+/// `{"name":…}`, also where what it carries is no value.
 pub(super) fn put_alternative(name: &str, carried: &impl Put, out: &mut Vec<u8>) {
-    let mut object = Object::begin(out);
-    object.field(name, carried);
-    object.end();
+    out.push(b'{');
+    name.put(out);
+    out.push(b':');
+    carried.put(out);
+    out.push(b'}');
 }
 
 /// A struct, by the names of all its fields: an object.

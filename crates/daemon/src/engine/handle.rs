@@ -1,9 +1,11 @@
 //! How others talk to the engine.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
 use tradewind_model::Time;
 
+use super::gauges::Gauges;
 use crate::live::rights::Actor;
 use crate::live::{Ask, Input, Kind, Live, Record, Refusal, Reply};
 
@@ -61,7 +63,7 @@ pub struct Gone;
 
 /// A way to the engine. Cheap to copy; calls wait for the engine.
 #[derive(Debug, Clone)]
-pub struct Handle(pub(super) Sender<Message>);
+pub struct Handle(Sender<Message>, Arc<Gauges>);
 
 impl std::fmt::Debug for Message {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -122,8 +124,13 @@ impl Handle {
         drop(self.0.send(Message::Stop));
     }
 
+    /// What the engine counts.
+    pub fn gauges(&self) -> &Arc<Gauges> {
+        &self.1
+    }
+
     pub(super) fn pair() -> (Handle, Receiver<Message>) {
         let (send, receive) = channel();
-        (Handle(send), receive)
+        (Handle(send, Arc::default()), receive)
     }
 }

@@ -5,11 +5,13 @@
 //! sites. If the journal cannot be written, nothing that was not written counts: the state is
 //! made anew from the journal, and whoever asks is told to try again.
 
+pub mod gauges;
 mod handle;
 pub mod recovery;
 mod run;
 mod sites;
 
+pub use gauges::Gauges;
 pub use handle::{Gone, Handle, News, Watch};
 pub use recovery::{RecoveryError, recover, replay};
 pub use run::{Engine, Setup, Timing};

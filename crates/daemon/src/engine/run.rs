@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tradewind_model::{Pools, Span, Time};
 
+use super::gauges::Gauges;
 use super::handle::{Handle, Message, News};
 use super::recovery::{RecoveryError, recover};
 use super::sites::{SiteSetup, Worker};
@@ -75,7 +76,8 @@ impl Engine {
         let Setup { market, store, codec, pools, sites, maker, policy, settings, timing } = setup;
         let owners = sites.iter().map(|site| site.owner.clone()).collect();
         let base = Base { market, codec, pools, owners, maker, policy, settings, timing };
-        let mut journal = Journal { store, snapshot_at: 0 };
+        let gauges = Arc::clone(handle.gauges());
+        let mut journal = Journal { store, snapshot_at: 0, gauges };
         let live = base.live(&mut journal).map_err(|wrong| wrong.to_string())?;
         let mut workers = Vec::new();
         for (place, site) in sites.into_iter().enumerate() {
@@ -127,6 +129,7 @@ struct Journal {
     store: Box<dyn Store>,
     /// The row of the last snapshot.
     snapshot_at: u64,
+    gauges: Arc<Gauges>,
 }
 
 impl Journal {
@@ -141,7 +144,13 @@ impl Journal {
         }
         let rows: Vec<(i64, Vec<u8>)> =
             records.iter().map(|record| (at.0, codec.record(record))).collect();
-        self.store.append(&rows)
+        let begin = Instant::now();
+        let appended = self.store.append(&rows);
+        let took = begin.elapsed();
+        self.gauges.appends.add(1, took);
+        self.gauges.rows.add(rows.len() as u64, took);
+        self.gauges.written(self.store.last());
+        appended
     }
 }
 
@@ -357,6 +366,7 @@ impl<C: Codec> Loop<C> {
                     (false, Vec::new())
                 }
             };
+            self.journal.gauges.passes.add(1, begin.elapsed());
             tracing::debug!(took_us = begin.elapsed().as_micros(), "planned");
             if !self.write(at, sound, &records) {
                 return;

@@ -92,6 +92,7 @@ impl Talk {
         if let Err(wrong) = &survey {
             tracing::warn!(site = self.setup.name, %wrong, "the site does not answer");
         }
+        self.engine.gauges().looked(self.id, begin.elapsed(), survey.is_ok());
         tracing::trace!(site = self.setup.name, took_ms = begin.elapsed().as_millis(), "surveyed");
         self.engine.tell(Input::Surveyed { site: self.id, survey })
     }

@@ -30,6 +30,8 @@ fn submission() -> Arc<Submission> {
         held: false,
         on_lost: OnLost::Rerun,
         mail: None,
+        comment: None,
+        quote: None,
         passed_through: vec![("--constraint".to_owned(), "ib".to_owned())],
     })
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tradewind_io::submission::{Submission, TimeLimit};
 use tradewind_model::{Attribute, Demand, Pools, Span, Terms};
 
+use super::Live;
 use super::input::{Kind, Refusal};
 
 /// The attribute by which a pool's site is asked for.
@@ -13,6 +14,18 @@ pub(super) const SITE: &str = "site";
 pub(super) const POOL: &str = "pool";
 /// The attribute by which a node class is asked for.
 pub(super) const CLASS: &str = "class";
+
+impl Live {
+    /// What the submission would ask of the market, if `user` handed it in now.
+    ///
+    /// # Errors
+    /// If no nodes could ever meet it: the message says what is missing.
+    pub fn demand_of(&self, user: &str, submission: &Submission) -> Result<Demand, Refusal> {
+        let users = &self.state.users;
+        let place = users.iter().position(|it| it == user).unwrap_or(users.len());
+        demand(submission, place, self.state.market.pools())
+    }
+}
 
 /// The demand of one job of `user`, who is the `place`th of all users.
 ///

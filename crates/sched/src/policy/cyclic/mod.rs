@@ -140,6 +140,8 @@ pub struct Progress {
     pub jobs: u64,
     /// Windows found so far.
     pub windows: u64,
+    /// Looks at a window that choices among overlapping offers took so far.
+    pub looks: u64,
 }
 
 /// Plans the batch of `snapshot`. Deterministic: the same snapshot and options give the same plan.
@@ -178,11 +180,16 @@ struct Meter<'a> {
 
 impl<'a> Meter<'a> {
     fn new(jobs: u64, report: &'a mut dyn FnMut(Progress)) -> Meter<'a> {
-        Meter { state: Progress { jobs_done: 0, jobs, windows: 0 }, report }
+        Meter { state: Progress { jobs_done: 0, jobs, windows: 0, looks: 0 }, report }
     }
 
     fn job_done(&mut self) {
         self.state.jobs_done += 1;
+        (self.report)(self.state);
+    }
+
+    fn chosen(&mut self, looks: u64) {
+        self.state.looks += looks;
         (self.report)(self.state);
     }
 

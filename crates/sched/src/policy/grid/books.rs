@@ -54,7 +54,6 @@ impl Books {
     pub(crate) fn of(market: &Market) -> Books {
         let mut books = Books::new(market);
         books.follow(market, &market.history());
-        books.rebuild(market);
         books
     }
 

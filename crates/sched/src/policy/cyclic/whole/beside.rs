@@ -2,7 +2,7 @@
 
 use tradewind_model::{SlotList, Snapshot, Window};
 
-use super::super::{Cyclic, searcher};
+use super::super::{Cyclic, Meter, searcher};
 use super::Candidate;
 use crate::window::{Proof, Scratch};
 
@@ -18,6 +18,7 @@ pub(super) fn add(
     order: &[usize],
     candidates: &mut [Candidate],
     chosen: &[Option<usize>],
+    meter: &mut Meter<'_>,
 ) -> bool {
     let taken: Vec<Option<Window>> = candidates
         .iter()
@@ -47,6 +48,7 @@ pub(super) fn add(
         let Some(found) = found else { continue };
         if candidates[job].add(snapshot, found.window) {
             any = true;
+            meter.window_found();
             candidates[job].unproven += u32::from(matches!(found.proof, Proof::Gap { .. }));
         }
     }

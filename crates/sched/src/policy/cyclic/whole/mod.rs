@@ -83,9 +83,10 @@ pub(super) fn plan_whole(
     for number in 1..=MOST_CHOICES {
         let selected = choose_from(snapshot, cyclic, &mut candidates, bounds, &chosen);
         chosen.clone_from(&selected.selection.chosen);
+        meter.chosen(selected.steps);
         made = Some(selected);
         let last = number == MOST_CHOICES;
-        if last || !beside::add(snapshot, cyclic, &order, &mut candidates, &chosen) {
+        if last || !beside::add(snapshot, cyclic, &order, &mut candidates, &chosen, &mut meter) {
             break;
         }
     }
