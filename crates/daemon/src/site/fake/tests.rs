@@ -290,3 +290,90 @@ fn the_owners_job_waits_for_nodes_and_comes_first() {
     let since = bench.0.history().iter().find(|ran| ran.tag.job == 2).map(|ran| ran.since);
     assert_eq!(since, Some(Time(1_030)));
 }
+
+/// One step of a random life: what, of which job, and how much.
+fn step(bench: &mut FakeBench, what: u8, job: u64, much: u32) {
+    let fault = match much % 9 {
+        0 => Some(Fault::LostBefore),
+        1 => Some(Fault::LostAfter),
+        2 => Some(Fault::Late(Span(i64::from(much % 40)))),
+        3 => Some(Fault::Twice),
+        4 => Some(Fault::Garbage(much)),
+        _ => None,
+    };
+    let now = bench.0.now();
+    let length = i64::from(much % 30);
+    match what {
+        0..=3 => {
+            let order = bench.order(job, 1 + much % 9, length);
+            bench.0.plan(fault);
+            let _ = bench.0.submit(&order);
+        }
+        4 => {
+            bench.0.plan(fault);
+            let _ = bench.0.withdraw(&tag(job));
+        }
+        5 => {
+            bench.0.plan(fault);
+            let _ = bench.0.forget(&tag(job));
+        }
+        6 => {
+            let from = now + Span(i64::from(much % 7));
+            let length = Span(length + 1);
+            let job = LocalJob { pool: 0, nodes: much % 8, shown: now, from, length };
+            bench.0.set_local(&format!("own {}", much % 3), job);
+        }
+        7 => bench.0.crash(u64::from(much % 3)),
+        _ => bench.0.advance(now + Span(length)),
+    }
+}
+
+proptest::proptest! {
+    /// Whatever is lost, late or doubled: no tag runs twice, and what the site knows of never has
+    /// a node twice or more nodes than there are.
+    #[test]
+    fn nothing_runs_twice(steps in proptest::collection::vec((0u8..12, 0u64..12, 0u32..1_000), 1..120)) {
+        let mut bench = FakeBench::new();
+        for (what, job, much) in steps {
+            step(&mut bench, what, job, much);
+            let survey = bench.0.survey().unwrap();
+            let mut nodes = BTreeSet::new();
+            for seen in survey.tasks.values() {
+                if let Seen::Running { nodes: own, .. } = seen {
+                    proptest::prop_assert!(own.iter().all(|node| nodes.insert(node.clone())));
+                }
+            }
+            let now = bench.0.now();
+            let running = survey.pools[0].local.values().filter(|task| task.from <= now);
+            let owners: u32 = running.map(|task| task.nodes).sum();
+            proptest::prop_assert!(nodes.len() + usize::try_from(owners).unwrap() <= 8);
+        }
+        let mut tags = BTreeSet::new();
+        proptest::prop_assert!(bench.0.history().iter().all(|ran| tags.insert(ran.tag.clone())));
+        // Once all is quiet, everything that began has ended.
+        let now = bench.0.now();
+        bench.0.advance(now + Span(100_000));
+        proptest::prop_assert!(bench.0.history().iter().all(|ran| ran.ended.is_some()));
+    }
+}
+
+/// How fast it is; run by hand.
+#[test]
+#[ignore = "a measurement"]
+fn speed() {
+    let began = std::time::Instant::now();
+    let mut tasks = 0;
+    for world in 0..200 {
+        let mut bench = FakeBench::new();
+        for job in 0..100 {
+            let order = bench.order(job, 1 + u32::try_from((job + world) % 4).unwrap(), 10);
+            bench.0.submit(&order).unwrap();
+            bench.wait();
+            bench.0.survey().unwrap();
+            tasks += 1;
+        }
+        bench.0.advance(Time(100_000));
+        assert_eq!(bench.0.history().len(), 100);
+    }
+    println!("{} us for a task with its survey and second", began.elapsed().as_micros() / tasks);
+}
