@@ -25,13 +25,14 @@ use parameters::Family;
 pub(crate) const COMMAND: &str = "command";
 
 /// Every name, what it stands for, and the family of its parameters.
-const NAMES: [&str; 18] = [
+const NAMES: [&str; 19] = [
     "fcfs",
     "sjf",
     "easy",
     "conservative",
     "css",
     "batch-slicer",
+    "whole-batch",
     "bsf",
     "auction",
     "admission",
@@ -54,7 +55,7 @@ const ON_QUEUES: [(&str, &str); 2] = [("fcfs", "meta-fcfs"), ("sjf", "meta-sjf")
 enum Choice {
     /// On any pools.
     Fill(gridfill::Settings),
-    /// CSS and batch-slicer.
+    /// CSS, batch-slicer and whole-batch.
     Cycles(market::Settings),
     /// Some by batch-slicer, the rest by backfilling.
     Bsf(bsf::Settings),
@@ -254,6 +255,7 @@ fn choice(text: &str) -> Result<Choice, Failure> {
         "conservative" => fill(backfill::Depth::All, Order::Arrival),
         "css" => Choice::Cycles(market::Settings::css()),
         "batch-slicer" => Choice::Cycles(market::Settings::batch_slicer()),
+        "whole-batch" => Choice::Cycles(market::Settings::whole_batch()),
         "bsf" => Choice::Bsf(bsf::Settings::default()),
         _ => match Rule::ALL.iter().find(|(_, known)| *known == name) {
             Some((rule, _)) => Choice::Dispatch(dispatch::Settings::of(*rule)),
@@ -303,6 +305,7 @@ fn families(name: &str, choice: &Choice) -> &'static [Family] {
     match choice {
         Choice::Fill(_) => &[Family::Fill],
         Choice::Cycles(_) if name == "css" => &[Family::Cycles],
+        Choice::Cycles(_) if name == "whole-batch" => &[Family::Cycles, Family::Whole],
         Choice::Cycles(_) => &[Family::Cycles, Family::Slices],
         Choice::Bsf(_) => &[Family::Cycles, Family::Slices, Family::Bsf, Family::Fill],
         Choice::Federal(federal) => match federal.site {

@@ -27,6 +27,8 @@ pub(super) enum Family {
     Cycles,
     /// Of those that cut the batch.
     Slices,
+    /// Of those whose choice keeps windows apart.
+    Whole,
     /// Of those that backfill the rest.
     Bsf,
     /// Of all that hand jobs to queues.
@@ -68,6 +70,7 @@ impl Family {
                 "seed",
             ],
             Family::Slices => &["sub-batches", "slice-by"],
+            Family::Whole => &["choice-limit"],
             Family::Bsf => &["first", "by"],
             Family::Dispatch => &[
                 "cycle",
@@ -206,6 +209,7 @@ pub(super) fn cycles(to: &mut Settings, key: &str, value: &str) -> Result<(), Wr
                 Count::Word => None,
             };
         }
+        "choice-limit" => to.cyclic.choice_limit = number(value, 0)?.into(),
         "seed" => to.cyclic.seed = number(value, 0)?.into(),
         "sub-batches" => {
             to.cyclic.sub_batches = match values::count_or_auto(value)? {

@@ -2,8 +2,25 @@
 //!
 //! A store knows nothing of what rows mean. It numbers them, chains them (each row's digest
 //! covers the one before, so that a lost, changed or swapped row is seen), and says what is safe.
+//!
+//! - [`sqlite`]: a file on this machine, its copies and its check.
+//! - [`memory`]: for tests, with faults on order.
+//! - [`chain`]: how rows are chained, whoever keeps them.
+//! - [`verify`], [`export`]: all rows of any store, one after the other.
+
+pub mod chain;
+mod export;
+pub mod memory;
+pub mod sqlite;
+#[cfg(test)]
+mod tests;
+mod verify;
 
 use std::fmt::Debug;
+
+pub use chain::{Digest, Origin};
+pub use export::{ExportError, export};
+pub use verify::{Verified, verify};
 
 /// One row of the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +62,7 @@ pub enum StoreError {
     Damaged {
         /// Where.
         path: String,
-        /// The first row that is wrong.
+        /// The first row that is wrong; 0: what comes before the rows, or the file as such.
         seq: u64,
         /// How.
         what: String,
@@ -70,6 +87,9 @@ pub enum StoreError {
 
 /// A journal with one writer. Another database implements this.
 pub trait Store: Debug + Send {
+    /// Whose journal it is, and since when.
+    fn origin(&self) -> &Origin;
+
     /// The last row's number, 0 if there is none.
     fn last(&self) -> u64;
 
@@ -78,7 +98,9 @@ pub trait Store: Debug + Send {
     /// `at` and body of each; they are numbered from `last() + 1` on.
     ///
     /// # Errors
-    /// If they are not safe. They are not there then.
+    /// If they are not safe, or earlier than the row before. They are not there then: the next
+    /// rows have their numbers. But where the disk did not say whether it kept them, nothing
+    /// more is added, and only the next opening tells.
     fn append(&mut self, rows: &[(i64, Vec<u8>)]) -> Result<(), StoreError>;
 
     /// Rows after `seq`, in order, at most `most`; their chain is verified.
@@ -87,7 +109,7 @@ pub trait Store: Debug + Send {
     /// If they cannot be read, or are not what was written.
     fn read(&mut self, after: u64, most: usize) -> Result<Vec<Row>, StoreError>;
 
-    /// The latest snapshot.
+    /// The latest snapshot that is as it was kept; a damaged one is passed over with a warning.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -96,6 +118,6 @@ pub trait Store: Debug + Send {
     /// Keeps a snapshot beside the rows; older ones may go.
     ///
     /// # Errors
-    /// If it is not safe. The journal is whole without it.
+    /// If it is not safe, or of a row that is not there. The journal is whole without it.
     fn keep(&mut self, snapshot: &Snapshot) -> Result<(), StoreError>;
 }

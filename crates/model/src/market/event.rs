@@ -209,7 +209,8 @@ pub enum Event {
         /// Which.
         closure: ClosureId,
     },
-    /// They are back.
+    /// They are back, sooner or later than announced; or the closure is called off before it has
+    /// begun.
     Reopened {
         /// Which.
         closure: ClosureId,

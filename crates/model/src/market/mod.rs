@@ -187,6 +187,16 @@ impl Market {
         Running { job, demand, start: *start, place, released }
     }
 
+    /// Jobs submitted so far: the next one's id.
+    pub fn submitted(&self) -> u32 {
+        self.jobs.len() as u32
+    }
+
+    /// Closures announced so far: the next one's id.
+    pub fn announced(&self) -> u32 {
+        self.closures.len() as u32
+    }
+
     /// What the job asked for, once it was submitted.
     pub fn demand(&self, job: JobId) -> Option<&Demand> {
         self.jobs.get(job.index()).map(|entry| &entry.demand)
@@ -205,6 +215,20 @@ impl Market {
     /// Closures that are not over, in the order of announcement.
     pub fn closures(&self) -> impl Iterator<Item = (ClosureId, Closure)> + '_ {
         self.ahead.iter().map(|&id| (id, self.closures[id.0 as usize].0))
+    }
+
+    /// A closure that is not over, and whether it has begun.
+    pub fn closure_state(&self, closure: ClosureId) -> Option<(Closure, bool)> {
+        let (what, stage) = self.closures.get(closure.0 as usize)?;
+        (*stage != Stage::Over).then_some((*what, *stage == Stage::Closed))
+    }
+
+    /// Whether the job runs and has not given its nodes of `pool` back.
+    pub fn holds(&self, job: JobId, pool: PoolId) -> bool {
+        let (Some(held), Some(demand)) = (self.running.get(&job), self.demand(job)) else {
+            return false;
+        };
+        held.shares(demand.processors).any(|share| share.pool == pool)
     }
 
     /// Where the money is.
@@ -411,10 +435,13 @@ impl Market {
     }
 
     fn reopen(&mut self, closure: ClosureId) -> Result<(), MarketError> {
-        let Closure { pool, nodes, .. } = self.closure(closure, Stage::Closed)?.0;
+        let called_off = self.closure(closure, Stage::Announced).is_ok();
+        if !called_off {
+            let Closure { pool, nodes, .. } = self.closure(closure, Stage::Closed)?.0;
+            self.free_up(Share { pool, nodes });
+        }
         self.closures[closure.0 as usize].1 = Stage::Over;
         self.ahead.remove(&closure);
-        self.free_up(Share { pool, nodes });
         Ok(())
     }
 

@@ -9,7 +9,7 @@ pub mod backfill;
 pub mod bsf;
 pub mod cyclic;
 pub mod dispatch;
-mod grid;
+pub(crate) mod grid;
 pub mod gridfill;
 mod inbox;
 pub mod local;

@@ -32,8 +32,8 @@ Examples:
   tradewind simulate campaign.toml --shard 3/16 --out runs
 
 Policies: fcfs, sjf, easy, conservative [depth=N|all,order=ORDER,spread=grid|site];
-css, batch-slicer, bsf [period=SPAN,horizon=SPAN,objective=…]; auction, admission, meta-fcfs,
-meta-sjf, edf-fq, hvfq, fair-share [cycle=SPAN,gate=on|off,…]; multi-queue [alpha=A,beta=N,…] and
+css, batch-slicer, whole-batch, bsf [period=SPAN,horizon=SPAN,objective=…]; auction, admission,
+meta-fcfs, meta-sjf, edf-fq, hvfq, fair-share [cycle=SPAN,gate=on|off,…]; multi-queue [alpha=A,beta=N,…] and
 fcfs-sites, easy-sites, conservative-sites [migrate=on|off,discover=all|N,…]; docs/simulate.md has
 all parameters.
 Writes summary.json, jobs.csv and others into DIR, or into DIR/POLICY/… for each of several runs.

@@ -20,7 +20,7 @@ struct Hold {
 /// A profile of each pool, and what it consists of. Who makes a booking takes it here and gives it
 /// back.
 #[derive(Debug)]
-pub(in crate::policy) struct Books {
+pub(crate) struct Books {
     profiles: Vec<Profile>,
     running: BTreeMap<JobId, Vec<Hold>>,
     /// When nodes of running jobs are expected back.
@@ -50,6 +50,14 @@ impl Books {
         }
     }
 
+    /// Of a market as it stands, for whoever does not follow it.
+    pub(crate) fn of(market: &Market) -> Books {
+        let mut books = Books::new(market);
+        books.follow(market, &market.history());
+        books.rebuild(market);
+        books
+    }
+
     /// The moment up to which the books are kept.
     pub(in crate::policy) fn now(&self) -> Time {
         self.profiles[0].origin()
@@ -58,6 +66,11 @@ impl Books {
     /// What is free in each pool.
     pub(in crate::policy) fn profiles(&self) -> &[Profile] {
         &self.profiles
+    }
+
+    /// The same, for whoever needs nothing else.
+    pub(crate) fn into_profiles(self) -> Vec<Profile> {
+        self.profiles
     }
 
     /// Whether any node is free now.

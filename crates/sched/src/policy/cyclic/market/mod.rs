@@ -20,7 +20,6 @@
 //!   batch is refused with the reason that the plan gave: no later cycle could do better.
 
 mod planner;
-mod slots;
 #[cfg(test)]
 mod tests;
 
@@ -28,7 +27,7 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{Command, Event, JobId, Market, Span, Time, VoPolicy};
 
-use super::{Cyclic, SubBatches};
+use super::{Cyclic, Offers, SubBatches};
 use crate::policy::grid::Books;
 use crate::policy::inbox::{self, Comes};
 use crate::policy::{Policy, Promise, Standing};
@@ -78,6 +77,8 @@ impl Settings {
     pub const DEFAULT_MAX_ALTERNATIVES: u32 = 10;
     /// Waiting jobs that a cycle looks at to find those for its batch: the first ones.
     pub const MAX_LOOKED_AT: usize = 1_000;
+    /// Looks per choice of whole-batch, unless stated otherwise: as many cycles.
+    pub const DEFAULT_CHOICE_LIMIT: u64 = 100_000;
     /// Sub-batches of batch-slicer, unless stated otherwise (paper 000, figure 7).
     pub const DEFAULT_SUB_BATCHES: u32 = 5;
 
@@ -101,6 +102,14 @@ impl Settings {
     pub fn batch_slicer() -> Settings {
         let mut settings = Settings::css();
         settings.cyclic.sub_batches = SubBatches::Count(Self::DEFAULT_SUB_BATCHES);
+        settings
+    }
+
+    /// Whole-batch: windows of different jobs may overlap, and the choice keeps them apart.
+    pub fn whole_batch() -> Settings {
+        let mut settings = Settings::css();
+        settings.cyclic.offers = Offers::Overlapping;
+        settings.cyclic.choice_limit = Self::DEFAULT_CHOICE_LIMIT;
         settings
     }
 

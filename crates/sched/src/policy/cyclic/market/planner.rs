@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{
     Command, Demand, Event, Horizon, Job, JobId, JobPlan, Market, Outcome, Pools, Reason, SlotList,
-    Snapshot, Span, Terms, Time, Window,
+    Snapshot, Span, Terms, Time,
 };
 
-use super::slots::Names;
 use super::{Replan, Settings, Stretch, Turn};
 use crate::policy::cyclic::{self, SearchBy, SliceBy};
-use crate::policy::grid::{Booking, Books, News, Part, Spread, Wish};
+use crate::policy::grid::{Booking, Books, Names, News, Part, Spread, Wish};
 use crate::policy::inbox::{self, Comes};
 use crate::policy::share::Usage;
 use crate::policy::{Promise, Standing};
@@ -362,7 +361,7 @@ impl Planner {
         let Some((names, snapshot)) = &self.world else { return Vec::new() };
         let plan = cyclic::plan(snapshot, &cyclic::Cyclic { seed, ..cyclic }, &mut |_| {});
         let outcome = |job: JobPlan| match job.window() {
-            Some(window) => Ok(booking(window, names)),
+            Some(window) => Ok(names.booking(window)),
             None => match job.outcome {
                 Outcome::Postponed(reason) => Err(reason),
                 Outcome::Placed(_) => Err(Reason::Outbid),
@@ -502,17 +501,4 @@ fn relaxed(search: &SearchBy, demand: &Demand) -> Option<Demand> {
         SearchBy::All(_) | SearchBy::Csa => demand.terms.is_none(),
     };
     (!exact).then(|| inbox::without_limits(demand))
-}
-
-/// The window as nodes of pools.
-pub(super) fn booking(window: &Window, names: &Names) -> Booking {
-    let mut parts: Vec<Part> = Vec::new();
-    for task in window.tasks() {
-        let pool = names.pool_of(task.node);
-        match parts.last_mut().filter(|part| part.pool == pool) {
-            Some(part) => part.nodes += 1,
-            None => parts.push(Part { pool, nodes: 1, length: task.length }),
-        }
-    }
-    Booking { start: window.start(), parts }
 }

@@ -1,16 +1,19 @@
 //! What is free in pools, as slots on named nodes.
 
 use tradewind_model::{
-    Grid, GridError, Horizon, Level, Node, NodeId, PoolId, Pools, Profile, Slot, SlotList, Time,
+    Grid, GridError, Horizon, Level, Node, NodeId, Pool, PoolId, Pools, Profile, Slot, SlotList,
+    Time, Window,
 };
+
+use super::{Booking, Part};
 
 /// A node for every node of a pool: those of `lyra` are `lyra/0`, `lyra/1`, ….
 #[derive(Debug)]
-pub(super) struct Names {
+pub(crate) struct Names {
     /// By pool: its first node, and how many have names.
     pools: Vec<(u32, u32)>,
     /// The most named nodes of a pool.
-    pub(super) most: u32,
+    pub(crate) most: u32,
 }
 
 impl Names {
@@ -19,10 +22,22 @@ impl Names {
     ///
     /// # Errors
     /// None in practice: pools have unique names, and so have their nodes.
-    pub(super) fn new(pools: &Pools, most: u32) -> Result<(Names, Grid), GridError> {
+    pub(crate) fn new(pools: &Pools, most: u32) -> Result<(Names, Grid), GridError> {
+        Names::of(pools, most, |_| true)
+    }
+
+    /// The same, of those pools alone that are `wanted`.
+    ///
+    /// # Errors
+    /// As above.
+    pub(crate) fn of(
+        pools: &Pools,
+        most: u32,
+        wanted: impl Fn(&Pool) -> bool,
+    ) -> Result<(Names, Grid), GridError> {
         let (mut named, mut nodes) = (Vec::new(), Vec::new());
         for pool in pools.as_slice() {
-            let count = pool.nodes.min(most);
+            let count = if wanted(pool) { pool.nodes.min(most) } else { 0 };
             named.push((nodes.len() as u32, count));
             nodes.extend((0..count).map(|number| Node {
                 name: format!("{}/{number}", pool.name),
@@ -37,8 +52,21 @@ impl Names {
     }
 
     /// Whose node it is.
-    pub(super) fn pool_of(&self, node: NodeId) -> PoolId {
+    pub(crate) fn pool_of(&self, node: NodeId) -> PoolId {
         PoolId((self.pools.partition_point(|(first, _)| *first <= node.0) - 1) as u32)
+    }
+
+    /// The window as nodes of pools.
+    pub(crate) fn booking(&self, window: &Window) -> Booking {
+        let mut parts: Vec<Part> = Vec::new();
+        for task in window.tasks() {
+            let pool = self.pool_of(task.node);
+            match parts.last_mut().filter(|part| part.pool == pool) {
+                Some(part) => part.nodes += 1,
+                None => parts.push(Part { pool, nodes: 1, length: task.length }),
+            }
+        }
+        Booking { start: window.start(), parts }
     }
 
     /// What is free within the horizon.
@@ -47,7 +75,7 @@ impl Names {
     /// whatever time is free at all, the second the time when two are free, and so on. So slots
     /// are as long as they can be, and n nodes are free together for a span exactly if n slots
     /// hold it. Windows that do not intersect here never need more nodes than are free.
-    pub(super) fn slots(&self, profiles: &[Profile], horizon: Horizon) -> SlotList {
+    pub(crate) fn slots(&self, profiles: &[Profile], horizon: Horizon) -> SlotList {
         let (mut slots, mut levels) = (Vec::new(), Vec::new());
         for (profile, (first, count)) in profiles.iter().zip(&self.pools) {
             levels.clear();
