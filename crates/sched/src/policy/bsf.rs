@@ -206,10 +206,10 @@ impl Policy for Bsf {
         self.planner.resume(usage);
     }
 
-    fn standing(&self) -> Vec<Standing> {
+    fn standing(&self, now: Time) -> Vec<Standing> {
         match self.first.nobody() {
-            true => self.fill.standing(),
-            false => self.planner.standing(),
+            true => self.fill.standing(now),
+            false => self.planner.standing(now),
         }
     }
 

@@ -57,9 +57,9 @@ pub trait Policy: Send {
         None
     }
 
-    /// What users have used, as of the last call, whoever has used least first: where the order is
-    /// by fair share. Others have used nothing.
-    fn standing(&self) -> Vec<Standing> {
+    /// What users have used up to `now`, whoever has used least first: where the order is by fair
+    /// share. Others have used nothing. Whoever ran at the last call is taken to run still.
+    fn standing(&self, _now: Time) -> Vec<Standing> {
         Vec::new()
     }
 

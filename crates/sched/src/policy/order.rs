@@ -94,8 +94,8 @@ impl Ranking {
     }
 
     /// What users have used, if that matters.
-    pub(super) fn standing(&self) -> Vec<Standing> {
-        self.usage.as_ref().map(Usage::standing).unwrap_or_default()
+    pub(super) fn standing(&self, now: Time) -> Vec<Standing> {
+        self.usage.as_ref().map(|usage| usage.standing(now)).unwrap_or_default()
     }
 
     /// Of a job that joined the queue at `joined`, now. Lower comes first.

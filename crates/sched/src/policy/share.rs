@@ -146,13 +146,15 @@ impl Usage {
         i64::try_from(used).unwrap_or(i64::MAX)
     }
 
-    /// Everybody who has used something, least first, then by user.
-    pub(super) fn standing(&self) -> Vec<Standing> {
+    /// Everybody who has used something up to `now`, least first, then by user.
+    pub(super) fn standing(&self, now: Time) -> Vec<Standing> {
+        let mut books = self.clone();
+        books.pass_to(now);
         let standing = |(user, account): (&i64, &Account)| {
             let used = u64::try_from(account.used >> PARTS).unwrap_or(u64::MAX);
             (account.used, Standing { user: *user, used })
         };
-        let mut all: Vec<(u128, Standing)> = self.accounts.iter().map(standing).collect();
+        let mut all: Vec<(u128, Standing)> = books.accounts.iter().map(standing).collect();
         all.sort_by_key(|(used, it)| (*used, it.user));
         all.into_iter().map(|(_, standing)| standing).collect()
     }
@@ -184,7 +186,8 @@ mod tests {
         usage.resume(&BTreeMap::from([(7, 1 << 40), (8, 0), (9, 3)]));
         usage.pass_to(Time(0));
         usage.pass_to(Time(604_800));
-        let standing: Vec<_> = usage.standing().iter().map(|it| (it.user, it.used)).collect();
+        let standing: Vec<_> =
+            usage.standing(Time(604_800)).iter().map(|it| (it.user, it.used)).collect();
         assert_eq!(standing, [(8, 0), (9, 1), (7, 1 << 39)]);
     }
 

@@ -130,7 +130,7 @@ pub(crate) fn run(world: &World, fresh: &dyn Fn() -> Box<dyn Policy>) -> Vec<Fat
         let mut events = std::mem::take(&mut yard.events);
         let cut = world.cuts.contains(&now.0);
         if cut {
-            let usage = policy.standing().into_iter().map(|it| (it.user, it.used)).collect();
+            let usage = policy.standing(now).into_iter().map(|it| (it.user, it.used)).collect();
             policy = fresh();
             policy.resume(&usage);
             events = yard.revive();

@@ -311,8 +311,8 @@ impl Policy for Backfill {
         self.ranking.resume(usage);
     }
 
-    fn standing(&self) -> Vec<Standing> {
-        self.ranking.standing()
+    fn standing(&self, now: Time) -> Vec<Standing> {
+        self.ranking.standing(now)
     }
 
     fn promise(&self) -> Promise {

@@ -64,8 +64,8 @@ impl Fill {
     }
 
     /// What users have used, if that matters.
-    pub(in crate::policy) fn standing(&self) -> Vec<Standing> {
-        self.ranking.standing()
+    pub(in crate::policy) fn standing(&self, now: Time) -> Vec<Standing> {
+        self.ranking.standing(now)
     }
 
     /// Takes note of who starts by all commands of a pass.

@@ -96,8 +96,8 @@ impl Policy for GridFill {
         self.fill.resume(usage);
     }
 
-    fn standing(&self) -> Vec<Standing> {
-        self.fill.standing()
+    fn standing(&self, now: Time) -> Vec<Standing> {
+        self.fill.standing(now)
     }
 
     fn promise(&self) -> Promise {

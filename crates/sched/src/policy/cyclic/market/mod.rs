@@ -215,8 +215,8 @@ impl Policy for Cycles {
         self.planner.resume(usage);
     }
 
-    fn standing(&self) -> Vec<Standing> {
-        self.planner.standing()
+    fn standing(&self, now: Time) -> Vec<Standing> {
+        self.planner.standing(now)
     }
 
     fn promise(&self) -> Promise {

@@ -185,8 +185,8 @@ impl Planner {
     }
 
     /// What users have used, if that matters.
-    pub(in crate::policy) fn standing(&self) -> Vec<Standing> {
-        self.usage.as_ref().map(Usage::standing).unwrap_or_default()
+    pub(in crate::policy) fn standing(&self, now: Time) -> Vec<Standing> {
+        self.usage.as_ref().map(|usage| usage.standing(now)).unwrap_or_default()
     }
 
     /// Takes note of who starts by all commands of a pass.
