@@ -144,5 +144,6 @@ pub(crate) fn exit(exit: &Exit) -> String {
         Exit::NodeFailed => "node failed".to_owned(),
         Exit::Lost => "lost".to_owned(),
         Exit::NotStarted(why) => format!("not started: {why}"),
+        Exit::Refused(why) => format!("refused: {why}"),
     }
 }
