@@ -1,7 +1,8 @@
 //! Tradewind live: what the policies decide, done on real sites, and nothing lost.
 //!
 //! - [`site`]: what a cluster must offer to be part of the market, and who offers it.
-//! - [`store`]: where the journal is kept; [`codec`]: how its records are written.
+//! - [`store`]: where the journal is kept; [`codec`]: how its records are written;
+//!   [`journal`]: the proof that rows and states go together.
 //! - [`live`]: the market in real time as a state machine without clock, threads or files: what
 //!   happened goes in, records and orders come out. It decides nothing; policies do.
 //! - [`engine`]: the thread that joins them: it writes records down, and only then lets orders
@@ -12,6 +13,7 @@
 
 pub mod codec;
 pub mod engine;
+pub mod journal;
 pub mod live;
 pub mod site;
 pub mod store;

@@ -111,6 +111,54 @@ fn the_worked_example_is_the_papers() {
     }
 }
 
+#[test]
+fn a_whole_batch_is_better_than_its_parts() {
+    let claims = [
+        ("at least as many jobs as CSS in every cycle", Verdict::Reproduced),
+        ("never worse than that of CSS", Verdict::Reproduced),
+        ("Every choice is proven", Verdict::Reproduced),
+        ("more jobs than CSS", Verdict::Reproduced),
+        ("less time than those of CSS", Verdict::Reproduced),
+        ("cost less than those of CSS", Verdict::Reproduced),
+        ("cost less than the best of CSS and batch-slicer", Verdict::Reproduced),
+    ];
+    let findings = findings("001-whole-batch");
+    for (text, verdict) in claims {
+        let claim = findings.claims.iter().find(|claim| claim.text.contains(text)).unwrap();
+        assert_eq!(claim.verdict, verdict, "{text}: {}", claim.measured);
+    }
+    let gain = |measure: &str| {
+        let ours = |gain: &&tradewind_lab::Gain| {
+            gain.name == "whole-batch instead of CSS" && gain.measure.contains(measure)
+        };
+        findings.gains.iter().find(ours).unwrap().ratio
+    };
+    // The gains at full size, with room for another seed.
+    let (time, cost) = (gain("time per job"), gain("cost per job"));
+    assert!((0.88..0.96).contains(&time.mean) && time.high < 0.97, "{time:?}");
+    assert!((0.94..0.98).contains(&cost.mean) && cost.high < 0.985, "{cost:?}");
+    assert!(findings.notes[0].contains("less time") && findings.notes[0].contains("less cost"));
+}
+
+/// Each parameter of the study of whole batches moves a gain or a claim; so it can fail.
+#[test]
+fn every_parameter_moves_the_whole_batch() {
+    let study = find("001-whole-batch").unwrap();
+    let seen = |tally: &Tally, case: &Case| {
+        let findings = (study.findings)(case, tally);
+        let gains = findings.gains.iter().map(|gain| (gain.ours.mean, gain.ratio.mean));
+        let claims = findings.claims.iter().map(|claim| claim.measured.clone());
+        (gains.collect::<Vec<_>>(), claims.collect::<Vec<_>>())
+    };
+    let part = |case: &Case| (study.experiment.part)(case, 0);
+    let case = Case::new(study.experiment, SEED, Size::Quick);
+    let before = seen(&part(&case), &case);
+    for parameter in study.experiment.parameters {
+        let case = case.clone().with(parameter, parameter.sweep()[0]);
+        assert_ne!(seen(&part(&case), &case), before, "{}", parameter.name);
+    }
+}
+
 /// The studies can fail: with another price cap the figures are others.
 #[test]
 fn another_assumption_gives_other_verdicts() {

@@ -31,7 +31,7 @@ pub use market::{
 };
 pub use money::{Money, Price};
 pub use performance::Performance;
-pub use plan::{JobPlan, Limits, Outcome, Plan, Totals};
+pub use plan::{Gap, JobPlan, Limits, Outcome, Plan, Sum, Totals};
 pub use policy::{Limit, Measure, Objective, Rho, VoPolicy};
 pub use pool::{Admission, Place, Pool, PoolId, Pools, PoolsError, Share};
 pub use profile::{FOR_EVER, Level, Profile};

@@ -11,6 +11,28 @@ pub struct Plan {
     pub limits: Limits,
     /// The number of sub-batches used.
     pub sub_batches: u32,
+    /// How much better another choice among the windows found could be at most; `None` where the
+    /// choice is proven best.
+    pub gap: Option<Gap>,
+}
+
+/// What no choice among the windows found can better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gap {
+    /// No choice places more jobs.
+    pub placed: u32,
+    /// No choice that places at least as many jobs as the plan has a better sum of what the
+    /// objective is about.
+    pub sum: Sum,
+}
+
+/// A sum that an objective is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sum {
+    /// Σ time by the policy's measure.
+    Time(Span),
+    /// Σ cost.
+    Cost(Money),
 }
 
 /// The limits that a combination had to keep; `None` where none applied.

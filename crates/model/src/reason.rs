@@ -63,7 +63,8 @@ pub enum Reason {
         /// The lowest of those asks.
         ask: Money,
     },
-    /// There is a window, but jobs of higher priority took it first.
+    /// There are windows, but other jobs got them: those of higher priority, or, in whole-batch
+    /// planning, any.
     Outbid,
     /// A policy that is not ours declined it, and gave no reason.
     Declined,
@@ -150,7 +151,7 @@ impl fmt::Display for Reason {
             Reason::PricedOut { bid, ask } => {
                 write!(f, "bid {bid} at last, and queues that were in time asked {ask} or more")
             }
-            Reason::Outbid => write!(f, "jobs of higher priority took every window"),
+            Reason::Outbid => write!(f, "other jobs took every window"),
             Reason::Declined => write!(f, "the policy declined it"),
             Reason::TimeLimit { limit, least } => {
                 write!(f, "the batch needs at least {least} s and the VO's time limit is {limit} s")

@@ -45,9 +45,9 @@ pub enum FreeError {
 
 impl FreeTime {
     /// What is free for a job of this demand within `horizon`, but not before now: beside running
-    /// jobs until their expected ends (those that outlived their estimates are expected to run for
-    /// twice as long as believed so far), closures, and what else is `taken`. Where nodes are
-    /// taken twice, none of them are free.
+    /// jobs until their expected ends, closures, and what else is `taken`. Jobs that outlived their
+    /// estimates, and nodes that should be back, are expected to need twice as long as believed so
+    /// far. Where nodes are taken twice, none of them are free.
     ///
     /// A pool that does not admit the job has no nodes in it, and no pool has more than the job
     /// has tasks: like nodes beyond that change nothing for one window, but

@@ -92,7 +92,8 @@ pub struct Retrace<P, F> {
 }
 
 impl<P, F: FnMut(&P, &Market) -> Box<dyn Policy>> Retrace<P, F> {
-    /// Begins with the market that the record begins with. `make` makes the policies.
+    /// Begins with the market that the record begins with. `make` makes the policies, and calls
+    /// [`Policy::resume`] where the live process did.
     pub fn new(market: Market, make: F) -> Retrace<P, F> {
         Retrace {
             market,

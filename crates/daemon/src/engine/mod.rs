@@ -15,4 +15,4 @@ pub use gauges::Gauges;
 pub use handle::{Gone, Handle, News, Watch};
 pub use recovery::{RecoveryError, recover, replay};
 pub use run::{Engine, Setup, Timing};
-pub use sites::SiteSetup;
+pub use sites::{Reader, SiteSetup};

@@ -11,7 +11,7 @@ use tradewind_model::{Pools, Span, Time};
 use super::gauges::Gauges;
 use super::handle::{Handle, Message, News};
 use super::recovery::{RecoveryError, recover};
-use super::sites::{SiteSetup, Worker};
+use super::sites::{Reader, SiteSetup, Worker};
 use crate::codec::Codec;
 use crate::live::{Act, Input, Kind, Live, Make, Record, Refusal, Reply, Settings, State, Step};
 use crate::site::Tag;
@@ -63,6 +63,8 @@ impl Default for Timing {
 pub struct Engine {
     /// The way to it.
     pub handle: Handle,
+    /// By site: a way to what its tasks have written.
+    pub readers: Vec<Reader>,
     thread: JoinHandle<()>,
 }
 
@@ -85,6 +87,7 @@ impl Engine {
             let worker = Worker::start(id, site, handle.clone());
             workers.push(worker.map_err(|wrong| format!("no thread for a site: {wrong}"))?);
         }
+        let readers = workers.iter().map(Worker::reader).collect();
         let looping = Loop {
             base,
             journal,
@@ -97,12 +100,11 @@ impl Engine {
             .name("market".to_owned())
             .spawn(move || looping.go_on(&messages))
             .map_err(|wrong| format!("no thread for the market: {wrong}"))?;
-        Ok(Engine { handle, thread })
+        Ok(Engine { handle, readers, thread })
     }
 
     /// Waits until the engine has stopped.
     pub fn wait(self) {
-        drop(self.handle);
         drop(self.thread.join());
     }
 }

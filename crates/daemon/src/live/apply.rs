@@ -73,9 +73,11 @@ impl State {
                 self.accounts.post(at, from.clone(), to.clone(), *amount, motive);
             }
             Record::Reached { site, away } => self.reached(*site, *away),
-            Record::Acknowledged { .. } | Record::Saw { .. } | Record::Forgot { .. } => {
-                self.apply_to_task(record)?;
-            }
+            Record::Acknowledged { .. }
+            | Record::Declined { .. }
+            | Record::Withdrawn { .. }
+            | Record::Saw { .. }
+            | Record::Forgot { .. } => self.apply_to_task(record)?,
             Record::Admitted { .. } | Record::Expelled { .. } => self.apply_to_token(record)?,
             Record::Quoted { .. } | Record::Taken { .. } => self.apply_to_quote(record)?,
             _ => self.apply_to_job(record)?,
@@ -297,10 +299,24 @@ impl State {
         Ok(())
     }
 
+    fn drop_tasks(&mut self, number: u64) -> Result<(), Wrong> {
+        let name = self.name.clone();
+        let job = self.job(number)?;
+        let tags: Vec<Tag> = (0..job.parts.len()).map(|part| job.tag(&name, part)).collect();
+        for tag in tags {
+            self.tasks.remove(&tag);
+        }
+        Ok(())
+    }
+
     fn interrupt(&mut self, number: u64, setback: &Setback) -> Result<(), Wrong> {
         let id = self.running(number)?;
         self.market.apply(&Event::Interrupted { job: id })?;
-        self.stop_tasks(number)?;
+        match setback {
+            // Decided and set back at once: no site has heard of it.
+            Setback::Funds => self.drop_tasks(number)?,
+            _ => self.stop_tasks(number)?,
+        }
         self.refund(number)?;
         let job = self.job(number)?;
         job.phase = Phase::Waiting;
@@ -423,6 +439,21 @@ impl State {
                 if task.known == Known::Nothing {
                     task.known = Known::Acknowledged;
                 }
+                Ok(())
+            }
+            Record::Declined { tag, why } => {
+                let task = self.tasks.get_mut(tag).ok_or_else(|| missing(tag))?;
+                task.known = Known::Declined(why.clone());
+                task.wanted = Wanted::Stop;
+                Ok(())
+            }
+            Record::Withdrawn { tag } => {
+                let task = self.tasks.get_mut(tag).ok_or_else(|| missing(tag))?;
+                let why = match &task.known {
+                    Known::Declined(why) => Some(why.clone()),
+                    _ => None,
+                };
+                task.known = Known::Withdrawn(why);
                 Ok(())
             }
             Record::Saw { tag, seen } => {

@@ -6,7 +6,7 @@ use tradewind_model::{Cause, Closure, PoolId, SiteId, Span, Time};
 
 use super::input::Withheld;
 use super::record::Record;
-use super::state::{Quote, Setback, State, Why};
+use super::state::{Quote, State, Why};
 use super::{Live, Wrong};
 use crate::site::{Seen, Survey};
 
@@ -90,13 +90,31 @@ impl Live {
         let open: Vec<(Why, Closure)> = self.state.not_begun().into_iter().filter(due).collect();
         for (why, what) in open {
             let strict = !matches!(why, Why::Withheld(..));
-            while strict && self.state.market.free_in(what.pool) < what.nodes {
-                let Some(job) = self.state.last_not_begun(what.pool) else { break };
-                self.put(at, Record::Interrupted { job, setback: Setback::Displaced })?;
+            if strict {
+                self.make_room(at, &what)?;
             }
             if self.state.market.free_in(what.pool) >= what.nodes {
                 self.put(at, Record::Closed { why })?;
             }
+        }
+        Ok(())
+    }
+
+    /// Stops jobs that have not begun, the last ones first, until enough nodes are or will be free.
+    fn make_room(&mut self, at: Time, what: &Closure) -> Result<(), Wrong> {
+        let mut room = self.state.market.free_in(what.pool);
+        let mut idle = self.state.not_begun_in(what.pool);
+        idle.retain(|(number, nodes)| {
+            let stopping = self.is_stopping(*number);
+            room += if stopping { *nodes } else { 0 };
+            !stopping
+        });
+        for (job, nodes) in idle {
+            if room >= what.nodes {
+                return Ok(());
+            }
+            room += nodes;
+            self.put(at, Record::Stopping { job })?;
         }
         Ok(())
     }
@@ -134,12 +152,18 @@ impl State {
         self.closures.iter().filter_map(of).collect()
     }
 
-    /// The job that was started last in the pool and has not begun anywhere.
-    fn last_not_begun(&self, pool: PoolId) -> Option<u64> {
-        let running = self.market.running().filter(|job| job.nodes_in(pool) > 0);
-        let jobs = running.filter_map(|job| self.jobs.get(self.numbers.get(&job.job)?));
-        let idle = jobs.filter(|job| job.parts.iter().all(|part| part.since.is_none()));
-        idle.max_by_key(|job| (job.started, job.number)).map(|job| job.number)
+    /// Jobs that have nodes in the pool and have not begun anywhere, the last started first: and
+    /// how many nodes.
+    fn not_begun_in(&self, pool: PoolId) -> Vec<(u64, u32)> {
+        let here = self.market.running().filter(|job| job.nodes_in(pool) > 0);
+        let with_job = here.filter_map(|running| {
+            let job = self.jobs.get(self.numbers.get(&running.job)?)?;
+            Some((job, running.nodes_in(pool)))
+        });
+        let idle = with_job.filter(|(job, _)| job.parts.iter().all(|part| part.since.is_none()));
+        let mut idle: Vec<_> = idle.collect();
+        idle.sort_unstable_by_key(|(job, _)| std::cmp::Reverse((job.started, job.number)));
+        idle.into_iter().map(|(job, nodes)| (job.number, nodes)).collect()
     }
 
     /// All that a survey says is missing.

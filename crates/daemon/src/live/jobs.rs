@@ -5,7 +5,7 @@ use tradewind_model::{Money, Time};
 
 use super::demand::demand;
 use super::record::Record;
-use super::state::{Finish, Hold, Job, Part, Phase, Setback};
+use super::state::{Finish, Hold, Job, Part, Phase, Setback, Wanted};
 use super::{Live, Wrong};
 use crate::site::Exit;
 
@@ -100,10 +100,7 @@ impl Live {
         let Some(id) = job.id else { return Ok(()) };
         let exits = job.parts.iter().filter_map(|part| Some((part.pool, &part.exit.as_ref()?.1)));
         let exits: Vec<_> = exits.map(|(pool, exit)| (pool, exit.is_good())).collect();
-        let stopping = (0..job.parts.len()).any(|part| {
-            let task = self.state.tasks.get(&job.tag(&self.state.name, part));
-            task.is_some_and(|task| task.wanted == super::state::Wanted::Stop)
-        });
+        let stopping = self.is_stopping(number);
         let held = |pool| self.state.market.holds(id, pool);
         let free: Vec<_> = exits.iter().map(|(pool, _)| *pool).filter(|pool| held(*pool)).collect();
         for pool in free {
@@ -121,20 +118,52 @@ impl Live {
         if job.cancelled_by.is_some() {
             return self.finish(at, number, Finish::Cancelled);
         }
-        let never_ran = job.parts.iter().all(|part| part.since.is_none());
-        let why = job.parts.iter().find_map(|part| match &part.exit {
-            Some((_, Exit::NotStarted(why))) => Some(why.clone()),
+        if job.parts.iter().all(|part| part.since.is_none()) {
+            return self.never_ran(at, number);
+        }
+        match verdict(&job.parts) {
+            Finish::NodeFail => self.lost(at, number),
+            finish => self.finish(at, number, finish),
+        }
+    }
+
+    /// No part has begun, as far as sites say.
+    fn never_ran(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        let exits: Vec<&Exit> =
+            job.parts.iter().filter_map(|part| Some(&part.exit.as_ref()?.1)).collect();
+        let sure =
+            |exit: &&Exit| matches!(exit, Exit::Withdrawn | Exit::NotStarted(_) | Exit::Refused(_));
+        if !exits.iter().all(|exit| sure(exit)) {
+            return self.lost(at, number);
+        }
+        let hopeless = exits.iter().find_map(|exit| match exit {
+            Exit::NotStarted(why) => Some(why.clone()),
             _ => None,
         });
-        if let Some(why) = why.filter(|_| never_ran) {
-            let setback = Setback::Refused(why.clone());
-            self.put(at, Record::Interrupted { job: number, setback })?;
-            return self.put(at, Record::Left { job: number, hold: Hold::Rejected(why) });
+        let refused = exits.iter().find_map(|exit| match exit {
+            Exit::Refused(why) => Some(why.clone()),
+            _ => None,
+        });
+        let often = job.attempt + 1 >= self.settings.max_refusals;
+        let setback = match hopeless.clone().or(refused.clone()) {
+            Some(why) => Setback::Refused(why),
+            None if self.is_stopping(number) => Setback::Displaced,
+            None => return self.finish(at, number, Finish::Cancelled),
+        };
+        self.put(at, Record::Interrupted { job: number, setback })?;
+        match hopeless.or(refused.filter(|_| often)) {
+            Some(why) => self.put(at, Record::Left { job: number, hold: Hold::Rejected(why) }),
+            None => Ok(()),
         }
-        let finish = verdict(&job.parts);
+    }
+
+    /// Nodes died, or nobody knows what became of the job: as its user wants.
+    fn lost(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let on_lost = job.submission.on_lost;
-        if finish != Finish::NodeFail || on_lost == OnLost::Fail {
-            return self.finish(at, number, finish);
+        if on_lost == OnLost::Fail {
+            return self.finish(at, number, Finish::NodeFail);
         }
         self.put(at, Record::Interrupted { job: number, setback: Setback::Lost })?;
         match on_lost {
@@ -143,22 +172,13 @@ impl Live {
         }
     }
 
-    /// A site would not start the job.
-    pub(super) fn not_started(&mut self, at: Time, number: u64, why: String) -> Result<(), Wrong> {
-        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
-        if job.phase != Phase::Running {
-            return Ok(());
-        }
-        if job.cancelled_by.is_some() {
-            return self.judge(at, number);
-        }
-        let often = job.attempt + 1 >= self.settings.max_refusals;
-        let setback = Setback::Refused(why.clone());
-        self.put(at, Record::Interrupted { job: number, setback })?;
-        match often {
-            true => self.put(at, Record::Left { job: number, hold: Hold::Rejected(why) }),
-            false => Ok(()),
-        }
+    /// Whether sites were told to stop the job's parts.
+    pub(super) fn is_stopping(&self, number: u64) -> bool {
+        let Some(job) = self.state.jobs.get(&number) else { return false };
+        (0..job.parts.len()).any(|part| {
+            let task = self.state.tasks.get(&job.tag(&self.state.name, part));
+            task.is_some_and(|task| task.wanted == Wanted::Stop)
+        })
     }
 
     pub(super) fn finish(&mut self, at: Time, number: u64, finish: Finish) -> Result<(), Wrong> {
@@ -232,7 +252,10 @@ impl Live {
 /// The worst of what the parts say: what was lost, then what failed, in the order of parts.
 fn verdict(parts: &[Part]) -> Finish {
     let exits = || parts.iter().filter_map(|part| part.exit.as_ref().map(|(_, exit)| exit));
-    if exits().any(|exit| matches!(exit, Exit::NodeFailed | Exit::Lost | Exit::NotStarted(_))) {
+    let lost = |exit: &Exit| {
+        matches!(exit, Exit::NodeFailed | Exit::Lost | Exit::NotStarted(_) | Exit::Refused(_))
+    };
+    if exits().any(lost) {
         return Finish::NodeFail;
     }
     // A part that was stopped because another failed says nothing of the job.

@@ -35,6 +35,7 @@ impl Live {
 fn act(task: &Task) -> Option<Act> {
     match (task.wanted, &task.known) {
         _ if task.is_over() => Some(Act::Forget),
+        (Wanted::Stop, Known::Withdrawn(_)) => None,
         (Wanted::Stop, _) => Some(Act::Withdraw),
         (Wanted::Run, Known::Nothing) => Some(Act::Submit),
         (Wanted::Run, _) => None,

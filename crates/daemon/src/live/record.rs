@@ -86,6 +86,19 @@ pub enum Record {
         /// Which.
         tag: Tag,
     },
+    /// A site would not take the task. It may have taken it when it was asked before and did not
+    /// answer: it is to be withdrawn, to be sure.
+    Declined {
+        /// Which.
+        tag: Tag,
+        /// What the site said.
+        why: String,
+    },
+    /// A task that the site never said it had will not run there from now on.
+    Withdrawn {
+        /// Which.
+        tag: Tag,
+    },
     /// A site sees a task otherwise than before.
     Saw {
         /// Which.

@@ -246,6 +246,10 @@ pub enum Wanted {
 pub enum Known {
     /// Nothing: the site may or may not have heard of it.
     Nothing,
+    /// The site would not take it; its words.
+    Declined(String),
+    /// It will not begin any more, if it had not by then; why, if it was not our wish.
+    Withdrawn(Option<String>),
     /// The site has it.
     Acknowledged,
     /// What the site saw last.

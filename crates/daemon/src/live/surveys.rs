@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use tradewind_model::{PoolId, SiteId, Time};
+use tradewind_model::{PoolId, Pools, SiteId, Span, Time};
 
 use super::input::Act;
 use super::record::Record;
-use super::state::{Known, Wanted};
+use super::state::Known;
 use super::{Live, Wrong};
-use crate::site::{Exit, Seen, SiteError, Survey, Tag};
+use crate::site::{Exit, LocalTask, Seen, SiteError, Survey, Tag};
 
 impl Live {
     /// A site has answered to something that it was told.
@@ -20,22 +20,17 @@ impl Live {
         answer: Result<(), SiteError>,
     ) -> Result<(), Wrong> {
         let Some(task) = self.state.tasks.get(tag) else { return Ok(()) };
-        match (act, answer) {
-            // A withdrawn task that the site never had counts as one that it had: the next survey
-            // does not mention it.
-            (Act::Submit | Act::Withdraw, Ok(())) if task.known == Known::Nothing => {
+        match (act, answer, &task.known) {
+            (Act::Submit, Ok(()), Known::Nothing | Known::Declined(_)) => {
                 self.put(at, Record::Acknowledged { tag: tag.clone() })
             }
-            (Act::Submit, Err(SiteError::Refused(why))) if task.known == Known::Nothing => {
-                let exit = Exit::NotStarted(why.clone());
-                let seen = Seen::Ended { since: None, at, exit };
-                self.put(at, Record::Saw { tag: tag.clone(), seen })?;
-                match self.is_current(tag) {
-                    true => self.not_started(at, tag.job, why),
-                    false => Ok(()),
-                }
+            (Act::Submit, Err(SiteError::Refused(why)), Known::Nothing) => {
+                self.put(at, Record::Declined { tag: tag.clone(), why })
             }
-            (Act::Forget, Ok(())) => self.put(at, Record::Forgot { tag: tag.clone() }),
+            (Act::Withdraw, Ok(()), Known::Nothing | Known::Declined(_)) => {
+                self.put(at, Record::Withdrawn { tag: tag.clone() })
+            }
+            (Act::Forget, Ok(()), _) => self.put(at, Record::Forgot { tag: tag.clone() }),
             // Whatever else was said, the next survey tells, or the order is given again.
             _ => Ok(()),
         }
@@ -54,7 +49,8 @@ impl Live {
         survey: Result<Survey, SiteError>,
     ) -> Result<(), Wrong> {
         let away = self.state.away.contains_key(&site);
-        let Ok(survey) = survey else {
+        let pools = self.state.market.pools().iter().filter(|(_, pool)| pool.site == site).count();
+        let Some(survey) = survey.ok().filter(|survey| is_sane(survey, pools, at)) else {
             return match away {
                 true => Ok(()),
                 false => self.put(at, Record::Reached { site: site.0, away: Some(at) }),
@@ -91,19 +87,42 @@ impl Live {
             // It began, and what it was seen doing before was later: the site repeats itself.
             (Some(Seen::Waiting), Known::Seen(Seen::Running { .. })) => None,
             (Some(seen), _) => Some(seen.clone()),
-            // It is to stop, and the site has not said that it knows.
-            (None, Known::Nothing) => None,
+            // The site has not said that it knows.
+            (None, Known::Nothing | Known::Declined(_)) => None,
+            // It had not begun when it was withdrawn, or it would be mentioned.
+            (None, Known::Withdrawn(why)) => {
+                let exit = why.clone().map_or(Exit::Withdrawn, Exit::Refused);
+                Some(Seen::Ended { since: None, at, exit })
+            }
             (None, Known::Acknowledged | Known::Seen(_)) => {
                 let since = match &task.known {
                     Known::Seen(Seen::Running { since, .. }) => Some(*since),
                     _ => None,
                 };
-                let exit = match (task.wanted, since) {
-                    (Wanted::Stop, None) => Exit::Withdrawn,
-                    _ => Exit::Lost,
-                };
-                Some(Seen::Ended { since, at, exit })
+                Some(Seen::Ended { since, at, exit: Exit::Lost })
             }
         }
     }
+}
+
+/// A site's clock may differ by so much from ours.
+const SKEW: Span = Span(300);
+
+/// Whether the survey can be true at all. One that cannot says nothing.
+fn is_sane(survey: &Survey, pools: usize, at: Time) -> bool {
+    let past = |time: Time| time >= Time(0) && time <= at + SKEW;
+    let local = |task: &LocalTask| {
+        task.nodes <= Pools::MAX_NODES && task.from >= Time(0) && task.from <= task.until
+    };
+    let task = |seen: &Seen| match seen {
+        Seen::Waiting => true,
+        Seen::Running { since, .. } => past(*since),
+        Seen::Ended { since, at, .. } => {
+            past(*at) && since.is_none_or(|since| past(since) && since <= *at)
+        }
+    };
+    survey.pools.len() == pools
+        && survey.pools.iter().all(|pool| pool.up <= Pools::MAX_NODES)
+        && survey.pools.iter().flat_map(|pool| pool.local.values()).all(local)
+        && survey.tasks.values().all(task)
 }

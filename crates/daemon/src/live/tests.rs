@@ -64,6 +64,8 @@ fn job(tasks: u32, seconds: i64) -> Submission {
         held: false,
         on_lost: OnLost::Fail,
         mail: None,
+        comment: None,
+        quote: None,
         passed_through: vec![],
     }
 }
@@ -191,14 +193,17 @@ fn the_owner_comes_first() {
     let order = stage.orders().remove(0);
     // The owner's job took a node before ours had begun.
     stage.survey(later(1), order.site.0, vec![], &[("own", 1)]);
+    let [stop] = &stage.orders()[..] else { panic!("one order") };
+    assert_eq!((stop.act, &stop.tag, stop.site), (Act::Withdraw, &order.tag, order.site));
+    // Only when the site says that it never began is it started elsewhere.
+    let never = Seen::Ended { since: None, at: later(2), exit: Exit::Withdrawn };
+    stage.survey(later(2), order.site.0, vec![(order.tag, never)], &[("own", 1)]);
     assert_eq!(stage.live.state().jobs[&1].attempt, 1);
     let orders = stage.orders();
-    let stop = orders.iter().find(|it| it.act == Act::Withdraw).unwrap();
-    assert_eq!((stop.tag.clone(), stop.site), (order.tag, order.site));
     let start = orders.iter().find(|it| it.act == Act::Submit).unwrap();
     assert_ne!(start.site, order.site);
     assert_eq!(stage.live.state().closures.len(), 1);
-    stage.survey(later(2), order.site.0, vec![], &[]);
+    stage.survey(later(3), order.site.0, vec![], &[]);
     assert_eq!(stage.live.state().closures.len(), 0);
 }
 

@@ -5,6 +5,7 @@
 //! gets. One conformance suite holds for all of them.
 
 pub mod conformance;
+pub mod fake;
 pub mod local;
 
 use std::collections::BTreeMap;
@@ -130,8 +131,11 @@ pub enum Exit {
     NodeFailed,
     /// Nobody knows: the site has lost its record.
     Lost,
-    /// The site could not begin it, and says why.
+    /// The site could not begin it, and says why: it would not help to try again.
     NotStarted(String),
+    /// The site would not take it, and says why. Never said by sites: it stands for
+    /// [`SiteError::Refused`].
+    Refused(String),
 }
 
 /// A task to be run now.
@@ -212,7 +216,7 @@ pub trait Site: Debug + Send {
     /// If it cannot tell: never an empty survey instead.
     fn survey(&mut self) -> Result<Survey, SiteError>;
 
-    /// Hands a task in. With a tag that the site knows (running, waiting or ended and not
+    /// Hands a task in; asked again, too, as long as there was no answer. With a tag that the site knows (running, waiting or ended and not
     /// forgotten) it does nothing and returns `Ok`.
     ///
     /// # Errors

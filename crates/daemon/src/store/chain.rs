@@ -24,6 +24,13 @@ impl fmt::Debug for Digest {
     }
 }
 
+impl Digest {
+    /// Of some bytes by themselves.
+    pub fn of(bytes: &[u8]) -> Digest {
+        Digest(Sha256::digest(bytes).into())
+    }
+}
+
 /// Whose journal it is, and since when.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
@@ -48,7 +55,7 @@ impl Origin {
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = write!(text, "tradewind journal\n{}\n{}\n", self.market, self.created);
-        Digest(Sha256::digest(text.as_bytes()).into())
+        Digest::of(text.as_bytes())
     }
 }
 

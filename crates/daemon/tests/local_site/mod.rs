@@ -11,7 +11,8 @@ use tradewind_daemon::site::{PoolSetup, Site};
 use tradewind_model::{Performance, Time};
 
 pub(crate) struct LocalBench {
-    pub(crate) folder: TempDir,
+    /// Removed with the bench.
+    _folder: TempDir,
     pub(crate) settings: Settings,
     /// `None` only while it is being replaced.
     pub(crate) local: Option<Local>,
@@ -40,7 +41,7 @@ impl LocalBench {
             grace: Duration::from_millis(300),
         };
         let local = Some(Local::open(settings.clone()).unwrap());
-        LocalBench { folder, settings, local }
+        LocalBench { _folder: folder, settings, local }
     }
 }
 
@@ -85,7 +86,8 @@ impl Bench for LocalBench {
         match nodes {
             0 => std::fs::remove_file(path).unwrap_or_default(),
             _ => {
-                std::fs::write(path, format!("{{\"pool\": \"cpu\", \"slots\": {nodes}}}")).unwrap()
+                let taken = format!("{{\"pool\": \"cpu\", \"slots\": {nodes}}}");
+                std::fs::write(path, taken).unwrap();
             }
         }
     }

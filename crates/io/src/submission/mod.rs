@@ -42,8 +42,8 @@ pub struct Submission {
     pub mail: Option<Mail>,
     /// A remark, kept with the job.
     pub comment: Option<String>,
-    /// The id of the quote that is accepted: its price and start, or nothing.
-    pub quote: Option<String>,
+    /// The number of the quote that is accepted: its price and start, or nothing.
+    pub quote: Option<u64>,
     /// Options that only a site's manager understands: name and value, in order.
     pub passed_through: Vec<(String, String)>,
 }

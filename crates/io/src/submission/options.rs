@@ -410,7 +410,7 @@ pub static OPTIONS: [Known; 112] = [
         "on-lost",
         "`fail`, `rerun` or `hold`: what is done when its nodes die, or nobody knows whether it ran",
     ),
-    own("quote", "the id of a quote that is accepted"),
+    own("quote", "the number of the quote that is accepted"),
     own("sites", "the same as `--clusters`"),
     own("value", "what its completion in time is worth, credits"),
 ];

@@ -115,7 +115,7 @@ fn submission() -> impl Strategy<Value = Submission> {
         fail: !begin,
     });
     let passed = ("qos|gres|mem", text());
-    let last = (of(text()), of(text()), proptest::collection::vec(passed, 0..3));
+    let last = (of(text()), of(1u64..99), proptest::collection::vec(passed, 0..3));
     let state = (proptest::collection::vec(dependency, 0..3), of(array), any::<bool>(), lost);
     let head = (text(), work(), 1u32..99, time());
     (head, conditions(), of(text()), surroundings(), state, of(mail), last).prop_map(

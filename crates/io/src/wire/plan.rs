@@ -1,7 +1,7 @@
 //! The document of `plan`.
 
 use serde::Serialize;
-use tradewind_model::{self as model, Grid, Measure, Money, Outcome, Snapshot};
+use tradewind_model::{self as model, Grid, Measure, Money, Outcome, Snapshot, Sum};
 
 use super::amount::{credits, some_credits};
 use super::{Postponed, Window};
@@ -23,6 +23,33 @@ pub struct Plan {
     pub limits: Limits,
     /// Sums over the placed jobs.
     pub totals: Totals,
+    /// What a better choice among the alternatives could reach at most; only where the choice is
+    /// not proven best.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap: Option<Gap>,
+}
+
+/// Bounds on every choice among the alternatives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Gap {
+    /// The most jobs that any choice places.
+    pub placed: u32,
+    /// The best sum of times that a choice of as many jobs could have, where that is the objective.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<i64>,
+    /// The same of costs.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "some_credits")]
+    pub cost: Option<Money>,
+}
+
+impl From<model::Gap> for Gap {
+    fn from(gap: model::Gap) -> Gap {
+        let (time, cost) = match gap.sum {
+            Sum::Time(time) => (Some(time.0), None),
+            Sum::Cost(cost) => (None, Some(cost)),
+        };
+        Gap { placed: gap.placed, time, cost }
+    }
 }
 
 /// What becomes of one job: a window, or why it is postponed.
@@ -95,6 +122,7 @@ impl Plan {
                 processor_time: totals.processor_time.0,
                 placed: totals.placed,
             },
+            gap: plan.gap.map(Gap::from),
         }
     }
 }

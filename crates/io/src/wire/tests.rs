@@ -35,6 +35,7 @@ fn a_plan_has_the_documented_shape_and_exact_amounts() {
         ],
         limits: model::Limits { time: Some(Span(20)), budget: None },
         sub_batches: 1,
+        gap: None,
     };
     let mut document = Plan::new(&snapshot, &plan, Measure::ProcessorTime);
     document.seed = Some(7);
@@ -43,6 +44,14 @@ fn a_plan_has_the_documented_shape_and_exact_amounts() {
         r#"{{"seed":7,"sub_batches":1,"jobs":[{{"name":"one","window":{w},"alternatives":[{w}],"cut":true}},{{"name":"two","postponed":{{"reason":"budget-short","message":"budget short by 12.499999: the cheapest window costs 12.500001, the budget is 0.000002","budget":0.000002,"cheapest":12.500001,"short_by":12.499999}},"alternatives":[]}}],"limits":{{"time":20,"budget":null}},"totals":{{"time":15,"cost":2.5,"processor_time":15,"placed":1}}}}"#
     );
     assert_eq!(serde_json::to_string(&document).unwrap(), expected);
+    let gap = |sum| model::Plan { gap: Some(model::Gap { placed: 2, sum }), ..plan.clone() };
+    for (sum, text) in [
+        (model::Sum::Time(Span(9)), r#""gap":{"placed":2,"time":9}"#),
+        (model::Sum::Cost(Money(1_500_000)), r#""gap":{"placed":2,"cost":1.5}"#),
+    ] {
+        let document = Plan::new(&snapshot, &gap(sum), Measure::Runtime);
+        assert!(serde_json::to_string(&document).unwrap().contains(text));
+    }
 }
 
 #[test]
@@ -67,10 +76,7 @@ fn every_reason_has_its_numbers() {
         assert_eq!(text, expected);
     }
     let outbid = serde_json::to_string(&Postponed::from(&Why::Outbid)).unwrap();
-    assert_eq!(
-        outbid,
-        r#"{"reason":"outbid","message":"jobs of higher priority took every window"}"#
-    );
+    assert_eq!(outbid, r#"{"reason":"outbid","message":"other jobs took every window"}"#);
 }
 
 #[test]

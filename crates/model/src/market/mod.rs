@@ -166,13 +166,25 @@ impl Market {
         self.queue.first().copied()
     }
 
+    /// Whether the job waits. O(1).
+    pub fn waits(&self, job: JobId) -> bool {
+        self.jobs.get(job.index()).is_some_and(|entry| entry.phase == Phase::Queued)
+    }
+
     /// Jobs that run, in the order of submission.
     pub fn running(&self) -> impl DoubleEndedIterator<Item = Running<'_>> + '_ {
-        self.running.iter().map(|(&job, held)| {
-            let Held { start, place, released, .. } = held;
-            let demand = &self.jobs[job.index()].demand;
-            Running { job, demand, start: *start, place, released }
-        })
+        self.running.iter().map(|(&job, held)| self.as_running(job, held))
+    }
+
+    /// The job, if it runs. Logarithmic in the jobs that run.
+    pub fn run_of(&self, job: JobId) -> Option<Running<'_>> {
+        self.running.get(&job).map(|held| self.as_running(job, held))
+    }
+
+    fn as_running<'a>(&'a self, job: JobId, held: &'a Held) -> Running<'a> {
+        let Held { start, place, released, .. } = held;
+        let demand = &self.jobs[job.index()].demand;
+        Running { job, demand, start: *start, place, released }
     }
 
     /// Jobs submitted so far: the next one's id.

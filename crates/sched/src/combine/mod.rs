@@ -10,6 +10,7 @@
 //! plans, and readers of other input must.
 
 mod best;
+pub mod disjoint;
 mod front;
 mod knapsack;
 mod limits;

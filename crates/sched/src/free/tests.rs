@@ -88,9 +88,15 @@ fn free(market: &Market, taken: &[Taken], pool: PoolId, at: Time) -> i64 {
             free -= i64::from(job.nodes_in(pool));
         }
     }
-    let closures = market.closures().map(|(_, closure)| closure);
-    for it in closures.filter(|it| it.pool == pool && it.from <= at && at < it.until) {
-        free -= i64::from(it.nodes);
+    let history = market.history();
+    for (closure, Closure { nodes, from, until, .. }) in
+        market.closures().filter(|(_, it)| it.pool == pool)
+    {
+        let missing = match history.contains(&Event::Closed { closure }) {
+            true => at < from + expected_span(until - from, market.now() - from),
+            false => from <= at && at < until,
+        };
+        free -= if missing { i64::from(nodes) } else { 0 };
     }
     for it in taken.iter().filter(|it| it.share.pool == pool && it.from <= at && at < it.until) {
         free -= i64::from(it.share.nodes);

@@ -14,6 +14,8 @@ use super::{Beliefs, Coming, Forecast, Limits, Outcome, Progress, Runs, Stopped}
 use crate::kernel::{End, Turn, earlier};
 use crate::{SimError, outage};
 
+const OPEN: Outcome = Outcome::Open { reserved: None };
+
 pub(super) struct Drive<'a> {
     market: Market,
     policy: &'a mut dyn Policy,
@@ -71,7 +73,7 @@ impl<'a> Drive<'a> {
             wake: None,
             started: 0,
             attempts: BTreeMap::new(),
-            jobs: ids.map(|job| (job, Outcome::Open)).collect(),
+            jobs: ids.map(|job| (job, OPEN)).collect(),
             waits: waits.collect(),
             before: BTreeMap::new(),
             taken: BTreeMap::new(),
@@ -160,6 +162,11 @@ impl<'a> Drive<'a> {
             next = self.next_instant();
         };
         let until = self.market.now();
+        for (job, outcome) in &mut self.jobs {
+            if let Outcome::Open { reserved } = outcome {
+                *reserved = self.policy.reservation(*job);
+            }
+        }
         while let Some(Reverse(end)) = self.ends.pop() {
             self.pass_to(end.at)?;
             self.end(end)?;
@@ -246,7 +253,7 @@ impl<'a> Drive<'a> {
         let hit = outage::hit(&self.market, &what);
         while let Some(job) = outage::victim(&self.market, &what, &hit) {
             *self.attempts.entry(job).or_default() += 1;
-            self.jobs.insert(job, Outcome::Open);
+            self.jobs.insert(job, OPEN);
             self.waits.entry(job).or_insert(self.market.now());
             let held = self.taken.remove(&job).or_else(|| self.before.remove(&job));
             self.give_up(held.unwrap_or_default());

@@ -47,9 +47,10 @@ pub struct Coming {
 /// How far a forecast goes: it stops at whichever comes first.
 ///
 /// What it costs is the policy's own work. With 10,000 waiting jobs on 200 nodes in 8 pools, a look
-/// costs `easy` and `css` some 0.1 to 0.4 µs, so a whole forecast takes half a minute; with a
-/// reservation for every job each pass moves a large part of them, which takes seconds. Whoever
-/// must answer in time counts it with the `watch` of [`fork`].
+/// costs `easy` and `css` 0.1 to 0.9 µs, so a whole forecast takes about a minute or less; with a
+/// reservation for every job (`depth=all`) each look is a search through time of some 400 µs, but
+/// the first pass already says of every job when it is to start. Whoever must answer in time
+/// counts it with the `watch` of [`fork`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Nothing that happens later is looked at.
@@ -67,6 +68,9 @@ impl Limits {
     pub const PASSES: u64 = 200_000;
     /// A queue of 10,000 jobs that empties job by job is 50 to 90 million looks.
     pub const LOOKS: u64 = 100_000_000;
+    /// For policies with a reservation for every job: about two minutes' work with 10,000 of them,
+    /// seconds with 2,000.
+    pub const LOOKS_WITH_RESERVATIONS: u64 = 300_000;
 }
 
 impl Default for Limits {
@@ -116,7 +120,11 @@ pub enum Outcome {
         reason: Box<Reason>,
     },
     /// It still waits, or is not submitted yet, where the forecast stops.
-    Open,
+    Open {
+        /// When the policy means to start it, if that is set down by then: see
+        /// [`Policy::reservation`].
+        reserved: Option<Time>,
+    },
 }
 
 /// When, where and at what cost a job runs.
@@ -137,7 +145,7 @@ impl Outcome {
     pub fn runs(&self) -> Option<&Runs> {
         match self {
             Outcome::Runs(runs) => Some(runs),
-            Outcome::Refused { .. } | Outcome::Open => None,
+            Outcome::Refused { .. } | Outcome::Open { .. } => None,
         }
     }
 }
@@ -171,7 +179,8 @@ impl Forecast {
     }
 }
 
-/// Goes on from `market` with `policy`, which is told of the past by [`Market::history`].
+/// Goes on from `market` with `policy`, which is told of the past by [`Market::history`]: it has not
+/// been asked yet, and [`Policy::resume`] has been called, where that matters.
 ///
 /// Running jobs end when `beliefs` say so, waiting ones run for as long; announced closures begin
 /// and end at their times. A closure that should have begun begins at once, or never, if it should

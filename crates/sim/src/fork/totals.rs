@@ -76,7 +76,7 @@ pub(super) fn add_up<'a>(
     Totals {
         started: stays.len() as u32,
         refused: count(|outcome| matches!(outcome, Outcome::Refused { .. })),
-        open: count(|outcome| matches!(outcome, Outcome::Open)),
+        open: count(|outcome| matches!(outcome, Outcome::Open { .. })),
         mean_wait: mean(waited as f64),
         mean_bounded_slowdown: mean(stays.iter().map(Stay::bounded_slowdown).sum()),
         makespan,

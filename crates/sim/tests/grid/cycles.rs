@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tradewind_model::{Demand, Limit, Money, Objective, Span, VoPolicy};
 use tradewind_sched::policy::cyclic::market::{Cycles, Replan, Settings as Knobs, Stretch};
-use tradewind_sched::policy::cyclic::{Cyclic, SearchBy, SliceBy, SubBatches};
+use tradewind_sched::policy::cyclic::{Cyclic, Offers, SearchBy, SliceBy, SubBatches};
 use tradewind_sched::window::{Algorithm, Variant};
 use tradewind_sim::workload::Overrun;
 use tradewind_sim::{Estimate, Settings};
@@ -43,8 +43,11 @@ fn any_cyclic() -> impl Strategy<Value = Cyclic> {
         SliceBy::Criterion,
     ]);
     let variant = prop_oneof![3 => Just(Variant::Exact), 1 => Just(Variant::Paper)];
-    (sub_batches, slice_by, any_search(), variant, 1u32..5).prop_map(
-        |(sub_batches, slice_by, search, variant, most)| Cyclic {
+    let offers = prop_oneof![3 => Just(Offers::Disjoint), 1 => Just(Offers::Overlapping)];
+    (offers, sub_batches, slice_by, any_search(), variant, 1u32..5).prop_map(
+        |(offers, sub_batches, slice_by, search, variant, most)| Cyclic {
+            offers,
+            choice_limit: 2_000,
             sub_batches,
             slice_by,
             search,
@@ -62,7 +65,7 @@ pub(crate) fn any_knobs() -> impl Strategy<Value = Knobs> {
     (any_cyclic(), any_vo(), 1i64..30, horizon, stretch, replan, 1u32..8).prop_map(
         |(cyclic, vo, period, horizon, stretch, replan, batch)| {
             let period = Span(period);
-            Knobs { cyclic, vo, period, horizon, stretch, replan, batch }
+            Knobs { cyclic, vo, period, horizon, stretch, replan, batch, ..Knobs::css() }
         },
     )
 }

@@ -22,7 +22,7 @@ use tradewind_sim::{Ran, Run, Settings, run};
 
 use crate::live::{Greedy, Idle, Recorder};
 use crate::worlds::{
-    any_grid, any_log, any_outages, any_overrun, any_settings, plain_log, with_outages, workload,
+    any_grid, any_log, any_outages, any_overrun, plain_log, with_outages, workload,
 };
 
 fn forecast(market: &Market, policy: &mut dyn Policy, beliefs: &Beliefs) -> Forecast {
@@ -38,6 +38,7 @@ fn filling(which: u32) -> Box<dyn Policy> {
         0 => Box::new(Greedy),
         1 => Box::new(fill(Depth::First(1))),
         2 => Box::new(fill(Depth::All)),
+        3 => Box::new(fill(Depth::First(0))),
         _ => Box::new(Cycles::new(Cyclic { period: Span(7), ..Cyclic::css() })),
     }
 }
@@ -102,7 +103,7 @@ proptest! {
     #[test]
     fn from_the_beginning_it_is_a_replay(
         (pools, log, outages, overrun) in (any_grid(), any_log(), any_outages(), any_overrun()),
-        which in 0u32..4,
+        which in 0u32..5,
     ) {
         let log: Vec<_> = if which == 0 {
             log.into_iter().map(|job| tradewind_sim::workload::LogJob { terms: None, ..job }).collect()
@@ -132,18 +133,19 @@ proptest! {
     #[test]
     fn from_the_middle_it_is_the_rest(
         (pools, log, outages, overrun) in (any_grid(), plain_log(), any_outages(), any_overrun()),
-        (settings, keep) in (any_settings(), 0usize..40),
+        (first_come, keep) in (any::<bool>(), 0usize..40),
     ) {
-        let settings = Settings { semantics: Default::default(), ..settings };
+        // Others decide anew what they had decided and not begun.
+        let which = if first_come { 3 } else { 0 };
         let workload = known(workload(&pools, &log, overrun), outages);
-        let mut recorder = Recorder::new(Box::new(Greedy), keep);
-        let replayed = run(&workload, settings, &mut recorder, &mut []).unwrap();
+        let mut recorder = Recorder::new(filling(which), keep);
+        let replayed = run(&workload, Settings::default(), &mut recorder, &mut []).unwrap();
         let Some(market) = recorder.kept else { return Ok(()) };
         let before = market.state();
         let first = market.submitted() as usize;
         let runs = (0..).map(JobId).zip(workload.jobs[..first].iter().map(|job| job.run));
         let beliefs = Beliefs { runs: runs.collect(), coming: coming(&workload, first) };
-        let found = forecast(&market, &mut Greedy, &beliefs);
+        let found = forecast(&market, &mut *filling(which), &beliefs);
         for (job, outcome) in &found.jobs {
             prop_assert_eq!(outcome, &fared(&replayed.jobs[job.index()]));
         }
@@ -247,6 +249,22 @@ fn a_forecast_stops_where_it_must() {
     });
     assert_eq!(found.unwrap().stopped, Stopped::Watcher);
     assert_eq!(seen, [(0, 3), (10, 3)]);
+}
+
+#[test]
+fn where_a_forecast_stops_reservations_say_more() {
+    let limits = Limits { passes: 1, ..Limits::default() };
+    let go = &mut |_| ControlFlow::Continue(());
+    let mut market = market();
+    market.pass_to(Time(12)).unwrap();
+    let mut policy = fill(Depth::All);
+    let found = fork(&market, &mut policy, &Beliefs::default(), limits, go).unwrap();
+    let told = |at: u32| found.jobs[&JobId(at)].clone();
+    // The first job has outlived its estimate, and nobody is short enough to go before the second.
+    assert_eq!(told(1), Outcome::Open { reserved: Some(Time(20)) });
+    assert_eq!(spans(&found), [Some((0, 20)), None, None, None]);
+    assert_eq!(told(2), Outcome::Open { reserved: Some(Time(30)) });
+    assert_eq!(told(3), Outcome::Open { reserved: Some(Time(30)) });
 }
 
 #[test]

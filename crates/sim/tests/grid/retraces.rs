@@ -13,7 +13,9 @@ use tradewind_sim::retrace::{Began, Retrace, RetraceError, Step, retrace};
 use tradewind_sim::{Settings, run};
 
 use crate::live::{Greedy, Recorder};
-use crate::worlds::{any_grid, any_log, any_outages, any_overrun, with_outages, workload};
+use crate::worlds::{
+    any_grid, any_log, any_outages, any_overrun, any_settings, plain_log, with_outages, workload,
+};
 
 fn make(which: u32) -> Box<dyn Policy> {
     let fill = |depth| Box::new(GridFill::new(Knobs { depth, ..Knobs::default() }));
@@ -22,7 +24,8 @@ fn make(which: u32) -> Box<dyn Policy> {
         0 => fill(Depth::First(1)),
         1 => fill(Depth::All),
         2 => Box::new(Cycles::new(cycles)),
-        _ => Box::new(bsf::Bsf::new(bsf::Settings { cycles, ..bsf::Settings::default() })),
+        3 => Box::new(bsf::Bsf::new(bsf::Settings { cycles, ..bsf::Settings::default() })),
+        _ => Box::new(Greedy),
     }
 }
 
@@ -36,7 +39,7 @@ proptest! {
     #[test]
     fn a_record_is_confirmed_and_a_changed_one_is_not(
         (pools, log, outages, overrun) in (any_grid(), any_log(), any_outages(), any_overrun()),
-        (which, settings, at) in (0u32..4, crate::worlds::any_settings(), any::<prop::sample::Index>()),
+        (which, settings, at) in (0u32..4, any_settings(), any::<prop::sample::Index>()),
     ) {
         let workload = with_outages(workload(&pools, &log, overrun), outages);
         let mut recorder = Recorder::new(make(which), usize::MAX);
@@ -64,17 +67,17 @@ proptest! {
     #[test]
     fn policies_may_begin_again(
         (pools, log, outages, overrun) in
-            (any_grid(), crate::worlds::plain_log(), any_outages(), any_overrun()),
-        again in 0usize..20,
+            (any_grid(), plain_log(), any_outages(), any_overrun()),
+        (which, again) in (0u32..5, 0usize..20),
     ) {
         let workload = with_outages(workload(&pools, &log, overrun), outages);
-        let mut recorder = Recorder::new(Box::new(Greedy), usize::MAX);
-        recorder.restart = Some((again, Box::new(|| Box::new(Greedy))));
+        let mut recorder = Recorder::new(make(which), usize::MAX);
+        recorder.restart = Some((again, Box::new(move || make(which))));
         run(&workload, Settings::default(), &mut recorder, &mut []).unwrap();
         let steps = recorder.steps;
         let mut began = 0;
-        let make = |_: &(), _: &Market| { began += 1; Box::new(Greedy) as Box<dyn Policy> };
-        let passes = retrace(start(&pools, &steps), make, &steps).unwrap().passes;
+        let new = |_: &(), _: &Market| { began += 1; make(which) };
+        let passes = retrace(start(&pools, &steps), new, &steps).unwrap().passes;
         let asked = steps.iter().filter(|step| step.commands.is_some()).count();
         prop_assert_eq!(passes, asked as u64);
         let begins = steps.iter().filter(|step| step.began.is_some()).count();

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use tradewind_io::scenario::{self, Scenario};
 use tradewind_io::wire;
 use tradewind_model::{Limit, Measure, Money, Objective, Plan, Rho, Snapshot, Span, VoPolicy};
-use tradewind_sched::policy::cyclic::{Cyclic, SearchBy, SliceBy, SubBatches};
+use tradewind_sched::policy::cyclic::{Cyclic, Offers, SearchBy, SliceBy, SubBatches};
 use tradewind_sched::window::{Algorithm, Variant};
 
 use crate::exit::Failure;
@@ -19,6 +19,7 @@ Examples:
   tradewind plan examples/batch.toml
   tradewind plan examples/batch.toml --objective max-income --chart plan.svg
   tradewind plan examples/batch.toml --scheme batch-slicer --sub-batches auto --format json
+  tradewind plan examples/batch.toml --scheme whole-batch --objective min-cost
   tradewind snapshot log.swf --at 10d --horizon 24h --seed 1 | tradewind plan -
 
 Exit code 4 if no job could be placed.")]
@@ -26,7 +27,8 @@ pub(crate) struct Args {
     /// A scenario in JSON or TOML; `-` reads standard input.
     #[arg(value_name = "SCENARIO")]
     pub(crate) scenario: String,
-    /// How the batch is cut: `css` plans it whole, `batch-slicer` part by part.
+    /// `css` plans the batch at once, `batch-slicer` part by part, `whole-batch` at once with
+    /// windows that may overlap until the choice.
     #[arg(long, value_enum, default_value_t)]
     scheme: Scheme,
     /// What searches windows: `job` (each job's own criterion), `alp`, `amp`, `csa`, `start`,
@@ -64,6 +66,9 @@ pub(crate) struct Args {
     /// Steps that a bounded search (processor-time, sum) may take per window.
     #[arg(long, value_name = "N", default_value_t = Cyclic::DEFAULT_WORK_LIMIT)]
     work_limit: u64,
+    /// Looks at an alternative that one choice of `whole-batch` may take [default: 2000000].
+    #[arg(long, value_name = "N")]
+    choice_limit: Option<u64>,
     /// For the papers' random choices.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -80,6 +85,17 @@ enum Scheme {
     #[default]
     Css,
     BatchSlicer,
+    WholeBatch,
+}
+
+impl Scheme {
+    fn name(self) -> &'static str {
+        match self {
+            Scheme::Css => "css",
+            Scheme::BatchSlicer => "batch-slicer",
+            Scheme::WholeBatch => "whole-batch",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -178,7 +194,12 @@ impl Args {
 
     /// The scheme for a batch of `jobs` jobs.
     pub(super) fn cyclic(&self, jobs: usize) -> Result<Cyclic, Failure> {
+        self.without_contradiction()?;
         Ok(Cyclic {
+            offers: match self.scheme {
+                Scheme::WholeBatch => Offers::Overlapping,
+                Scheme::Css | Scheme::BatchSlicer => Offers::Disjoint,
+            },
             sub_batches: self.sub_batches(jobs)?,
             slice_by: match self.slice_by {
                 SliceName::Priority => SliceBy::Priority,
@@ -196,17 +217,33 @@ impl Args {
                 Count::Word => None,
             },
             work_limit: self.work_limit,
+            choice_limit: self.choice_limit.unwrap_or(Cyclic::DEFAULT_CHOICE_LIMIT),
             seed: self.seed,
         })
     }
 
+    /// Whether each option that is given means something to the scheme.
+    fn without_contradiction(&self) -> Result<(), Failure> {
+        let sliced = self.scheme == Scheme::BatchSlicer;
+        let whole = self.scheme == Scheme::WholeBatch;
+        let of_no_use = [
+            ("--sub-batches", self.sub_batches.is_some() && !sliced, Scheme::BatchSlicer),
+            ("--slice-by", self.slice_by != SliceName::Priority && whole, Scheme::BatchSlicer),
+            ("--choice-limit", self.choice_limit.is_some() && !whole, Scheme::WholeBatch),
+        ];
+        match of_no_use.into_iter().find(|(_, wrong, _)| *wrong) {
+            Some((option, _, meant)) => {
+                let scheme = self.scheme.name();
+                Err(Failure::usage(format!("`{option}` has no meaning with the scheme `{scheme}`"))
+                    .hint(format!("add `--scheme {}`", meant.name())))
+            }
+            None => Ok(()),
+        }
+    }
+
     fn sub_batches(&self, jobs: usize) -> Result<SubBatches, Failure> {
         match (self.scheme, self.sub_batches) {
-            (Scheme::Css, None) => Ok(SubBatches::Count(1)),
-            (Scheme::Css, Some(_)) => {
-                Err(Failure::usage("`--sub-batches` has no meaning with the scheme `css`")
-                    .hint("add `--scheme batch-slicer`"))
-            }
+            (Scheme::Css | Scheme::WholeBatch, _) => Ok(SubBatches::Count(1)),
             (Scheme::BatchSlicer, Some(Count::Number(count))) if count as usize > jobs => {
                 Err(Failure::usage(format!("{count} sub-batches of a batch of {jobs} jobs"))
                     .hint("`--sub-batches` is at most the number of jobs"))
@@ -218,12 +255,8 @@ impl Args {
 
     /// The document of a plan made this way.
     pub(super) fn document(&self, snapshot: &Snapshot, plan: &Plan) -> wire::Plan {
-        let scheme = match self.scheme {
-            Scheme::Css => "css",
-            Scheme::BatchSlicer => "batch-slicer",
-        };
         wire::Plan {
-            scheme: Some(scheme.to_owned()),
+            scheme: Some(self.scheme.name().to_owned()),
             seed: (self.variant == VariantName::Paper).then_some(self.seed),
             ..wire::Plan::new(snapshot, plan, snapshot.policy.measure)
         }
@@ -232,8 +265,8 @@ impl Args {
     /// What a reader needs to tell two plans apart: the scenario's title or file, and the policy.
     pub(super) fn title(&self, scenario: &Scenario, sub_batches: u32) -> String {
         let scheme = match self.scheme {
-            Scheme::Css => "css".to_owned(),
             Scheme::BatchSlicer => format!("batch-slicer in {sub_batches}"),
+            scheme => scheme.name().to_owned(),
         };
         let file = match self.scenario.as_str() {
             "-" => "standard input",

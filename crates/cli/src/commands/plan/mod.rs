@@ -103,4 +103,10 @@ fn notes(snapshot: &Snapshot, plan: &Plan, report: &Report) {
             "{unproven} alternatives are not proven best: the work limit was hit (--work-limit)"
         ));
     }
+    if let Some(gap) = &plan.gap {
+        report.note(&format!(
+            "the choice is not proven best: {} (--choice-limit)",
+            render::gap(gap, snapshot.policy.objective)
+        ));
+    }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use owo_colors::OwoColorize as _;
 use tradewind_io::chart::{self, Chart, Glyphs, TextOptions};
-use tradewind_model::{JobPlan, Money, Outcome, Plan, Snapshot, Span};
+use tradewind_model::{Gap, JobPlan, Money, Objective, Outcome, Plan, Snapshot, Span, Sum};
 
 use crate::output;
 use crate::tables::{self, Column, Side};
@@ -66,8 +66,9 @@ fn sums(snapshot: &Snapshot, plan: &Plan) -> String {
     let totals = plan.totals(snapshot.policy.measure);
     let time = |limit: Span| format!(" (limit {limit} s)");
     let money = |limit: Money| format!(" (limit {limit})");
+    let unproven = if plan.gap.is_some() { "; not proven best" } else { "" };
     format!(
-        "{} of {} jobs placed; time {} s{}; cost {} credits{}; processor time {} s",
+        "{} of {} jobs placed; time {} s{}; cost {} credits{}; processor time {} s{unproven}",
         totals.placed,
         plan.jobs.len(),
         totals.time,
@@ -75,6 +76,24 @@ fn sums(snapshot: &Snapshot, plan: &Plan) -> String {
         totals.cost,
         plan.limits.budget.map(money).unwrap_or_default(),
         totals.processor_time,
+    )
+}
+
+/// What better choices could reach: "any places at most 8 jobs, and …".
+pub(super) fn gap(gap: &Gap, objective: Objective) -> String {
+    let sum = match gap.sum {
+        Sum::Time(time) => format!("{time} s"),
+        Sum::Cost(cost) => format!("{cost} credits"),
+    };
+    let (bound, quantity) = match objective {
+        Objective::MinTime => ("least", "takes"),
+        Objective::MinCost => ("least", "costs"),
+        Objective::MaxIncome => ("most", "earns"),
+        Objective::MinIdle => ("most", "uses"),
+    };
+    format!(
+        "none places more than {} jobs, and one of as many as here {quantity} {sum} at {bound}",
+        gap.placed
     )
 }
 

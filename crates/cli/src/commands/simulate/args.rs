@@ -10,10 +10,11 @@ use tradewind_io::campaign::{
 use tradewind_io::duration::{parse_span, parse_time};
 use tradewind_model::{Pools, Span, Time};
 
-use super::{model, policy};
+use super::model;
 use crate::crew;
 use crate::exit::{Exit, Failure};
 use crate::input;
+use crate::policy;
 use crate::report::Report;
 
 /// Which logs, which policies, and by which rules.
@@ -31,8 +32,8 @@ Examples:
   tradewind simulate campaign.toml --shard 3/16 --out runs
 
 Policies: fcfs, sjf, easy, conservative [depth=N|all,order=ORDER,spread=grid|site];
-css, batch-slicer, bsf [period=SPAN,horizon=SPAN,objective=…]; auction, admission, meta-fcfs,
-meta-sjf, edf-fq, hvfq, fair-share [cycle=SPAN,gate=on|off,…]; multi-queue [alpha=A,beta=N,…] and
+css, batch-slicer, whole-batch, bsf [period=SPAN,horizon=SPAN,objective=…]; auction, admission,
+meta-fcfs, meta-sjf, edf-fq, hvfq, fair-share [cycle=SPAN,gate=on|off,…]; multi-queue [alpha=A,beta=N,…] and
 fcfs-sites, easy-sites, conservative-sites [migrate=on|off,discover=all|N,…]; docs/simulate.md has
 all parameters.
 Writes summary.json, jobs.csv and others into DIR, or into DIR/POLICY/… for each of several runs.

@@ -64,8 +64,11 @@ impl Entry {
         let mut entry = Entry::new(folder, pool, sheet);
         if let Some(ended) = entry.folder.read(Folder::ENDED)? {
             entry.state = State::Ended(ended);
-        } else if let Some(placed) = entry.folder.read::<Placed>(Folder::PLACED)? {
+        } else if let Some(placed) = entry.folder.read_note::<Placed>(Folder::PLACED)? {
             entry.state = State::Placed(placed.slots);
+        } else if entry.folder.has(Folder::BEGUN) {
+            // The machine died, and with it the note of its slots.
+            entry.state = State::Placed(Vec::new());
         }
         Ok(entry)
     }
@@ -84,7 +87,7 @@ impl Entry {
 
     /// Gives it slots and a supervisor.
     pub(super) fn place(&mut self, slots: Vec<u32>, program: &[PathBuf]) -> io::Result<()> {
-        self.folder.write(Folder::PLACED, &Placed { slots: slots.clone() })?;
+        self.folder.note(Folder::PLACED, &Placed { slots: slots.clone() })?;
         self.state = State::Placed(slots);
         self.launch(program)
     }
@@ -96,7 +99,7 @@ impl Entry {
             return Ok(());
         }
         if let State::Placed(slots) = &mut self.state
-            && let Some(started) = self.folder.read::<Started>(Folder::STARTED)?
+            && let Some(started) = self.folder.read_note::<Started>(Folder::STARTED)?
         {
             let slots = std::mem::take(slots);
             self.state = State::Running { slots, since: Time(started.since) };
@@ -125,7 +128,7 @@ impl Entry {
             Ok(None) => return Ok(false),
             Err(error) => return Err(error),
         };
-        let started = self.folder.read::<Started>(Folder::STARTED)?;
+        let started = self.folder.read_note::<Started>(Folder::STARTED)?;
         processes::kill_rest(&self.folder.0, &begun, started.as_ref());
         let exit = match begun.boot == processes::boot() {
             true => Ending::Lost,
@@ -140,8 +143,11 @@ impl Entry {
         if self.is_ended() || self.has_ended()? {
             return Ok(());
         }
-        super::records::write_synced(&self.folder.path(Folder::WITHDRAWN), b"", 0o600)?;
-        super::records::sync_folder(&self.folder.0)?;
+        std::fs::write(self.folder.path(Folder::WITHDRAWN), b"")?;
+        if !self.folder.has(Folder::BEGUN) {
+            // Or else the machine might forget it with a power failure, and run the task after.
+            super::records::sync_folder(&self.folder.0)?;
+        }
         if let Some(_lock) = self.folder.lock()? {
             if !self.has_ended()? {
                 self.settle()?;

@@ -177,7 +177,7 @@ impl Local {
     fn look(&mut self) -> io::Result<Load> {
         for tag in &self.live {
             if let Some(entry) = self.entries.get_mut(tag) {
-                entry.refresh(&self.settings.supervisor)?;
+                unless_full(entry.refresh(&self.settings.supervisor))?;
                 self.finished.extend(entry.take_supervisor());
             }
         }
@@ -220,7 +220,7 @@ impl Local {
             let slots: Vec<u32> =
                 (0..setup.nodes).filter(|slot| !used.contains(slot)).take(wanted).collect();
             used.extend(slots.iter().copied());
-            entry.place(slots, &self.settings.supervisor)?;
+            unless_full(entry.place(slots, &self.settings.supervisor))?;
         }
         Ok(())
     }
@@ -246,11 +246,14 @@ impl Local {
         let place = self.place(&order.tag);
         let sheet = sheet::of(order, &self.settings, &place, self.next);
         let draft = self.incoming(&sheet::folder_name(&order.tag.to_string()));
-        sheet::lay_down(&draft, &place, &sheet, order)?;
-        self.next += 1;
-        self.live.insert(order.tag.clone());
-        self.entries.insert(order.tag.clone(), Entry::new(Folder(place), pool, &sheet));
-        Ok(())
+        let laid = sheet::lay_down(&draft, &place, &sheet, order);
+        // Even after an error: what is in its place will run, so surveys must have it.
+        if place.exists() {
+            self.next += 1;
+            self.live.insert(order.tag.clone());
+            self.entries.insert(order.tag.clone(), Entry::new(Folder(place), pool, &sheet));
+        }
+        laid
     }
 
     /// Gives a new task its slots. Only if what we know leaves none for it we look at the others.
@@ -350,6 +353,23 @@ impl Site for Local {
 
     fn doctor(&mut self) -> Vec<Finding> {
         doctor::look(&self.settings, &self.owner_folder())
+    }
+}
+
+/// On a full disk what a task needs next cannot be written: it stays as it was until the next
+/// look, and the others are looked at all the same.
+fn unless_full(done: io::Result<()>) -> io::Result<()> {
+    match done {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+            ) =>
+        {
+            tracing::warn!(%error, "no room to write down how a task goes on");
+            Ok(())
+        }
+        other => other,
     }
 }
 

@@ -155,7 +155,23 @@ impl Folder {
         serde_json::from_slice(&bytes).map(Some).map_err(wrong)
     }
 
-    /// Writes the record in the place of what was there.
+    /// The record, if it is there and whole: for those that [`Folder::note`] has written.
+    pub(super) fn read_note<T: DeserializeOwned>(&self, name: &str) -> io::Result<Option<T>> {
+        match self.read(name) {
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(None),
+            other => other,
+        }
+    }
+
+    /// Writes a record that may be lost when the machine dies: then no task runs any more, and
+    /// what is left tells enough. Every process sees it whole or not at all.
+    pub(super) fn note<T: Serialize>(&self, name: &str, record: &T) -> io::Result<()> {
+        let draft = self.path(&format!(".{name}.{}", std::process::id()));
+        fs::write(&draft, serde_json::to_vec(record)?)?;
+        fs::rename(draft, self.path(name))
+    }
+
+    /// Writes the record in the place of what was there, on disk when this returns.
     pub(super) fn write<T: Serialize>(&self, name: &str, record: &T) -> io::Result<()> {
         let draft = self.draft(name, record)?;
         fs::rename(draft, self.path(name))?;

@@ -59,7 +59,7 @@ fn run(folder: &Folder) -> io::Result<()> {
         return Ok(());
     }
     let (Some(sheet), Some(placed)) =
-        (folder.read::<Sheet>(Folder::SHEET)?, folder.read::<Placed>(Folder::PLACED)?)
+        (folder.read::<Sheet>(Folder::SHEET)?, folder.read_note::<Placed>(Folder::PLACED)?)
     else {
         return Err(io::Error::other("no sheet, or no slots"));
     };
@@ -197,7 +197,7 @@ fn watch(
     let began = Instant::now();
     let started = Started { pid, born: processes::born(pid).unwrap_or(0), since: now().0 };
     // Without this record the task is seen as waiting; its end is told all the same.
-    let _ = folder.write(Folder::STARTED, &started);
+    let _ = folder.note(Folder::STARTED, &started);
     let reaper = thread::Builder::new().spawn(move || reap(&sender));
     let limit = began + Duration::from_secs(sheet.limit.try_into().unwrap_or(0));
     let (status, cause) = match reaper {

@@ -33,6 +33,8 @@ pub(super) fn explain(path: &Path, seq: u64, error: &Error) -> StoreError {
         Error::FromSqlConversionFailure(..)
         | Error::IntegralValueOutOfRange(..)
         | Error::InvalidColumnType(..)
+        | Error::Utf8Error(..)
+        | Error::SqlInputError { .. }
         | Error::QueryReturnedNoRows => damaged(path, seq, error.to_string()),
         _ => io(path, error.to_string()),
     }

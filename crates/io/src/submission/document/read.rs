@@ -93,7 +93,7 @@ fn submission(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<Submissio
         on_lost: fields.word("on_lost", &on_lost, notes).unwrap_or_default(),
         mail: fields.get("mail").and_then(|value| mail(value, notes)),
         comment: text(fields, "comment", notes),
-        quote: text(fields, "quote", notes),
+        quote: fields.whole("quote", 1..=i64::MAX - 1, notes).and_then(|it| u64::try_from(it).ok()),
         passed_through: each(fields, "passed_through", notes, passed),
         name: name?,
         work: work?,

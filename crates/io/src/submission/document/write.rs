@@ -63,7 +63,7 @@ pub(super) fn object(it: &Submission) -> Map<String, Value> {
         }),
     );
     all.put("comment", it.comment.as_deref());
-    all.put("quote", it.quote.as_deref());
+    all.put("quote", it.quote);
     let passed = it.passed_through.iter();
     let passed = passed.map(|(option, value)| json!({"option": option, "value": value}));
     all.put_list("passed_through", passed.collect());

@@ -56,7 +56,7 @@ pub(super) fn submission(
         on_lost,
         mail,
         comment: reader.value("comment", text),
-        quote: reader.value("quote", text),
+        quote: reader.value("quote", quote),
         passed_through,
     })
 }
@@ -328,6 +328,13 @@ fn whole(text: &str) -> Result<i64, Wrong> {
 fn credits(text: &str) -> Result<Money, Wrong> {
     decimal::parse_credits(text)
         .map_err(|_| wrong(format!("`{}` is no amount of credits", excerpt(text)), AMOUNTS))
+}
+
+fn quote(text: &str) -> Result<u64, Wrong> {
+    let number = limits::digits(text).filter(|number| (1..i64::MAX).contains(number));
+    let number = number.map(i64::unsigned_abs);
+    let hint = "write the number that `tradewind quote` printed";
+    number.ok_or_else(|| wrong(format!("`{}` is no quote's number", excerpt(text)), hint))
 }
 
 const AMOUNTS: &str = "write digits such as `12.5`, 0 or more, with at most six decimals";

@@ -44,7 +44,7 @@ fn a_script_says_all_that_a_job_needs() {
          #SBATCH --begin=16:00 -p fast,slow -M alpha -C 'gpu&ib' -A climate --array=0-3%2\n\
          #SBATCH -d afterok:7 -D /data -o out-%j --open-mode=append --requeue --hold --qos=high\n\
          #TRADEWIND budget=12.5 max-price=0.000001 value=40 min-performance=1.5 minimize=cost\n\
-         #TRADEWIND deadline=2026-03-30 quote=q-1 priority=5",
+         #TRADEWIND deadline=2026-03-30 quote=7 priority=5",
     );
     assert_eq!((it.name.as_str(), it.tasks), ("demo", 2));
     assert_eq!(it.time, TimeLimit::Reference(Span(93_600)));
@@ -60,7 +60,7 @@ fn a_script_says_all_that_a_job_needs() {
     assert_eq!(it.surroundings.append, Append::Append);
     assert!(it.held && it.on_lost == super::super::OnLost::Rerun);
     assert_eq!(it.passed_through, [("qos".to_owned(), "high".to_owned())]);
-    assert_eq!((it.project.as_deref(), it.quote.as_deref()), (Some("climate"), Some("q-1")));
+    assert_eq!((it.project.as_deref(), it.quote), (Some("climate"), Some(7)));
 }
 
 #[test]
@@ -232,7 +232,7 @@ const SAMPLES: [(&str, &str); 41] = [
     ("output", "x"),
     ("partition", "x"),
     ("priority", "1"),
-    ("quote", "x"),
+    ("quote", "7"),
     ("requeue", ""),
     ("sites", "x"),
     ("time", "2"),

@@ -9,6 +9,8 @@ mod gains;
 mod parameters;
 mod published;
 mod studies;
+mod whole;
+mod whole_study;
 mod world;
 
 pub(super) use studies::ALL;

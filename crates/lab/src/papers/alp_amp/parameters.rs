@@ -76,6 +76,41 @@ pub(super) static LIMITS: Parameter = Parameter {
     kind: Kind::Number { default: 1.0, range: (0.1, 10.0), sweep: &[0.4, 0.9, 1.5] },
 };
 
+pub(super) static SEARCH: Parameter = Parameter {
+    name: "search",
+    meaning: "what finds windows: AMP, ALP, or the exact best within S by start, runtime or cost",
+    stated: Some("ALP and AMP"),
+    kind: Kind::Word { default: "amp", words: &["amp", "alp", "start", "runtime", "cost"] },
+};
+
+pub(super) static ALTERNATIVES: Parameter = Parameter {
+    name: "max-alternatives",
+    meaning: "windows that are searched for one job, under CSS and alone",
+    stated: Some("until none is left"),
+    kind: Kind::Number { default: 1_000.0, range: (1.0, 1e6), sweep: &[3.0, 10.0, 30.0] },
+};
+
+pub(super) static CHOICE_LIMIT: Parameter = Parameter {
+    name: "choice-limit",
+    meaning: "looks at a window that one choice of whole-batch may take",
+    stated: None,
+    kind: Kind::Number { default: 2e6, range: (0.0, 1e9), sweep: &[0.0, 1_000.0, 10_000.0] },
+};
+
+pub(super) static SCARCE: Parameter = Parameter {
+    name: "scarce-slots",
+    meaning: "the part of a cycle's slots that is left where jobs placed are counted",
+    stated: None,
+    kind: Kind::Number { default: 0.1, range: (0.01, 1.0), sweep: &[0.05, 0.15, 0.3] },
+};
+
+pub(super) static LIMITS_OF: Parameter = Parameter {
+    name: "slicer-limits",
+    meaning: "T* and B* of batch-slicer: of its sub-batches, or those of CSS, shared among them",
+    stated: None,
+    kind: Kind::Word { default: "own", words: &["own", "css"] },
+};
+
 /// ρ as the search takes it.
 pub(super) fn rho(case: &Case) -> Rho {
     let thousandths = (case.number(&RHO) * 1_000.0).round() as u32;

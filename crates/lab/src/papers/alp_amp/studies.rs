@@ -1,19 +1,20 @@
 //! The figures and the text of papers 001 and 002.
 
 use super::cycles::CYCLES;
-use super::{claims, example, figures, gains, published};
+use super::{claims, example, figures, gains, published, whole_study};
 use crate::case::Case;
 use crate::findings::{Findings, Number, Published};
 use crate::study::Study;
 use crate::tally::Tally;
 
 /// Of both papers.
-pub(in crate::papers) static ALL: [&Study; 12] = [
+pub(in crate::papers) static ALL: [&Study; 13] = [
     &example::OF_001,
     &FIG4,
     &FIG5,
     &FIG6,
     &TEXT,
+    &whole_study::WHOLE,
     &example::OF_002,
     &FIG12,
     &FIG13,

@@ -74,6 +74,16 @@ impl World {
             max_alternatives: None,
             ..Cyclic::default()
         };
+        let mut snapshot = self.asked(scheme);
+        // The plan's own choice is of no interest here.
+        snapshot.policy = VoPolicy { objective: Objective::MinCost, ..VoPolicy::default() };
+        let plan = plan(&snapshot, &cyclic, &mut |_| {});
+        let found: Vec<Vec<Window>> = plan.jobs.into_iter().map(|job| job.alternatives).collect();
+        found.iter().all(|windows| !windows.is_empty()).then_some(found)
+    }
+
+    /// The batch with the limits that the search applies.
+    pub(super) fn asked(&self, scheme: &Scheme) -> Snapshot {
         let mut snapshot = self.snapshot.clone();
         for job in &mut snapshot.jobs {
             let request = &mut job.request;
@@ -85,11 +95,7 @@ impl World {
                 request.max_price = None;
             }
         }
-        // The plan's own choice is of no interest here.
-        snapshot.policy = VoPolicy { objective: Objective::MinCost, ..VoPolicy::default() };
-        let plan = plan(&snapshot, &cyclic, &mut |_| {});
-        let found: Vec<Vec<Window>> = plan.jobs.into_iter().map(|job| job.alternatives).collect();
-        found.iter().all(|windows| !windows.is_empty()).then_some(found)
+        snapshot
     }
 
     /// Times by the case's measure, in ticks, and costs.

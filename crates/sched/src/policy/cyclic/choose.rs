@@ -39,16 +39,32 @@ pub(super) fn choose(alternatives: &[&[Window]], policy: &VoPolicy) -> Chosen {
     Chosen { jobs, limits: Limits::default() }
 }
 
-fn choice(window: &Window, policy: &VoPolicy) -> Choice {
+/// Its numbers, as `policy` measures them.
+pub(super) fn choice(window: &Window, policy: &VoPolicy) -> Choice {
     Choice { time: policy.measure.of(window).0, cost: window.cost().0 }
 }
 
 fn solve(choices: &[Vec<Choice>], policy: &VoPolicy) -> Result<(Combination, Bounds), Infeasible> {
-    let time = as_number(policy.time_limit, |limit: Span| limit.0);
-    let budget = as_number(policy.budget_limit, |limit: Money| limit.0);
+    let (time, budget) = limits(policy);
     let bounds = combine::limits(choices, policy.objective, time, budget)?;
     let combination = combine::best(choices, policy.objective, bounds)?;
     Ok((combination, bounds))
+}
+
+/// The policy's limits on time and money, as numbers.
+pub(super) fn limits(policy: &VoPolicy) -> (Limit<i64>, Limit<i64>) {
+    let time = as_number(policy.time_limit, |limit: Span| limit.0);
+    (time, as_number(policy.budget_limit, |limit: Money| limit.0))
+}
+
+/// Those of them that are not `auto`.
+pub(super) fn given(policy: &VoPolicy) -> Bounds {
+    let at = |limit: Limit<i64>| match limit {
+        Limit::Auto => None,
+        Limit::At(limit) => Some(limit),
+    };
+    let (time, budget) = limits(policy);
+    Bounds { time: at(time), budget: at(budget) }
 }
 
 fn as_number<T>(limit: Limit<T>, number: impl Fn(T) -> i64) -> Limit<i64> {

@@ -2,7 +2,8 @@
 //!
 //! *CSS* plans the whole batch at once (paper 001, section 2; paper 000, section 2.3).
 //! *Batch-slicer* cuts the batch into k sub-batches and plans each on what the earlier ones left
-//! (paper 000, section 3); k = 1 is CSS. [`market`] repeats either, cycle after cycle.
+//! (paper 000, section 3); k = 1 is CSS. *Whole-batch* lets windows of different jobs overlap and
+//! chooses such as do not get in each other's way. [`market`] repeats any, cycle after cycle.
 
 mod alternatives;
 mod choose;
@@ -12,6 +13,7 @@ pub mod market;
 mod slicer;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 use tradewind_model::{Criterion, Plan, Request, Snapshot};
 
@@ -23,7 +25,9 @@ pub(super) use slicer::slicing_order;
 /// How a cyclic scheme plans.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cyclic {
-    /// How many sub-batches.
+    /// Whether windows that are considered for different jobs may overlap.
+    pub offers: Offers,
+    /// How many sub-batches; of no account where offers overlap.
     pub sub_batches: SubBatches,
     /// In which order jobs are cut into sub-batches.
     pub slice_by: SliceBy,
@@ -35,6 +39,8 @@ pub struct Cyclic {
     pub max_alternatives: Option<u32>,
     /// Node visits that a bounded search may make per window.
     pub work_limit: u64,
+    /// Looks at a window that one choice among overlapping offers may take.
+    pub choice_limit: u64,
     /// For the papers' random choices.
     pub seed: u64,
 }
@@ -46,21 +52,37 @@ impl Cyclic {
     /// Steps of a bounded search per window unless stated otherwise: less than for a single
     /// search, because a plan asks for hundreds of windows.
     pub const DEFAULT_WORK_LIMIT: u64 = Search::DEFAULT_WORK_LIMIT / 10;
+    /// Looks per choice unless stated otherwise: a tenth of a second or so.
+    pub const DEFAULT_CHOICE_LIMIT: u64 = 2_000_000;
 }
 
 impl Default for Cyclic {
     /// CSS with each job's own criterion, exact.
     fn default() -> Cyclic {
         Cyclic {
+            offers: Offers::Disjoint,
             sub_batches: SubBatches::Count(1),
             slice_by: SliceBy::Priority,
             search: SearchBy::Job,
             variant: Variant::Exact,
             max_alternatives: Some(Self::DEFAULT_MAX_ALTERNATIVES),
             work_limit: Self::DEFAULT_WORK_LIMIT,
+            choice_limit: Self::DEFAULT_CHOICE_LIMIT,
             seed: 0,
         }
     }
+}
+
+/// Whether windows that are considered for different jobs may overlap. Chosen ones never do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Offers {
+    /// Each is taken out of the list that the next job searches, as in the papers.
+    #[default]
+    Disjoint,
+    /// Each job searches all that is free, and the choice keeps windows apart: whole-batch
+    /// planning. Most jobs placed, whatever their priorities, then the best objective; never worse
+    /// in that sense than CSS under the same limits, whose windows are considered, too.
+    Overlapping,
 }
 
 /// The number of sub-batches.
@@ -118,14 +140,17 @@ pub struct Progress {
     pub jobs: u64,
     /// Windows found so far.
     pub windows: u64,
+    /// Looks at a window that choices among overlapping offers took so far.
+    pub looks: u64,
 }
 
 /// Plans the batch of `snapshot`. Deterministic: the same snapshot and options give the same plan.
 ///
-/// Alternatives never intersect within a sub-batch; chosen windows never intersect at all. A job
-/// that is not placed carries a [`tradewind_model::Reason`].
+/// Alternatives never intersect within a sub-batch, unless [`Offers::Overlapping`]; chosen windows
+/// never intersect at all. A job that is not placed carries a [`tradewind_model::Reason`].
 pub fn plan(snapshot: &Snapshot, cyclic: &Cyclic, progress: &mut dyn FnMut(Progress)) -> Plan {
     match cyclic.sub_batches {
+        _ if cyclic.offers == Offers::Overlapping => whole::plan_whole(snapshot, cyclic, progress),
         SubBatches::Count(count) => {
             let mut meter = Meter::new(snapshot.jobs.len() as u64, progress);
             slicer::plan_sliced(snapshot, cyclic, count, &mut meter)
@@ -155,11 +180,16 @@ struct Meter<'a> {
 
 impl<'a> Meter<'a> {
     fn new(jobs: u64, report: &'a mut dyn FnMut(Progress)) -> Meter<'a> {
-        Meter { state: Progress { jobs_done: 0, jobs, windows: 0 }, report }
+        Meter { state: Progress { jobs_done: 0, jobs, windows: 0, looks: 0 }, report }
     }
 
     fn job_done(&mut self) {
         self.state.jobs_done += 1;
+        (self.report)(self.state);
+    }
+
+    fn chosen(&mut self, looks: u64) {
+        self.state.looks += looks;
         (self.report)(self.state);
     }
 

@@ -78,6 +78,7 @@ pub(super) fn plan_sliced(
         jobs: jobs.into_iter().flatten().collect(),
         limits,
         sub_batches: sub_batches.len() as u32,
+        gap: None,
     }
 }
 

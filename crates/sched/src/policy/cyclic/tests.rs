@@ -20,7 +20,7 @@ fn sliced(count: u32) -> Cyclic {
     Cyclic { sub_batches: SubBatches::Count(count), ..all_alternatives() }
 }
 
-fn any_batch(most: usize) -> impl Strategy<Value = Snapshot> {
+pub(super) fn any_batch(most: usize) -> impl Strategy<Value = Snapshot> {
     let jobs = prop::collection::vec((any_request(), 0i64..3), 1..=most);
     (any_market(), jobs, any_policy()).prop_map(|((grid, slots), jobs, policy)| {
         let named = |(i, (request, priority)): (usize, (Request, i64))| Job {
@@ -56,12 +56,12 @@ fn overlap(a: &Slot, b: &Slot) -> bool {
     a.node == b.node && a.start < b.end && b.start < a.end
 }
 
-fn disjoint<'a>(windows: impl Iterator<Item = &'a Window>) -> bool {
+pub(super) fn disjoint<'a>(windows: impl Iterator<Item = &'a Window>) -> bool {
     let spans: Vec<Slot> = windows.flat_map(Window::taken).collect();
     spans.iter().enumerate().all(|(i, a)| spans[i + 1..].iter().all(|b| !overlap(a, b)))
 }
 
-fn is_free(slots: &SlotList, window: &Window) -> bool {
+pub(super) fn is_free(slots: &SlotList, window: &Window) -> bool {
     window.taken().all(|taken| {
         slots
             .as_slice()

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::*;
-use crate::store::{Digest, export, verify};
+use crate::store::{Digest, Verified, export, verify};
 
 /// A folder that goes away, and a journal's path in it.
 fn place() -> (TempDir, PathBuf) {

@@ -110,6 +110,46 @@ fn networks_that_vary_draw_from_the_runs_seed() {
 }
 
 #[test]
+fn fair_shares_have_a_half_life_wherever_it_stands() {
+    let day = Order::FairShare(Span(86_400));
+    for text in ["easy[order=fair-share,half-life=1d]", "easy[half-life=1d,order=fair-share]"] {
+        let Choice::Fill(fill) = choice(text).unwrap() else { unreachable!() };
+        assert_eq!(fill.order, day, "{text}");
+        assert!(wants_users(text));
+    }
+    let Choice::Bsf(both) = choice("bsf[order=fair-share,half-life=1d]").unwrap() else {
+        unreachable!()
+    };
+    assert_eq!(both.fill.order, day);
+    assert_eq!(both.cycles.turn, market::Turn::FairShare(Span(86_400)));
+    let Choice::Cycles(css) = choice("css[order=fair-share]").unwrap() else { unreachable!() };
+    assert_eq!(css.turn, market::Turn::FairShare(Order::HALF_LIFE));
+    assert!(wants_users("css[order=fair-share]") && !wants_users("css[order=priority]"));
+    for text in ["easy[half-life=1d]", "css[order=priority,half-life=1d]", "css[order=arrival]"] {
+        assert!(choice(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn every_policy_is_live_but_those_that_need_a_simulated_network() {
+    let pool = |name: &str| Pool { name: name.into(), ..Pools::cluster(4).as_slice()[0].clone() };
+    let grid = |pools| Pools::new(Pools::cluster(1).sites().to_vec(), pools).unwrap();
+    let two = grid(vec![pool("a"), pool("b")]);
+    let door = Admission { max_processors: Some(2), ..Admission::NONE };
+    let limited = grid(vec![Pool { admission: door, ..pool("a") }]);
+    for name in NAMES {
+        let sites = migrates(name);
+        assert_eq!(live(name, &two, 1).is_err(), sites, "{name}");
+        assert!(live(name, &Pools::cluster(4), 1).is_ok(), "{name}");
+        assert_eq!(live(name, &limited, 1).is_err(), ignores_limits(name), "{name}");
+        if sites {
+            assert!(live(&format!("{name}[migrate=off]"), &two, 1).is_ok(), "{name}");
+        }
+    }
+    assert!(live(COMMAND, &two, 1).is_err() && live("easy[depth=x]", &two, 1).is_err());
+}
+
+#[test]
 fn what_is_unknown_is_refused_with_a_hint() {
     let wrong = [
         "esay",

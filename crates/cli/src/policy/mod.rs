@@ -6,7 +6,7 @@ mod parameters;
 mod tests;
 
 use tradewind_io::diagnostics::did_you_mean;
-use tradewind_model::{Admission, Performance, Pool};
+use tradewind_model::{Admission, Performance, Pool, Pools, Terms};
 use tradewind_sched::policy::backfill::{self, Backfill};
 use tradewind_sched::policy::bsf::{self, Bsf};
 use tradewind_sched::policy::cyclic::market::{self, Cycles};
@@ -16,22 +16,23 @@ use tradewind_sched::policy::{Order, Policy};
 use tradewind_sched::window::Variant;
 use tradewind_sim::workload::Workload;
 
-use super::brackets::{self, Named};
+use crate::brackets::{self, Named};
 use crate::exit::Failure;
 use federal::{Federal, Migrate, Site};
 use parameters::Family;
 
 /// The name of the user's own policy, which a command decides.
-pub(super) const COMMAND: &str = "command";
+pub(crate) const COMMAND: &str = "command";
 
 /// Every name, what it stands for, and the family of its parameters.
-const NAMES: [&str; 18] = [
+const NAMES: [&str; 19] = [
     "fcfs",
     "sjf",
     "easy",
     "conservative",
     "css",
     "batch-slicer",
+    "whole-batch",
     "bsf",
     "auction",
     "admission",
@@ -54,7 +55,7 @@ const ON_QUEUES: [(&str, &str); 2] = [("fcfs", "meta-fcfs"), ("sjf", "meta-sjf")
 enum Choice {
     /// On any pools.
     Fill(gridfill::Settings),
-    /// CSS and batch-slicer.
+    /// CSS, batch-slicer and whole-batch.
     Cycles(market::Settings),
     /// Some by batch-slicer, the rest by backfilling.
     Bsf(bsf::Settings),
@@ -66,7 +67,7 @@ enum Choice {
 
 /// What a run's nodes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(crate) enum Layout {
     /// Pools as they are.
     Pools,
     /// Some pool is cut into queues.
@@ -75,7 +76,7 @@ pub(super) enum Layout {
 
 /// Where the lots come from that a policy draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lots {
+pub(crate) enum Lots {
     /// A seed of its own.
     Own(u64),
     /// That of the run.
@@ -83,10 +84,10 @@ pub(super) enum Lots {
 }
 
 /// The seed of lots in a run that has none.
-pub(super) const SEED: u64 = 1;
+pub(crate) const SEED: u64 = 1;
 
 /// The names of all policies of `P[,P…]`, each sound; commas in brackets belong to a policy.
-pub(super) fn names(text: &str) -> Result<Vec<String>, Failure> {
+pub(crate) fn names(text: &str) -> Result<Vec<String>, Failure> {
     let mut names: Vec<String> = Vec::new();
     for name in brackets::list(text) {
         let name = name.to_owned();
@@ -101,7 +102,7 @@ pub(super) fn names(text: &str) -> Result<Vec<String>, Failure> {
 
 /// The same name with `replan=WORD` among its parameters, if it is a cyclic scheme that does not
 /// say itself when it plans anew.
-pub(super) fn with_replan(name: &str, word: &str) -> String {
+pub(crate) fn with_replan(name: &str, word: &str) -> String {
     let cyclic = matches!(choice(name), Ok(Choice::Cycles(_) | Choice::Bsf(_)));
     if !cyclic || says(name, "replan") {
         return name.to_owned();
@@ -114,7 +115,7 @@ pub(super) fn with_replan(name: &str, word: &str) -> String {
 
 /// Whether the policy draws lots, as the papers' variants of cyclic schemes may, random ties, and
 /// networks that are not always alike.
-pub(super) fn lots(name: &str) -> Option<Lots> {
+pub(crate) fn lots(name: &str) -> Option<Lots> {
     let cyclic = match choice(name).ok()? {
         Choice::Cycles(settings) => settings.cyclic,
         Choice::Bsf(settings) => settings.cycles.cyclic,
@@ -129,22 +130,33 @@ pub(super) fn lots(name: &str) -> Option<Lots> {
 }
 
 /// Whether the policy may send a job to a pool that does not take it.
-pub(super) fn ignores_limits(name: &str) -> bool {
+pub(crate) fn ignores_limits(name: &str) -> bool {
     matches!(choice(name), Ok(Choice::Cycles(_) | Choice::Bsf(_)))
 }
 
 /// Whether sites look for others that take their jobs.
-pub(super) fn migrates(name: &str) -> bool {
+pub(crate) fn migrates(name: &str) -> bool {
     matches!(choice(name), Ok(Choice::Federal(it)) if it.migrate == Migrate::On)
 }
 
 /// Whether jobs may be left on one side of a cut that never heals.
-pub(super) fn may_strand(name: &str) -> bool {
+pub(crate) fn may_strand(name: &str) -> bool {
     matches!(choice(name), Ok(Choice::Federal(it)) if it.never_heals())
 }
 
+/// Whether the policy wants to know whose jobs are whose.
+pub(crate) fn wants_users(name: &str) -> bool {
+    let fair = |order| matches!(order, Order::FairShare(_));
+    match choice(name) {
+        Ok(Choice::Fill(settings)) => fair(settings.order),
+        Ok(Choice::Cycles(settings)) => settings.turn != market::Turn::Priority,
+        Ok(Choice::Bsf(settings)) => fair(settings.fill.order),
+        _ => false,
+    }
+}
+
 /// What the name means on these nodes.
-pub(super) fn meant(name: &str, layout: Layout) -> &str {
+pub(crate) fn meant(name: &str, layout: Layout) -> &str {
     let other = ON_QUEUES.iter().find(|(plain, _)| layout == Layout::Queues && *plain == name);
     other.map_or(name, |(_, meta)| *meta)
 }
@@ -153,13 +165,14 @@ pub(super) fn meant(name: &str, layout: Layout) -> &str {
 ///
 /// On one plain cluster, for jobs that ask for nothing but processors and time, backfilling keeps
 /// one profile and is much quicker; it decides the same.
-pub(super) fn build(
+pub(crate) fn build(
     name: &str,
     workload: &Workload,
     layout: Layout,
     seed: Option<u64>,
 ) -> Result<Box<dyn Policy>, Failure> {
     let name = meant(name, layout);
+    let seed = seed.unwrap_or(SEED);
     Ok(match choice(name)? {
         Choice::Fill(gridfill::Settings { depth, order, .. }) if is_plain(workload) => {
             Box::new(Backfill::new(backfill::Settings { depth, order }))
@@ -167,17 +180,41 @@ pub(super) fn build(
         Choice::Fill(settings) => Box::new(GridFill::new(settings)),
         Choice::Cycles(settings) => Box::new(Cycles::new(settings)),
         Choice::Bsf(settings) => Box::new(Bsf::new(settings)),
-        Choice::Dispatch(settings) => {
-            let own = says(name, "seed").then_some(settings.seed);
-            let seed = own.or(seed).unwrap_or(SEED);
-            Box::new(Dispatch::new(dispatch::Settings { seed, ..settings }))
-        }
-        Choice::Federal(federal) => federal.build(workload, seed.unwrap_or(SEED)),
+        Choice::Dispatch(settings) => dispatched(name, settings, seed),
+        Choice::Federal(federal) => federal.build(workload, seed),
     })
 }
 
+/// The policy of this name for a live market of these pools. The quick backfilling of [`build`] is
+/// not for it: nobody knows what jobs will ask for.
+///
+/// # Errors
+/// If there is no such policy, or it cannot be live.
+#[cfg_attr(not(test), expect(dead_code, reason = "for whoever runs jobs"))]
+pub(crate) fn live(name: &str, pools: &Pools, seed: u64) -> Result<Box<dyn Policy>, Failure> {
+    let limited = pools.as_slice().iter().find(|pool| pool.admission != Admission::NONE);
+    if let Some(pool) = limited.filter(|_| ignores_limits(name)) {
+        let message =
+            format!("policy `{name}` knows no limits of queues, and `{}` has some", pool.name);
+        let hint = "use `auction`, `meta-fcfs`, `easy` or their like, or queues without limits";
+        return Err(Failure::usage(message).hint(hint));
+    }
+    match choice(name)? {
+        Choice::Fill(settings) => Ok(Box::new(GridFill::new(settings))),
+        Choice::Cycles(settings) => Ok(Box::new(Cycles::new(settings))),
+        Choice::Bsf(settings) => Ok(Box::new(Bsf::new(settings))),
+        Choice::Dispatch(settings) => Ok(dispatched(name, settings, seed)),
+        Choice::Federal(federal) => federal.live(name, pools),
+    }
+}
+
+fn dispatched(name: &str, settings: dispatch::Settings, seed: u64) -> Box<dyn Policy> {
+    let seed = if says(name, "seed") { settings.seed } else { seed };
+    Box::new(Dispatch::new(dispatch::Settings { seed, ..settings }))
+}
+
 /// Whether there is one pool of reference nodes that cost nothing and take everybody, and no job
-/// has terms.
+/// asks for more than processors and time.
 fn is_plain(workload: &Workload) -> bool {
     let plain = |pool: &Pool| {
         pool.performance == Performance::REFERENCE
@@ -185,7 +222,8 @@ fn is_plain(workload: &Workload) -> bool {
             && pool.admission == Admission::NONE
     };
     let [pool] = workload.pools.as_slice() else { return false };
-    plain(pool) && workload.jobs.iter().all(|job| job.terms.is_none())
+    let plainly = |terms: &Terms| Terms { user: 0, ..terms.clone() } == Terms::NONE;
+    plain(pool) && workload.jobs.iter().all(|job| job.terms.as_deref().is_none_or(plainly))
 }
 
 /// Whether `key` is among the parameters of a name.
@@ -195,7 +233,7 @@ fn says(name: &str, key: &str) -> bool {
 }
 
 /// What is wrong with a name in a campaign file, if anything.
-pub(super) fn objection(name: &str) -> Option<(String, String)> {
+pub(crate) fn objection(name: &str) -> Option<(String, String)> {
     let hint = "write a name, such as `easy`, or one with parameters: `easy[depth=4]`";
     brackets::objection(choice(name), hint)
 }
@@ -217,6 +255,7 @@ fn choice(text: &str) -> Result<Choice, Failure> {
         "conservative" => fill(backfill::Depth::All, Order::Arrival),
         "css" => Choice::Cycles(market::Settings::css()),
         "batch-slicer" => Choice::Cycles(market::Settings::batch_slicer()),
+        "whole-batch" => Choice::Cycles(market::Settings::whole_batch()),
         "bsf" => Choice::Bsf(bsf::Settings::default()),
         _ => match Rule::ALL.iter().find(|(_, known)| *known == name) {
             Some((rule, _)) => Choice::Dispatch(dispatch::Settings::of(*rule)),
@@ -227,7 +266,7 @@ fn choice(text: &str) -> Result<Choice, Failure> {
         },
     };
     let families = families(name, &choice);
-    for (at, (key, value)) in parameters.iter().copied().enumerate() {
+    for (at, (key, _)) in parameters.iter().copied().enumerate() {
         if parameters.iter().take(at).any(|(other, _)| *other == key) {
             return Err(Failure::usage(format!("policy `{name}` is given `{key}` twice")));
         }
@@ -236,6 +275,11 @@ fn choice(text: &str) -> Result<Choice, Failure> {
             let failure = Failure::usage(format!("policy `{name}` has no parameter `{key}`"));
             return Err(failure.hint(did_you_mean(key, &known)));
         }
+    }
+    // A half-life belongs to an order, wherever it stands.
+    let (orders, rest): (Vec<_>, Vec<_>) =
+        parameters.into_iter().partition(|(key, _)| *key == "order");
+    for (key, value) in orders.into_iter().chain(rest) {
         let set = match &mut choice {
             Choice::Fill(settings) => parameters::fill(settings, key, value),
             Choice::Cycles(settings) => parameters::cycles(settings, key, value),
@@ -261,6 +305,7 @@ fn families(name: &str, choice: &Choice) -> &'static [Family] {
     match choice {
         Choice::Fill(_) => &[Family::Fill],
         Choice::Cycles(_) if name == "css" => &[Family::Cycles],
+        Choice::Cycles(_) if name == "whole-batch" => &[Family::Cycles, Family::Whole],
         Choice::Cycles(_) => &[Family::Cycles, Family::Slices],
         Choice::Bsf(_) => &[Family::Cycles, Family::Slices, Family::Bsf, Family::Fill],
         Choice::Federal(federal) => match federal.site {

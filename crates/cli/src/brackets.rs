@@ -3,14 +3,14 @@
 use crate::exit::Failure;
 
 /// A name and what stands in its brackets, in order.
-pub(in crate::commands) struct Named<'t> {
-    pub(in crate::commands) name: &'t str,
-    pub(in crate::commands) parameters: Vec<(&'t str, &'t str)>,
+pub(crate) struct Named<'t> {
+    pub(crate) name: &'t str,
+    pub(crate) parameters: Vec<(&'t str, &'t str)>,
 }
 
 impl<'t> Named<'t> {
     /// Takes `text` apart; `what` it names is for messages.
-    pub(in crate::commands) fn of(what: &str, text: &'t str) -> Result<Named<'t>, Failure> {
+    pub(crate) fn of(what: &str, text: &'t str) -> Result<Named<'t>, Failure> {
         let text = text.trim();
         let Some((name, rest)) = text.split_once('[') else {
             return Ok(Named { name: text, parameters: Vec::new() });
@@ -28,7 +28,7 @@ impl<'t> Named<'t> {
 }
 
 /// The parts of a list; commas in brackets do not part them.
-pub(in crate::commands) fn list(text: &str) -> Vec<&str> {
+pub(crate) fn list(text: &str) -> Vec<&str> {
     let mut inside = false;
     text.split(|c: char| {
         inside = (inside || c == '[') && c != ']';
@@ -39,7 +39,7 @@ pub(in crate::commands) fn list(text: &str) -> Vec<&str> {
 }
 
 /// What is wrong, as a campaign file reports it: a message and a hint.
-pub(super) fn objection<T>(read: Result<T, Failure>, hint: &str) -> Option<(String, String)> {
+pub(crate) fn objection<T>(read: Result<T, Failure>, hint: &str) -> Option<(String, String)> {
     let problem = read.err()?.problems.into_iter().next()?;
     Some((problem.message, problem.hint.unwrap_or_else(|| hint.to_owned())))
 }

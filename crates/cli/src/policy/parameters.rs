@@ -6,7 +6,7 @@ use tradewind_model::{Measure, Objective, Span};
 use tradewind_sched::policy::Order;
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::bsf::{self, By, First};
-use tradewind_sched::policy::cyclic::market::{Replan, Settings, Stretch};
+use tradewind_sched::policy::cyclic::market::{Replan, Settings, Stretch, Turn};
 use tradewind_sched::policy::cyclic::{SearchBy, SliceBy, SubBatches};
 use tradewind_sched::policy::dispatch::{
     self, Clearing, Deadline, Gate, Part, Prices, Ratio, ShareOf, Slots, Ties, Valuation, Wait,
@@ -27,6 +27,8 @@ pub(super) enum Family {
     Cycles,
     /// Of those that cut the batch.
     Slices,
+    /// Of those whose choice keeps windows apart.
+    Whole,
     /// Of those that backfill the rest.
     Bsf,
     /// Of all that hand jobs to queues.
@@ -48,9 +50,11 @@ pub(super) enum Family {
 impl Family {
     pub(super) fn keys(self) -> &'static [&'static str] {
         match self {
-            Family::Fill => &["depth", "order", "spread"],
+            Family::Fill => &["depth", "order", "half-life", "spread"],
             Family::Cycles => &[
                 "period",
+                "order",
+                "half-life",
                 "horizon",
                 "stretch",
                 "replan",
@@ -66,6 +70,7 @@ impl Family {
                 "seed",
             ],
             Family::Slices => &["sub-batches", "slice-by"],
+            Family::Whole => &["choice-limit"],
             Family::Bsf => &["first", "by"],
             Family::Dispatch => &[
                 "cycle",
@@ -143,10 +148,21 @@ pub(super) fn fill(to: &mut gridfill::Settings, key: &str, value: &str) -> Resul
     match key {
         "depth" => to.depth = depth(value)?,
         "order" => to.order = order(value)?,
+        "half-life" => match &mut to.order {
+            Order::FairShare(half_life) => *half_life = span(value)?,
+            _ => return Err(nobody_forgets()),
+        },
         _ => to.spread = word(value, &[(Spread::Grid, "grid"), (Spread::Site, "site")])?,
     }
     Ok(())
 }
+
+fn nobody_forgets() -> Wrong {
+    "use is counted with `order=fair-share` only".to_owned().into()
+}
+
+const TURNS: [(Turn, &str); 2] =
+    [(Turn::Priority, "priority"), (Turn::FairShare(Order::HALF_LIFE), "fair-share")];
 
 pub(super) fn depth(text: &str) -> Result<Depth, Wrong> {
     match text.parse() {
@@ -168,6 +184,11 @@ fn order(text: &str) -> Result<Order, Wrong> {
 pub(super) fn cycles(to: &mut Settings, key: &str, value: &str) -> Result<(), Wrong> {
     match key {
         "period" => to.period = span(value)?,
+        "order" => to.turn = word(value, &TURNS)?,
+        "half-life" => match &mut to.turn {
+            Turn::FairShare(half_life) => *half_life = span(value)?,
+            Turn::Priority => return Err(nobody_forgets()),
+        },
         "horizon" => to.horizon = Some(span(value)?),
         "stretch" => to.stretch = word(value, &Stretch::ALL)?,
         "replan" => to.replan = word(value, &Replan::ALL)?,
@@ -188,6 +209,7 @@ pub(super) fn cycles(to: &mut Settings, key: &str, value: &str) -> Result<(), Wr
                 Count::Word => None,
             };
         }
+        "choice-limit" => to.cyclic.choice_limit = number(value, 0)?.into(),
         "seed" => to.cyclic.seed = number(value, 0)?.into(),
         "sub-batches" => {
             to.cyclic.sub_batches = match values::count_or_auto(value)? {
@@ -204,7 +226,12 @@ pub(super) fn bsf(to: &mut bsf::Settings, key: &str, value: &str) -> Result<(), 
     match key {
         "first" => to.first = first(value)?,
         "by" => to.by = word(value, &By::ALL)?,
-        key if Family::Fill.keys().contains(&key) => fill(&mut to.fill, key, value)?,
+        key if Family::Fill.keys().contains(&key) => {
+            fill(&mut to.fill, key, value)?;
+            if let Order::FairShare(half_life) = to.fill.order {
+                to.cycles.turn = Turn::FairShare(half_life);
+            }
+        }
         key => cycles(&mut to.cycles, key, value)?,
     }
     Ok(())

@@ -1,17 +1,19 @@
 //! Policies of a grid without a centre: how sites schedule, and how they pass jobs to each other.
 
 use tradewind_io::{decimal, duration};
-use tradewind_model::{Pool, Span, Time};
+use tradewind_model::{Pool, Pools, Span, Time};
 use tradewind_sched::negotiation::{self, Choose, Discover, Peer};
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::backfill::Depth;
-use tradewind_sched::policy::local::{Local, Plain, PlainSettings, Turn};
+use tradewind_sched::policy::local::{Isolated, Local, Plain, PlainSettings, Turn};
 use tradewind_sched::policy::multiqueue::{
     self, Age, Alpha, Borders, Guard, Moves, MultiQueue, Overflow, RemoteClasses, ShortFirst,
 };
 use tradewind_sim::federation::{Federation, Settings};
 use tradewind_sim::network::{Faults, Links, Partition, Storm};
 use tradewind_sim::workload::Workload;
+
+use crate::exit::Failure;
 
 use super::parameters::{Wrong, depth, number, span, word};
 
@@ -140,13 +142,24 @@ impl Federal {
             faults: self.faults(sites),
             seed,
         };
-        let site = |pool: &Pool| -> Box<dyn Local> {
-            match self.site {
-                Site::Hybrid(settings) => Box::new(MultiQueue::new(pool.nodes, settings)),
-                Site::Plain(settings) => Box::new(Plain::new(pool.nodes, settings)),
-            }
-        };
-        Box::new(Federation::new(&workload.pools, settings, site))
+        Box::new(Federation::new(&workload.pools, settings, |pool| self.site_of(pool)))
+    }
+
+    fn site_of(&self, pool: &Pool) -> Box<dyn Local> {
+        match self.site {
+            Site::Hybrid(settings) => Box::new(MultiQueue::new(pool.nodes, settings)),
+            Site::Plain(settings) => Box::new(Plain::new(pool.nodes, settings)),
+        }
+    }
+
+    /// On a live market, sites keep to themselves: the network between them is a simulated one.
+    pub(super) fn live(&self, name: &str, pools: &Pools) -> Result<Box<dyn Policy>, Failure> {
+        if self.migrate == Migrate::On && pools.as_slice().len() > 1 {
+            let message = format!("policy `{name}` passes jobs on by a simulated network");
+            let hint = "add `migrate=off`: each pool is then a site that keeps to itself";
+            return Err(Failure::usage(message).hint(hint));
+        }
+        Ok(Box::new(Isolated::new(pools, |pool| self.site_of(pool))))
     }
 
     /// Whoever asks a few asks again, if nothing else is said.
