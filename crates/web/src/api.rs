@@ -245,6 +245,11 @@ impl Context {
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Answer<T> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|_| Failure::unavailable("the server is stopping"))
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => Ok(done),
+        Err(broken) => match broken.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(Failure::unavailable("the server is stopping")),
+        },
+    }
 }

@@ -83,6 +83,10 @@ impl<T: DeserializeOwned> FromRequest<Context> for Document<T> {
 
 /// Reads a document; what is wrong is said with its field.
 pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
+    // A list of its fields' values would do, too, for a document.
+    if bytes.trim_ascii_start().first().is_some_and(|first| *first == b'[') {
+        return Err(Failure::invalid("a list, not an object", "see the API's document"));
+    }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let read = serde_path_to_error::deserialize(&mut deserializer);
     let value = read.map_err(|wrong: serde_path_to_error::Error<serde_json::Error>| {
