@@ -3,6 +3,7 @@
 
 mod brackets;
 mod cli;
+mod client;
 mod commands;
 mod crew;
 mod documents;
