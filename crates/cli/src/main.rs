@@ -1,6 +1,7 @@
 //! The `tradewind` command: arguments → settings → calls → rendering. One module per subcommand
 //! in `commands`; what they share stands beside them. No decision is made here.
 
+mod brackets;
 mod cli;
 mod commands;
 mod crew;
@@ -8,8 +9,10 @@ mod documents;
 mod exit;
 mod input;
 mod output;
+mod policy;
 mod progress;
 mod report;
+mod sites;
 mod tables;
 mod values;
 

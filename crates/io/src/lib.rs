@@ -1,5 +1,7 @@
 //! Tradewind's formats: what goes in and what comes out.
 //!
+//! - [`submission`]: what a user hands in to run: scripts, options, documents.
+//! - [`settings`]: how a daemon is set up, with prices and offers by hours and load.
 //! - [`swf`]: logs in the Standard Workload Format 2.2, plain or gzip.
 //! - [`scenario`]: a planning problem in JSON or TOML.
 //! - [`grid`], [`outages`]: sites to simulate on, and when their nodes are missing.
@@ -32,7 +34,9 @@ pub mod report;
 mod rows;
 pub mod scenario;
 pub mod schedule;
+pub mod settings;
 pub mod snapshot;
+pub mod submission;
 pub mod swf;
 mod value;
 pub mod wire;

@@ -186,6 +186,11 @@ impl Case {
         self.logs.get(name).map(|file| file.log.as_ref())
     }
 
+    /// The names of the logs that are there, each with the SHA-256 of its file.
+    pub fn logs(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.logs.iter().map(|(name, file)| (*name, file.sha256.as_str()))
+    }
+
     /// The value of `parameter`.
     pub fn value(&self, parameter: &Parameter) -> Value {
         self.values.get(parameter.name).copied().unwrap_or_else(|| parameter.default())

@@ -56,6 +56,12 @@ fn bits(findings: &Findings) -> Vec<u64> {
     findings.numbers.iter().map(|number| number.measured.mean.to_bits()).collect()
 }
 
+/// What was seen of the claims; nothing of those of which the small log says nothing.
+fn claimed(findings: &Findings) -> Vec<String> {
+    let told = findings.claims.iter().filter(|claim| claim.verdict != Verdict::Inconclusive);
+    told.map(|claim| claim.measured.clone()).collect()
+}
+
 #[test]
 fn ids_begin_with_a_paper_and_are_unique() {
     let mut seen = Vec::new();
@@ -113,15 +119,19 @@ fn numbers_come_from_the_run() {
     for experiment in experiments(&all) {
         let mine = || all.iter().filter(|study| study.experiment.id == experiment.id);
         let before: Vec<Vec<u64>> = mine().map(|study| bits(&findings(study))).collect();
+        let said: Vec<Vec<String>> = mine().map(|study| claimed(&findings(study))).collect();
+        let mut same_claims: Vec<bool> = said.iter().map(|claims| !claims.is_empty()).collect();
         let mut still: Vec<Vec<bool>> = before.iter().map(|all| vec![true; all.len()]).collect();
         for parameter in experiment.parameters {
-            if still.iter().flatten().all(|still| !still) {
+            if still.iter().flatten().chain(&same_claims).all(|still| !still) {
                 break;
             }
             let case = case(experiment).with(parameter, parameter.sweep()[0]);
             let changed = run(experiment, &case);
             for (at, study) in mine().enumerate() {
-                let after = bits(&(study.findings)(&case, &changed));
+                let after = (study.findings)(&case, &changed);
+                same_claims[at] &= claimed(&after) == said[at];
+                let after = bits(&after);
                 for (number, after) in after.into_iter().enumerate() {
                     still[at][number] &= after == before[at][number];
                 }
@@ -130,6 +140,7 @@ fn numbers_come_from_the_run() {
         for (at, study) in mine().enumerate().filter(|(_, study)| study.id != COUNTED) {
             let fixed = still[at].iter().position(|still| *still);
             assert_eq!(fixed, None, "{}: a number that no parameter moves", study.id);
+            assert!(!same_claims[at], "{}: no parameter moves its claims", study.id);
         }
     }
 }

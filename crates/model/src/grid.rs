@@ -49,6 +49,8 @@ pub enum Attribute {
     Number(i64),
     /// A name; a demand for one is met by the same name only.
     Text(String),
+    /// As a demand: one of these names. A node has one name, and never this.
+    OneOf(Vec<String>),
 }
 
 impl Attribute {
@@ -58,6 +60,7 @@ impl Attribute {
             (None, Attribute::Flag(false)) => true,
             (None, _) => false,
             (Some(Attribute::Number(have)), Attribute::Number(least)) => have >= least,
+            (Some(Attribute::Text(have)), Attribute::OneOf(names)) => names.contains(have),
             (Some(have), wanted) => have == wanted,
         }
     }
@@ -76,6 +79,7 @@ impl fmt::Display for Attribute {
                 }
             }
             Attribute::Text(text) => f.write_str(text),
+            Attribute::OneOf(names) => f.write_str(&names.join("|")),
         }
     }
 }
@@ -193,6 +197,10 @@ mod tests {
         assert!(Attribute::meets(Some(&text("x86")), &text("x86")));
         assert!(!Attribute::meets(Some(&text("arm")), &text("x86")));
         assert!(!Attribute::meets(None, &text("x86")));
+        let either = Attribute::OneOf(vec!["arm".into(), "x86".into()]);
+        assert!(Attribute::meets(Some(&text("x86")), &either));
+        assert!(!Attribute::meets(Some(&text("mips")), &either));
+        assert!(!Attribute::meets(None, &either));
         assert!(Attribute::meets(None, &Attribute::Flag(false)));
     }
 }

@@ -26,8 +26,8 @@ mod window;
 pub use grid::{Attribute, Attributes, Grid, GridError, Node, NodeId, Site, SiteId};
 pub use job::{Criterion, Job, Request};
 pub use market::{
-    Cause, Closure, ClosureId, Command, Demand, Event, JobId, Ledger, Market, MarketError, Pass,
-    Running, Terms, Trade, cost,
+    Cause, Closure, ClosureId, Command, Demand, Event, JobId, JobState, Ledger, Market,
+    MarketError, MarketState, Pass, Running, RunningState, Terms, Trade, cost,
 };
 pub use money::{Money, Price};
 pub use performance::Performance;

@@ -183,6 +183,12 @@ impl Pools {
         &self.pools[id.index()]
     }
 
+    /// Another price for one pool; whether it is there and the price is not below zero.
+    pub(crate) fn reprice(&mut self, id: PoolId, price: Price) -> bool {
+        let pool = self.pools.get_mut(id.index()).filter(|_| price.0 >= 0);
+        pool.map(|pool| pool.price = price).is_some()
+    }
+
     /// Nodes of all pools.
     pub fn nodes(&self) -> u32 {
         self.nodes

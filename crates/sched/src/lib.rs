@@ -5,7 +5,8 @@
 //! - [`combine`]: jobs with alternatives → the best combination of them.
 //! - [`policy`]: queue + grid → a plan.
 //! - [`negotiation`]: how sites pass jobs to each other.
-//! - [`quote`](mod@quote) and [`explain`](mod@explain): what a user may ask before submitting.
+//! - [`quote`](mod@quote) and [`explain`](mod@explain): what a user may ask before submitting;
+//!   [`free`] asks it of a live market.
 //!
 //! ```
 //! use tradewind_model::*;
@@ -35,6 +36,7 @@
 
 pub mod combine;
 pub mod explain;
+pub mod free;
 pub mod negotiation;
 pub mod policy;
 pub mod quote;

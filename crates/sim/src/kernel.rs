@@ -100,25 +100,25 @@ const PATIENCE: u32 = 10_000;
 
 /// Tasks that end: in the order of time, then of starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct End {
-    at: Time,
-    sequence: u32,
-    job: JobId,
+pub(crate) struct End {
+    pub(crate) at: Time,
+    pub(crate) sequence: u32,
+    pub(crate) job: JobId,
     /// `None`: the job's last ones.
-    only: Option<PoolId>,
+    pub(crate) only: Option<PoolId>,
     /// Which of the job's starts this belongs to.
-    attempt: u32,
+    pub(crate) attempt: u32,
 }
 
 /// The turn of an outage, in the order within a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Turn {
+pub(crate) enum Turn {
     Reopens,
     Closes,
 }
 
 /// The earlier of two moments, if there is any. Every pass asks for several: iterators are slow.
-fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
+pub(crate) fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
         _ => one.or(other),

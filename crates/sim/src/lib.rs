@@ -4,12 +4,14 @@
 //! [`workload`] turns what a log says into jobs that can be replayed, [`run`](fn@run) replays them
 //! under a policy, [`outage`] takes nodes away, [`check`] watches, [`metrics`] sums up,
 //! [`placement`] names processors and [`replications`] says how sure a mean is; [`models`] makes
-//! workloads up, and [`queueing`] says what theory expects.
+//! workloads up, and [`queueing`] says what theory expects. [`fork`](mod@fork) carries a live market on, and
+//! [`retrace`] proves that a live policy decided as it would here.
 //! No files, no threads, no clock: the same input gives the same run.
 
 pub mod check;
 mod estimate;
 pub mod federation;
+pub mod fork;
 mod kernel;
 pub mod load;
 pub mod metrics;
@@ -20,6 +22,7 @@ pub mod placement;
 pub mod queueing;
 pub mod replications;
 mod result;
+pub mod retrace;
 pub mod workload;
 
 pub use estimate::Estimate;

@@ -132,11 +132,16 @@ fn pair(count: usize, small_in_large: usize, names: [&str; 2]) -> String {
     }
 }
 
-/// Round values from at or below `low` to at or above `high`, at most `most` + 1 steps apart by
-/// 1, 2 or 5 times a power of ten.
+/// Round values from at or below `low` to at or above `high`, and zero among them; at most
+/// `most` + 1 steps apart by 1, 2 or 5 times a power of ten.
 pub(super) fn ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
     let low = if low.is_finite() { low.min(0.0) } else { 0.0 };
     let high = if high.is_finite() { high.max(0.0) } else { 0.0 };
+    ticks_between(low, high, most)
+}
+
+/// The same, but zero is there only if it lies between `low` and `high`; both are finite.
+pub(super) fn ticks_between(low: f64, high: f64, most: usize) -> Vec<f64> {
     let range = if high - low > 0.0 { high - low } else { 1.0 };
     let most = most.max(1) as f64;
     let mut power = 1.0;

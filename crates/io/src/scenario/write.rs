@@ -127,6 +127,7 @@ fn attributes(attributes: &Attributes) -> Option<Value> {
         Attribute::Flag(flag) => Value::Bool(*flag),
         Attribute::Number(n) => thousandths(*n),
         Attribute::Text(text) => Value::from(text.as_str()),
+        Attribute::OneOf(names) => Value::from(names.clone()),
     };
     let all: Map<String, Value> =
         attributes.iter().map(|(name, it)| (name.clone(), value(it))).collect();

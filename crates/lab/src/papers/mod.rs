@@ -4,6 +4,7 @@ mod alp_amp;
 mod double_auction;
 mod metascheduling;
 mod multi_queue;
+mod shorthand;
 
 use crate::study::Study;
 

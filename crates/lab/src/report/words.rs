@@ -1,7 +1,10 @@
 //! Cells and sentences that the terminal and the pages share.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::numbers::{estimate, grouped, measured, published, ratio};
 use super::{Report, Sensitivity, Swept};
+use crate::case::Case;
 use crate::findings::{Claim, Findings, Gain, Number};
 use crate::verdict::Verdict;
 
@@ -112,6 +115,32 @@ pub(super) fn introduction(report: &Report) -> Vec<String> {
     )];
     if !settings.is_empty() {
         lines.push(format!("Set other than by default: {}.", settings.join(", ")));
+    }
+    lines.extend(logs(report));
+    lines
+}
+
+/// Which logs were replayed, and which would have been.
+fn logs(report: &Report) -> Vec<String> {
+    let cases = || report.results.iter().map(|result| &result.case);
+    let there: BTreeMap<&str, &str> = cases().flat_map(Case::logs).collect();
+    let wanted = report.results.iter().flat_map(|result| result.study.experiment.logs);
+    let missing: BTreeSet<&str> =
+        wanted.copied().filter(|name| !there.contains_key(name)).collect();
+    let listed: Vec<String> =
+        there.iter().map(|(name, sha256)| format!("{name} (SHA-256 {sha256})")).collect();
+    let missing: Vec<&str> = missing.into_iter().collect();
+    let mut lines = Vec::new();
+    if !listed.is_empty() {
+        lines
+            .push(format!("Logs of the Parallel Workloads Archive in DIR: {}.", listed.join(", ")));
+    }
+    if !missing.is_empty() {
+        lines.push(format!(
+            "Not there, so that nothing is known of what they are replayed for: {}; `--logs DIR` \
+             says where they are.",
+            missing.join(", ")
+        ));
     }
     lines
 }

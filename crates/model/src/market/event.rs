@@ -107,6 +107,10 @@ impl Terms {
 pub enum Cause {
     /// The owner's own jobs.
     Local,
+    /// The owner does not offer them at these hours.
+    Withheld,
+    /// They are set aside for a job whose window was promised to its user.
+    Booked,
     /// Planned work on the nodes.
     Maintenance,
     /// They broke. The number says which of the pool's nodes break, from 0: counted through
@@ -180,6 +184,18 @@ pub enum Event {
         /// Which.
         job: JobId,
     },
+    /// A waiting job was taken back by whoever submitted it.
+    Cancelled {
+        /// Which.
+        job: JobId,
+    },
+    /// An owner asks another price. Jobs that run go on paying the price of their start.
+    Priced {
+        /// For whose nodes.
+        pool: PoolId,
+        /// Per node and second, at least 0.
+        price: Price,
+    },
     /// It became known that nodes will be missing. Closures are announced in the order of their
     /// ids, without gaps.
     Announced {
@@ -193,7 +209,8 @@ pub enum Event {
         /// Which.
         closure: ClosureId,
     },
-    /// They are back.
+    /// They are back, sooner or later than announced; or the closure is called off before it has
+    /// begun.
     Reopened {
         /// Which.
         closure: ClosureId,
@@ -271,6 +288,15 @@ pub enum MarketError {
         /// Which.
         job: JobId,
     },
+    /// A price for a pool that is not there, or below zero.
+    #[error("pool {} cannot have this price", pool.0)]
+    Price {
+        /// Which.
+        pool: PoolId,
+    },
+    /// Pools that do not follow from those before.
+    #[error("the pools do not go on from those before: {0}")]
+    Pools(&'static str),
     /// The books do not add up.
     #[error("the market's books do not add up: {0}")]
     Books(&'static str),

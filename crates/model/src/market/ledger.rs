@@ -12,11 +12,11 @@ pub fn cost(pools: &Pools, place: &Place, processors: u32, work: Span) -> Money 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
     /// Of running jobs: what they are expected to cost.
-    held: i128,
+    pub(super) held: i128,
     /// What users paid.
-    paid: i128,
+    pub(super) paid: i128,
     /// By site: what its owner earned.
-    income: Vec<i128>,
+    pub(super) income: Vec<i128>,
 }
 
 impl Ledger {

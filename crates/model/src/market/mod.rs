@@ -4,6 +4,7 @@
 
 mod event;
 mod ledger;
+mod state;
 #[cfg(test)]
 mod tests;
 mod trade;
@@ -15,6 +16,7 @@ use crate::{Money, Place, PoolId, Pools, Price, Share, Span, Time};
 
 pub use event::{Cause, Closure, ClosureId, Command, Demand, Event, JobId, MarketError, Terms};
 pub use ledger::{Ledger, cost};
+pub use state::{JobState, MarketState, RunningState};
 pub use trade::{Pass, Trade};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,9 +44,18 @@ struct Held {
     released: Vec<PoolId>,
     /// What it is expected to cost.
     hold: Money,
+    /// What it pays per node and second, by share of its place: the first, and the others.
+    price: Price,
+    further: Vec<Price>,
 }
 
 impl Held {
+    /// What it pays in `pool`.
+    fn price_in(&self, processors: u32, pool: PoolId) -> Price {
+        let at = self.place.shares(processors).position(|share| share.pool == pool).unwrap_or(0);
+        at.checked_sub(1).and_then(|at| self.further.get(at)).copied().unwrap_or(self.price)
+    }
+
     /// The shares that it holds still.
     fn shares(&self, processors: u32) -> impl Iterator<Item = Share> + '_ {
         self.place.shares(processors).filter(|share| !self.released.contains(&share.pool))
@@ -155,13 +166,35 @@ impl Market {
         self.queue.first().copied()
     }
 
+    /// Whether the job waits. O(1).
+    pub fn waits(&self, job: JobId) -> bool {
+        self.jobs.get(job.index()).is_some_and(|entry| entry.phase == Phase::Queued)
+    }
+
     /// Jobs that run, in the order of submission.
     pub fn running(&self) -> impl DoubleEndedIterator<Item = Running<'_>> + '_ {
-        self.running.iter().map(|(&job, held)| {
-            let Held { start, place, released, .. } = held;
-            let demand = &self.jobs[job.index()].demand;
-            Running { job, demand, start: *start, place, released }
-        })
+        self.running.iter().map(|(&job, held)| self.as_running(job, held))
+    }
+
+    /// The job, if it runs. Logarithmic in the jobs that run.
+    pub fn run_of(&self, job: JobId) -> Option<Running<'_>> {
+        self.running.get(&job).map(|held| self.as_running(job, held))
+    }
+
+    fn as_running<'a>(&'a self, job: JobId, held: &'a Held) -> Running<'a> {
+        let Held { start, place, released, .. } = held;
+        let demand = &self.jobs[job.index()].demand;
+        Running { job, demand, start: *start, place, released }
+    }
+
+    /// Jobs submitted so far: the next one's id.
+    pub fn submitted(&self) -> u32 {
+        self.jobs.len() as u32
+    }
+
+    /// Closures announced so far: the next one's id.
+    pub fn announced(&self) -> u32 {
+        self.closures.len() as u32
     }
 
     /// What the job asked for, once it was submitted.
@@ -182,6 +215,20 @@ impl Market {
     /// Closures that are not over, in the order of announcement.
     pub fn closures(&self) -> impl Iterator<Item = (ClosureId, Closure)> + '_ {
         self.ahead.iter().map(|&id| (id, self.closures[id.0 as usize].0))
+    }
+
+    /// A closure that is not over, and whether it has begun.
+    pub fn closure_state(&self, closure: ClosureId) -> Option<(Closure, bool)> {
+        let (what, stage) = self.closures.get(closure.0 as usize)?;
+        (*stage != Stage::Over).then_some((*what, *stage == Stage::Closed))
+    }
+
+    /// Whether the job runs and has not given its nodes of `pool` back.
+    pub fn holds(&self, job: JobId, pool: PoolId) -> bool {
+        let (Some(held), Some(demand)) = (self.running.get(&job), self.demand(job)) else {
+            return false;
+        };
+        held.shares(demand.processors).any(|share| share.pool == pool)
     }
 
     /// Where the money is.
@@ -214,7 +261,8 @@ impl Market {
             Event::Released { job, pool } => self.give_back(*job, *pool),
             Event::Ended { job } => self.end(*job),
             Event::Interrupted { job } => self.interrupt(*job),
-            Event::Refused { job } => self.refuse(*job),
+            Event::Refused { job } | Event::Cancelled { job } => self.refuse(*job),
+            Event::Priced { pool, price } => self.reprice(*pool, *price),
             Event::Announced { closure, what } => self.announce(*closure, *what),
             Event::Closed { closure } => self.close(*closure),
             Event::Reopened { closure } => self.reopen(*closure),
@@ -257,17 +305,23 @@ impl Market {
             (entry.demand.processors, entry.demand.estimate)
         };
         self.check_place(job, place, processors)?;
-        let mut hold = Money::ZERO;
+        let (mut hold, mut price, mut further) = (Money::ZERO, None, Vec::new());
         for share in place.shares(processors) {
             self.take(share);
             let length = self.pools.pool(share.pool).length_of(estimate);
-            hold += self.price(job, share.pool).of(share.nodes, length);
+            let asked = self.price(job, share.pool);
+            hold += asked.of(share.nodes, length);
+            match price {
+                None => price = Some(asked),
+                Some(_) => further.push(asked),
+            }
         }
+        let price = price.unwrap_or(Price(0));
         self.ledger.hold(hold);
         self.jobs[job.index()].phase = Phase::Running;
         self.queue.remove(&job);
         let (start, place, released) = (self.now, place.clone(), Vec::new());
-        self.running.insert(job, Held { start, place, released, hold });
+        self.running.insert(job, Held { start, place, released, hold, price, further });
         Ok(())
     }
 
@@ -301,9 +355,9 @@ impl Market {
         self.free_nodes += share.nodes;
     }
 
-    /// The job pays for the time that it had the share.
-    fn settle(&mut self, job: JobId, share: Share, start: Time) {
-        let amount = self.price(job, share.pool).of(share.nodes, self.now - start);
+    /// The job pays `price` for the time that it had the share.
+    fn settle(&mut self, job: JobId, share: Share, start: Time, price: Price) {
+        let amount = price.of(share.nodes, self.now - start);
         self.ledger.settle(self.pools.pool(share.pool).site.0 as usize, amount);
         self.jobs[job.index()].paid += amount;
     }
@@ -315,9 +369,9 @@ impl Market {
         let share = rest().find(|share| share.pool == pool).filter(|_| rest().count() > 1);
         let share = share.ok_or(MarketError::State { job })?;
         held.released.push(pool);
-        let start = held.start;
+        let (start, price) = (held.start, held.price_in(processors, pool));
         self.free_up(share);
-        self.settle(job, share, start);
+        self.settle(job, share, start, price);
         Ok(())
     }
 
@@ -334,7 +388,9 @@ impl Market {
 
     fn end(&mut self, job: JobId) -> Result<(), MarketError> {
         let (processors, held) = self.leave(job, Phase::Ended)?;
-        held.shares(processors).for_each(|share| self.settle(job, share, held.start));
+        for share in held.shares(processors) {
+            self.settle(job, share, held.start, held.price_in(processors, share.pool));
+        }
         Ok(())
     }
 
@@ -348,6 +404,13 @@ impl Market {
         self.entry(job, Phase::Queued)?.phase = Phase::Refused;
         self.queue.remove(&job);
         Ok(())
+    }
+
+    fn reprice(&mut self, pool: PoolId, price: Price) -> Result<(), MarketError> {
+        match Arc::make_mut(&mut self.pools).reprice(pool, price) {
+            true => Ok(()),
+            false => Err(MarketError::Price { pool }),
+        }
     }
 
     fn announce(&mut self, closure: ClosureId, what: Closure) -> Result<(), MarketError> {
@@ -372,10 +435,13 @@ impl Market {
     }
 
     fn reopen(&mut self, closure: ClosureId) -> Result<(), MarketError> {
-        let Closure { pool, nodes, .. } = self.closure(closure, Stage::Closed)?.0;
+        let called_off = self.closure(closure, Stage::Announced).is_ok();
+        if !called_off {
+            let Closure { pool, nodes, .. } = self.closure(closure, Stage::Closed)?.0;
+            self.free_up(Share { pool, nodes });
+        }
         self.closures[closure.0 as usize].1 = Stage::Over;
         self.ahead.remove(&closure);
-        self.free_up(Share { pool, nodes });
         Ok(())
     }
 

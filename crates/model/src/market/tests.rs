@@ -129,3 +129,60 @@ fn a_trade_settles_at_its_price_and_holds_the_job_to_its_pool() {
     assert_eq!(market.paid(job), Money(7 * 2 * 3));
     market.check().unwrap();
 }
+
+#[test]
+fn a_price_change_is_for_jobs_that_start_later() {
+    let mut market = Market::new(Arc::new(Pools::cluster(2)), Time(0));
+    let demand = Demand::new(1, Span(10));
+    let place = Place::Pool(PoolId(0));
+    let priced = |price| Event::Priced { pool: PoolId(0), price: Price(price) };
+    for event in [
+        priced(3),
+        Event::Submitted { job: JobId(0), demand: demand.clone() },
+        Event::Submitted { job: JobId(1), demand },
+        Event::Started { job: JobId(0), place: place.clone() },
+        priced(5),
+        Event::Started { job: JobId(1), place },
+    ] {
+        market.apply(&event).unwrap();
+    }
+    market.pass_to(Time(4)).unwrap();
+    let restored = Market::restore(market.state()).unwrap();
+    assert_eq!(restored.state(), market.state());
+    for mut market in [market, restored] {
+        for job in [JobId(0), JobId(1)] {
+            market.apply(&Event::Ended { job }).unwrap();
+        }
+        market.check().unwrap();
+        assert_eq!([market.paid(JobId(0)), market.paid(JobId(1))], [Money(12), Money(20)]);
+        assert_eq!(market.history(), []);
+    }
+    let mut market = Market::new(Arc::new(Pools::cluster(2)), Time(0));
+    assert!(market.apply(&priced(-1)).is_err());
+}
+
+#[test]
+fn pools_may_grow_and_never_shrink() {
+    let mut market = Market::new(Arc::new(Pools::cluster(2)), Time(0));
+    market.regrid(Arc::new(Pools::cluster(5))).unwrap();
+    assert_eq!((market.free(), market.processors()), (5, 5));
+    market.check().unwrap();
+    assert!(market.regrid(Arc::new(Pools::cluster(4))).is_err());
+}
+
+#[test]
+fn a_state_that_does_not_add_up_is_refused() {
+    let mut market = Market::new(Arc::new(Pools::cluster(2)), Time(0));
+    let demand = Demand::new(2, Span(10));
+    market.apply(&Event::Submitted { job: JobId(0), demand }).unwrap();
+    market.apply(&Event::Started { job: JobId(0), place: Place::Pool(PoolId(0)) }).unwrap();
+    let good = market.state();
+    let history = market.history();
+    assert!(matches!(history[..], [Event::Submitted { .. }, Event::Started { .. }]));
+    let paid = MarketState { paid: 7, ..good.clone() };
+    assert!(Market::restore(paid).is_err());
+    let fewer = MarketState { pools: Arc::new(Pools::cluster(1)), ..good.clone() };
+    assert!(Market::restore(fewer).is_err());
+    let unknown = MarketState { submitted: 0, ..good };
+    assert!(Market::restore(unknown).is_err());
+}

@@ -10,13 +10,16 @@
 //!
 //! With no first jobs this is backfilling, without any cycle; with all, it is batch-slicer.
 
+use std::collections::BTreeMap;
+
 use tradewind_model::{Command, Event, JobId, Market, Time};
 
 use super::cyclic::SliceBy;
 use super::cyclic::market::{self, Key, Planner};
 use super::grid::Books;
 use super::gridfill::{self, Fill};
-use super::{Policy, Promise};
+use super::inbox::{self, Comes};
+use super::{Policy, Promise, Standing};
 
 /// How many jobs of a batch are planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +115,8 @@ pub struct Bsf {
     fill: Fill,
     /// `None` until the first call.
     books: Option<Books>,
+    /// Whether the first call is yet to come, and goes on from another policy.
+    resumed: bool,
 }
 
 impl Bsf {
@@ -119,20 +124,19 @@ impl Bsf {
     pub fn new(settings: Settings) -> Bsf {
         let Settings { cycles, first, by, fill } = settings;
         let (planner, fill) = (Planner::new(cycles), Fill::new(fill));
-        Bsf { first, by, planner, fill, books: None }
+        Bsf { first, by, planner, fill, books: None, resumed: false }
     }
 
     fn join(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
-        for event in events {
-            let (Event::Submitted { job, .. } | Event::Interrupted { job }) = event else {
-                continue;
-            };
+        let resumed = std::mem::take(&mut self.resumed);
+        for (job, comes) in inbox::joiners(market, events) {
+            let comes = if resumed { Comes::Again } else { comes };
             let joined = match self.first.nobody() {
-                true => self.fill.join(market, *job),
-                false => self.planner.join(market, *job),
+                true => self.fill.join(market, (job, comes)),
+                false => self.planner.join(market, (job, comes)),
             };
             if let Err(reason) = joined {
-                commands.push(Command::Refuse { job: *job, reason });
+                commands.push(Command::Refuse { job, reason });
             }
         }
     }
@@ -140,14 +144,14 @@ impl Bsf {
     /// Divides those who wait, and plans the first of them.
     fn cycle(&mut self, market: &Market, books: &mut Books, commands: &mut Vec<Command>) {
         self.fill.withdraw(books);
-        let batch = self.planner.batch(books, commands);
+        let batch = self.planner.batch(market, books, commands);
         let count = self.first.of(batch.len());
         let picked = self.planner.pick(market, books, &batch, self.by.slice_by(), count);
         self.planner.cycle(market, books, &picked, commands);
         for job in self.fill.jobs() {
             let first = picked.iter().any(|(_, other)| *other == job);
             if first || !self.planner.has(market, job) {
-                self.fill.leave(job);
+                self.fill.leave(books, job);
             }
         }
         if batch.is_empty() || self.first.everybody() {
@@ -160,7 +164,7 @@ impl Bsf {
         };
         for (_, job) in self.planner.waiting().filter(rest) {
             // Who cannot be backfilled waits to be among the first.
-            let _ = self.fill.join(market, job);
+            let _ = self.fill.join(market, (job, Comes::Newly));
         }
     }
 }
@@ -171,8 +175,10 @@ impl Policy for Bsf {
         let news = books.follow(market, events);
         self.planner.follow(&mut books, news);
         self.fill.follow(news, events);
+        let freed = self.planner.obey(market, &mut books, events);
+        self.fill.obey(market, &mut books, events);
         self.join(market, events, commands);
-        if news.early && !self.first.nobody() {
+        if (news.early || freed) && !self.first.nobody() {
             self.fill.withdraw(&mut books);
             self.planner.replan(market, &mut books);
         }
@@ -181,15 +187,30 @@ impl Policy for Bsf {
         }
         self.planner.start_due(&mut books, commands);
         let before = commands.len();
-        self.fill.decide(&mut books, events.is_empty(), commands);
+        self.fill.decide(market, &mut books, events.is_empty(), commands);
         for command in &commands[before..] {
             if let Command::Start { job, .. } | Command::Refuse { job, .. } = command {
                 self.planner.leave(market, *job);
             }
         }
-        let wake = self.planner.next_wake().into_iter().chain(self.fill.next_wake()).min();
+        self.fill.started(market, commands);
+        self.planner.started(market, commands);
+        let wake = self.planner.next_wake().into_iter().chain(self.fill.next_wake(&books)).min();
         commands.extend(wake.map(|at| Command::Wake { at }));
         self.books = Some(books);
+    }
+
+    fn resume(&mut self, usage: &BTreeMap<i64, u64>) {
+        self.resumed = true;
+        self.fill.resume(usage);
+        self.planner.resume(usage);
+    }
+
+    fn standing(&self, now: Time) -> Vec<Standing> {
+        match self.first.nobody() {
+            true => self.fill.standing(now),
+            false => self.planner.standing(now),
+        }
     }
 
     /// Bookings are kept like batch-slicer's; the rest is promised nothing.

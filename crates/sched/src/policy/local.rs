@@ -65,13 +65,16 @@ impl Load {
 /// happened: first all that happened, ends before joins; then one [`Local::decide`]. Questions
 /// ([`Local::promise`], [`Local::load`], [`Local::reservation`]) change nothing, and their answers
 /// hold after a `decide` at the same moment.
-pub trait Local: Debug {
+pub trait Local: Debug + Send {
     /// The job waits here from now on. A job that lost its nodes joins anew.
     fn join(&mut self, wanted: Wanted, origin: Origin, now: Time);
 
     /// A waiting job goes elsewhere or was withdrawn; its reservation is free for others. Nothing
     /// happens if it does not wait here.
     fn leave(&mut self, job: JobId, now: Time);
+
+    /// A job runs here since `start`, by somebody else's decision. It does not wait here.
+    fn adopt(&mut self, wanted: Wanted, start: Time, now: Time);
 
     /// A job that ran here for so long has ended, perhaps before or after its expected end.
     fn ended(&mut self, job: JobId, ran: Span, now: Time);
@@ -83,7 +86,11 @@ pub trait Local: Debug {
     /// at. Reservations that stand in its way are made anew.
     fn announced(&mut self, closure: ClosureId, what: Closure, now: Time);
 
-    /// The closure is over, perhaps sooner than announced.
+    /// The announced nodes are gone, perhaps sooner or later than announced: they are missing from
+    /// now on until the closure is over.
+    fn closed(&mut self, closure: ClosureId, now: Time);
+
+    /// The closure is over, perhaps sooner or later than announced.
     fn reopened(&mut self, closure: ClosureId, now: Time);
 
     /// Adds the jobs that start now, in order, to `starts`: they count as running from now on.

@@ -4,32 +4,47 @@
 //! batch from a snapshot, cycle by cycle in a market; [`bsf`] is both together. [`local`] is what a
 //! site of its own must offer to be part of a grid without a centre.
 
+mod absences;
 pub mod backfill;
 pub mod bsf;
 pub mod cyclic;
 pub mod dispatch;
-mod grid;
+pub(crate) mod grid;
 pub mod gridfill;
+mod inbox;
 pub mod local;
 pub mod multiqueue;
 mod order;
+mod share;
 
 pub use grid::Spread;
+
+use std::collections::BTreeMap;
 
 use tradewind_model::{Command, Event, JobId, Market, Time};
 
 pub use order::Order;
+pub use share::Standing;
 
 /// Decides what to start, instant by instant.
 ///
 /// A policy may remember what it derived from earlier calls, as long as the same calls lead to
 /// the same answers.
-pub trait Policy {
+pub trait Policy: Send {
     /// Adds what to do now to `commands`. `events` is what happened since the last call, and
     /// `market` is the state after it. No events: a wake-up that the policy asked for.
     ///
     /// Commands to start a job are carried out at once and in order, and succeed.
+    ///
+    /// A policy may begin with a market that is not empty: its first call then has the events of
+    /// [`Market::history`], among them starts that it did not decide. Later, too, it may hear of
+    /// a start that was decided elsewhere, in the same call as of the job's submission.
     fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>);
+
+    /// To be called before the first [`Policy::decide`] of a policy that goes on where another one
+    /// stopped: `usage` is what [`Policy::standing`] said then, in processor-seconds by user. Jobs of
+    /// the first call waited before, and none is refused for the prices of the moment.
+    fn resume(&mut self, _usage: &BTreeMap<i64, u64>) {}
 
     /// What the policy promises to jobs that wait.
     fn promise(&self) -> Promise {
@@ -40,6 +55,12 @@ pub trait Policy {
     /// [`Promise::Reservations`] it is a promise.
     fn reservation(&self, _job: JobId) -> Option<Time> {
         None
+    }
+
+    /// What users have used up to `now`, whoever has used least first: where the order is by fair
+    /// share. Others have used nothing. Whoever ran at the last call is taken to run still.
+    fn standing(&self, _now: Time) -> Vec<Standing> {
+        Vec::new()
     }
 
     /// What the policy has counted so far and nobody else can, under names of measures: messages

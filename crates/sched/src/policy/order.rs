@@ -1,6 +1,10 @@
 //! Who comes first in a queue.
 
-use tradewind_model::{Demand, Span, Time};
+use std::collections::BTreeMap;
+
+use tradewind_model::{Command, Demand, Market, Span, Time};
+
+use super::share::{Standing, Usage};
 
 /// Who comes first; ties go to the job that was submitted first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,11 +31,14 @@ pub enum Order {
     /// The greatest expansion factor, (wait + estimate) / estimate. It grows while jobs wait, so
     /// the queue is put in order, and reservations are made, anew at every pass.
     Expansion,
+    /// The user who has used least: processor-seconds, which lose half of their weight in so long.
+    /// Put in order anew at every pass, too.
+    FairShare(Span),
 }
 
 impl Order {
     /// Every order, with its name on the command line.
-    pub const ALL: [(Order, &'static str); 10] = [
+    pub const ALL: [(Order, &'static str); 11] = [
         (Order::Arrival, "arrival"),
         (Order::Shortest, "shortest"),
         (Order::Longest, "longest"),
@@ -42,18 +49,60 @@ impl Order {
         (Order::Value, "value"),
         (Order::Priority, "priority"),
         (Order::Expansion, "expansion"),
+        (Order::FairShare(Order::HALF_LIFE), "fair-share"),
     ];
+
+    /// Of use, unless stated otherwise: a week.
+    pub const HALF_LIFE: Span = Span(604_800);
 
     /// Whether the order of jobs changes while they wait.
     pub(super) fn moves(self) -> bool {
-        self == Order::Expansion
+        matches!(self, Order::Expansion | Order::FairShare(_))
+    }
+}
+
+/// An order, with what it needs to remember.
+#[derive(Debug, Clone)]
+pub(super) struct Ranking {
+    order: Order,
+    /// Where it matters.
+    usage: Option<Usage>,
+}
+
+impl Ranking {
+    pub(super) fn new(order: Order) -> Ranking {
+        let usage = match order {
+            Order::FairShare(half_life) => Some(Usage::new(half_life)),
+            _ => None,
+        };
+        Ranking { order, usage }
+    }
+
+    /// What users had used when the policy began.
+    pub(super) fn resume(&mut self, usage: &BTreeMap<i64, u64>) {
+        self.usage.iter_mut().for_each(|books| books.resume(usage));
+    }
+
+    /// To be called first in every pass.
+    pub(super) fn follow(&mut self, market: &Market) {
+        self.usage.iter_mut().for_each(|usage| usage.follow(market));
+    }
+
+    /// To be called last in every pass.
+    pub(super) fn started(&mut self, market: &Market, commands: &[Command]) {
+        self.usage.iter_mut().for_each(|usage| usage.started(market, commands));
+    }
+
+    /// What users have used, if that matters.
+    pub(super) fn standing(&self, now: Time) -> Vec<Standing> {
+        self.usage.as_ref().map(|usage| usage.standing(now)).unwrap_or_default()
     }
 
     /// Of a job that joined the queue at `joined`, now. Lower comes first.
-    pub(super) fn key(self, demand: &Demand, joined: Time, now: Time) -> i64 {
+    pub(super) fn key(&self, demand: &Demand, joined: Time, now: Time) -> i64 {
         let processors = i64::from(demand.processors);
         let terms = demand.terms();
-        match self {
+        match self.order {
             Order::Arrival => joined.0,
             Order::Shortest => demand.estimate.0,
             Order::Longest => -demand.estimate.0,
@@ -64,12 +113,13 @@ impl Order {
             Order::Value => terms.value.map_or(i64::MAX, |value| value.0.saturating_neg()),
             Order::Priority => terms.priority.saturating_neg(),
             Order::Expansion => expansion(now - joined, demand.estimate),
+            Order::FairShare(_) => self.usage.as_ref().map_or(0, |usage| usage.key(terms.user)),
         }
     }
 }
 
 /// The key of a job that has waited so long: minus its expansion factor beyond 1, in millionths.
-pub(super) fn expansion(waited: Span, estimate: Span) -> i64 {
+fn expansion(waited: Span, estimate: Span) -> i64 {
     let millionths = i128::from(waited.0.max(0)) * 1_000_000 / i128::from(estimate.0.max(1));
     i64::try_from(millionths).map_or(i64::MIN, |factor| -factor)
 }
@@ -93,7 +143,7 @@ mod tests {
         };
         let urgent = Demand { terms: Some(Arc::new(terms)), ..plain.clone() };
         for order in [Order::Deadline, Order::Value, Order::Priority] {
-            let key = |demand| order.key(demand, Time(0), Time(9));
+            let key = |demand| Ranking::new(order).key(demand, Time(0), Time(9));
             assert!(key(&urgent) < key(&plain), "{order:?}");
         }
     }

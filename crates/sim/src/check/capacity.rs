@@ -61,7 +61,7 @@ impl Capacity {
                     self.give(Share { pool, nodes });
                 }
             }
-            Event::Refused { .. } => {}
+            Event::Refused { .. } | Event::Cancelled { .. } | Event::Priced { .. } => {}
         }
     }
 }

@@ -31,7 +31,9 @@ impl Checker for Lives {
             Event::Started { job, .. } => (job, Some(Stage::Waiting), Stage::Running),
             Event::Interrupted { job } => (job, Some(Stage::Running), Stage::Waiting),
             Event::Ended { job } => (job, Some(Stage::Running), Stage::Over),
-            Event::Refused { job } => (job, Some(Stage::Waiting), Stage::Over),
+            Event::Refused { job } | Event::Cancelled { job } => {
+                (job, Some(Stage::Waiting), Stage::Over)
+            }
             Event::Traded { job, .. } => (job, Some(Stage::Waiting), Stage::Waiting),
             _ => return Ok(()),
         };

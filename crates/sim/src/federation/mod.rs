@@ -189,6 +189,10 @@ impl Federation {
                 self.sites[what.pool.index()].announced(*closure, *what, now);
                 moment.busy.insert(what.pool);
             }
+            Event::Closed { closure } => {
+                let Some(pool) = self.closures.get(closure) else { return };
+                self.sites[pool.index()].closed(*closure, now);
+            }
             Event::Reopened { closure } => {
                 let Some(pool) = self.closures.remove(closure) else { return };
                 self.sites[pool.index()].reopened(*closure, now);

@@ -59,6 +59,14 @@ impl Local for Gullible {
     fn leave(&mut self, job: JobId, now: Time) {
         self.0.leave(job, now);
     }
+    fn adopt(&mut self, wanted: Wanted, start: Time, now: Time) {
+        self.0.adopt(wanted, start, now);
+    }
+
+    fn closed(&mut self, closure: ClosureId, now: Time) {
+        self.0.closed(closure, now);
+    }
+
     fn ended(&mut self, job: JobId, ran: Span, now: Time) {
         self.0.ended(job, ran, now);
     }

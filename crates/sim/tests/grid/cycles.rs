@@ -65,7 +65,7 @@ pub(crate) fn any_knobs() -> impl Strategy<Value = Knobs> {
     (any_cyclic(), any_vo(), 1i64..30, horizon, stretch, replan, 1u32..8).prop_map(
         |(cyclic, vo, period, horizon, stretch, replan, batch)| {
             let period = Span(period);
-            Knobs { cyclic, vo, period, horizon, stretch, replan, batch }
+            Knobs { cyclic, vo, period, horizon, stretch, replan, batch, ..Knobs::css() }
         },
     )
 }

@@ -5,5 +5,8 @@ mod bsf;
 mod cases;
 mod cycles;
 mod fill;
+mod forks;
+mod live;
 mod naive;
+mod retraces;
 mod worlds;

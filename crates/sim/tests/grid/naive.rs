@@ -68,7 +68,7 @@ impl Naive<'_> {
             Order::Deadline => of(job).deadline.map_or(i64::MAX, |deadline| deadline.0),
             Order::Value => of(job).value.map_or(i64::MAX, |value| -value.0),
             Order::Priority => -of(job).priority,
-            Order::Expansion => unreachable!("it has tests of its own"),
+            Order::Expansion | Order::FairShare(_) => unreachable!("it has tests of its own"),
         };
         (key, waits.job)
     }

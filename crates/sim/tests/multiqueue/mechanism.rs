@@ -71,6 +71,14 @@ impl Local for Visited {
         self.site.leave(job, now);
     }
 
+    fn adopt(&mut self, wanted: Wanted, start: Time, now: Time) {
+        self.site.adopt(wanted, start, now);
+    }
+
+    fn closed(&mut self, closure: ClosureId, now: Time) {
+        self.site.closed(closure, now);
+    }
+
     fn ended(&mut self, job: JobId, ran: Span, now: Time) {
         self.site.ended(job, ran, now);
     }

@@ -266,6 +266,12 @@ impl Local for Naive {
         self.freed |= gone.holds;
     }
 
+    fn adopt(&mut self, _wanted: Wanted, _start: Time, _now: Time) {
+        unreachable!("nobody else starts jobs here");
+    }
+
+    fn closed(&mut self, _closure: ClosureId, _now: Time) {}
+
     fn ended(&mut self, job: JobId, ran: Span, _now: Time) {
         self.running.retain(|it| it.job != job.0);
         self.ran.push(ran.0);

@@ -18,7 +18,7 @@ Examples:
   tradewind reproduce 001 002 --quick
   tradewind reproduce all --out reproduction
   tradewind reproduce 001-text --set rho=0.8 --quick
-  tradewind reproduce all --sweep --out reproduction
+  tradewind reproduce all --sweep --logs logs --out reproduction
 
 Verdicts do not change the exit code. With --out the same command goes on where it was stopped.")]
 pub(crate) struct Args {
@@ -74,21 +74,22 @@ impl Args {
     pub(super) fn settings(&self) -> Result<Settings, Failure> {
         let studies = self.studies()?;
         let given = self.given(&experiments(&studies))?;
+        let logs = self.read_logs(&experiments(&studies))?;
         Ok(Settings {
-            logs: self.read_logs(&experiments(&studies))?,
             studies,
             size: if self.quick { Size::Quick } else { Size::Full },
             seed: self.seed,
             given,
             sweep: self.sweep,
-            command: self.command(),
+            command: self.command(&logs),
             out: self.out.clone(),
             threads: self.threads.map_or_else(crew::cores, usize::from),
+            logs,
         })
     }
 
-    /// The command line as far as results depend on it.
-    fn command(&self) -> String {
+    /// The command line as far as results depend on it; wherever its logs may be.
+    fn command(&self, logs: &[(&str, LogFile)]) -> String {
         let mut command =
             format!("tradewind reproduce {} --seed {}", self.what.join(" "), self.seed);
         for (given, option) in [(self.quick, " --quick"), (self.sweep, " --sweep")] {
@@ -97,6 +98,7 @@ impl Args {
         for setting in &self.set {
             command.push_str(&format!(" --set {setting}"));
         }
+        command.push_str(if logs.is_empty() { "" } else { " --logs DIR" });
         command
     }
 

@@ -10,10 +10,11 @@ use tradewind_io::campaign::{
 use tradewind_io::duration::{parse_span, parse_time};
 use tradewind_model::{Pools, Span, Time};
 
-use super::{model, policy};
+use super::model;
 use crate::crew;
 use crate::exit::{Exit, Failure};
 use crate::input;
+use crate::policy;
 use crate::report::Report;
 
 /// Which logs, which policies, and by which rules.

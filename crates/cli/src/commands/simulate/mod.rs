@@ -5,7 +5,6 @@
 //! page of them.
 
 mod args;
-pub(super) mod brackets;
 mod command_policy;
 mod homes;
 mod model;
@@ -13,7 +12,6 @@ mod outputs;
 pub(super) mod overview;
 mod part;
 mod plan;
-mod policy;
 mod replay;
 mod report;
 mod rules;
@@ -33,13 +31,13 @@ use tradewind_io::campaign::Campaign;
 use crate::cli::Format;
 use crate::crew;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::policy::{self, Lots};
 use crate::progress::Progress;
 use crate::report::Report;
 pub(crate) use args::Args;
 use args::Settings;
 use overview::Overview;
 use plan::Plan;
-use policy::Lots;
 use replay::{Manner, Signals, Watch};
 use store::Record;
 use summary::Summary;

@@ -8,7 +8,7 @@ use tradewind_model::Pools;
 use tradewind_sim::models::{JOB_MODELS, JobModel, ParameterError, Requests};
 
 use super::super::generate::drawing::{Source, log_of};
-use super::brackets::{self, Named};
+use crate::brackets::{self, Named};
 use crate::exit::Failure;
 
 /// Parameters that every model has.

@@ -6,8 +6,8 @@ use serde::Serialize;
 use tradewind_io::campaign::{Campaign, Estimate, Load, Overrun, Semantics, Trim, Word, Workload};
 use tradewind_io::{digest, wire};
 
-use super::policy::COMMAND;
 use crate::exit::Failure;
+use crate::policy::COMMAND;
 
 /// The most runs of one campaign.
 const RUNS_MOST: u64 = 100_000;

@@ -13,10 +13,11 @@ use tradewind_sim::{Settings, SimError};
 
 use super::command_policy::{self, UserCommand};
 use super::plan::Run;
+use super::rules;
 use super::summary::Summary;
 use super::workload::{Prepared, Source};
-use super::{policy, rules};
 use crate::exit::{Exit, Failure};
+use crate::policy;
 
 /// Everything about a run that is over.
 pub(super) struct Finished<'a> {

@@ -13,8 +13,8 @@ use tradewind_sim::outage::{self, Outage};
 use tradewind_sim::workload::Workload;
 
 use super::homes::{Homes, Newcomer};
-use super::policy::Layout;
 use crate::exit::Failure;
+use crate::policy::Layout;
 
 /// What there is to run on.
 pub(super) struct Sites {

@@ -1,6 +1,7 @@
 //! A workload of a campaign becomes jobs. Files are read once, whatever number of runs need them.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use tradewind_io::campaign::{self, Workload as Spec};
@@ -14,10 +15,10 @@ use tradewind_sim::workload::{self, LogJob, Workload};
 
 use super::homes::Newcomer;
 use super::plan::Run;
-use super::policy::{self, Layout};
 use super::sites::{self, Asking, Sites};
 use super::{model, rules};
 use crate::exit::Failure;
+use crate::policy::{self, Layout};
 
 /// The files of one workload, and what is in them once somebody asked.
 pub(super) struct Source<'a> {
@@ -136,6 +137,9 @@ impl<'a> Source<'a> {
         let mut workload = workload::prepare(&jobs, pools, semantics, overrun);
         if let Cow::Owned(_) = jobs {
             load::keep_order(&mut workload.jobs, &logged);
+        }
+        if policy::wants_users(&run.policy) {
+            name_users(&mut workload.jobs);
         }
         workload.outages = machine.sites.outages(seed, &workload);
         let jobs = match jobs {
@@ -287,6 +291,16 @@ fn jobs_of(logs: &[swf::Log], asking: &Asking<'_>) -> Vec<LogJob> {
         jobs.extend(undated.map(|it| LogJob { submit: None, ..read(it) }));
     }
     jobs
+}
+
+/// Jobs that ask for nothing say whose they are.
+fn name_users(jobs: &mut [workload::Job]) {
+    let mut users: BTreeMap<i64, Arc<Terms>> = BTreeMap::new();
+    for job in jobs.iter_mut().filter(|job| job.terms.is_none()) {
+        let user = job.user;
+        let terms = users.entry(user).or_insert_with(|| Arc::new(Terms { user, ..Terms::NONE }));
+        job.terms = Some(Arc::clone(terms));
+    }
 }
 
 /// A job of the log; its width is what it got, or else what it asked for.

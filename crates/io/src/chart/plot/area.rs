@@ -14,8 +14,12 @@ const POINTS_MOST: usize = 60;
 /// but beyond the other one nobody can want them all.
 const FAR: f64 = 100.0;
 const FARTHEST: f64 = 1e9;
+/// Lines that stay above this part of the greatest value do not begin at zero.
+const FLAT: f64 = 0.6;
 /// The part of a case's width that its bars take.
 const BARS: f64 = 0.7;
+/// Room for the numbers of bars beyond their ends, as a part of the height.
+const ROOM: f64 = 0.06;
 
 pub(super) struct Area<'a> {
     of: &'a PlotPanel,
@@ -24,6 +28,8 @@ pub(super) struct Area<'a> {
     ups: Vec<f64>,
     /// The least value, where what runs upwards is logarithmic.
     least: Option<f64>,
+    /// Said of the axis: what a reader would not expect.
+    remark: &'static str,
     /// Across, from the left edge to the right.
     left: f64,
     right: f64,
@@ -31,42 +37,45 @@ pub(super) struct Area<'a> {
 
 impl<'a> Area<'a> {
     pub(super) fn new(of: &'a PlotPanel, frame: Rect) -> Area<'a> {
-        let ends = |value: &PlotValue| {
-            let (low, high) = value.whisker().unwrap_or((value.y, value.y));
-            [low, high, value.y]
-        };
         let heights = || of.values().flat_map(ends);
+        let most = heights().fold(0.0, f64::max);
         let least = of.spread(heights);
-        let high = heights().fold(0.0, f64::max);
+        let floor = of.floor(heights);
         let ups = match least {
-            Some(least) => round_powers(least, high),
-            None => scale::ticks(heights().fold(0.0, f64::min), high, 6),
+            Some(least) => round_powers(least, most),
+            None => scale::ticks_between(floor, most, 6),
         };
+        let ticks = (*ups.first().unwrap_or(&0.0), *ups.last().unwrap_or(&1.0));
         let (low, high) = match least {
-            Some(least) => (0.0, scale::log2(high / least)),
-            None => (*ups.first().unwrap_or(&0.0), *ups.last().unwrap_or(&1.0)),
+            Some(least) => (0.0, scale::log2(most / least)),
+            None if of.has_bars() => with_room(ticks, (floor, most)),
+            None => ticks,
+        };
+        let remark = match least {
+            Some(_) => " (logarithmic)",
+            None if low > 0.0 => " (not from zero)",
+            None => "",
         };
         let panel = Panel { frame, low, high };
         let (left, right) = match &of.across {
             PlotAcross::Cases(names) => (-0.5, names.len() as f64 - 0.5),
             PlotAcross::Numbers(_) => of.breadth(),
         };
-        Area { of, panel, ups, least, left, right }
+        Area { of, panel, ups, least, remark, left, right }
     }
 
     pub(super) fn draw(&self, ink: &mut Ink, names: &[&str]) {
         let label = |up: &f64| (self.height(*up), Unit::Ratio.number(*up));
         let labels: Vec<(f64, String)> = self.ups.iter().map(label).collect();
-        match self.least {
-            Some(_) => self.panel.values(ink, &format!("{} (logarithmic)", self.of.up), &labels),
-            None => self.panel.values(ink, &self.of.up, &labels),
-        }
+        self.panel.values(ink, &format!("{}{}", self.of.up, self.remark), &labels);
         match &self.of.across {
             PlotAcross::Cases(cases) => self.cases(ink, cases),
             PlotAcross::Numbers(label) => self.numbers(ink, label),
         }
-        let bars = self.of.series.iter().filter(|series| series.mark == Mark::Bars);
-        let bars: Vec<&PlotSeries> = bars.collect();
+        let shown = |series: &&PlotSeries| {
+            series.mark == Mark::Bars && series.values.iter().any(PlotValue::is_finite)
+        };
+        let bars: Vec<&PlotSeries> = self.of.series.iter().filter(shown).collect();
         for series in &self.of.series {
             let at = names.iter().position(|name| *name == series.name).unwrap_or_default();
             match series.mark {
@@ -110,7 +119,7 @@ impl<'a> Area<'a> {
 
     fn numbers(&self, ink: &mut Ink, label: &str) {
         let frame = self.panel.frame;
-        let ticks = scale::ticks(self.left, self.right, 8);
+        let ticks = scale::ticks_between(self.left, self.right, 8);
         for tick in ticks.into_iter().filter(|tick| (self.left..=self.right).contains(tick)) {
             let x = self.x(tick);
             ink.line((x, frame.y), (x, self.bottom()), &format!("stroke=\"{GRID}\""));
@@ -132,9 +141,9 @@ impl<'a> Area<'a> {
             ink.rect_titled(bar, &format!("fill=\"{fill}\""), &said(series, value));
             let centre = x + width / 2.0 - 1.0;
             self.whisker(ink, centre, value);
-            let top = value.whisker().map_or(end, |(_, high)| self.panel.y(high)).min(end);
-            let text = fit(&Unit::Ratio.number(value.y), SMALL.size, width.max(40.0));
-            ink.text(centre, top - 5.0, theme::middle(SMALL), &text);
+            let [low, high, _] = ends(value).map(|height| self.panel.y(height));
+            let beyond = if value.y < 0.0 { low.max(end) + 13.0 } else { high.min(end) - 5.0 };
+            ink.text(centre, beyond, theme::middle(SMALL), &short(value.y, width));
         }
     }
 
@@ -178,15 +187,51 @@ impl<'a> Area<'a> {
     }
 }
 
+/// The bounds of the interval, and the value.
+fn ends(value: &PlotValue) -> [f64; 3] {
+    let (low, high) = value.whisker().unwrap_or((value.y, value.y));
+    [low, high, value.y]
+}
+
+/// `ticks` with room for numbers beyond bars that reach from one of `ends` to the other.
+fn with_room((low, high): (f64, f64), (least, most): (f64, f64)) -> (f64, f64) {
+    let room = ROOM * (high - low);
+    let below = if least < 0.0 { least - room } else { 0.0 };
+    (low.min(below), high.max(most + room))
+}
+
+/// `value` above a bar of this width: without decimals if they do not fit.
+fn short(value: f64, width: f64) -> String {
+    let text = Unit::Ratio.number(value);
+    let long = text_width(&text, SMALL.size) > width && value.abs() >= 10.0;
+    let text = if long { Unit::Ratio.number(value.round()) } else { text };
+    fit(&text, SMALL.size, width.max(40.0))
+}
+
 impl PlotPanel {
+    fn has_bars(&self) -> bool {
+        self.series.iter().any(|series| series.mark == Mark::Bars)
+    }
+
+    /// Where the axis begins: at zero or below it; but lines that are all far above it would be
+    /// one if they shared the panel with it.
+    fn floor<I: Iterator<Item = f64>>(&self, heights: impl Fn() -> I) -> f64 {
+        let least = heights().fold(f64::INFINITY, f64::min);
+        let most = heights().fold(0.0, f64::max);
+        let several = heights().any(|height| height != most);
+        match several && !self.has_bars() && least > FLAT * most {
+            true => least,
+            false => least.min(0.0),
+        }
+    }
+
     /// The least of `heights`, if they are so far apart that only a logarithm shows them all. Bars
     /// begin at zero, which has none.
     fn spread<I: Iterator<Item = f64>>(&self, heights: impl Fn() -> I) -> Option<f64> {
-        let bars = self.series.iter().any(|series| series.mark == Mark::Bars);
         let least = heights().fold(f64::INFINITY, f64::min);
         let most = heights().fold(0.0, f64::max);
         let fits = least.is_normal() && least > 0.0 && (FAR..FARTHEST).contains(&(most / least));
-        (fits && !bars).then_some(least)
+        (fits && !self.has_bars()).then_some(least)
     }
 
     /// From the least x to the greatest; a lone one above zero is in the middle, from zero on.

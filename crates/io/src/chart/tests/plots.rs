@@ -98,3 +98,43 @@ fn lines_that_go_far_are_logarithmic() {
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{odd:?}");
     }
 }
+
+/// Where the text of each number stands, from above.
+fn heights_of(svg: &str, numbers: &[&str]) -> Vec<f64> {
+    let height = |number: &&str| {
+        let line = svg.lines().find(|line| line.contains(&format!(">{number}</text>")))?;
+        line.split(" y=\"").nth(1)?.split('"').next()?.parse().ok()
+    };
+    numbers.iter().filter_map(height).collect()
+}
+
+#[test]
+fn numbers_stand_beyond_their_bars() {
+    let svg = plot(vec![cases(vec![bars("measured", &[60.0, -30.0])])]);
+    let [above, zero, below] = heights_of(&svg, &["60", "0", "-30"])[..] else { panic!("{svg}") };
+    let bottom = |line: &str| {
+        let of = |name: &str| line.split(name).nth(1)?.split('"').next()?.parse::<f64>().ok();
+        Some(of(" y=\"")? + of("height=\"")?)
+    };
+    let bar = svg.lines().find(|line| line.contains("measured: -30")).and_then(bottom).unwrap();
+    assert!(above < zero && zero < bar && bar < below, "{above} {zero} {bar} {below}");
+}
+
+#[test]
+fn flat_lines_are_told_apart() {
+    let svg = plot(vec![lines(&[150.0, 140.0, 145.0])]);
+    assert!(svg.contains("wait, s (not from zero)") && !svg.contains(">0</text>"), "{svg}");
+    assert!(!plot(vec![lines(&[150.0, 80.0])]).contains("not from zero"));
+    assert!(!plot(vec![lines(&[150.0, 150.0])]).contains("not from zero"));
+    assert!(!plot(vec![cases(vec![bars("measured", &[99.0, 98.0])])]).contains("not from zero"));
+}
+
+#[test]
+fn greek_letters_have_shapes_of_their_own() {
+    let drawn = |letter| {
+        let panels = vec![PlotPanel { up: letter, ..lines(&[1.0, 2.0]) }];
+        Picture::Plot(Plot { panels, ..Plot::default() }).png().unwrap()
+    };
+    let all = ["α", "β", "×", "γ"].map(|letter| drawn(letter.to_owned()));
+    assert!(all.iter().enumerate().all(|(at, one)| !all[..at].contains(one)));
+}

@@ -1,9 +1,10 @@
 //! Published numbers, comparisons and pictures, written shortly.
 
-use tradewind_io::chart::{Mark, Picture, Plot, PlotAcross, PlotPanel, PlotSeries, PlotValue};
+use tradewind_io::chart::{Mark, PlotAcross, PlotPanel};
 
 use super::week::MECHANISMS;
-use crate::findings::{Claim, Evidence, Figure, Findings, Published};
+use crate::findings::{Claim, Evidence, Findings, Published};
+pub(super) use crate::papers::shorthand::{because, misprint, picture as drawn, series};
 use crate::tally::{Estimate, Tally};
 use crate::verdict::Verdict;
 
@@ -29,25 +30,10 @@ pub(super) const fn number(
     Published { name, value, decimals: 0, unit, place, cause, erratum, measured, kind }
 }
 
-pub(super) const fn because(cause: &'static str, published: Published) -> Published {
-    Published { cause, ..published }
-}
-
-pub(super) const fn misprint(erratum: &'static str, published: Published) -> Published {
-    Published { erratum: Some(erratum), ..published }
-}
-
 /// Every number beside what `tally` says.
 pub(super) fn against(published: &'static [Published], tally: &Tally) -> Findings {
     let numbers = published.iter().map(|one| one.against(tally)).collect();
     Findings { numbers, ..Findings::default() }
-}
-
-/// A picture of one or more panels.
-pub(super) fn drawn(title: &str, subtitle: &str, panels: Vec<PlotPanel>) -> Option<Figure> {
-    let (title, subtitle) = (title.to_owned(), subtitle.to_owned());
-    let plot = Plot { title, subtitle, panels, notes: Vec::new() };
-    Some(Figure::Picture(Box::new(Picture::Plot(plot))))
 }
 
 /// A panel with a series per mechanism, of `values(mechanism)`.
@@ -59,16 +45,6 @@ pub(super) fn panel(
 ) -> PlotPanel {
     let series = MECHANISMS.iter().map(|(id, name, _)| series(name, mark, values(id))).collect();
     PlotPanel { up: up.to_owned(), across, series }
-}
-
-/// Estimates at their places.
-pub(super) fn series(name: &str, mark: Mark, values: Vec<(f64, Estimate)>) -> PlotSeries {
-    let value = |(x, of): (f64, Estimate)| PlotValue {
-        x,
-        y: of.mean,
-        interval: (of.count > 1).then_some((of.low, of.high)),
-    };
-    PlotSeries { name: name.to_owned(), mark, values: values.into_iter().map(value).collect() }
 }
 
 /// By how many percent the auction has more of `group` than `other`.

@@ -81,9 +81,13 @@ fn claims(tally: &Tally) -> Vec<Claim> {
             list,
         )
         .because(GATE),
-        claim(
+        graded(
             "It is by its bids, which rise with urgency, that DAM wins",
-            all("no-gate") > best,
+            match all("no-gate") - best {
+                by_bids if by_bids > 0.5 * (all("dam") - best) => Verdict::Reproduced,
+                by_bids if by_bids > 0.0 => Verdict::Trend,
+                _ => Verdict::NotReproduced,
+            },
             tally,
             format!(
                 "without the gate DAM has {:.1} % in time, with it {:.1} %; the best rival has \

@@ -20,8 +20,10 @@ pub(super) static FIG6A: Study = Study {
 };
 
 const PLACE: &str = "section V-B.2.a";
-const SHARES: &str = "With shares of all processors FairShare starts few jobs at once, and short \
-                      deadlines pass meanwhile; the paper does not say what shares are of.";
+const SHARES: &str = "A job starts only when its share of the processors is as wide as it is, so \
+                      few do at once and short deadlines pass meanwhile. The paper does not say \
+                      what shares are of; those of the free processors (`shares=free`) narrow the \
+                      gap and do not close it.";
 
 static NUMBERS: [Published; 4] = [
     because(

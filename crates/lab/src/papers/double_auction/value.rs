@@ -21,7 +21,8 @@ pub(super) static FIG6B: Study = Study {
 
 const PLACE: &str = "section V-B.2.b";
 const CLASSES: &str = "The classes are in a picture only, but for the first; their borders and \
-                       which of them are medium are ours.";
+                       which of them are medium are ours. But FairShare and HVFQ, which heed \
+                       neither run time nor deadline, are further behind in every class here.";
 
 static NUMBERS: [Published; 5] = [
     because(

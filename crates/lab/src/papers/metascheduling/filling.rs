@@ -7,9 +7,9 @@ use tradewind_sched::policy::cyclic::market::{Cycles, Replan, Settings as Cyclin
 use tradewind_sched::policy::cyclic::{Cyclic, SearchBy, SubBatches};
 use tradewind_sched::policy::gridfill::{GridFill, Settings as Filling};
 use tradewind_sched::window::Algorithm;
-use tradewind_sim::models::Cycle;
+use tradewind_sim::models::{Cycle, Environment};
 
-use super::parameters::{ALTERNATIVES, BACKFILLING, FIRST, REPLAYED, SHORTEST, SLICER};
+use super::parameters::{ALTERNATIVES, BACKFILLING, FIRST, MEDIUM, REPLAYED, SHORTEST, SLICER};
 use super::replay::{Got, Means, Replay, planned};
 use super::world::{BATCH_PARAMETERS, Placed, Scheme, batch_policy, loaded, schedule, seed};
 use crate::case::{Case, Parameter, Size};
@@ -17,9 +17,9 @@ use crate::study::Experiment;
 use crate::tally::Tally;
 
 /// 5,000 cycles at full size. Names in the tally: `scheme/scheduled/…` and `scheme/real/…` of the
-/// cycles that all schemes place within the interval; `bsf/n/…` of those that every n does;
-/// `advantage/…` of batch-slicer and backfilling; `replan/…` of batch-slicer planned anew on
-/// early ends, beside not.
+/// cycles that all schemes place within the interval; `bsf/n/…` of those that every n does, at
+/// the medium level of load; `advantage/…` of batch-slicer and backfilling; `replan/…` of
+/// batch-slicer planned anew on early ends, beside not.
 pub(super) static FILLING: Experiment = Experiment {
     id: "early-ends",
     summary: "draws batches whose jobs end early, and replays backfilling, CSS, batch-slicer and \
@@ -30,9 +30,9 @@ pub(super) static FILLING: Experiment = Experiment {
     part,
 };
 
-static PARAMETERS: [&Parameter; 15] = {
+static PARAMETERS: [&Parameter; 16] = {
     let [a, b, c, d, e, f, g, h, i, j] = BATCH_PARAMETERS;
-    [&SHORTEST, &BACKFILLING, &SLICER, &FIRST, &REPLAYED, a, b, c, d, e, f, g, h, i, j]
+    [&SHORTEST, &BACKFILLING, &SLICER, &FIRST, &REPLAYED, &MEDIUM, a, b, c, d, e, f, g, h, i, j]
 };
 
 /// Jobs of 20 that are planned first.
@@ -53,20 +53,28 @@ fn parts(case: &Case) -> u32 {
 
 fn part(case: &Case, index: u32) -> Tally {
     let mut tally = Tally::default();
-    let environment = loaded(case, case.number(&REPLAYED));
+    let (table, figure) = [&REPLAYED, &MEDIUM].map(|load| loaded(case, case.number(load))).into();
     for cycle in 0..PART {
         let number = u64::from(index * PART + cycle);
         let seed = seed(case, "early-ends", number);
-        let Some(mut cycle) = environment.draw(seed) else { continue };
-        cycle.snapshot.policy = batch_policy();
-        let Some(replay) = Replay::new(case, &cycle, seed) else { continue };
-        compare(case, &cycle, &replay, &mut tally);
-        union(case, &replay, &mut tally);
-        if number.is_multiple_of(GAINS_EVERY) {
-            replan(case, &replay, &mut tally);
+        if let Some((cycle, replay)) = replayed(case, &table, seed) {
+            compare(case, &cycle, &replay, &mut tally);
+            if number.is_multiple_of(GAINS_EVERY) {
+                replan(case, &replay, &mut tally);
+            }
+        }
+        if let Some((_, replay)) = replayed(case, &figure, seed) {
+            union(case, &replay, &mut tally);
         }
     }
     tally
+}
+
+fn replayed(case: &Case, environment: &Environment, seed: u64) -> Option<(Cycle, Replay)> {
+    let mut cycle = environment.draw(seed)?;
+    cycle.snapshot.policy = batch_policy();
+    let replay = Replay::new(case, &cycle, seed)?;
+    Some((cycle, replay))
 }
 
 /// Scheduled and real.

@@ -3,7 +3,7 @@
 use tradewind_io::chart::{Mark, PlotAcross, PlotPanel};
 
 use super::filling::{FILLING, FIRSTS};
-use super::numbers::{PERCENT, against, because, drawn, number, percent_less, series};
+use super::numbers::{PERCENT, against, because, drawn, fitted, number, percent_less, series};
 use crate::case::Case;
 use crate::findings::{Claim, Findings, Gain, Published};
 use crate::study::Study;
@@ -24,8 +24,12 @@ pub(super) static FIG9: Study = Study {
     findings: figure,
 };
 
-const LOAD: &str = "The load of this study is not stated, and starts hang on how full the nodes \
-                    are; ours is the low level of figure 7.";
+const LOAD: &str = "The load of this study is not stated, and all of it hangs on how full the \
+                    nodes are; ours is the low level of figure 7.";
+const CHOSE_LOAD: &str = "It chose the parameter `replayed-load` among the levels of figure 7; \
+                          under the lowest of them backfilling still starts later.";
+const CHOSE_COUNT: &str = "It chose the parameter `slicer-sub-batches` among the numbers of \
+                           figure 7.";
 
 macro_rules! cell {
     ($name:literal, $key:literal, $value:literal, $decimals:literal) => {
@@ -39,16 +43,22 @@ macro_rules! cell {
 static NUMBERS: [Published; 17] = [
     cell!("backfilling, scheduled: processor time", "backfilling/scheduled/cpu", 187.7, 1),
     cell!("backfilling, real: processor time", "backfilling/real/cpu", 115.1, 1),
-    cell!("backfilling, scheduled: start", "backfilling/scheduled/start", 69.0, 0),
-    cell!("backfilling, real: start", "backfilling/real/start", 37.3, 1),
+    fitted(
+        CHOSE_LOAD,
+        cell!("backfilling, scheduled: start", "backfilling/scheduled/start", 69.0, 0),
+    ),
+    fitted(CHOSE_LOAD, cell!("backfilling, real: start", "backfilling/real/start", 37.3, 1)),
     cell!("CSS, scheduled: processor time", "css/scheduled/cpu", 150.1, 1),
     cell!("CSS, real: processor time", "css/real/cpu", 90.4, 1),
     cell!("CSS, scheduled: start", "css/scheduled/start", 281.2, 1),
     cell!("CSS, real: start", "css/real/start", 281.2, 1),
     cell!("batch-slicer, scheduled: processor time", "slicer/scheduled/cpu", 138.6, 1),
     cell!("batch-slicer, real: processor time", "slicer/real/cpu", 83.5, 1),
-    cell!("batch-slicer, scheduled: start", "slicer/scheduled/start", 223.8, 1),
-    cell!("batch-slicer, real: start", "slicer/real/start", 223.8, 1),
+    fitted(
+        CHOSE_COUNT,
+        cell!("batch-slicer, scheduled: start", "slicer/scheduled/start", 223.8, 1),
+    ),
+    fitted(CHOSE_COUNT, cell!("batch-slicer, real: start", "slicer/real/start", 223.8, 1)),
     percent("batch-slicer's advantage, scheduled: processor time", (26.2, 1), |tally| {
         percent_less(tally, "advantage/scheduled/cpu")
     }),
@@ -80,6 +90,11 @@ fn table(_: &Case, tally: &Tally) -> Findings {
         claims: vec![remains(tally), better(tally), earlier(tally)],
         gains: gains(tally),
         notes: vec![
+            "The load and the number of sub-batches were chosen by the starts. With those of \
+             other figures, the medium level and 5 sub-batches (`replayed-load=0.04`, \
+             `slicer-sub-batches=5`), the claims hold as well, processor times are within 6 % \
+             of the table's, and backfilling starts twice as late."
+                .to_owned(),
             "The advantage by processor time is of backfilling's, that by start of batch-slicer's."
                 .to_owned(),
             "Batch-slicer that plans anew after an early end looks as far ahead as at first, beyond \
@@ -146,16 +161,26 @@ fn figure(_: &Case, tally: &Tally) -> Findings {
             |first: &u32| (f64::from(*first) / 20.0, tally.mean(&format!("bsf/{first}/{key}")));
         series(name, Mark::Line, FIRSTS.iter().map(at).collect())
     };
+    let own_range = |name: &str, key: &str| {
+        let parts = FIRSTS.iter().map(|first| f64::from(*first) / 20.0);
+        let values = scaled(of(tally, key)).into_iter().map(Estimate::exact);
+        series(name, Mark::Line, parts.zip(values).collect())
+    };
     let panel = |up: &str, series| PlotPanel {
         up: up.to_owned(),
         across: PlotAcross::Numbers("part of the batch planned first".to_owned()),
-        series: vec![series],
+        series,
     };
     let panels = vec![
-        panel("processor time of a job, units", line("processor time", "cpu")),
-        panel("start, units", line("start", "start")),
+        panel("processor time of a job, units", vec![line("processor time", "cpu")]),
+        panel("start, units", vec![line("start", "start")]),
+        panel(
+            "both, from the least (0) to the greatest (1) of each",
+            vec![own_range("processor time", "cpu"), own_range("start", "start")],
+        ),
     ];
     Findings {
+        notes: vec!["The load is the medium level of figure 7, as the paper states.".to_owned()],
         claims: vec![
             monotone(tally, "The more jobs are planned first, the less processor time", "cpu"),
             monotone(tally, "The more jobs are planned first, the later the mean start", "start"),
@@ -190,14 +215,16 @@ fn monotone(tally: &Tally, text: &'static str, key: &str) -> Claim {
     )
 }
 
+/// As parts of their own range.
+fn scaled(values: Vec<f64>) -> Vec<f64> {
+    let (low, high) = values
+        .iter()
+        .fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(*value), high.max(*value)));
+    values.into_iter().map(|value| (value - low) / (high - low)).collect()
+}
+
 /// Where the two curves cross, each as a part of its own range.
 fn crossing(tally: &Tally) -> Claim {
-    let scaled = |values: Vec<f64>| {
-        let (low, high) = values
-            .iter()
-            .fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(*value), high.max(*value)));
-        values.into_iter().map(|value| (value - low) / (high - low)).collect::<Vec<_>>()
-    };
     let (cpu, start) = (scaled(of(tally, "cpu")), scaled(of(tally, "start")));
     let crossings: Vec<usize> = (1..cpu.len())
         .filter(|&at| (cpu[at - 1] > start[at - 1]) != (cpu[at] > start[at]))

@@ -1,8 +1,10 @@
 //! Published numbers and claims, written shortly.
 
-use tradewind_io::chart::{Mark, Picture, Plot, PlotPanel, PlotSeries, PlotValue};
+use tradewind_io::chart::PlotPanel;
 
-use crate::findings::{Evidence, Figure, Findings, Number, Published};
+use crate::findings::{Evidence, Findings, Number, Published};
+use crate::papers::shorthand::picture;
+pub(super) use crate::papers::shorthand::{because, fitted, misprint, series};
 use crate::tally::{Estimate, Tally};
 
 /// What moves every number that no cause of its own is given for.
@@ -26,40 +28,13 @@ pub(super) const fn number(
     Published { name, value, decimals, unit, place, cause, erratum, measured, kind }
 }
 
-pub(super) const fn because(cause: &'static str, published: Published) -> Published {
-    Published { cause, ..published }
-}
-
-pub(super) const fn misprint(erratum: &'static str, published: Published) -> Published {
-    Published { erratum: Some(erratum), ..published }
-}
-
-/// It was used to choose a parameter, which `cause` names.
-pub(super) const fn fitted(cause: &'static str, published: Published) -> Published {
-    Published { cause, kind: Evidence::Fitted, ..published }
-}
-
 pub(super) fn against(published: &'static [Published], tally: &Tally) -> Vec<Number> {
     published.iter().map(|one| one.against(tally)).collect()
 }
 
-/// Numbers and a picture of one or more panels.
+/// Findings with a picture of one or more panels.
 pub(super) fn drawn(title: &str, subtitle: &str, panels: Vec<PlotPanel>) -> Findings {
-    let (title, subtitle) = (title.to_owned(), subtitle.to_owned());
-    let plot = Plot { title, subtitle, panels, notes: Vec::new() };
-    let figure = Some(Figure::Picture(Box::new(Picture::Plot(plot))));
-    Findings { figure, ..Findings::default() }
-}
-
-/// Estimates at their places.
-pub(super) fn series(name: &str, mark: Mark, values: Vec<(f64, Estimate)>) -> PlotSeries {
-    let value = |(x, of): (f64, Estimate)| PlotValue {
-        x,
-        y: of.mean,
-        interval: (of.count > 1).then_some((of.low, of.high)),
-    };
-    let values = values.into_iter().map(value).collect();
-    PlotSeries { name: name.to_owned(), mark, values }
+    Findings { figure: picture(title, subtitle, panels), ..Findings::default() }
 }
 
 /// By how many percent the first of a pair is less than the second.

@@ -1,6 +1,6 @@
 //! Figure 5 and the text about it.
 
-use tradewind_io::chart::{Mark, PlotAcross, PlotPanel};
+use tradewind_io::chart::{Mark, PlotAcross, PlotPanel, PlotSeries};
 
 use super::numbers::{against, because, drawn, fitted, number, percent_more, series};
 use super::single::{MEASURES, SINGLE, STRATEGIES};
@@ -19,9 +19,10 @@ pub(super) static FIG5: Study = Study {
 
 const RANDOM: &str = "The paper says of its minProcTime only that a random window is selected; \
                       ours is a random subset of the free slots at each step, of which the least \
-                      is kept.";
+                      is kept. The more are drawn the less time they take, 6 % more than CSA with \
+                      16 (`random-windows`), but the cost stays near the budget.";
 
-static NUMBERS: [Published; 9] = [
+static NUMBERS: [Published; 10] = [
     number("AMP: cost", (1445.2, 1), "credits", "section 6.1", |t| t.mean("amp/cost")),
     number("minFinish: cost", (1464.2, 1), "credits", "section 6.1", |t| t.mean("min-finish/cost")),
     fitted(
@@ -43,6 +44,12 @@ static NUMBERS: [Published; 9] = [
     number("minFinish: cost, rounded in the text", (1464.0, 0), "credits", "section 6.1", |t| {
         t.mean("min-finish/cost")
     }),
+    fitted(
+        "It chose the parameter `market-price`.",
+        number("minCost: cost, rounded in the text", (1027.0, 0), "credits", "section 6.1", |t| {
+            t.mean("min-cost/cost")
+        }),
+    ),
     number("minFinish costs more than minCost", (43.0, 0), "%", "section 6.1", |t| {
         percent_more(t, "min-finish/over-min-cost")
     }),
@@ -87,13 +94,24 @@ fn panels(tally: &Tally) -> Vec<PlotPanel> {
         let keys = STRATEGIES.iter().map(|(name, _)| format!("{name}/{measure}")).chain([csa]);
         let values = keys.enumerate().map(|(at, key)| (at as f64, tally.mean(&key)));
         let unit = if measure == "cost" { "credits" } else { "units of time" };
+        let measured = series("measured", Mark::Bars, values.collect());
         PlotPanel {
             up: format!("{}, {unit}", measure.replace("proc-time", "processor time")),
             across: PlotAcross::Cases(NAMES.map(str::to_owned).to_vec()),
-            series: vec![series("measured", Mark::Bars, values.collect())],
+            series: vec![printed(measure), measured],
         }
     };
     MEASURES.iter().map(|measure| panel(measure.name)).collect()
+}
+
+/// What the text prints of `measure`: costs only.
+fn printed(measure: &str) -> PlotSeries {
+    let of = |(at, strategy): (usize, &&str)| {
+        let name = format!("{strategy}: {measure}");
+        let number = NUMBERS.iter().find(|number| number.name.starts_with(&name))?;
+        Some((at as f64, Estimate::exact(number.value)))
+    };
+    series("published", Mark::Bars, NAMES.iter().enumerate().filter_map(of).collect())
 }
 
 fn claims(tally: &Tally) -> Vec<Claim> {
@@ -220,10 +238,15 @@ fn gains(tally: &Tally) -> Vec<Gain> {
         Gain { name, measure, paper, ours, ratio: pairs.ratio() }
     };
     const AMP: &str = "AMP with the budget tested once all slots of one start are in";
+    const BEST: &str = "exact search by what is measured instead of AMP";
     const RANDOM: &str = "the least processor time, exact, instead of random windows";
     const RUNTIME: &str = "the least runtime, exact, instead of substitution";
     const FINISH: &str = "the earliest finish, exact, instead of substitution";
     vec![
+        gain(BEST, "runtime", "best/runtime"),
+        gain(BEST, "finish", "best/finish"),
+        gain(BEST, "processor time", "best/proc-time"),
+        gain(BEST, "cost", "best/cost"),
         gain(AMP, "cost", "exact/amp/cost"),
         gain(AMP, "processor time", "exact/amp/proc-time"),
         gain(RUNTIME, "runtime", "exact/min-runtime/runtime"),

@@ -85,7 +85,7 @@ pub(super) static SCALING: Study = Study {
 fn findings(case: &Case, tally: &Tally) -> Findings {
     let panel = |measure: &str, up: &str| PlotPanel {
         up: up.to_owned(),
-        across: PlotAcross::Cases(grids(case).iter().map(|grid| grid.0.to_owned()).collect()),
+        across: PlotAcross::Cases(grids(case).iter().map(|(_, n)| format!("{n} sites")).collect()),
         series: COMPARED.iter().map(|scheme| curve(case, tally, *scheme, measure)).collect(),
     };
     let panels = vec![panel("messages", "messages per job"), panel("response", "mean response, h")];
@@ -102,7 +102,7 @@ fn findings(case: &Case, tally: &Tally) -> Findings {
     Findings {
         claims: vec![in_proportion(case, tally), two_do_not_grow(case, tally), buys(case, tally)],
         gains: gains.collect(),
-        figure: picture(SCALING.title, "by the number of sites", panels),
+        figure: picture(SCALING.title, "means over short runs from an empty grid", panels),
         notes: vec![
             "The paper broadcasts and has eight sites. Runs begin with an empty grid and are \
              short, 30 jobs per site at full size, so that responses are far from their long run."

@@ -1,10 +1,11 @@
 //! Claims over many cases, gains and figures, written shortly.
 
-use tradewind_io::chart::{Mark, Picture, Plot, PlotAcross, PlotPanel, PlotSeries, PlotValue};
+use tradewind_io::chart::{Mark, PlotAcross, PlotPanel, PlotSeries};
 
 use super::load::LOADS;
 use super::schemes::Scheme;
-use crate::findings::{Claim, Figure, Gain};
+use crate::findings::{Claim, Gain};
+pub(super) use crate::papers::shorthand::{picture, value};
 use crate::tally::{Estimate, Tally};
 use crate::verdict::Verdict;
 
@@ -114,18 +115,6 @@ pub(super) fn over_loads(tally: &Tally, schemes: &[Scheme], measure: &str, up: &
         across: PlotAcross::Numbers("offered load".to_owned()),
         series: schemes.iter().map(curve).collect(),
     }
-}
-
-/// An estimate at its place.
-pub(super) fn value(x: f64, of: Estimate) -> PlotValue {
-    PlotValue { x, y: of.mean, interval: (of.count > 1).then_some((of.low, of.high)) }
-}
-
-/// A picture of one or more panels.
-pub(super) fn picture(title: &str, subtitle: &str, panels: Vec<PlotPanel>) -> Option<Figure> {
-    let (title, subtitle) = (title.to_owned(), subtitle.to_owned());
-    let plot = Plot { title, subtitle, panels, notes: Vec::new() };
-    Some(Figure::Picture(Box::new(Picture::Plot(plot))))
 }
 
 #[cfg(test)]

@@ -93,14 +93,12 @@ impl Bounds {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use tradewind_model::{Demand, JobId, Span};
+    use tradewind_model::{JobId, Span};
 
-    use super::super::Order;
     use super::*;
 
     fn job(processors: u32, estimate: i64) -> Waiting {
-        let demand = Demand::new(processors, Span(estimate));
-        Waiting::new(Order::Arrival, JobId(0), &demand, [Time(0); 2])
+        Waiting::keyed(0, JobId(0), processors, Span(estimate))
     }
 
     proptest! {

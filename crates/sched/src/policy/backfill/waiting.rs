@@ -1,9 +1,6 @@
 //! A job in the queue.
 
-use tradewind_model::{Demand, JobId, Profile, Span, Time};
-
-use super::Order;
-use crate::policy::order;
+use tradewind_model::{JobId, Profile, Span, Time};
 
 /// A place in the order of the queue: lower comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,7 +13,6 @@ pub(in crate::policy) struct Rank {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::policy) struct Waiting {
     pub(in crate::policy) rank: Rank,
-    joined: Time,
     pub(in crate::policy) processors: u32,
     pub(in crate::policy) estimate: Span,
     /// When its reservation begins.
@@ -24,23 +20,10 @@ pub(in crate::policy) struct Waiting {
 }
 
 impl Waiting {
-    /// A job that joined the queue at `joined` and is looked at now.
-    pub(in crate::policy) fn new(
-        order: Order,
-        job: JobId,
-        demand: &Demand,
-        [joined, now]: [Time; 2],
-    ) -> Waiting {
-        let Demand { processors, estimate, .. } = *demand;
-        // In the order of arrival, jobs that wait again keep their old place.
-        let key = if order == Order::Arrival { 0 } else { order.key(demand, joined, now) };
-        Waiting { rank: Rank { key, job }, joined, processors, estimate, reserved: None }
-    }
-
     /// A job whose place the owner of the queue has worked out.
     pub(in crate::policy) fn keyed(key: i64, job: JobId, processors: u32, length: Span) -> Waiting {
         let (rank, estimate) = (Rank { key, job }, length.max(Span(1)));
-        Waiting { rank, joined: Time(0), processors, estimate, reserved: None }
+        Waiting { rank, processors, estimate, reserved: None }
     }
 
     /// Processors × seconds that it expects to need.
@@ -48,9 +31,8 @@ impl Waiting {
         i128::from(self.processors) * i128::from(self.estimate.0)
     }
 
-    /// The same, without a reservation, in the order of expansion factors now.
-    pub(in crate::policy) fn expanded(self, now: Time) -> Waiting {
-        let key = order::expansion(now - self.joined, self.estimate);
+    /// The same, without a reservation, at another place in the order.
+    pub(in crate::policy) fn moved(self, key: i64) -> Waiting {
         Waiting { rank: Rank { key, ..self.rank }, reserved: None, ..self }
     }
 

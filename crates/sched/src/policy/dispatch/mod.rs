@@ -17,6 +17,9 @@
 //!   more even if it were empty, unless deadlines are ignored.
 //! - A job that outlives its expected length is expected to take twice as long as believed so far.
 //!   An interrupted job is at the meta-scheduler again, with the time that it has waited.
+//! - A job that agreed with a queue by somebody else's doing waits there behind all others. What was
+//!   agreed holds whatever prices become; a job at the meta-scheduler that can pay no queue any
+//!   more waits aside until prices change again or its deadline is out of reach.
 //!
 //! A cycle costs O(b log b + q log q) for b waiting jobs and q queues, and a search of a queue's
 //! profile for each pair that is not ruled out by what smaller jobs found: at worst O(b·q·log n),
@@ -26,6 +29,7 @@ mod auction;
 mod clearing;
 mod clock;
 mod known;
+mod obey;
 mod price;
 mod pricing;
 mod queue;
@@ -41,11 +45,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use tradewind_model::{Command, Event, FOR_EVER, JobId, Market, Span, Time};
 
 use super::Policy;
+use super::inbox::Comes;
 pub use clearing::{Clearing, Part};
 use clock::Clock;
 use pricing::Board;
 pub use pricing::{Dynamics, Prices};
-use queue::Queue;
+use queue::{Queue, Task};
 use round::{Fate, Round, Turn};
 pub use settings::{Deadline, Gate, Ratio, Rule, Settings, ShareOf, Slots, Ties, Wait};
 pub use unit::Valuation;
@@ -71,6 +76,12 @@ pub struct Dispatch {
     waiting: Vec<Waiting>,
     /// Jobs that may not start yet.
     later: BTreeSet<(Time, JobId)>,
+    /// Jobs that can pay no queue now, and since when they wait.
+    dear: BTreeMap<JobId, Time>,
+    /// Jobs that run and were started by somebody else.
+    foreign: BTreeSet<JobId>,
+    /// Whether the first call is yet to come, and goes on from another policy.
+    resumed: bool,
 }
 
 impl Dispatch {
@@ -86,6 +97,9 @@ impl Dispatch {
             board: None,
             waiting: Vec::new(),
             later: BTreeSet::new(),
+            dear: BTreeMap::new(),
+            foreign: BTreeSet::new(),
+            resumed: false,
         }
     }
 
@@ -107,24 +121,26 @@ impl Dispatch {
             Event::Submitted { job, demand } => {
                 self.clock.submitted(now);
                 let since = demand.terms().earliest_start.unwrap_or(now).max(now);
-                match since > now {
-                    true => {
-                        self.later.insert((since, *job));
-                    }
-                    false => self.join(market, (*job, since), commands),
+                match since > now && market.waits(*job) {
+                    true => drop(self.later.insert((since, *job))),
+                    false => self.arrive(market, (*job, since), commands),
                 }
             }
-            Event::Ended { job } | Event::Interrupted { job } => {
-                let Some((at, queue)) = self.home(market, *job) else { return };
-                let task = queue.release(*job, now);
-                self.news.push(at);
-                if let (Event::Interrupted { .. }, Some(task)) = (event, task) {
-                    self.join(market, (*job, task.since), commands);
-                }
+            Event::Ended { job } => drop(self.release(market, *job, now)),
+            Event::Interrupted { job } => {
+                let since = self.release(market, *job, now).map_or(now, |task| task.since);
+                self.join(market, (*job, since), Comes::Again, commands);
+            }
+            Event::Released { job, pool } => {
+                self.queues[pool.index()].release(*job, now);
+                self.news.push(pool.index());
             }
             Event::Announced { closure, what } => {
                 self.queues[what.pool.index()].announce(*closure, *what, now);
                 self.news.push(what.pool.index());
+            }
+            Event::Closed { closure } => {
+                self.queues.iter_mut().for_each(|queue| queue.close(*closure, now));
             }
             Event::Reopened { closure } => {
                 for (at, queue) in self.queues.iter_mut().enumerate() {
@@ -133,20 +149,71 @@ impl Dispatch {
                     }
                 }
             }
-            _ => {}
+            Event::Traded { .. }
+            | Event::Started { .. }
+            | Event::Cancelled { .. }
+            | Event::Refused { .. }
+            | Event::Priced { .. } => self.obey(market, event),
+        }
+    }
+
+    /// A job gave its processors back; what was known of it.
+    fn release(&mut self, market: &Market, job: JobId, now: Time) -> Option<Task> {
+        if self.foreign.remove(&job) {
+            let mut found = None;
+            for (at, queue) in self.queues.iter_mut().enumerate() {
+                if let Some(task) = queue.release(job, now) {
+                    self.news.push(at);
+                    found = Some(task);
+                }
+            }
+            return found;
+        }
+        let (at, queue) = self.home(market, job)?;
+        let task = queue.release(job, now);
+        self.news.push(at);
+        task
+    }
+
+    /// A job may start from now on.
+    fn arrive(
+        &mut self,
+        market: &Market,
+        (job, since): (JobId, Time),
+        commands: &mut Vec<Command>,
+    ) {
+        match market.trade(job) {
+            Some(_) => self.line_up(market, (job, since)),
+            None => {
+                let comes = if self.resumed { Comes::Again } else { Comes::Newly };
+                self.join(market, (job, since), comes, commands);
+            }
         }
     }
 
     /// The job waits at the meta-scheduler from now on, or is refused.
-    fn join(&mut self, market: &Market, (job, since): (JobId, Time), commands: &mut Vec<Command>) {
-        let Some(demand) = market.demand(job) else { return };
+    fn join(
+        &mut self,
+        market: &Market,
+        (job, since): (JobId, Time),
+        comes: Comes,
+        commands: &mut Vec<Command>,
+    ) {
+        let Some(demand) = market.demand(job).filter(|_| market.waits(job)) else { return };
         match Waiting::new(market.pools(), &self.settings, job, demand, since) {
-            Ok(waiting) => {
-                let place = self.waiting.partition_point(|other| other.job < job);
-                self.waiting.insert(place, waiting);
-                self.changed = true;
+            Ok(waiting) => self.take_in(waiting),
+            Err(_) if comes == Comes::Again && self.may_hope(market, demand) => {
+                self.dear.insert(job, since);
             }
             Err(reason) => commands.push(Command::Refuse { job, reason }),
+        }
+    }
+
+    fn take_in(&mut self, waiting: Waiting) {
+        let place = self.waiting.partition_point(|other| other.job < waiting.job);
+        if self.waiting.get(place).is_none_or(|other| other.job != waiting.job) {
+            self.waiting.insert(place, waiting);
+            self.changed = true;
         }
     }
 
@@ -278,10 +345,12 @@ impl Policy for Dispatch {
         for event in events {
             self.follow(market, event, commands);
         }
+        self.resumed = false;
         while let Some((since, job)) = self.later.first().copied().filter(|(at, _)| *at <= now) {
             self.later.pop_first();
-            self.join(market, (job, since), commands);
+            self.arrive(market, (job, since), commands);
         }
+        self.give_up(market, commands);
         self.start(now, commands);
         self.want_cycle(now);
         if self.clock.begins(now) {
@@ -291,7 +360,16 @@ impl Policy for Dispatch {
         }
         let later = self.later.first().map(|(at, _)| *at);
         let reserved = self.queues.iter().filter_map(Queue::reserved).min();
-        let wake = [self.clock.due(), later, reserved].into_iter().flatten().min();
+        let unsaid = self.queues.iter().filter_map(Queue::next_unsaid_end).min();
+        let unsaid = unsaid.filter(|_| market.queue().len() > 0);
+        let wake = [self.clock.due(), later, reserved, self.hope(market), unsaid]
+            .into_iter()
+            .flatten()
+            .min();
         commands.extend(wake.map(|at| Command::Wake { at }));
+    }
+
+    fn resume(&mut self, _usage: &BTreeMap<i64, u64>) {
+        self.resumed = true;
     }
 }

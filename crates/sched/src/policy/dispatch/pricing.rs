@@ -119,6 +119,12 @@ impl Board {
         }
     }
 
+    /// An owner asks another price: the list changes, and what demand makes of it with it.
+    pub(super) fn list_anew(&mut self, at: usize, list: Price) {
+        self.list[at] = list;
+        self.post(at, self.levels[at]);
+    }
+
     fn post(&mut self, at: usize, level: i64) {
         self.levels[at] = level;
         self.posted[at] = scaled(self.list[at], level);

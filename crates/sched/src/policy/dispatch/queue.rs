@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{Closure, ClosureId, Command, JobId, Place, PoolId, Profile, Span, Time};
 
+use crate::policy::absences::{Absences, Taken};
 use crate::policy::backfill::expected_span;
 
 /// Longer than anything lasts.
@@ -49,7 +50,7 @@ pub(super) struct Queue {
     running: BTreeMap<JobId, Hold>,
     /// When running jobs are expected to end.
     due: BTreeSet<(Time, JobId)>,
-    closures: BTreeMap<ClosureId, Closure>,
+    absences: Absences,
     /// What running jobs and closures leave.
     free: Profile,
     /// In the order of trades.
@@ -72,7 +73,7 @@ impl Queue {
             nodes,
             running: BTreeMap::new(),
             due: BTreeSet::new(),
-            closures: BTreeMap::new(),
+            absences: Absences::default(),
             free: Profile::new(nodes, now),
             local: Vec::new(),
             reserved: None,
@@ -99,8 +100,15 @@ impl Queue {
 
     /// The first moment at which waiting jobs may start or move although nothing happens.
     pub(super) fn look_at(&self) -> Option<Time> {
-        let due = self.due.first().filter(|_| !self.local.is_empty()).map(|(end, _)| *end);
-        self.reserved.into_iter().chain(due).min()
+        let end = self.due.first().map(|(end, _)| *end);
+        let due = end.into_iter().chain(self.absences.next_due());
+        let due = due.filter(|_| !self.local.is_empty());
+        self.reserved.into_iter().chain(due).chain(self.next_unsaid_end()).min()
+    }
+
+    /// When processors are there again for which a closure was announced that never began.
+    pub(super) fn next_unsaid_end(&self) -> Option<Time> {
+        self.absences.next_unsaid_end(self.free.origin())
     }
 
     fn hold(&mut self, hold: Hold) {
@@ -128,24 +136,74 @@ impl Queue {
         Some(task)
     }
 
+    /// Whether the job waits here.
+    pub(super) fn has(&self, job: JobId) -> bool {
+        self.local.iter().any(|local| local.task.job == job)
+    }
+
+    /// Whether the job runs here.
+    pub(super) fn runs(&self, job: JobId) -> bool {
+        self.running.contains_key(&job)
+    }
+
+    /// A job runs here since `start`, by somebody else's decision.
+    pub(super) fn adopt(&mut self, task: Task, start: Time, now: Time) {
+        let end = start + expected_span(task.length, now - start);
+        self.free.advance(now);
+        self.free.take(task.processors, now, end);
+        self.hold(Hold { task, start, end });
+        self.stale = true;
+    }
+
+    /// A job waits here behind all others, as it has agreed with somebody else.
+    pub(super) fn line_up(&mut self, task: Task) {
+        self.work += i128::from(task.processors) * i128::from(task.length.0);
+        self.local.push(Local { task, planned: None });
+        self.stale = true;
+    }
+
+    /// A job waits here no more. Whether it did.
+    pub(super) fn leave(&mut self, job: JobId) -> bool {
+        let place = self.local.iter().position(|local| local.task.job == job);
+        let Some(Local { task, .. }) = place.map(|place| self.local.remove(place)) else {
+            return false;
+        };
+        self.work -= i128::from(task.processors) * i128::from(task.length.0);
+        self.stale = true;
+        true
+    }
+
     /// It became known that processors will be missing.
     pub(super) fn announce(&mut self, id: ClosureId, what: Closure, now: Time) {
-        self.closures.insert(id, what);
         self.free.advance(now);
-        self.free.take(what.nodes, what.from.max(now), what.until);
+        let taken = self.absences.announced(id, what, now);
+        self.lose(taken);
+    }
+
+    /// They are gone.
+    pub(super) fn close(&mut self, id: ClosureId, now: Time) {
+        self.free.advance(now);
+        let early = self.absences.closed(id, now);
+        early.into_iter().for_each(|taken| self.lose(taken));
+    }
+
+    fn lose(&mut self, taken: Taken) {
+        self.free.take(taken.nodes, taken.from, taken.until);
         self.stale = true;
     }
 
     /// They are back. Whether they are this queue's.
     pub(super) fn reopen(&mut self, id: ClosureId, now: Time) -> bool {
-        let Some(Closure { nodes, until, .. }) = self.closures.remove(&id) else { return false };
+        let Some((_, left)) = self.absences.reopened(id, now) else { return false };
         self.free.advance(now);
-        self.free.give(nodes, now, until);
-        self.stale |= until != now;
+        if let Some(Taken { nodes, from, until, .. }) = left {
+            self.free.give(nodes, from, until);
+            self.stale = true;
+        }
         true
     }
 
-    /// Whoever should have ended is expected to run for twice as long as believed so far.
+    /// Who should have ended, or be back, is expected to need twice as long as believed so far.
     fn refresh(&mut self, now: Time) {
         self.free.advance(now);
         while let Some((_, job)) = self.due.first().copied().filter(|(end, _)| *end <= now) {
@@ -154,6 +212,9 @@ impl Queue {
             self.free.take(task.processors, now, end);
             self.hold(Hold { task, start, end });
             self.stale = true;
+        }
+        while let Some(taken) = self.absences.extend_one(now) {
+            self.lose(taken);
         }
     }
 

@@ -4,23 +4,23 @@ use tradewind_model::{Place, PoolId, Share, Span, Time};
 
 /// Nodes of one pool, for as long as a task takes there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::policy) struct Part {
-    pub(in crate::policy) pool: PoolId,
-    pub(in crate::policy) nodes: u32,
-    pub(in crate::policy) length: Span,
+pub(crate) struct Part {
+    pub(crate) pool: PoolId,
+    pub(crate) nodes: u32,
+    pub(crate) length: Span,
 }
 
 /// Where and when a job is to run: all its tasks start together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::policy) struct Booking {
-    pub(in crate::policy) start: Time,
+pub(crate) struct Booking {
+    pub(crate) start: Time,
     /// Each pool once.
-    pub(in crate::policy) parts: Vec<Part>,
+    pub(crate) parts: Vec<Part>,
 }
 
 impl Booking {
     /// As the market wants to know it.
-    pub(in crate::policy) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> Place {
         let share = |part: &Part| Share { pool: part.pool, nodes: part.nodes };
         Place::of(self.parts.iter().map(share).collect())
     }

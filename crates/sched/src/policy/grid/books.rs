@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_model::{Closure, ClosureId, Event, JobId, Market, PoolId, Profile, Time};
+use tradewind_model::{Event, JobId, Market, PoolId, Profile, Running, Share, Time};
 
 use super::booking::{Booking, Part};
+use crate::policy::absences::{Absences, Taken};
 use crate::policy::backfill::expected_span;
 
 /// A running job's nodes in one pool.
@@ -19,12 +20,12 @@ struct Hold {
 /// A profile of each pool, and what it consists of. Who makes a booking takes it here and gives it
 /// back.
 #[derive(Debug)]
-pub(in crate::policy) struct Books {
+pub(crate) struct Books {
     profiles: Vec<Profile>,
     running: BTreeMap<JobId, Vec<Hold>>,
     /// When nodes of running jobs are expected back.
     due: BTreeSet<(Time, JobId, PoolId)>,
-    closures: BTreeMap<ClosureId, Closure>,
+    absences: Absences,
 }
 
 /// What a call of [`Books::follow`] found.
@@ -45,8 +46,15 @@ impl Books {
             profiles: market.pools().as_slice().iter().map(fresh).collect(),
             running: BTreeMap::new(),
             due: BTreeSet::new(),
-            closures: BTreeMap::new(),
+            absences: Absences::default(),
         }
+    }
+
+    /// Of a market as it stands, for whoever does not follow it.
+    pub(crate) fn of(market: &Market) -> Books {
+        let mut books = Books::new(market);
+        books.follow(market, &market.history());
+        books
     }
 
     /// The moment up to which the books are kept.
@@ -59,6 +67,11 @@ impl Books {
         &self.profiles
     }
 
+    /// The same, for whoever needs nothing else.
+    pub(crate) fn into_profiles(self) -> Vec<Profile> {
+        self.profiles
+    }
+
     /// Whether any node is free now.
     pub(in crate::policy) fn any_free(&self) -> bool {
         self.profiles.iter().any(|profile| profile.free_now() > 0)
@@ -66,7 +79,12 @@ impl Books {
 
     /// Whether nothing runs and no node is missing, now or later.
     pub(in crate::policy) fn idle(&self) -> bool {
-        self.running.is_empty() && self.closures.is_empty()
+        self.running.is_empty() && self.absences.is_empty()
+    }
+
+    /// When nodes are there again for which a closure was announced that never began.
+    pub(in crate::policy) fn next_unsaid_end(&self) -> Option<Time> {
+        self.absences.next_unsaid_end(self.now())
     }
 
     /// Brings the books up to date with what happened.
@@ -83,14 +101,27 @@ impl Books {
                     news.upset = true;
                 }
                 Event::Announced { closure, what } => {
-                    self.closures.insert(*closure, *what);
+                    self.absences.announced(*closure, *what, now);
                     news.upset = true;
                 }
-                Event::Reopened { closure } => news.early |= self.reopen(*closure),
+                Event::Closed { closure } => {
+                    news.upset |= self.absences.closed(*closure, now).is_some();
+                }
+                Event::Reopened { closure } => {
+                    let left = self.absences.reopened(*closure, now).and_then(|(_, left)| left);
+                    left.into_iter().for_each(|left| self.change(left, Profile::give));
+                    news.early |= left.is_some();
+                }
                 _ => {}
             }
         }
-        news.upset |= self.due.first().is_some_and(|(end, ..)| *end <= now);
+        let overdue = self.due.first().is_some_and(|(end, ..)| *end <= now);
+        news.upset |= overdue || self.absences.overdue(now);
+        for event in events {
+            if let Event::Started { job, .. } = event {
+                news.upset |= !news.upset && !self.adopt(market, *job);
+            }
+        }
         if news.upset {
             self.rebuild(market);
         }
@@ -115,31 +146,48 @@ impl Books {
         early
     }
 
-    fn reopen(&mut self, closure: ClosureId) -> bool {
+    fn change(&mut self, taken: Taken, by: impl Fn(&mut Profile, u32, Time, Time)) {
+        let Taken { pool, nodes, from, until } = taken;
+        by(&mut self.profiles[pool.index()], nodes, from, until);
+    }
+
+    /// A job runs that was started by somebody else. Whether that leaves all bookings as they are;
+    /// if not, nothing is written down.
+    fn adopt(&mut self, market: &Market, job: JobId) -> bool {
         let now = self.now();
-        let Some(Closure { pool, nodes, until, .. }) = self.closures.remove(&closure) else {
-            return false;
-        };
-        self.profiles[pool.index()].give(nodes, now, until);
-        until > now
+        let known = self.running.contains_key(&job);
+        let Some(run) = market.run_of(job).filter(|_| !known) else { return true };
+        let holds = holds(market, &run);
+        let fits =
+            |hold: &Hold| self.profiles[hold.pool.index()].fits(hold.nodes, now, hold.end - now);
+        let fit = holds.iter().all(fits);
+        if fit {
+            self.write(job, holds);
+        }
+        fit
+    }
+
+    /// A running job's nodes are taken from now on.
+    fn write(&mut self, job: JobId, holds: Vec<Hold>) {
+        let now = self.now();
+        for Hold { pool, nodes, end } in holds {
+            self.profiles[pool.index()].take(nodes, now, end);
+            self.hold(job, pool, nodes, end);
+        }
     }
 
     /// Makes everything anew but bookings: whoever should have given nodes back is expected to
     /// need twice as long as believed so far.
     fn rebuild(&mut self, market: &Market) {
         let now = market.now();
-        let closures = std::mem::take(&mut self.closures);
-        *self = Books { closures, ..Books::new(market) };
+        let absences = std::mem::take(&mut self.absences);
+        *self = Books { absences, ..Books::new(market) };
         for job in market.running() {
-            for share in job.shares() {
-                let length = market.pools().pool(share.pool).length_of(job.demand.estimate);
-                let end = job.start + expected_span(length, now - job.start);
-                self.profiles[share.pool.index()].take(share.nodes, now, end);
-                self.hold(job.job, share.pool, share.nodes, end);
-            }
+            self.write(job.job, holds(market, &job));
         }
-        for (_, Closure { pool, nodes, from, until, .. }) in market.closures() {
-            self.profiles[pool.index()].take(nodes, from.max(now), until);
+        let Books { absences, profiles, .. } = self;
+        for Taken { pool, nodes, from, until } in absences.anew(now) {
+            profiles[pool.index()].take(nodes, from, until);
         }
     }
 
@@ -178,4 +226,13 @@ impl Books {
             self.profiles[part.pool.index()].give(part.nodes, booking.start, end);
         }
     }
+}
+
+/// What the job has of each pool, and until when it is expected to have it.
+fn holds(market: &Market, job: &Running<'_>) -> Vec<Hold> {
+    let hold = |Share { pool, nodes }| {
+        let length = market.pools().pool(pool).length_of(job.demand.estimate);
+        Hold { pool, nodes, end: job.start + expected_span(length, market.now() - job.start) }
+    };
+    job.shares().map(hold).collect()
 }

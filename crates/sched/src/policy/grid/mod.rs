@@ -3,10 +3,13 @@
 
 mod booking;
 mod books;
+mod names;
 mod search;
 mod wish;
 
-pub(super) use booking::{Booking, Part};
-pub(super) use books::{Books, News};
+pub(crate) use booking::{Booking, Part};
+pub(crate) use books::Books;
+pub(super) use books::News;
+pub(crate) use names::Names;
 pub use wish::Spread;
 pub(super) use wish::Wish;

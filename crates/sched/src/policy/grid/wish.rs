@@ -1,6 +1,12 @@
 //! What a job wants of the pools.
 
-use tradewind_model::{Demand, FOR_EVER, Money, Performance, PoolId, Pools, Reason, Span, Time};
+use tradewind_model::{
+    Demand, FOR_EVER, JobId, Market, Money, Performance, Pool, PoolId, Pools, Price, Reason, Span,
+    Time, Trade,
+};
+
+use super::booking::{Booking, Part};
+use crate::policy::inbox::{self, Comes};
 
 /// Over how many sites one job's tasks may lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,48 +51,112 @@ pub(in crate::policy) struct Wish {
     pub(super) budget: i128,
     pub(super) earliest_start: Option<Time>,
     pub(super) deadline: Time,
-    /// At least one.
+    /// None: the job cannot pay what the pools cost now, and waits for other prices.
     pub(super) groups: Vec<Group>,
 }
 
 impl Wish {
     /// Which pools suit the job, together or site by site. Every limit that the job states
-    /// applies. O(p log p) for p pools, times a logarithm where there is a budget or a deadline.
+    /// applies. A job that agreed with a queue goes there, at that price. O(p log p) for p pools,
+    /// times a logarithm where there is a budget or a deadline.
     ///
     /// # Errors
-    /// Why the job could not run from `now` on even if all pools were free.
+    /// Why the job could not run from now on even if all pools were free.
     pub(in crate::policy) fn new(
-        pools: &Pools,
+        market: &Market,
+        job: JobId,
         demand: &Demand,
         spread: Spread,
-        now: Time,
     ) -> Result<Wish, Reason> {
+        let (wish, reason) = Wish::with_reason(market, job, demand, spread);
+        match reason {
+            Some(reason) => Err(reason),
+            None => wish.too_late(market.now()).map_or(Ok(wish), Err),
+        }
+    }
+
+    /// The same; a job that waited before is not refused for the prices of the moment.
+    ///
+    /// # Errors
+    /// As [`Wish::new`].
+    pub(in crate::policy) fn of(
+        market: &Market,
+        (job, comes): (JobId, Comes),
+        demand: &Demand,
+        spread: Spread,
+    ) -> Result<Wish, Reason> {
+        let found = Wish::new(market, job, demand, spread);
+        if comes == Comes::Newly || found.is_ok() {
+            return found;
+        }
+        Wish::new(market, job, &inbox::without_limits(demand), spread)?;
+        Ok(Wish::anew(market, job, demand, spread))
+    }
+
+    /// The same for a job that waits already, when prices have changed: if it cannot run at
+    /// these, it waits for others.
+    pub(in crate::policy) fn anew(
+        market: &Market,
+        job: JobId,
+        demand: &Demand,
+        spread: Spread,
+    ) -> Wish {
+        Wish::with_reason(market, job, demand, spread).0
+    }
+
+    /// Without groups, if there is a reason.
+    fn with_reason(
+        market: &Market,
+        job: JobId,
+        demand: &Demand,
+        spread: Spread,
+    ) -> (Wish, Option<Reason>) {
         let terms = demand.terms();
-        let wish = Wish {
+        let mut wish = Wish {
             wanted: demand.processors,
             budget: terms.budget.map_or(i128::MAX, |budget| i128::from(budget.0)),
             earliest_start: terms.earliest_start,
             deadline: terms.deadline.unwrap_or(FOR_EVER),
             groups: Vec::new(),
         };
-        let sets = wide_enough(demand, offers(pools, demand, spread), terms.min_performance)?;
+        let offers = match market.trade(job) {
+            Some(trade) => vec![agreed(market.pools(), demand, trade)],
+            None => offers(market.pools(), demand, spread),
+        };
+        let sets = match wide_enough(demand, offers, terms.min_performance) {
+            Ok(sets) => sets,
+            Err(reason) => return (wish, Some(reason)),
+        };
         let mut cheapest = i128::MAX;
-        let mut groups = Vec::new();
         for offers in sets {
             let cost = wish.cost(&offers, Span::MAX).unwrap_or(i128::MAX);
             cheapest = cheapest.min(cost);
             if cost <= wish.budget {
                 let least_length = wish.least_length(&offers);
-                groups.push(Group { offers, least_length });
+                wish.groups.push(Group { offers, least_length });
             }
         }
-        if groups.is_empty() {
-            let saturate = |amount: i128| Money(amount.clamp(0, i128::from(i64::MAX)) as i64);
-            let (cheapest, budget) = (saturate(cheapest), saturate(wish.budget));
-            return Err(Reason::BudgetShort { cheapest, budget });
-        }
-        let wish = Wish { groups, ..wish };
-        wish.too_late(now).map_or(Ok(wish), Err)
+        let saturate = |amount: i128| Money(amount.clamp(0, i128::from(i64::MAX)) as i64);
+        let (cheapest, budget) = (saturate(cheapest), saturate(wish.budget));
+        let short = wish.groups.is_empty().then_some(Reason::BudgetShort { cheapest, budget });
+        (wish, short)
+    }
+
+    /// Whether the job waits for other prices.
+    pub(in crate::policy) fn is_priced_out(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Whether the job can pay for the booking.
+    pub(in crate::policy) fn affords(&self, booking: &Booking) -> bool {
+        let cost = |group: &Group| {
+            let of = |part: &Part| {
+                let offer = group.offers.iter().find(|offer| offer.pool == part.pool)?;
+                Some(i128::from(offer.cost) * i128::from(part.nodes))
+            };
+            booking.parts.iter().map(of).sum::<Option<i128>>()
+        };
+        self.groups.iter().filter_map(cost).any(|cost| cost <= self.budget)
     }
 
     /// What the cheapest of the offers with tasks of `length` at most cost together; `None` if
@@ -159,15 +229,26 @@ fn offers(pools: &Pools, demand: &Demand, spread: Spread) -> Vec<Vec<Offer>> {
     };
     let mut offers: Vec<Vec<Offer>> = vec![Vec::new(); sets];
     for (id, pool) in pools.iter().filter(|(_, pool)| pool.suits(demand)) {
-        let length = pool.length_of(demand.estimate);
-        let cost = (pool.price * length).0;
         let set = if spread == Spread::Site { pool.site.0 as usize } else { 0 };
-        offers[set].push(Offer { pool: id, nodes: pool.nodes, length, cost });
+        offers[set].push(offer(id, pool, pool.price, demand));
     }
     for set in &mut offers {
         set.sort_by_key(|offer| (offer.cost, offer.length, offer.pool));
     }
     offers
+}
+
+fn offer(id: PoolId, pool: &Pool, price: Price, demand: &Demand) -> Offer {
+    let length = pool.length_of(demand.estimate);
+    Offer { pool: id, nodes: pool.nodes, length, cost: (price * length).0 }
+}
+
+/// The pool that the job agreed on, if it suits. The price was agreed, too, whatever it is.
+fn agreed(pools: &Pools, demand: &Demand, trade: &Trade) -> Vec<Offer> {
+    let pool = pools.pool(trade.pool);
+    let asked = demand.terms().max_price.map_or(trade.price, |most| trade.price.min(most));
+    let suits = Pool { price: asked, ..pool.clone() }.suits(demand);
+    suits.then(|| offer(trade.pool, pool, trade.price, demand)).into_iter().collect()
 }
 
 fn wide_enough(

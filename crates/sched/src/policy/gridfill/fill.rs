@@ -6,13 +6,16 @@ use tradewind_model::{Command, Event, JobId, Market, Reason, Time};
 
 use super::waiting::{Rank, Waiting};
 use super::{Depth, Order, Settings};
-use crate::policy::Promise;
 use crate::policy::grid::{Books, News, Wish};
+use crate::policy::inbox::{self, Comes};
+use crate::policy::order::Ranking;
+use crate::policy::{Promise, Standing};
 
 /// Jobs that wait to be backfilled.
 #[derive(Debug)]
 pub(in crate::policy) struct Fill {
     settings: Settings,
+    ranking: Ranking,
     /// In queue order.
     queue: Vec<Waiting>,
     /// Jobs that join the queue at their earliest start.
@@ -31,6 +34,7 @@ impl Fill {
     pub(in crate::policy) fn new(settings: Settings) -> Fill {
         Fill {
             settings,
+            ranking: Ranking::new(settings.order),
             queue: Vec::new(),
             later: BTreeMap::new(),
             joined: BTreeMap::new(),
@@ -54,22 +58,62 @@ impl Fill {
         self.whole |= news.upset || !events.iter().all(quiet);
     }
 
+    /// What users had used when the policy began.
+    pub(in crate::policy) fn resume(&mut self, usage: &BTreeMap<i64, u64>) {
+        self.ranking.resume(usage);
+    }
+
+    /// What users have used, if that matters.
+    pub(in crate::policy) fn standing(&self, now: Time) -> Vec<Standing> {
+        self.ranking.standing(now)
+    }
+
+    /// Takes note of who starts by all commands of a pass.
+    pub(in crate::policy) fn started(&mut self, market: &Market, commands: &[Command]) {
+        self.ranking.started(market, commands);
+    }
+
+    /// Takes note of what others decided, and of new prices.
+    pub(in crate::policy) fn obey(&mut self, market: &Market, books: &mut Books, events: &[Event]) {
+        self.ranking.follow(market);
+        for job in inbox::leavers(events) {
+            self.leave(books, job);
+            match market.run_of(job) {
+                // If it loses its nodes, it has its old place.
+                Some(_) => drop(self.joined.entry(job).or_insert(market.now())),
+                None => drop(self.joined.remove(&job)),
+            }
+        }
+        if inbox::terms_changed(events) {
+            let spread = self.settings.spread;
+            for waiting in self.queue.iter_mut().chain(self.later.values_mut()) {
+                let job = waiting.rank.job;
+                if let Some(demand) = market.demand(job) {
+                    waiting.wish = Wish::anew(market, job, demand, spread);
+                }
+            }
+        }
+    }
+
     /// A job joins the queue, at its earliest start or now.
     ///
     /// # Errors
     /// Why it can never run.
-    pub(in crate::policy) fn join(&mut self, market: &Market, job: JobId) -> Result<(), Reason> {
+    pub(in crate::policy) fn join(
+        &mut self,
+        market: &Market,
+        (job, comes): (JobId, Comes),
+    ) -> Result<(), Reason> {
         let Some(demand) = market.demand(job) else { return Ok(()) };
         let now = market.now();
-        let wish = Wish::new(market.pools(), demand, self.settings.spread, now)?;
+        let wish = Wish::of(market, (job, comes), demand, self.settings.spread)?;
         let joins = match self.settings.depth {
             Depth::All => now,
             Depth::First(_) => wish.earliest_start().unwrap_or(now).max(now),
         };
         let joined = *self.joined.entry(job).or_insert(joins);
-        let rank = Rank::new(self.settings.order, job, demand, [joined, joined.max(now)]);
-        let estimate = demand.estimate;
-        let waiting = Waiting { rank, joined, estimate, wish, reserved: None };
+        let rank = Rank { key: self.ranking.key(demand, joined, joined.max(now)), job };
+        let waiting = Waiting { rank, joined, wish, reserved: None };
         match joined > now {
             true => {
                 self.later.insert((joined, job), waiting);
@@ -101,15 +145,19 @@ impl Fill {
         jobs
     }
 
-    /// A job leaves the queue. It has no reservation.
-    pub(in crate::policy) fn leave(&mut self, job: JobId) {
-        self.queue.retain(|waiting| waiting.rank.job != job);
+    /// A job leaves the queue.
+    pub(in crate::policy) fn leave(&mut self, books: &mut Books, job: JobId) {
+        if let Some(place) = self.queue.iter().position(|waiting| waiting.rank.job == job) {
+            cancel(&mut self.queue.remove(place), books);
+        }
         self.later.retain(|(_, other), _| *other != job);
+        self.new.remove(&job);
     }
 
     /// Starts jobs and sets reservations down. `woken`: nothing happened but that time passed.
     pub(in crate::policy) fn decide(
         &mut self,
+        market: &Market,
         books: &mut Books,
         woken: bool,
         commands: &mut Vec<Command>,
@@ -123,7 +171,7 @@ impl Fill {
         let new = std::mem::take(&mut self.new);
         if self.whole || woken || expired || !self.settled(now) {
             self.whole = false;
-            self.walk(books, commands);
+            self.walk(market, books, commands);
             return;
         }
         for job in new {
@@ -140,7 +188,7 @@ impl Fill {
         settled && self.next_reservation().is_none_or(|start| start > now)
     }
 
-    fn walk(&mut self, books: &mut Books, commands: &mut Vec<Command>) {
+    fn walk(&mut self, market: &Market, books: &mut Books, commands: &mut Vec<Command>) {
         let mut queue = std::mem::take(&mut self.queue);
         let mut kept: Vec<Waiting> = Vec::with_capacity(queue.len());
         let moves = self.settings.order.moves();
@@ -148,16 +196,22 @@ impl Fill {
             queue.iter_mut().for_each(|waiting| cancel(waiting, books));
         }
         if moves {
-            queue.iter_mut().for_each(|waiting| waiting.expand(books.now()));
+            for waiting in &mut queue {
+                if let Some(demand) = market.demand(waiting.rank.job) {
+                    waiting.rank.key = self.ranking.key(demand, waiting.joined, books.now());
+                }
+            }
             queue.sort_unstable_by_key(|waiting| waiting.rank);
         }
         self.expires = None;
+        let mut ahead = 0;
         for mut waiting in queue {
             if let Some(reason) = waiting.wish.too_late(books.now()) {
                 cancel(&mut waiting, books);
                 self.joined.remove(&waiting.rank.job);
                 commands.push(Command::Refuse { job: waiting.rank.job, reason });
-            } else if !self.place(&mut waiting, kept.len(), books, commands) {
+            } else if !self.place(&mut waiting, ahead, books, commands) {
+                ahead += usize::from(!waiting.wish.is_priced_out());
                 kept.push(waiting);
             }
         }
@@ -166,13 +220,14 @@ impl Fill {
 
     fn try_one(&mut self, books: &mut Books, place: usize, commands: &mut Vec<Command>) {
         let mut waiting = self.queue.remove(place);
-        if !self.place(&mut waiting, place, books, commands) {
+        let ahead = self.queue[..place].iter().filter(|other| !other.wish.is_priced_out()).count();
+        if !self.place(&mut waiting, ahead, books, commands) {
             self.queue.insert(place, waiting);
         }
     }
 
-    /// Starts the job or sets its reservation down, with `before` waiting jobs ahead of it.
-    /// Whether it started.
+    /// Starts the job or sets its reservation down, with `before` waiting jobs ahead of it
+    /// that could be placed. Whether it started.
     fn place(
         &mut self,
         waiting: &mut Waiting,
@@ -209,16 +264,18 @@ impl Fill {
     /// The first moment at which a reservation begins.
     fn next_reservation(&self) -> Option<Time> {
         let reach = match self.settings.depth {
-            Depth::All => self.queue.len(),
-            Depth::First(count) => self.queue.len().min(count as usize),
+            Depth::All => usize::MAX,
+            Depth::First(count) => count as usize,
         };
-        self.queue[..reach].iter().filter_map(Waiting::reserved_start).min()
+        let counts = self.queue.iter().filter(|waiting| !waiting.wish.is_priced_out());
+        counts.take(reach).filter_map(Waiting::reserved_start).min()
     }
 
     /// When to ask again, even if nothing happens.
-    pub(in crate::policy) fn next_wake(&self) -> Option<Time> {
+    pub(in crate::policy) fn next_wake(&self, books: &Books) -> Option<Time> {
         let later = self.later.keys().next().map(|(at, _)| *at);
-        [self.next_reservation(), self.expires, later].into_iter().flatten().min()
+        let unsaid = books.next_unsaid_end().filter(|_| !self.queue.is_empty());
+        [self.next_reservation(), self.expires, later, unsaid].into_iter().flatten().min()
     }
 
     /// With a reservation for all, and for the head alone in the order of arrival, reservations

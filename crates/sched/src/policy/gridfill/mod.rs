@@ -11,6 +11,8 @@
 //!   soon as time has made it so.
 //! - With a finite depth a job joins the queue at its earliest start, as if submitted then. With
 //!   [`Depth::All`] it joins at once, and its reservation begins then or later.
+//! - When prices change, a waiting job is looked at anew. One that cannot pay any more waits, in
+//!   nobody's way, until prices change again or its deadline is out of reach.
 //! - Tasks that outlive their expected length are expected to take twice as long as believed so
 //!   far; then, and when a closure is announced or a job interrupted, all reservations are made
 //!   anew in queue order.
@@ -18,13 +20,16 @@
 mod fill;
 mod waiting;
 
+use std::collections::BTreeMap;
+
 use tradewind_model::{Command, Event, JobId, Market, Time};
 
 pub use super::Order;
 pub use super::backfill::Depth;
 use super::grid::Books;
 pub use super::grid::Spread;
-use super::{Policy, Promise};
+use super::inbox::{self, Comes};
+use super::{Policy, Promise, Standing};
 pub(super) use fill::Fill;
 
 /// The knobs of [`GridFill`].
@@ -56,12 +61,14 @@ pub struct GridFill {
     fill: Fill,
     /// `None` until the first call.
     books: Option<Books>,
+    /// Whether the first call is yet to come, and goes on from another policy.
+    resumed: bool,
 }
 
 impl GridFill {
     /// A policy that has seen nothing so far.
     pub fn new(settings: Settings) -> GridFill {
-        GridFill { fill: Fill::new(settings), books: None }
+        GridFill { fill: Fill::new(settings), books: None, resumed: false }
     }
 }
 
@@ -70,16 +77,27 @@ impl Policy for GridFill {
         let mut books = self.books.take().unwrap_or_else(|| Books::new(market));
         let news = books.follow(market, events);
         self.fill.follow(news, events);
-        for event in events {
-            if let Event::Submitted { job, .. } | Event::Interrupted { job } = event
-                && let Err(reason) = self.fill.join(market, *job)
-            {
-                commands.push(Command::Refuse { job: *job, reason });
+        self.fill.obey(market, &mut books, events);
+        let resumed = std::mem::take(&mut self.resumed);
+        for (job, comes) in inbox::joiners(market, events) {
+            let comes = if resumed { Comes::Again } else { comes };
+            if let Err(reason) = self.fill.join(market, (job, comes)) {
+                commands.push(Command::Refuse { job, reason });
             }
         }
-        self.fill.decide(&mut books, events.is_empty(), commands);
-        commands.extend(self.fill.next_wake().map(|at| Command::Wake { at }));
+        self.fill.decide(market, &mut books, events.is_empty(), commands);
+        self.fill.started(market, commands);
+        commands.extend(self.fill.next_wake(&books).map(|at| Command::Wake { at }));
         self.books = Some(books);
+    }
+
+    fn resume(&mut self, usage: &BTreeMap<i64, u64>) {
+        self.resumed = true;
+        self.fill.resume(usage);
+    }
+
+    fn standing(&self, now: Time) -> Vec<Standing> {
+        self.fill.standing(now)
     }
 
     fn promise(&self) -> Promise {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{Closure, ClosureId, JobId, Profile, Span, Time};
 
+use crate::policy::absences::{Absences, Taken};
 use crate::policy::backfill::{Waiting, expected_span};
 
 /// A running job.
@@ -39,9 +40,11 @@ pub(in crate::policy) struct Floor {
     running: BTreeMap<JobId, Hold>,
     /// When running jobs are expected to end.
     due: BTreeSet<(Time, JobId)>,
-    closures: BTreeMap<ClosureId, Closure>,
+    absences: Absences,
     /// Something happened that no reservation reckoned with.
     upset: bool,
+    /// When closures that never began were last looked for.
+    looked: Time,
 }
 
 impl Floor {
@@ -53,8 +56,9 @@ impl Floor {
             profile: Profile::new(processors, Time::MIN),
             running: BTreeMap::new(),
             due: BTreeSet::new(),
-            closures: BTreeMap::new(),
+            absences: Absences::default(),
             upset: false,
+            looked: Time::MIN,
         }
     }
 
@@ -68,9 +72,22 @@ impl Floor {
         u32::try_from(self.profile.free_now().max(0)).unwrap_or(u32::MAX)
     }
 
-    /// The first moment at which a running job is expected to have ended.
+    /// The first moment at which a running job is expected to have ended, or nodes that are gone
+    /// to be back.
     pub(in crate::policy) fn next_end(&self) -> Option<Time> {
-        self.due.first().map(|(end, _)| *end)
+        let end = self.due.first().map(|(end, _)| *end);
+        end.into_iter().chain(self.absences.next_due()).min()
+    }
+
+    /// When processors are there again for which a closure was announced that never began.
+    pub(in crate::policy) fn next_unsaid_end(&self) -> Option<Time> {
+        self.absences.next_unsaid_end(self.profile.origin())
+    }
+
+    /// Whether there are such since the last call of this.
+    pub(in crate::policy) fn regained(&mut self, now: Time) -> bool {
+        let before = std::mem::replace(&mut self.looked, now);
+        self.absences.next_unsaid_end(before).is_some_and(|at| at <= now)
     }
 
     /// A job takes its processors, which are taken in the profile already.
@@ -80,6 +97,25 @@ impl Floor {
         let end = start + length;
         self.running.insert(rank.job, Hold { processors, start, length, end });
         self.due.insert((end, rank.job));
+    }
+
+    /// A job runs here that somebody else started at `start`, and is expected to take `length` in
+    /// all. Reservations are made anew if they do not fit beside it.
+    pub(in crate::policy) fn adopt(
+        &mut self,
+        job: JobId,
+        processors: u32,
+        (start, length): (Time, Span),
+        now: Time,
+    ) {
+        self.profile.advance(now);
+        let end = start + expected_span(length, now - start);
+        match self.profile.fits(processors, now, end - now) {
+            true => self.profile.take(processors, now, end),
+            false => self.upset = true,
+        }
+        self.running.insert(job, Hold { processors, start, length, end });
+        self.due.insert((end, job));
     }
 
     /// A job is over; returns what that opens.
@@ -98,16 +134,21 @@ impl Floor {
     }
 
     /// Processors will be missing.
-    pub(in crate::policy) fn announced(&mut self, closure: ClosureId, what: Closure) {
-        self.closures.insert(closure, what);
+    pub(in crate::policy) fn announced(&mut self, closure: ClosureId, what: Closure, now: Time) {
+        self.absences.announced(closure, what, now);
         self.upset = true;
+    }
+
+    /// They are gone.
+    pub(in crate::policy) fn closed(&mut self, closure: ClosureId, now: Time) {
+        self.upset |= self.absences.closed(closure, now).is_some();
     }
 
     /// They are back; returns what that opens.
     pub(in crate::policy) fn reopened(&mut self, closure: ClosureId, now: Time) -> Option<Opened> {
         self.profile.advance(now);
-        let Closure { nodes, from, until, .. } = self.closures.remove(&closure)?;
-        let from = from.max(now);
+        let (_, left) = self.absences.reopened(closure, now)?;
+        let Taken { nodes, from, until, .. } = left?;
         self.profile.give(nodes, from, until);
         Opened::new(from, until)
     }
@@ -133,8 +174,8 @@ impl Floor {
             self.due.insert((hold.end, job));
             self.profile.take(hold.processors, now, hold.end);
         }
-        for closure in self.closures.values() {
-            self.profile.take(closure.nodes, closure.from.max(now), closure.until);
+        for Taken { nodes, from, until, .. } in self.absences.anew(now) {
+            self.profile.take(nodes, from, until);
         }
     }
 }

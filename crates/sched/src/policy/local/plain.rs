@@ -122,6 +122,11 @@ impl Local for Plain {
         }
     }
 
+    fn adopt(&mut self, wanted: Wanted, start: Time, now: Time) {
+        let Wanted { job, processors, length, .. } = wanted;
+        self.floor.adopt(job, processors, (start, length), now);
+    }
+
     fn ended(&mut self, job: JobId, _ran: Span, now: Time) {
         let opened = self.floor.ended(job, now);
         self.opened(opened);
@@ -131,8 +136,12 @@ impl Local for Plain {
         self.floor.interrupted(job, now);
     }
 
-    fn announced(&mut self, closure: ClosureId, what: Closure, _now: Time) {
-        self.floor.announced(closure, what);
+    fn announced(&mut self, closure: ClosureId, what: Closure, now: Time) {
+        self.floor.announced(closure, what, now);
+    }
+
+    fn closed(&mut self, closure: ClosureId, now: Time) {
+        self.floor.closed(closure, now);
     }
 
     fn reopened(&mut self, closure: ClosureId, now: Time) {
@@ -145,6 +154,7 @@ impl Local for Plain {
             self.line.forget();
             self.whole = true;
         }
+        self.whole |= self.floor.regained(now);
         self.whole |= self.line.first_reservation().is_some_and(|start| start <= now);
         self.take_in();
         if std::mem::take(&mut self.whole) {
@@ -159,7 +169,8 @@ impl Local for Plain {
     }
 
     fn wake(&self) -> Option<Time> {
-        self.line.first_reservation()
+        let unsaid = self.floor.next_unsaid_end().filter(|_| self.line.len() > 0);
+        self.line.first_reservation().into_iter().chain(unsaid).min()
     }
 
     fn next_end(&self) -> Option<Time> {

@@ -269,6 +269,11 @@ impl Local for MultiQueue {
         self.work -= waiting.map_or(0, |waiting| waiting.work());
     }
 
+    fn adopt(&mut self, wanted: Wanted, start: Time, now: Time) {
+        let Wanted { job, processors, length, .. } = wanted;
+        self.floor.adopt(job, processors, (start, length), now);
+    }
+
     fn ended(&mut self, job: JobId, ran: Span, now: Time) {
         self.mean.add(ran);
         let opened = self.floor.ended(job, now);
@@ -279,8 +284,12 @@ impl Local for MultiQueue {
         self.floor.interrupted(job, now);
     }
 
-    fn announced(&mut self, closure: ClosureId, what: Closure, _now: Time) {
-        self.floor.announced(closure, what);
+    fn announced(&mut self, closure: ClosureId, what: Closure, now: Time) {
+        self.floor.announced(closure, what, now);
+    }
+
+    fn closed(&mut self, closure: ClosureId, now: Time) {
+        self.floor.closed(closure, now);
     }
 
     fn reopened(&mut self, closure: ClosureId, now: Time) {
@@ -293,6 +302,7 @@ impl Local for MultiQueue {
             self.reserved.forget();
             self.freed = true;
         }
+        self.freed |= self.floor.regained(now);
         self.freed |= self.reserved.first_reservation().is_some_and(|start| start <= now);
         if self.freed {
             self.reserved.pass(&mut self.floor.profile, &mut self.started);
@@ -305,7 +315,8 @@ impl Local for MultiQueue {
     }
 
     fn wake(&self) -> Option<Time> {
-        self.reserved.first_reservation()
+        let unsaid = self.floor.next_unsaid_end().filter(|_| !self.cards.is_empty());
+        self.reserved.first_reservation().into_iter().chain(unsaid).min()
     }
 
     fn next_end(&self) -> Option<Time> {

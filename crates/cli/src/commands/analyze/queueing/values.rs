@@ -4,7 +4,7 @@ use tradewind_io::decimal;
 use tradewind_io::diagnostics::suggestion;
 use tradewind_sim::queueing::{Equation, Law, Reading, Widths};
 
-use crate::commands::simulate::brackets::{Named, list};
+use crate::brackets::{Named, list};
 
 /// Rates of arrivals, ascending: `A..B:STEP`, or one.
 #[derive(Debug, Clone, PartialEq)]

@@ -41,6 +41,7 @@ enum Property<'a> {
     Flag(bool),
     Number(Amount),
     Text(&'a str),
+    OneOf(&'a [String]),
 }
 
 fn properties(of: &Attributes) -> BTreeMap<&str, Property<'_>> {
@@ -48,6 +49,7 @@ fn properties(of: &Attributes) -> BTreeMap<&str, Property<'_>> {
         &Attribute::Flag(flag) => Property::Flag(flag),
         &Attribute::Number(number) => Property::Number(Amount::Thousandths(number)),
         Attribute::Text(text) => Property::Text(text),
+        Attribute::OneOf(names) => Property::OneOf(names),
     };
     of.iter().map(|(name, it)| (name.as_str(), property(it))).collect()
 }
@@ -113,6 +115,13 @@ pub(super) enum Told<'a> {
     },
     Refused {
         job: u32,
+    },
+    Cancelled {
+        job: u32,
+    },
+    Priced {
+        pool: u32,
+        price: Amount,
     },
     Announced {
         closure: u32,
@@ -186,6 +195,10 @@ impl<'a> From<&'a Event> for Told<'a> {
             Event::Ended { job } => Told::Ended { job: job.0 },
             Event::Interrupted { job } => Told::Interrupted { job: job.0 },
             Event::Refused { job } => Told::Refused { job: job.0 },
+            Event::Cancelled { job } => Told::Cancelled { job: job.0 },
+            &Event::Priced { pool, price } => {
+                Told::Priced { pool: pool.0, price: Amount::Price(price) }
+            }
             Event::Announced { closure, what } => announced(*closure, what),
             Event::Closed { closure } => Told::Closed { closure: closure.0 },
             Event::Reopened { closure } => Told::Reopened { closure: closure.0 },
@@ -213,6 +226,8 @@ fn announced(closure: ClosureId, what: &Closure) -> Told<'static> {
             Cause::Local => "local",
             Cause::Maintenance => "maintenance",
             Cause::Failure(_) => "failure",
+            Cause::Withheld => "withheld",
+            Cause::Booked => "booked",
         },
     }
 }

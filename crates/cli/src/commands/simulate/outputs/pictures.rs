@@ -117,7 +117,7 @@ fn replay(finished: &Finished<'_>, fates: &Fates<'_>) -> Replay {
         holds: holds
             .map(|(outage, ranges)| Hold {
                 cause: match outage.what.cause {
-                    Cause::Local => HoldCause::Local,
+                    Cause::Local | Cause::Withheld | Cause::Booked => HoldCause::Local,
                     Cause::Maintenance => HoldCause::Maintenance,
                     Cause::Failure(_) => HoldCause::Failure,
                 },

@@ -15,11 +15,11 @@ use tradewind_io::report::{
 use super::outputs;
 use super::overview::{self, Overview};
 use super::part::Part;
-use super::policy;
 use super::store::{Record, RunRecord};
 use super::summary::{SEED, Summary};
 use crate::exit::Failure;
 use crate::output;
+use crate::policy;
 use pictures::Drawing;
 
 /// What is compared: the metric, its name for people, its unit, which way is better.

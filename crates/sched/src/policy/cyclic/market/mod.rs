@@ -1,7 +1,7 @@
 //! The cyclic schemes in a market: a plan every so often, for the jobs that wait then.
 //!
-//! Every period, counted from the first submission, the first jobs of the queue (by
-//! priority, then by submission) are planned as a batch on what is free within the horizon beside
+//! Every period, counted from the first submission, the first jobs of the queue (by priority or by
+//! fair share, then by submission) are planned as a batch on what is free within the horizon beside
 //! running jobs, closures and what earlier cycles planned. The chosen windows are booked and
 //! start at their times; jobs that got none wait for the next cycle.
 //!
@@ -12,19 +12,25 @@
 //!   beside a closure that was announced, is given up: the job waits for the next cycle.
 //! - Jobs that could not run even if everything were free are refused, when they are submitted
 //!   or at the first cycle at which time has made it so.
+//! - When prices change, what is booked stays, unless its job cannot pay for it any more: that one
+//!   waits for the next cycle. A job that can pay for nothing waits until prices change again or
+//!   its deadline is out of reach.
+//! - A job that agreed with a queue gets the earliest window there, before the rest of its batch.
 //! - If a cycle places nothing though nothing runs, is booked or is missing, the first job of the
 //!   batch is refused with the reason that the plan gave: no later cycle could do better.
 
 mod planner;
-mod slots;
 #[cfg(test)]
 mod tests;
+
+use std::collections::BTreeMap;
 
 use tradewind_model::{Command, Event, JobId, Market, Span, Time, VoPolicy};
 
 use super::{Cyclic, Offers, SubBatches};
 use crate::policy::grid::Books;
-use crate::policy::{Policy, Promise};
+use crate::policy::inbox::{self, Comes};
+use crate::policy::{Policy, Promise, Standing};
 
 pub(in crate::policy) use planner::{Key, Planner};
 
@@ -45,6 +51,19 @@ pub struct Settings {
     pub replan: Replan,
     /// The most jobs of one cycle, at least 1.
     pub batch: u32,
+    /// Who is planned first.
+    pub turn: Turn,
+}
+
+/// Who is planned first; ties go to the job that was submitted first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Turn {
+    /// The highest priority.
+    #[default]
+    Priority,
+    /// The user who has used least, whatever the priority; see
+    /// [`Order::FairShare`](crate::policy::Order::FairShare).
+    FairShare(Span),
 }
 
 impl Settings {
@@ -75,6 +94,7 @@ impl Settings {
             stretch: Stretch::default(),
             replan: Replan::default(),
             batch: Self::DEFAULT_BATCH,
+            turn: Turn::default(),
         }
     }
 
@@ -153,12 +173,14 @@ pub struct Cycles {
     planner: Planner,
     /// `None` until the first call.
     books: Option<Books>,
+    /// Whether the first call is yet to come, and goes on from another policy.
+    resumed: bool,
 }
 
 impl Cycles {
     /// A policy that has seen nothing so far.
     pub fn new(settings: Settings) -> Cycles {
-        Cycles { planner: Planner::new(settings), books: None }
+        Cycles { planner: Planner::new(settings), books: None, resumed: false }
     }
 }
 
@@ -167,23 +189,34 @@ impl Policy for Cycles {
         let mut books = self.books.take().unwrap_or_else(|| Books::new(market));
         let news = books.follow(market, events);
         self.planner.follow(&mut books, news);
-        for event in events {
-            if let Event::Submitted { job, .. } | Event::Interrupted { job } = event
-                && let Err(reason) = self.planner.join(market, *job)
-            {
-                commands.push(Command::Refuse { job: *job, reason });
+        let freed = self.planner.obey(market, &mut books, events);
+        let resumed = std::mem::take(&mut self.resumed);
+        for (job, comes) in inbox::joiners(market, events) {
+            let comes = if resumed { Comes::Again } else { comes };
+            if let Err(reason) = self.planner.join(market, (job, comes)) {
+                commands.push(Command::Refuse { job, reason });
             }
         }
-        if news.early {
+        if news.early || freed {
             self.planner.replan(market, &mut books);
         }
         if self.planner.is_due(market.now()) {
-            let batch = self.planner.batch(&books, commands);
+            let batch = self.planner.batch(market, &books, commands);
             self.planner.cycle(market, &mut books, &batch, commands);
         }
         self.planner.start_due(&mut books, commands);
+        self.planner.started(market, commands);
         commands.extend(self.planner.next_wake().map(|at| Command::Wake { at }));
         self.books = Some(books);
+    }
+
+    fn resume(&mut self, usage: &BTreeMap<i64, u64>) {
+        self.resumed = true;
+        self.planner.resume(usage);
+    }
+
+    fn standing(&self, now: Time) -> Vec<Standing> {
+        self.planner.standing(now)
     }
 
     fn promise(&self) -> Promise {

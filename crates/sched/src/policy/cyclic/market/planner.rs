@@ -2,21 +2,21 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use tradewind_model::{
-    Command, Demand, Horizon, Job, JobId, JobPlan, Market, Outcome, Pools, Reason, SlotList,
-    Snapshot, Span, Terms, Time, Window,
+    Command, Demand, Event, Horizon, Job, JobId, JobPlan, Market, Outcome, Pools, Reason, SlotList,
+    Snapshot, Span, Terms, Time,
 };
 
-use super::slots::Names;
-use super::{Replan, Settings, Stretch};
-use crate::policy::Promise;
+use super::{Replan, Settings, Stretch, Turn};
 use crate::policy::cyclic::{self, SearchBy, SliceBy};
-use crate::policy::grid::{Booking, Books, News, Part, Spread, Wish};
+use crate::policy::grid::{Booking, Books, Names, News, Part, Spread, Wish};
+use crate::policy::inbox::{self, Comes};
+use crate::policy::share::Usage;
+use crate::policy::{Promise, Standing};
 use crate::window::Algorithm;
 
-/// A job's place in the order of planning: by priority, then by submission.
+/// A job's place in the order of planning: by priority (or what stands for it), then by submission.
 pub(in crate::policy) type Key = (Reverse<i64>, JobId);
 
 /// A job with a window.
@@ -40,12 +40,22 @@ pub(in crate::policy) struct Planner {
     /// When the next cycle takes place, while jobs wait for one.
     next: Time,
     plans: u64,
+    /// Where users come first that have used least.
+    usage: Option<Usage>,
+    /// What each had used at the last cycle, in the usage's own unit.
+    used: BTreeMap<i64, i64>,
 }
 
 impl Planner {
     pub(in crate::policy) fn new(settings: Settings) -> Planner {
+        let usage = match settings.turn {
+            Turn::Priority => None,
+            Turn::FairShare(half_life) => Some(Usage::new(half_life)),
+        };
         Planner {
             settings,
+            usage,
+            used: BTreeMap::new(),
             world: None,
             waiting: BTreeMap::new(),
             booked: BTreeMap::new(),
@@ -73,22 +83,115 @@ impl Planner {
         }
     }
 
+    /// Takes note of what others decided, and of new prices: what cannot be paid any more is given
+    /// up. Whether something that was booked is free again, or what is booked could be had for
+    /// less.
+    pub(in crate::policy) fn obey(
+        &mut self,
+        market: &Market,
+        books: &mut Books,
+        events: &[Event],
+    ) -> bool {
+        self.usage.iter_mut().for_each(|usage| usage.follow(market));
+        let mut freed = false;
+        for job in inbox::leavers(events) {
+            self.leave(market, job);
+            if let Some(Booked { booking, .. }) = self.booked.remove(&job) {
+                books.give(&booking);
+                freed = true;
+            }
+        }
+        if inbox::terms_changed(events) {
+            self.reprice(market, books);
+            freed = true;
+        }
+        freed
+    }
+
+    fn reprice(&mut self, market: &Market, books: &mut Books) {
+        self.world = None;
+        let anew = |job: JobId| {
+            let demand = market.demand(job)?;
+            let relaxed = relaxed(&self.settings.cyclic.search, demand);
+            Some(Wish::anew(market, job, relaxed.as_ref().unwrap_or(demand), Spread::Grid))
+        };
+        for ((_, job), wish) in &mut self.waiting {
+            anew(*job).into_iter().for_each(|new| *wish = new);
+        }
+        for (job, booked) in &mut self.booked {
+            anew(*job).into_iter().for_each(|new| booked.wish = new);
+        }
+        let dear = self.booked.iter().filter(|(_, it)| !it.wish.affords(&it.booking));
+        let dear: Vec<JobId> = dear.map(|(job, _)| *job).collect();
+        for job in dear {
+            if let Some(Booked { key, wish, booking }) = self.booked.remove(&job) {
+                books.give(&booking);
+                self.wait(market.now(), key, wish);
+            }
+        }
+    }
+
     /// A job joins the queue.
     ///
     /// # Errors
     /// Why it can never run.
-    pub(in crate::policy) fn join(&mut self, market: &Market, job: JobId) -> Result<(), Reason> {
+    pub(in crate::policy) fn join(
+        &mut self,
+        market: &Market,
+        (job, comes): (JobId, Comes),
+    ) -> Result<(), Reason> {
         let Some(demand) = market.demand(job) else { return Ok(()) };
-        let relaxed = self.relaxed(demand);
+        let relaxed = relaxed(&self.settings.cyclic.search, demand);
         let demand = relaxed.as_ref().unwrap_or(demand);
-        let wish = Wish::new(market.pools(), demand, Spread::Grid, market.now())?;
+        let wish = Wish::of(market, (job, comes), demand, Spread::Grid)?;
         let horizon = self.settings.look_ahead();
         if self.settings.stretch == Stretch::Fixed && wish.least_runtime() > horizon {
             let (needed, most) = (demand.processors, wish.nodes_within(horizon));
             return Err(Reason::NoCommonTime { needed, most, deadline: None });
         }
-        self.wait(market.now(), key(market, job), wish);
+        self.wait(market.now(), self.key(market, job), wish);
         Ok(())
+    }
+
+    /// The job's place in the order, as of the last cycle.
+    fn key(&self, market: &Market, job: JobId) -> Key {
+        let none = Terms::NONE;
+        let terms = market.demand(job).map_or(&none, Demand::terms);
+        let priority = match self.usage {
+            None => terms.priority,
+            Some(_) => -self.used.get(&terms.user).copied().unwrap_or_default(),
+        };
+        (Reverse(priority), job)
+    }
+
+    /// A cycle begins: where shares matter, jobs take their places anew.
+    fn put_in_order(&mut self, market: &Market) {
+        let Some(usage) = &self.usage else { return };
+        let user = |job: JobId| market.demand(job).map_or(0, |demand| demand.terms().user);
+        let jobs = self.waiting.keys().map(|(_, job)| *job).chain(self.booked.keys().copied());
+        self.used = jobs.map(user).map(|user| (user, usage.key(user))).collect();
+        for ((_, job), wish) in std::mem::take(&mut self.waiting) {
+            self.waiting.insert(self.key(market, job), wish);
+        }
+        for (job, mut booked) in std::mem::take(&mut self.booked) {
+            booked.key = self.key(market, job);
+            self.booked.insert(job, booked);
+        }
+    }
+
+    /// What users had used when the policy began.
+    pub(in crate::policy) fn resume(&mut self, usage: &BTreeMap<i64, u64>) {
+        self.usage.iter_mut().for_each(|books| books.resume(usage));
+    }
+
+    /// What users have used, if that matters.
+    pub(in crate::policy) fn standing(&self, now: Time) -> Vec<Standing> {
+        self.usage.as_ref().map(|usage| usage.standing(now)).unwrap_or_default()
+    }
+
+    /// Takes note of who starts by all commands of a pass.
+    pub(in crate::policy) fn started(&mut self, market: &Market, commands: &[Command]) {
+        self.usage.iter_mut().for_each(|usage| usage.started(market, commands));
     }
 
     fn wait(&mut self, now: Time, key: Key, wish: Wish) {
@@ -108,28 +211,14 @@ impl Planner {
         from + Span((period - since.0 % period) % period)
     }
 
-    /// The demand without the limits that the search does not apply to the letter, if that is
-    /// not what it is anyway.
-    fn relaxed(&self, demand: &Demand) -> Option<Demand> {
-        let exact = match &self.settings.cyclic.search {
-            SearchBy::Job | SearchBy::All(Algorithm::Best(_)) => true,
-            SearchBy::All(_) | SearchBy::Csa => demand.terms.is_none(),
-        };
-        if exact {
-            return None;
-        }
-        let terms = Terms { budget: None, max_price: None, ..demand.terms().clone() };
-        Some(Demand { terms: Some(Arc::new(terms)), ..demand.clone() })
-    }
-
     /// A job leaves the queue, because something else was decided about it.
     pub(in crate::policy) fn leave(&mut self, market: &Market, job: JobId) {
-        self.waiting.remove(&key(market, job));
+        self.waiting.remove(&self.key(market, job));
     }
 
     /// Whether the job waits for a cycle.
     pub(in crate::policy) fn has(&self, market: &Market, job: JobId) -> bool {
-        self.waiting.contains_key(&key(market, job))
+        self.waiting.contains_key(&self.key(market, job))
     }
 
     /// Jobs that wait for a cycle, in the order of planning.
@@ -150,9 +239,11 @@ impl Planner {
     /// The jobs of the next cycle. Jobs that have become too late are refused.
     pub(in crate::policy) fn batch(
         &mut self,
+        market: &Market,
         books: &Books,
         commands: &mut Vec<Command>,
     ) -> Vec<Key> {
+        self.put_in_order(market);
         let now = books.now();
         self.waiting.retain(|(_, job), wish| match wish.too_late(now) {
             None => true,
@@ -205,7 +296,11 @@ impl Planner {
             return;
         }
         let horizon = self.horizon(books.now());
-        let outcomes = self.plan(market, books, batch, horizon);
+        let batch = self.book_agreed(market, books, batch, horizon);
+        if batch.is_empty() {
+            return;
+        }
+        let outcomes = self.plan(market, books, &batch, horizon);
         let mut hopeless = None;
         for (key, outcome) in batch.iter().zip(outcomes) {
             match outcome {
@@ -221,6 +316,27 @@ impl Planner {
             self.waiting.remove(&key);
             commands.push(Command::Refuse { job: key.1, reason });
         }
+    }
+
+    /// Books jobs that agreed with a queue: plans know nothing of queues. Returns the others.
+    fn book_agreed(
+        &mut self,
+        market: &Market,
+        books: &mut Books,
+        batch: &[Key],
+        horizon: Horizon,
+    ) -> Vec<Key> {
+        let (agreed, free): (Vec<Key>, Vec<Key>) =
+            batch.iter().partition(|(_, job)| market.trade(*job).is_some());
+        for key in agreed {
+            let Some(wish) = self.waiting.get(&key) else { continue };
+            let end = self.end_for(wish, horizon);
+            let booking = wish.earliest(books.profiles(), books.now());
+            let in_time = |part: &Part, start: Time| start + part.length <= end;
+            let booking = booking.filter(|it| it.parts.iter().all(|part| in_time(part, it.start)));
+            booking.into_iter().for_each(|booking| self.book(books, key, booking));
+        }
+        free
     }
 
     fn book(&mut self, books: &mut Books, key: Key, booking: Booking) {
@@ -245,7 +361,7 @@ impl Planner {
         let Some((names, snapshot)) = &self.world else { return Vec::new() };
         let plan = cyclic::plan(snapshot, &cyclic::Cyclic { seed, ..cyclic }, &mut |_| {});
         let outcome = |job: JobPlan| match job.window() {
-            Some(window) => Ok(booking(window, names)),
+            Some(window) => Ok(names.booking(window)),
             None => match job.outcome {
                 Outcome::Postponed(reason) => Err(reason),
                 Outcome::Placed(_) => Err(Reason::Outbid),
@@ -320,7 +436,10 @@ impl Planner {
             return;
         }
         let now = books.now();
-        let ahead = self.booked.values().filter(|booked| booked.booking.start > now);
+        let ahead = self
+            .booked
+            .values()
+            .filter(|booked| booked.booking.start > now && market.trade(booked.key.1).is_none());
         let mut batch: Vec<Key> = ahead.map(|booked| booked.key).collect();
         batch.sort_unstable();
         batch.truncate(self.settings.batch.max(1) as usize);
@@ -374,19 +493,12 @@ impl Planner {
     }
 }
 
-fn key(market: &Market, job: JobId) -> Key {
-    (Reverse(market.demand(job).map_or(0, |demand| demand.terms().priority)), job)
-}
-
-/// The window as nodes of pools.
-pub(super) fn booking(window: &Window, names: &Names) -> Booking {
-    let mut parts: Vec<Part> = Vec::new();
-    for task in window.tasks() {
-        let pool = names.pool_of(task.node);
-        match parts.last_mut().filter(|part| part.pool == pool) {
-            Some(part) => part.nodes += 1,
-            None => parts.push(Part { pool, nodes: 1, length: task.length }),
-        }
-    }
-    Booking { start: window.start(), parts }
+/// The demand without the limits that the search does not apply to the letter, if that is not what
+/// it is anyway.
+fn relaxed(search: &SearchBy, demand: &Demand) -> Option<Demand> {
+    let exact = match search {
+        SearchBy::Job | SearchBy::All(Algorithm::Best(_)) => true,
+        SearchBy::All(_) | SearchBy::Csa => demand.terms.is_none(),
+    };
+    (!exact).then(|| inbox::without_limits(demand))
 }

@@ -4,11 +4,9 @@ use tradewind_model::{
     Request, Site, SiteId, Snapshot, Span, Time,
 };
 
-use super::planner::booking;
-use super::slots::Names;
 use super::*;
 use crate::policy::cyclic::plan;
-use crate::policy::grid::Booking;
+use crate::policy::grid::{Booking, Names};
 use crate::testing::performance;
 
 #[test]
@@ -88,7 +86,7 @@ proptest! {
             let slots = names.slots(&profiles, horizon);
             let snapshot = Snapshot { horizon, grid, slots, jobs: jobs.clone(), policy: VoPolicy::default() };
             let plan = plan(&snapshot, &cyclic, &mut |_| {});
-            plan.jobs.iter().map(|job| job.window().map(|it| booking(it, &names))).collect()
+            plan.jobs.iter().map(|job| job.window().map(|it| names.booking(it))).collect()
         };
         prop_assert_eq!(bookings(tasks * alternatives), bookings(u32::MAX));
     }

@@ -1,0 +1,158 @@
+//! What owners ask and offer, and who decides, as hours and load have it: said to the market
+//! whenever it changes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use jiff::tz::TimeZone;
+use tradewind_daemon::engine::{Gone, Handle};
+use tradewind_daemon::live::rights::{Actor, Role};
+use tradewind_daemon::live::{Ask, Input, Live, Withheld};
+use tradewind_io::settings::{Pool, Settings};
+use tradewind_model::{PoolId, Price, Span, Time};
+
+/// How often load is looked at.
+const EVERY: Duration = Duration::from_secs(2);
+/// How far ahead the market is told of hours that are not offered.
+const AHEAD: Span = Span(2 * 86_400);
+
+/// Looks again and again until it is told to stop.
+#[derive(Debug)]
+pub(crate) struct Watcher {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Watcher {
+    /// Starts to look.
+    ///
+    /// # Errors
+    /// If there is no thread for it.
+    pub(crate) fn start(market: Handle, settings: &Settings) -> std::io::Result<Watcher> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let pools = settings.sites.iter().flat_map(|site| site.pools.clone()).collect();
+        let zone = settings.zone.clone().unwrap_or_else(TimeZone::system);
+        let rules = settings.market.clone();
+        let mut eye = Eye { market, pools, zone, rules, last: None, policy: None };
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::Builder::new().name("schedules".to_owned()).spawn(move || {
+            while !stopped.load(Ordering::Relaxed) && eye.look().is_ok() {
+                std::thread::park_timeout(EVERY);
+            }
+        })?;
+        Ok(Watcher { stop, thread })
+    }
+
+    pub(crate) fn stop(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.thread().unpark();
+        drop(self.thread.join());
+    }
+}
+
+struct Eye {
+    market: Handle,
+    pools: Vec<Pool>,
+    zone: TimeZone,
+    rules: tradewind_io::settings::Market,
+    /// What the market was told last.
+    last: Option<(Vec<(PoolId, Price)>, Vec<Withheld>)>,
+    /// The policy that the rules asked for last.
+    policy: Option<String>,
+}
+
+impl Eye {
+    fn look(&mut self) -> Result<(), Gone> {
+        let now = now();
+        let (loads, all, tariffs) = self.market.look(|live| {
+            let tariffs = live.state().tariffs.clone();
+            (loads(live), load_of_all(live), tariffs)
+        })?;
+        let mut prices = Vec::new();
+        let mut withheld = Vec::new();
+        for (place, pool) in self.pools.iter().enumerate() {
+            let id = PoolId(place as u32);
+            let load = loads.get(&id).copied().unwrap_or(0);
+            let own = tariffs.get(&id).and_then(|text| super::tariff::read(pool, text).ok());
+            let pool = own.as_ref().unwrap_or(pool);
+            prices.push((id, pool.price_at(now, load, &self.zone)));
+            let spans = pool.withheld(now, now + AHEAD, &self.zone);
+            withheld.extend(spans.into_iter().map(|it| Withheld {
+                pool: id,
+                nodes: it.nodes,
+                from: it.from,
+                until: it.until,
+            }));
+        }
+        self.tell(prices, withheld)?;
+        self.decide(now, all);
+        Ok(())
+    }
+
+    fn tell(
+        &mut self,
+        prices: Vec<(PoolId, Price)>,
+        mut withheld: Vec<Withheld>,
+    ) -> Result<(), Gone> {
+        // What has begun began when it was first said.
+        if let Some((_, last)) = &self.last {
+            for it in &mut withheld {
+                let same = |old: &&Withheld| {
+                    old.pool == it.pool && old.nodes == it.nodes && old.until == it.until
+                };
+                if let Some(old) = last.iter().find(same) {
+                    it.from = it.from.min(old.from);
+                }
+            }
+        }
+        let new = Some((prices, withheld));
+        if new == self.last {
+            return Ok(());
+        }
+        self.last = new;
+        match self.last.clone() {
+            Some((prices, withheld)) => self.market.tell(Input::Terms { prices, withheld }),
+            None => Ok(()),
+        }
+    }
+
+    /// Has the policy decide that the rules name, whenever they name another.
+    fn decide(&mut self, now: Time, load: u32) {
+        if self.rules.rules.rules.is_empty() {
+            return;
+        }
+        let policy = self.rules.policy_at(now, load, &self.zone).to_owned();
+        if self.policy.as_ref() == Some(&policy) {
+            return;
+        }
+        let actor = Actor { user: "rules".to_owned(), role: Role::Administrator };
+        match self.market.ask(actor, Ask::Policy { policy: policy.clone() }) {
+            Ok(_) => self.policy = Some(policy),
+            Err(refusal) => tracing::error!(%refusal, policy, "a rule of the configuration"),
+        }
+    }
+}
+
+fn now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time(i64::try_from(since.as_secs()).unwrap_or(0))
+}
+
+/// By pool: thousandths of its nodes that somebody uses.
+fn loads(live: &Live) -> BTreeMap<PoolId, u32> {
+    let market = &live.state().market;
+    let load = |nodes: u32, free: u32| u64::from(nodes - free) * 1_000 / u64::from(nodes.max(1));
+    let of = |(id, pool): (PoolId, &tradewind_model::Pool)| {
+        (id, load(pool.nodes, market.free_in(id)) as u32)
+    };
+    market.pools().iter().map(of).collect()
+}
+
+fn load_of_all(live: &Live) -> u32 {
+    let market = &live.state().market;
+    let (nodes, free) = (market.processors(), market.free());
+    (u64::from(nodes - free) * 1_000 / u64::from(nodes.max(1))) as u32
+}

@@ -1,0 +1,242 @@
+use tradewind_model::Span;
+use tradewind_sched::policy::backfill::Depth;
+
+use super::*;
+
+#[test]
+fn commas_in_brackets_belong_to_the_policy() {
+    let names = names("fcfs, easy[depth=4,order=sjf],bsf[first=40%,by=need,depth=all]").unwrap();
+    assert_eq!(names.len(), 3);
+    let Choice::Fill(fill) = choice(&names[1]).unwrap() else { unreachable!() };
+    assert_eq!((fill.depth, fill.order), (Depth::First(4), Order::Shortest));
+    let Choice::Bsf(both) = choice(&names[2]).unwrap() else { unreachable!() };
+    assert_eq!((both.first, both.by), (bsf::First::Percent(40), bsf::By::Need));
+    assert_eq!(both.fill.depth, Depth::All);
+}
+
+#[test]
+fn cyclic_schemes_take_the_options_of_plans() {
+    let text = "batch-slicer[period=15m,horizon=4h,search=cost,objective=min-cost,sub-batches=3,\
+                slice-by=cost,replan=on-release,stretch=longest,max-alternatives=all,batch=7]";
+    let Choice::Cycles(settings) = choice(text).unwrap() else { unreachable!() };
+    assert_eq!((settings.period.0, settings.look_ahead().0, settings.batch), (900, 14_400, 7));
+    assert_eq!(settings.replan, market::Replan::OnRelease);
+    assert_eq!(settings.cyclic.max_alternatives, None);
+}
+
+#[test]
+fn meta_schedulers_have_their_own_parameters() {
+    let text = "auction[cycle=30s,gate=off,deadline=ignore,wait=backlog,ratio=1.25,patience=2h,\
+                slots=immediate,horizon=1h,ties=cheapest,seed=9,valuation=unit,tau=5m,\
+                clearing=uniform,k=250,prices=dynamic,step=7,floor=800,ceiling=1500,outlook=30m]";
+    let Choice::Dispatch(settings) = choice(text).unwrap() else { unreachable!() };
+    let expected = dispatch::Settings {
+        rule: Rule::Auction,
+        cycle: Span(30),
+        gate: dispatch::Gate::Off,
+        deadline: dispatch::Deadline::Ignore,
+        wait: dispatch::Wait::Backlog,
+        ratio: dispatch::Ratio::from_thousandths(1_250).unwrap(),
+        patience: Span(7_200),
+        slots: dispatch::Slots::Immediate,
+        horizon: Span(3_600),
+        ties: Ties::Cheapest,
+        share: dispatch::ShareOf::All,
+        clearing: dispatch::Clearing::Uniform,
+        k: dispatch::Part::from_thousandths(250).unwrap(),
+        prices: dispatch::Prices::Dynamic,
+        dynamics: dispatch::Dynamics { step: 7, floor: 800, ceiling: 1_500, outlook: Span(1_800) },
+        valuation: dispatch::Valuation::Unit,
+        tau: Span(300),
+        seed: 9,
+    };
+    assert_eq!(settings, expected);
+    for (rule, name) in Rule::ALL {
+        let Choice::Dispatch(settings) = choice(name).unwrap() else { unreachable!() };
+        assert_eq!(settings, dispatch::Settings::of(rule), "{name}");
+        assert!(NAMES.contains(&name), "{name} is suggested");
+    }
+    assert!(NAMES.iter().all(|name| choice(name).is_ok()));
+    let Choice::Dispatch(fair) = choice("fair-share[share=free]").unwrap() else { unreachable!() };
+    assert_eq!(fair.share, dispatch::ShareOf::Free);
+}
+
+#[test]
+fn names_of_clusters_mean_meta_schedulers_on_queues() {
+    let both = |name| (meant(name, Layout::Pools), meant(name, Layout::Queues));
+    assert_eq!((both("fcfs"), both("sjf")), (("fcfs", "meta-fcfs"), ("sjf", "meta-sjf")));
+    assert_eq!(both("fcfs[spread=site]"), ("fcfs[spread=site]", "fcfs[spread=site]"));
+    assert_eq!(both("easy"), ("easy", "easy"));
+}
+
+#[test]
+fn lots_are_the_runs_unless_a_policy_has_its_own() {
+    assert_eq!(lots("auction"), None);
+    assert_eq!(lots("auction[seed=3]"), None, "nothing is drawn");
+    assert_eq!(lots("auction[ties=random]"), Some(Lots::Run));
+    assert_eq!(lots("auction[ties=random,seed=3]"), Some(Lots::Own(3)));
+    assert_eq!(lots("css[variant=paper,seed=7]"), Some(Lots::Own(7)));
+}
+
+#[test]
+fn every_parameter_of_a_grid_without_a_centre_is_set() {
+    let text = "multi-queue[alpha=0.25,beta=8,patience=none,guard=nobody,borders=pseudo,\
+                remote-classes=length-first,short-first=off,age=joined,moves=newest,\
+                overflow=migrate,migrate=off,choose=cost,discover=3,rounds=2,window=9s,\
+                offer-life=1m,tries=4,retry-max=5m,pause=2m,horizon=1h,hops=2,latency=1s..2s,\
+                bandwidth=20,data=3,base-data=4,loss=0.1,doubles=0.2,late=0.3,lateness=8s,\
+                cut=1d..]";
+    let (own, common) = (federal::HYBRID.len(), federal::SITES.len());
+    assert_eq!(Named::of("policy", text).unwrap().parameters.len(), own + common);
+    let with = |parameter: &str| choice(&format!("multi-queue[{parameter}]")).unwrap();
+    for (key, value) in Named::of("policy", text).unwrap().parameters {
+        assert_ne!(with(&format!("{key}={value}")), with(""), "{key}");
+    }
+    let same = |one, other| choice(one).unwrap() == choice(other).unwrap();
+    assert!(same("easy-sites[depth=all]", "conservative-sites"));
+    assert!(same("easy-sites[depth=0,order=fcfs]", "fcfs-sites"));
+}
+
+#[test]
+fn networks_that_vary_draw_from_the_runs_seed() {
+    for quiet in ["multi-queue", "easy-sites[cut=1d..2d]", "multi-queue[migrate=off,loss=0.1]"] {
+        assert_eq!(lots(quiet), None, "{quiet}");
+    }
+    for drawn in ["multi-queue[discover=2]", "easy-sites[loss=0.1]", "fcfs-sites[latency=1..2]"] {
+        assert_eq!(lots(drawn), Some(Lots::Run), "{drawn}");
+    }
+    assert!(may_strand("multi-queue[cut=1d..]") && !may_strand("multi-queue[cut=1d..2d]"));
+    assert!(migrates("multi-queue") && !migrates("easy-sites[migrate=off]") && !migrates("easy"));
+}
+
+#[test]
+fn fair_shares_have_a_half_life_wherever_it_stands() {
+    let day = Order::FairShare(Span(86_400));
+    for text in ["easy[order=fair-share,half-life=1d]", "easy[half-life=1d,order=fair-share]"] {
+        let Choice::Fill(fill) = choice(text).unwrap() else { unreachable!() };
+        assert_eq!(fill.order, day, "{text}");
+        assert!(wants_users(text));
+    }
+    let Choice::Bsf(both) = choice("bsf[order=fair-share,half-life=1d]").unwrap() else {
+        unreachable!()
+    };
+    assert_eq!(both.fill.order, day);
+    assert_eq!(both.cycles.turn, market::Turn::FairShare(Span(86_400)));
+    let Choice::Cycles(css) = choice("css[order=fair-share]").unwrap() else { unreachable!() };
+    assert_eq!(css.turn, market::Turn::FairShare(Order::HALF_LIFE));
+    assert!(wants_users("css[order=fair-share]") && !wants_users("css[order=priority]"));
+    for text in ["easy[half-life=1d]", "css[order=priority,half-life=1d]", "css[order=arrival]"] {
+        assert!(choice(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn every_policy_is_live_but_those_that_need_a_simulated_network() {
+    let pool = |name: &str| Pool { name: name.into(), ..Pools::cluster(4).as_slice()[0].clone() };
+    let grid = |pools| Pools::new(Pools::cluster(1).sites().to_vec(), pools).unwrap();
+    let two = grid(vec![pool("a"), pool("b")]);
+    let door = Admission { max_processors: Some(2), ..Admission::NONE };
+    let limited = grid(vec![Pool { admission: door, ..pool("a") }]);
+    for name in NAMES {
+        let sites = migrates(name);
+        assert_eq!(live(name, &two, 1).is_err(), sites, "{name}");
+        assert!(live(name, &Pools::cluster(4), 1).is_ok(), "{name}");
+        assert_eq!(live(name, &limited, 1).is_err(), ignores_limits(name), "{name}");
+        if sites {
+            assert!(live(&format!("{name}[migrate=off]"), &two, 1).is_ok(), "{name}");
+        }
+    }
+    assert!(live(COMMAND, &two, 1).is_err() && live("easy[depth=x]", &two, 1).is_err());
+}
+
+#[test]
+fn what_is_unknown_is_refused_with_a_hint() {
+    let wrong = [
+        "esay",
+        "easy[dpeth=1]",
+        "easy[order=shortst]",
+        "css[objective=min-cst]",
+        "bsf[by=ned]",
+        "auctoin",
+        "auction[ties=randm]",
+        "auction[clearing=unifrom]",
+        "hvfq[celaring=bid]",
+        "edf-fq[slot=packaged]",
+        "multi-queu",
+        "multi-queue[alhpa=0.1]",
+        "multi-queue[guard=oldst]",
+        "multi-queue[choose=laod]",
+        "easy-sites[migrate=of]",
+        "easy-sites[order=arival]",
+    ];
+    for text in wrong {
+        let (_, hint) = objection(text).unwrap();
+        assert!(hint.starts_with("did you mean"), "{text}: {hint}");
+    }
+    let refused = [
+        "",
+        "easy[",
+        "easy[depth=-1]",
+        "easy,easy",
+        "fcfs,,easy",
+        "css[period=0]",
+        "css[first=1]",
+        "css[sub-batches=2]",
+        "bsf[first=101%]",
+        "css[period=x]",
+        "easy[period=1h]",
+        "auction[share=all]",
+        "hvfq[ties=index]",
+        "fair-share[slots=packaged]",
+        "auction[ratio=0]",
+        "auction[ratio=1.2345]",
+        "auction[cycle=0]",
+        "auction[horizon=-1]",
+        "auction[k=1001]",
+        "auction[k=0.5]",
+        "auction[tau=0]",
+        "auction[step=0]",
+        "auction[ceiling=1000001]",
+        "auction[floor=2001]",
+        "auction[ceiling=499]",
+        "easy[clearing=bid]",
+        "fcfs[cycle=10s]",
+        "multi-queue[alpha=1.001]",
+        "multi-queue[alpha=-0.1]",
+        "multi-queue[beta=0]",
+        "multi-queue[patience=0]",
+        "multi-queue[depth=1]",
+        "multi-queue[discover=0]",
+        "multi-queue[window=0]",
+        "multi-queue[hops=0]",
+        "multi-queue[latency=5s..1s]",
+        "multi-queue[bandwidth=0]",
+        "multi-queue[loss=1]",
+        "multi-queue[cut=1d]",
+        "multi-queue[cut=2d..1d]",
+        "easy-sites[alpha=0.3]",
+        "easy-sites[order=widest]",
+    ];
+    for text in refused {
+        assert!(names(text).is_err(), "{text}");
+    }
+    assert_eq!(objection("easy"), None);
+}
+
+#[test]
+fn an_option_for_all_gives_way_to_a_parameter() {
+    assert_eq!(with_replan("easy[depth=2]", "on-release"), "easy[depth=2]");
+    assert_eq!(with_replan("css", "on-release"), "css[replan=on-release]");
+    assert_eq!(with_replan("css[period=5m]", "on-release"), "css[period=5m,replan=on-release]");
+    assert_eq!(with_replan("bsf[replan=next-cycle]", "on-release"), "bsf[replan=next-cycle]");
+}
+
+#[test]
+fn parameters_are_given_once_and_have_bounds() {
+    let said = |text: &str| choice(text).unwrap_err().problems[0].message.clone();
+    assert_eq!(said("easy[depth=1,depth=2]"), "policy `easy` is given `depth` twice");
+    assert_eq!(
+        said("auction[step=99999999999]"),
+        "policy `auction`: `step=99999999999`: not a whole number from 1 to 4294967295"
+    );
+}

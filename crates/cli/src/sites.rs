@@ -1,0 +1,157 @@
+//! The sites of a configuration: as the market plans with them, and as the daemon talks to them.
+
+use std::borrow::Cow;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tradewind_daemon::engine::SiteSetup;
+use tradewind_daemon::site::PoolSetup;
+use tradewind_daemon::site::local::{self, Local};
+use tradewind_io::settings::schedule::Schedule;
+use tradewind_io::settings::{Kind, Pool, Settings, Site};
+use tradewind_model::{
+    self as model, Admission, Attribute, Attributes, Performance, Pools, Price, SiteId,
+};
+
+use crate::exit::Failure;
+
+/// The hidden command in which this program is the supervisor of a local task.
+pub(crate) const SUPERVISE: &str = "local-task";
+/// Whose a site is that names no owner.
+pub(crate) const ADMINISTRATOR: &str = "admin";
+/// How often a local site is looked at: it costs next to nothing.
+const LOCAL_SURVEY: Duration = Duration::from_millis(250);
+
+/// The sites of `settings`; two small ones on this machine if it has none.
+pub(crate) fn configured(settings: &Settings) -> Cow<'_, [Site]> {
+    match settings.sites.is_empty() {
+        true => Cow::Owned(vec![
+            local_site("alpha", ("main", 4), Price(2_000)),
+            local_site("beta", ("spare", 2), Price(1_000)),
+        ]),
+        false => Cow::Borrowed(&settings.sites),
+    }
+}
+
+fn local_site(name: &str, (pool, nodes): (&str, u32), price: Price) -> Site {
+    let pool = Pool {
+        name: pool.to_owned(),
+        nodes,
+        performance: Performance::REFERENCE,
+        attributes: Attributes::new(),
+        price,
+        prices: Schedule::default(),
+        offers: Schedule::default(),
+    };
+    Site { name: name.to_owned(), kind: Kind::Local, owner: None, pools: vec![pool] }
+}
+
+/// What the market plans with: pools are called `SITE/POOL`, and their nodes have the attributes
+/// `site`, `pool` and, where one is set, `class`. Prices are those outside all hours.
+pub(crate) fn pools(settings: &Settings) -> Result<Pools, Failure> {
+    let sites = configured(settings);
+    let mut pools = Vec::new();
+    for (place, site) in sites.iter().enumerate() {
+        for pool in &site.pools {
+            let mut attributes = pool.attributes.clone();
+            attributes.insert("site".to_owned(), Attribute::Text(site.name.clone()));
+            attributes.insert("pool".to_owned(), Attribute::Text(pool.name.clone()));
+            pools.push(model::Pool {
+                name: format!("{}/{}", site.name, pool.name),
+                site: SiteId(u32::try_from(place).unwrap_or(u32::MAX)),
+                nodes: pool.nodes,
+                performance: pool.performance,
+                price: pool.price,
+                attributes,
+                admission: Admission::NONE,
+            });
+        }
+    }
+    let names = sites.iter().map(|site| model::Site { name: site.name.clone() }).collect();
+    Pools::new(names, pools).map_err(|wrong| Failure::usage(wrong.to_string()))
+}
+
+/// Opens every site; what each keeps is below `state`, in `sites/NAME`.
+pub(crate) fn open(settings: &Settings, state: &Path) -> Result<Vec<SiteSetup>, Failure> {
+    configured(settings).iter().map(|site| open_one(site, state)).collect()
+}
+
+fn open_one(site: &Site, state: &Path) -> Result<SiteSetup, Failure> {
+    let failed = |wrong: &dyn std::fmt::Display| {
+        let hint = "`tradewind doctor` looks at every site and says what to do";
+        Failure::usage(format!("failed to open the site `{}`: {wrong}", site.name)).hint(hint)
+    };
+    // The name becomes a folder's, and `SITE/POOL` must be read in one way only.
+    if site.name.contains('/') || [".", ".."].contains(&site.name.as_str()) {
+        return Err(failed(&"its name cannot be that of a folder"));
+    }
+    let opened: Box<dyn tradewind_daemon::site::Site> = match site.kind {
+        Kind::Local => {
+            let settings = local_settings(site, state).map_err(|wrong| failed(&wrong))?;
+            Box::new(Local::open(settings).map_err(|wrong| failed(&wrong))?)
+        }
+    };
+    Ok(SiteSetup {
+        name: site.name.clone(),
+        owner: site.owner.clone().unwrap_or_else(|| ADMINISTRATOR.to_owned()),
+        site: opened,
+        survey_every: LOCAL_SURVEY,
+    })
+}
+
+/// Tasks that do not say where they run do so in `STATE/work`, which is made if need be.
+fn local_settings(site: &Site, state: &Path) -> io::Result<local::Settings> {
+    let directory = state.join("work");
+    std::fs::create_dir_all(&directory)?;
+    let state = state.canonicalize()?;
+    let pool = |pool: &Pool| PoolSetup {
+        name: pool.name.clone(),
+        nodes: pool.nodes,
+        performance: pool.performance,
+        attributes: pool.attributes.clone(),
+    };
+    Ok(local::Settings {
+        folder: state.join("sites").join(&site.name),
+        directory: state.join("work"),
+        supervisor: vec![std::env::current_exe()?, PathBuf::from(SUPERVISE)],
+        pools: site.pools.iter().map(pool).collect(),
+        grace: local::Settings::GRACE,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_configuration_there_are_two_small_sites() {
+        let pools = pools(&Settings::default()).unwrap();
+        let shown = |pool: &model::Pool| format!("{} {} {}", pool.name, pool.nodes, pool.price);
+        let shown: Vec<String> = pools.as_slice().iter().map(shown).collect();
+        assert_eq!(shown, ["alpha/main 4 0.002", "beta/spare 2 0.001"]);
+        let first = &pools.as_slice()[0].attributes;
+        assert_eq!(first.get("site"), Some(&Attribute::Text("alpha".to_owned())));
+        assert_eq!(first.get("pool"), Some(&Attribute::Text("main".to_owned())));
+    }
+
+    #[test]
+    fn sites_are_opened_below_the_state_and_are_well() {
+        let state = tempfile::tempdir().unwrap();
+        let mut sites = open(&Settings::default(), state.path()).unwrap();
+        assert!(state.path().join("sites/beta/tasks").is_dir());
+        let surveyed = sites[0].site.survey().unwrap();
+        assert_eq!((surveyed.pools.len(), surveyed.pools[0].up), (1, 4));
+        let second = open(&Settings::default(), state.path()).unwrap_err();
+        assert!(second.problems[0].message.contains("used by another process"), "{second:?}");
+    }
+
+    #[test]
+    fn a_name_that_is_no_folder_is_refused() {
+        let state = tempfile::tempdir().unwrap();
+        let mut settings = Settings::default();
+        settings.sites = vec![local_site("../up", ("p", 1), Price(0))];
+        let wrong = open(&settings, state.path()).unwrap_err();
+        assert!(wrong.problems[0].message.contains("cannot be that of a folder"), "{wrong:?}");
+    }
+}

@@ -1,0 +1,118 @@
+//! Jobs, tasks, money and rights, as the state keeps them.
+
+use serde_json::Value;
+
+use super::wire::{Fault, Fields, Get, Object, Put, choice, object};
+use crate::live::money::{Account, Accounts, Motive, Posting};
+use crate::live::rights::Role;
+use crate::live::state::{
+    Booking, Finish, Happening, Hold, Job, Known, Part, Phase, Quote, Setback, Task, Token, Wanted,
+    Why,
+};
+use crate::site::{Exit, Seen, Tag};
+
+impl Put for Tag {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.to_string().put(out);
+    }
+}
+
+impl Get for Tag {
+    fn get(value: Value) -> Result<Self, Fault> {
+        let tag = Tag::parse(&String::get(value)?);
+        tag.ok_or_else(|| Fault::new("expected a tag `tw-MARKET-JOB-ATTEMPT-PART`"))
+    }
+}
+
+object!(Job {
+    number,
+    user,
+    submission,
+    array,
+    key,
+    submitted,
+    phase,
+    id,
+    attempt,
+    parts,
+    expected,
+    started,
+    ended,
+    paid,
+    cancelled_by,
+    booking,
+    history,
+});
+choice!(Phase {
+    "held" => Held(hold), "waiting" => Waiting, "running" => Running, "over" => Over(finish),
+});
+choice!(Hold {
+    "user" => User, "dependency" => Dependency, "array" => Array, "funds" => Funds(needed),
+    "booked" => Booked, "lost" => Lost, "rejected" => Rejected(words),
+});
+choice!(Finish {
+    "completed" => Completed, "failed" => Failed(code), "killed" => Killed(signal),
+    "timeout" => Timeout, "cancelled" => Cancelled, "out-of-memory" => OutOfMemory,
+    "node-fail" => NodeFail, "refused" => Refused(reason), "dependency" => Dependency(job),
+});
+choice!(Setback {
+    "refused" => Refused(words), "displaced" => Displaced, "lost" => Lost, "funds" => Funds,
+});
+object!(Part { pool, nodes, price, limit, names, since, exit });
+choice!(Happening {
+    "submitted" => Submitted, "held" => Held(hold), "queued" => Queued, "planned" => Planned(place),
+    "began" => Began, "setback" => Setback(setback), "cancelling" => Cancelling(by),
+    "over" => Over(finish),
+});
+object!(Task { pool, wanted, known });
+choice!(Wanted { "run" => Run, "stop" => Stop });
+choice!(Known {
+    "nothing" => Nothing, "declined" => Declined(words), "withdrawn" => Withdrawn(why),
+    "acknowledged" => Acknowledged, "seen" => Seen(seen) });
+choice!(Seen {
+    "waiting" => Waiting, "running" => Running { since, nodes }, "ended" => Ended { since, at, exit },
+});
+choice!(Exit {
+    "code" => Code(code), "signal" => Signal(signal), "time-limit" => TimeLimit,
+    "withdrawn" => Withdrawn, "out-of-memory" => OutOfMemory, "node-failed" => NodeFailed,
+    "lost" => Lost, "not-started" => NotStarted(words),
+    "refused" => Refused(words),
+});
+choice!(Why {
+    "local" => Local(pool, name), "stray" => Stray(pool, tag), "down" => Down(pool),
+    "withheld" => Withheld(pool, from), "booked" => Booked(pool, job),
+});
+object!(Quote { number, user, tasks, work, booking, cost, expires });
+object!(Booking { start, ends, place, prices });
+object!(Token { user, role, hash, note, issued });
+choice!(Role { "user" => User, "owner" => Owner, "administrator" => Administrator });
+choice!(Account {
+    "bank" => Bank, "user" => User(name), "project" => Project(name), "held" => Held(job),
+    "owner" => Owner(site),
+});
+choice!(Motive {
+    "grant" => Grant(note), "hold" => Hold(job), "settle" => Settle(job), "refund" => Refund(job),
+});
+object!(Posting { number, at, from, to, amount, motive });
+
+impl Put for Accounts {
+    fn put(&self, out: &mut Vec<u8>) {
+        let balances: Vec<(&Account, i128)> = self.balances().collect();
+        let postings: Vec<&Posting> = self.postings().collect();
+        let mut object = Object::begin(out);
+        object.field("balances", &balances);
+        object.field("postings", &postings);
+        object.field("posted", &self.posted());
+        object.end();
+    }
+}
+
+impl Get for Accounts {
+    fn get(value: Value) -> Result<Self, Fault> {
+        let mut fields = Fields::of(value)?;
+        let (balances, postings) = (fields.take("balances")?, fields.take("postings")?);
+        let accounts = Accounts::of(balances, postings, fields.take("posted")?);
+        fields.end()?;
+        Ok(accounts)
+    }
+}

@@ -1,0 +1,141 @@
+//! The market's own nouns.
+
+use serde_json::Value;
+use tradewind_model::{
+    Admission, Attribute, Cause, Closure, ClosureId, Command, Criterion, Demand, JobId, JobState,
+    Market, MarketState, Money, Pass, Performance, Place, Pool, PoolId, Pools, Price, Reason,
+    RunningState, Share, Site, SiteId, Span, Terms, Time, Trade,
+};
+
+use super::wire::{Fault, Fields, Get, Object, Put, choice, object};
+
+/// A number of its own kind.
+macro_rules! number {
+    ($($type:ident),*) => { $(
+        impl Put for $type {
+            fn put(&self, out: &mut Vec<u8>) {
+                self.0.put(out);
+            }
+        }
+
+        impl Get for $type {
+            fn get(value: Value) -> Result<Self, Fault> {
+                Get::get(value).map($type)
+            }
+        }
+
+        #[cfg(test)]
+        impl super::tests::Any for $type {
+            fn any(dice: &mut super::tests::Dice) -> Self {
+                $type(super::tests::Any::any(dice))
+            }
+        }
+    )* };
+}
+
+number!(JobId, PoolId, SiteId, ClosureId, Money, Price, Time, Span);
+
+impl Put for Performance {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.thousandths().put(out);
+    }
+}
+
+impl Get for Performance {
+    fn get(value: Value) -> Result<Self, Fault> {
+        let performance = Performance::from_thousandths(u32::get(value)?);
+        performance.ok_or_else(|| Fault::new("expected thousandths from 1 to 1000000000"))
+    }
+}
+
+choice!(Attribute {
+    "flag" => Flag(it), "number" => Number(it), "text" => Text(it), "one-of" => OneOf(names),
+});
+choice!(Criterion {
+    "start" => Start, "finish" => Finish, "runtime" => Runtime, "cost" => Cost,
+    "processor-time" => ProcessorTime, "sum" => Sum(attribute),
+});
+object!(Demand { processors, estimate, terms });
+object!(Terms {
+    user,
+    priority,
+    home,
+    value,
+    min_performance,
+    max_price,
+    budget,
+    earliest_start,
+    deadline,
+    criterion,
+    attributes,
+});
+object!(Site { name });
+object!(Pool { name, site, nodes, performance, price, attributes, admission });
+object!(Admission { min_processors, max_processors, max_time });
+object!(Share { pool, nodes });
+choice!(Place { "pool" => Pool(pool), "shares" => Shares(shares) });
+choice!(Cause {
+    "local" => Local, "withheld" => Withheld, "booked" => Booked, "maintenance" => Maintenance,
+    "failure" => Failure(place),
+});
+object!(Closure { pool, nodes, from, until, cause });
+choice!(Pass {
+    "closed" => Closed, "low-bid" => LowBid, "dear" => Dear, "full" => Full, "late" => Late,
+});
+object!(Trade { pool, price, reserve, limit, expected, bid, ask, rank, passed, passed_in_all });
+choice!(Command {
+    "start" => Start { job, place },
+    "trade" => Trade { job, trade },
+    "refuse" => Refuse { job, reason },
+    "wake" => Wake { at },
+});
+choice!(Reason {
+    "wider-than-grid" => WiderThanGrid { needed, nodes },
+    "too-few-nodes" => TooFewNodes { needed, suitable, min_performance },
+    "no-common-time" => NoCommonTime { needed, most, deadline },
+    "budget-short" => BudgetShort { cheapest, budget },
+    "too-late" => TooLate { earliest, deadline },
+    "wider-than-queues" => WiderThanQueues { needed, widest },
+    "no-value" => NoValue,
+    "priced-out" => PricedOut { bid, ask },
+    "outbid" => Outbid,
+    "declined" => Declined,
+    "vo-time-limit" => TimeLimit { limit, least },
+    "vo-budget-limit" => BudgetLimit { limit, least },
+    "vo-limits" => BothLimits { time, budget },
+});
+
+impl Put for Pools {
+    fn put(&self, out: &mut Vec<u8>) {
+        let mut object = Object::begin(out);
+        object.field("sites", &self.sites());
+        object.field("pools", &self.as_slice());
+        object.end();
+    }
+}
+
+impl Get for Pools {
+    fn get(value: Value) -> Result<Self, Fault> {
+        let mut fields = Fields::of(value)?;
+        let (sites, pools) = (fields.take("sites")?, fields.take("pools")?);
+        fields.end()?;
+        Pools::new(sites, pools).map_err(|error| Fault::new(error.to_string()))
+    }
+}
+
+object!(MarketState { now, pools, submitted, jobs, announced, closures, paid, income });
+object!(JobState { job, demand, paid, trade, running });
+object!(RunningState { start, place, released, hold, prices });
+
+impl Put for Market {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.state().put(out);
+    }
+}
+
+impl Get for Market {
+    fn get(value: Value) -> Result<Self, Fault> {
+        let state = MarketState::get(value)?;
+        Market::restore(state).map_err(|error| Fault::new(error.to_string()))
+    }
+}

@@ -1,0 +1,48 @@
+//! What users hand in.
+
+use tradewind_io::submission::{
+    Append, Array, Conditions, Dependency, Mail, OnLost, Submission, Surroundings, TimeLimit, When,
+    Work,
+};
+
+use super::wire::{choice, object};
+
+object!(Submission {
+    name,
+    work,
+    tasks,
+    time,
+    terms,
+    project,
+    surroundings,
+    after,
+    array,
+    held,
+    on_lost,
+    mail,
+    comment,
+    quote,
+    passed_through,
+});
+choice!(Work { "script" => Script { text, arguments }, "command" => Command(words) });
+choice!(TimeLimit { "reference" => Reference(span), "classes" => Classes(limits) });
+object!(Conditions {
+    min_performance,
+    max_price,
+    budget,
+    value,
+    earliest_start,
+    deadline,
+    criterion,
+    priority,
+    attributes,
+    sites,
+    pools,
+});
+object!(Surroundings { directory, output, error, input, append, environment });
+choice!(Append { "truncate" => Truncate, "append" => Append });
+object!(Dependency { when, job });
+choice!(When { "ok" => Ok, "not-ok" => NotOk, "any" => Any, "begun" => Begun });
+object!(Array { indices, at_once });
+choice!(OnLost { "fail" => Fail, "rerun" => Rerun, "hold" => Hold });
+object!(Mail { to, begin, end, fail });

@@ -1,0 +1,136 @@
+//! How others talk to the engine.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+
+use tradewind_model::Time;
+
+use super::gauges::Gauges;
+use crate::live::rights::Actor;
+use crate::live::{Ask, Input, Kind, Live, Record, Refusal, Reply};
+
+/// What the engine is told.
+pub(super) enum Message {
+    /// Somebody wants something, and waits for the answer.
+    Ask(Actor, Box<Ask>, SyncSender<Result<Reply, Refusal>>),
+    /// Somebody wants to look.
+    Look(Box<dyn FnOnce(&Live) + Send>),
+    /// Something happened.
+    Input(Box<Input>),
+    /// Somebody wants to hear of everything that is written down from now on.
+    Watch(SyncSender<News>),
+    /// Stop, when everything is written down.
+    Stop,
+}
+
+/// A record that is safe, for whoever watches.
+#[derive(Debug, Clone)]
+pub struct News {
+    /// The row's number in the journal.
+    pub seq: u64,
+    /// When.
+    pub at: Time,
+    /// What.
+    pub record: Record,
+}
+
+/// Records as they are written down. One that is read too slowly misses some: the numbers tell.
+#[derive(Debug)]
+pub struct Watch(pub(super) Receiver<News>);
+
+impl Watch {
+    /// The next one; `None` once the engine is gone.
+    pub fn next(&self) -> Option<News> {
+        self.0.recv().ok()
+    }
+
+    /// The next one within this time.
+    ///
+    /// # Errors
+    /// If there was none, or the engine is gone.
+    pub fn within(
+        &self,
+        time: std::time::Duration,
+    ) -> Result<News, std::sync::mpsc::RecvTimeoutError> {
+        self.0.recv_timeout(time)
+    }
+}
+
+/// The engine has stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the market has stopped")]
+pub struct Gone;
+
+/// A way to the engine. Cheap to copy; calls wait for the engine.
+#[derive(Debug, Clone)]
+pub struct Handle(Sender<Message>, Arc<Gauges>);
+
+impl std::fmt::Debug for Message {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Message")
+    }
+}
+
+/// News that a slow watcher may be behind.
+const BACKLOG: usize = 4_096;
+
+impl Handle {
+    /// Has something done. When this returns, it is written down.
+    ///
+    /// # Errors
+    /// Why it was not done; nothing has changed then.
+    pub fn ask(&self, actor: Actor, ask: Ask) -> Result<Reply, Refusal> {
+        let gone = || Refusal::new(Kind::Unavailable, Gone.to_string(), "start it again: `up`");
+        let (answer, wait) = sync_channel(1);
+        self.0.send(Message::Ask(actor, Box::new(ask), answer)).map_err(|_| gone())?;
+        wait.recv().map_err(|_| gone())?
+    }
+
+    /// Looks at the market as it is. Whatever `look` does, everything else waits for it: take
+    /// what is needed and be off.
+    ///
+    /// # Errors
+    /// If the engine has stopped.
+    pub fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Live) -> T + Send + 'static,
+    ) -> Result<T, Gone> {
+        let (answer, wait) = sync_channel(1);
+        let look = move |live: &Live| drop(answer.send(look(live)));
+        self.0.send(Message::Look(Box::new(look))).map_err(|_| Gone)?;
+        wait.recv().map_err(|_| Gone)
+    }
+
+    /// Says what happened, without waiting.
+    ///
+    /// # Errors
+    /// If the engine has stopped.
+    pub fn tell(&self, input: Input) -> Result<(), Gone> {
+        self.0.send(Message::Input(Box::new(input))).map_err(|_| Gone)
+    }
+
+    /// Everything that is written down from now on.
+    ///
+    /// # Errors
+    /// If the engine has stopped.
+    pub fn watch(&self) -> Result<Watch, Gone> {
+        let (news, watch) = sync_channel(BACKLOG);
+        self.0.send(Message::Watch(news)).map_err(|_| Gone)?;
+        Ok(Watch(watch))
+    }
+
+    /// Stops the engine once everything is written down. Running jobs go on.
+    pub fn stop(&self) {
+        drop(self.0.send(Message::Stop));
+    }
+
+    /// What the engine counts.
+    pub fn gauges(&self) -> &Arc<Gauges> {
+        &self.1
+    }
+
+    pub(super) fn pair() -> (Handle, Receiver<Message>) {
+        let (send, receive) = channel();
+        (Handle(send, Arc::default()), receive)
+    }
+}

@@ -1,0 +1,427 @@
+//! The engine's loop.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tradewind_model::{Pools, Span, Time};
+
+use super::gauges::Gauges;
+use super::handle::{Handle, Message, News};
+use super::recovery::{RecoveryError, recover};
+use super::sites::{Reader, SiteSetup, Worker};
+use crate::codec::Codec;
+use crate::live::{Act, Input, Kind, Live, Make, Record, Refusal, Reply, Settings, State, Step};
+use crate::site::Tag;
+use crate::store::{Snapshot, Store, StoreError};
+
+/// Everything that a live market is made of.
+#[derive(Debug)]
+pub struct Setup<C> {
+    /// A name for tags, if the journal is new: lower-case letters and digits.
+    pub market: String,
+    /// Where the journal is.
+    pub store: Box<dyn Store>,
+    /// How it is written.
+    pub codec: C,
+    /// Sites and pools; those that the journal knows, in their places, first.
+    pub pools: Arc<Pools>,
+    /// The sites themselves, in the order of the pools' sites.
+    pub sites: Vec<SiteSetup>,
+    /// Makes policies.
+    pub maker: Arc<dyn Make>,
+    /// Which one, unless the journal knows another that was chosen while the market ran.
+    pub policy: String,
+    /// What is allowed.
+    pub settings: Settings,
+    /// How often what is done.
+    pub timing: Timing,
+}
+
+/// How often what is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// Messages that are taken in before the journal is written.
+    pub batch: usize,
+    /// Rows between two snapshots.
+    pub snapshot_every: u64,
+    /// How long a site has to answer before it is told again.
+    pub patience: Duration,
+}
+
+impl Default for Timing {
+    fn default() -> Timing {
+        let patience = Duration::from_secs(30);
+        Timing { batch: 1_024, snapshot_every: 20_000, patience }
+    }
+}
+
+/// A running market.
+#[derive(Debug)]
+pub struct Engine {
+    /// The way to it.
+    pub handle: Handle,
+    /// By site: a way to what its tasks have written.
+    pub readers: Vec<Reader>,
+    thread: JoinHandle<()>,
+}
+
+impl Engine {
+    /// Makes the state anew and starts the threads.
+    ///
+    /// # Errors
+    /// If the journal cannot be read or written, or there is no such policy: for people.
+    pub fn start<C: Codec + 'static>(setup: Setup<C>) -> Result<Engine, String> {
+        let (handle, messages) = Handle::pair();
+        let Setup { market, store, codec, pools, sites, maker, policy, settings, timing } = setup;
+        let owners = sites.iter().map(|site| site.owner.clone()).collect();
+        let base = Base { market, codec, pools, owners, maker, policy, settings, timing };
+        let gauges = Arc::clone(handle.gauges());
+        let mut journal = Journal { store, snapshot_at: 0, gauges };
+        let live = base.live(&mut journal).map_err(|wrong| wrong.to_string())?;
+        let mut workers = Vec::new();
+        for (place, site) in sites.into_iter().enumerate() {
+            let id = tradewind_model::SiteId(place as u32);
+            let worker = Worker::start(id, site, handle.clone());
+            workers.push(worker.map_err(|wrong| format!("no thread for a site: {wrong}"))?);
+        }
+        let readers = workers.iter().map(Worker::reader).collect();
+        let looping = Loop {
+            base,
+            journal,
+            live: Some(live),
+            workers,
+            told: BTreeMap::new(),
+            watchers: vec![],
+        };
+        let thread = std::thread::Builder::new()
+            .name("market".to_owned())
+            .spawn(move || looping.go_on(&messages))
+            .map_err(|wrong| format!("no thread for the market: {wrong}"))?;
+        Ok(Engine { handle, readers, thread })
+    }
+
+    /// Waits until the engine has stopped.
+    pub fn wait(self) {
+        drop(self.thread.join());
+    }
+}
+
+/// Seconds since 1970.
+fn clock() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time(i64::try_from(since.as_secs()).unwrap_or(0))
+}
+
+/// What does not change while the engine runs.
+struct Base<C> {
+    market: String,
+    codec: C,
+    pools: Arc<Pools>,
+    owners: Vec<String>,
+    maker: Arc<dyn Make>,
+    policy: String,
+    settings: Settings,
+    timing: Timing,
+}
+
+struct Journal {
+    store: Box<dyn Store>,
+    /// The row of the last snapshot.
+    snapshot_at: u64,
+    gauges: Arc<Gauges>,
+}
+
+impl Journal {
+    fn write<C: Codec>(
+        &mut self,
+        codec: &C,
+        at: Time,
+        records: &[Record],
+    ) -> Result<(), StoreError> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        let rows: Vec<(i64, Vec<u8>)> =
+            records.iter().map(|record| (at.0, codec.record(record))).collect();
+        let begin = Instant::now();
+        let appended = self.store.append(&rows);
+        let took = begin.elapsed();
+        self.gauges.appends.add(1, took);
+        self.gauges.rows.add(rows.len() as u64, took);
+        self.gauges.written(self.store.last());
+        appended
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+enum StartError {
+    #[error(transparent)]
+    Recovery(#[from] RecoveryError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the journal's sites do not go with the configuration: {0}")]
+    Sites(String),
+    #[error("policy `{policy}`: {why}")]
+    Policy { policy: String, why: String },
+}
+
+impl<C: Codec> Base<C> {
+    /// The market of the journal, with the sites of now, begun anew.
+    fn live(&self, journal: &mut Journal) -> Result<Live, StartError> {
+        let mut state = recover(&mut *journal.store, &self.codec)?;
+        journal.snapshot_at = journal.store.last();
+        let at = clock().max(state.now());
+        let mut first = Vec::new();
+        if state.name.is_empty() {
+            first.push(Record::Created { market: self.market.clone() });
+        }
+        let same = state.is_gridded() && same_grid(&state, &self.pools, &self.owners);
+        if !same {
+            let (pools, owners) = (Arc::clone(&self.pools), self.owners.clone());
+            first.push(Record::Gridded { pools, owners });
+        }
+        for record in &first {
+            state.apply(at, record).map_err(|wrong| StartError::Sites(wrong.to_string()))?;
+        }
+        let policy = match state.policy.is_empty() {
+            true => self.policy.clone(),
+            false => state.policy.clone(),
+        };
+        let begun = Live::begin(state, self.settings.clone(), Arc::clone(&self.maker), &policy, at);
+        let (live, step) = begun.map_err(|why| StartError::Policy { policy, why })?;
+        first.extend(step.records);
+        journal.write(&self.codec, live.state().now(), &first)?;
+        Ok(live)
+    }
+}
+
+/// Whether the sites are as they were, but for prices, which have records of their own.
+fn same_grid(state: &State, pools: &Pools, owners: &[String]) -> bool {
+    let now = state.market.pools();
+    let alike = |(old, new): (&tradewind_model::Pool, &tradewind_model::Pool)| {
+        let mut old = old.clone();
+        old.price = new.price;
+        old == *new
+    };
+    state.owners == owners
+        && now.sites() == pools.sites()
+        && now.as_slice().len() == pools.as_slice().len()
+        && now.as_slice().iter().zip(pools.as_slice()).all(alike)
+}
+
+type Waiting = (SyncSender<Result<Reply, Refusal>>, Result<Reply, Refusal>);
+
+struct Loop<C> {
+    base: Base<C>,
+    journal: Journal,
+    /// `None` while the journal cannot be written.
+    live: Option<Live>,
+    workers: Vec<Worker>,
+    /// What sites were told, and when.
+    told: BTreeMap<(Tag, Act), Instant>,
+    watchers: Vec<SyncSender<News>>,
+}
+
+impl<C: Codec> Loop<C> {
+    fn go_on(mut self, messages: &Receiver<Message>) {
+        let mut ticked = Time(0);
+        loop {
+            let mut batch = Vec::new();
+            match messages.recv_timeout(self.pause()) {
+                Ok(message) => batch.push(message),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            batch.extend(messages.try_iter().take(self.base.timing.batch));
+            let stop = batch.iter().any(|message| matches!(message, Message::Stop));
+            self.take_in(batch, &mut ticked);
+            self.plan();
+            self.instruct();
+            if stop {
+                break;
+            }
+            self.keep();
+        }
+        self.keep_now();
+        self.workers.into_iter().for_each(Worker::stop);
+    }
+
+    /// How long there may be nothing to do.
+    fn pause(&self) -> Duration {
+        let Some(live) = &self.live else { return Duration::from_secs(1) };
+        let seconds = live.sleep(clock(), Span(1)).0;
+        Duration::from_millis(if seconds > 0 { 1_000 } else { 50 })
+    }
+
+    /// Makes a step of each message, and writes all of them down at once.
+    fn take_in(&mut self, batch: Vec<Message>, ticked: &mut Time) {
+        let at = clock();
+        if self.live.is_none() && !self.revive() {
+            batch.into_iter().for_each(refuse);
+            return;
+        }
+        let Some(live) = &mut self.live else { return };
+        let at = at.max(live.state().now());
+        let (mut records, mut answers, mut looks) = (Vec::new(), Vec::<Waiting>::new(), Vec::new());
+        let mut step =
+            |live: &mut Live, input, reply: Option<SyncSender<_>>| match live.step(at, input) {
+                Ok(Step { records: new, answer }) => {
+                    records.extend(new);
+                    answers.extend(reply.zip(answer));
+                    true
+                }
+                Err(wrong) => {
+                    tracing::error!(%wrong, "a mistake of this program");
+                    false
+                }
+            };
+        let mut sound = true;
+        if at > *ticked {
+            *ticked = at;
+            sound = step(live, Input::Tick, None);
+        }
+        for message in batch {
+            match message {
+                Message::Ask(actor, ask, reply) => {
+                    sound &= step(live, Input::Asked { actor, ask: *ask }, Some(reply));
+                }
+                Message::Input(input) => {
+                    if let Input::Answered { tag, act, .. } = &*input {
+                        self.told.remove(&(tag.clone(), *act));
+                    }
+                    sound &= step(live, *input, None);
+                }
+                Message::Look(look) => looks.push(look),
+                Message::Watch(watcher) => self.watchers.push(watcher),
+                Message::Stop => {}
+            }
+        }
+        if self.write(at, sound, &records) {
+            answers.into_iter().for_each(|(reply, answer)| drop(reply.send(answer)));
+        } else {
+            answers.into_iter().for_each(|(reply, _)| drop(reply.send(Err(unavailable()))));
+        }
+        if let Some(live) = &self.live {
+            looks.into_iter().for_each(|look| look(live));
+        }
+    }
+
+    /// Writes records down and tells whoever watches. If that fails, the state is of no use any
+    /// more.
+    fn write(&mut self, at: Time, sound: bool, records: &[Record]) -> bool {
+        let written = match sound {
+            true => self.journal.write(&self.base.codec, at, records),
+            false => {
+                self.live = None;
+                return false;
+            }
+        };
+        if let Err(wrong) = written {
+            tracing::error!(%wrong, "the journal cannot be written");
+            self.live = None;
+            return false;
+        }
+        let first = self.journal.store.last() + 1 - records.len() as u64;
+        for (place, record) in records.iter().enumerate() {
+            let news = News { seq: first + place as u64, at, record: record.clone() };
+            self.watchers.retain(|watcher| {
+                !matches!(watcher.try_send(news.clone()), Err(TrySendError::Disconnected(_)))
+            });
+        }
+        true
+    }
+
+    /// Tries to go on after the journal could not be written.
+    fn revive(&mut self) -> bool {
+        match self.base.live(&mut self.journal) {
+            Ok(live) => {
+                tracing::info!("the journal is whole; going on");
+                self.live = Some(live);
+                self.told.clear();
+                true
+            }
+            Err(wrong) => {
+                tracing::error!(%wrong, "cannot go on");
+                false
+            }
+        }
+    }
+
+    /// Asks the policy, if it has news.
+    fn plan(&mut self) {
+        let Some(live) = &mut self.live else { return };
+        let at = clock().max(live.state().now());
+        // A decision may bring news: a job that nobody can pay for leaves the queue again.
+        for _ in 0..8 {
+            let Some(live) = &mut self.live else { return };
+            if !live.is_due(at) {
+                return;
+            }
+            let begin = Instant::now();
+            let (sound, records) = match live.plan(at) {
+                Ok(step) => (true, step.records),
+                Err(wrong) => {
+                    tracing::error!(%wrong, "the policy asked for what cannot be");
+                    (false, Vec::new())
+                }
+            };
+            self.journal.gauges.passes.add(1, begin.elapsed());
+            tracing::debug!(took_us = begin.elapsed().as_micros(), "planned");
+            if !self.write(at, sound, &records) {
+                return;
+            }
+        }
+    }
+
+    /// Tells sites what follows from the state.
+    fn instruct(&mut self) {
+        let Some(live) = &self.live else { return };
+        let now = Instant::now();
+        let patience = self.base.timing.patience;
+        self.told.retain(|_, when| now.duration_since(*when) < patience);
+        let told = |tag: &Tag, act| self.told.contains_key(&(tag.clone(), act));
+        let mut by_site = BTreeMap::<usize, Vec<_>>::new();
+        for order in live.orders(told) {
+            by_site.entry(order.site.0 as usize).or_default().push(order);
+        }
+        for (site, orders) in by_site {
+            self.told.extend(orders.iter().map(|it| ((it.tag.clone(), it.act), now)));
+            if let Some(worker) = self.workers.get(site) {
+                worker.tell(orders);
+            }
+        }
+    }
+
+    fn keep(&mut self) {
+        if self.journal.store.last() - self.journal.snapshot_at >= self.base.timing.snapshot_every {
+            self.keep_now();
+        }
+    }
+
+    /// Keeps a snapshot, so that the next start is quick. Without it nothing is lost.
+    fn keep_now(&mut self) {
+        let Some(live) = &self.live else { return };
+        let (seq, at) = (self.journal.store.last(), live.state().now().0);
+        let body = self.base.codec.state(live.state());
+        let snapshot = Snapshot { seq, at, version: C::VERSION, body };
+        self.journal.snapshot_at = seq;
+        if let Err(wrong) = self.journal.store.keep(&snapshot) {
+            tracing::warn!(%wrong, "no snapshot");
+        }
+    }
+}
+
+fn unavailable() -> Refusal {
+    let message = "the journal cannot be written; nothing was done";
+    Refusal::new(Kind::Unavailable, message, "look into the log: is the disk full?")
+}
+
+/// Nobody is there to do it.
+fn refuse(message: Message) {
+    if let Message::Ask(_, _, reply) = message {
+        drop(reply.send(Err(unavailable())));
+    }
+}

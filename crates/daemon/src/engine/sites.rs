@@ -1,0 +1,161 @@
+//! A thread for each site: it is told, answers, and is looked at again and again.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use tradewind_model::SiteId;
+
+use super::handle::Handle;
+use crate::live::{Act, Input, Instruction};
+use crate::site::{Site, SiteError, Tag};
+
+/// A site and who owns it.
+#[derive(Debug)]
+pub struct SiteSetup {
+    /// Unique.
+    pub name: String,
+    /// A user's name.
+    pub owner: String,
+    /// How to talk to it.
+    pub site: Box<dyn Site>,
+    /// How often it is looked at.
+    pub survey_every: Duration,
+}
+
+/// What a site's thread is to do.
+enum Errand {
+    /// To tell the site, in order.
+    Tell(Vec<Instruction>),
+    /// To get the end of what a task has written.
+    Tail(Tag, usize, SyncSender<Result<Vec<u8>, SiteError>>),
+    /// To stop, when all else is done.
+    Stop,
+}
+
+/// A way to ask a site what a task has written.
+#[derive(Debug, Clone)]
+pub struct Reader(Sender<Errand>);
+
+impl Reader {
+    /// The last `most` bytes of the task's standard output so far. Waits for the site.
+    ///
+    /// # Errors
+    /// What the site says.
+    pub fn tail(&self, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
+        let gone = || SiteError::Away("the market has stopped".to_owned());
+        let (answer, wait) = sync_channel(1);
+        self.0.send(Errand::Tail(tag.clone(), most, answer)).map_err(|_| gone())?;
+        wait.recv().map_err(|_| gone())?
+    }
+}
+
+impl std::fmt::Debug for Errand {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Errand")
+    }
+}
+
+/// A site's thread.
+#[derive(Debug)]
+pub(super) struct Worker {
+    errands: Sender<Errand>,
+    thread: JoinHandle<()>,
+}
+
+impl Worker {
+    pub(super) fn start(id: SiteId, setup: SiteSetup, engine: Handle) -> std::io::Result<Worker> {
+        let (errands, receive) = channel();
+        let name = format!("site-{}", setup.name);
+        let thread = std::thread::Builder::new()
+            .name(name)
+            .spawn(move || Talk { id, setup, engine, errands: receive }.go_on())?;
+        Ok(Worker { errands, thread })
+    }
+
+    /// Tells the site, in order.
+    pub(super) fn tell(&self, orders: Vec<Instruction>) {
+        drop(self.errands.send(Errand::Tell(orders))); // a dead thread: the site counts as away
+    }
+
+    pub(super) fn reader(&self) -> Reader {
+        Reader(self.errands.clone())
+    }
+
+    /// Waits until what the site was told is told.
+    pub(super) fn stop(self) {
+        drop(self.errands.send(Errand::Stop));
+        drop(self.thread.join());
+    }
+}
+
+struct Talk {
+    id: SiteId,
+    setup: SiteSetup,
+    engine: Handle,
+    errands: Receiver<Errand>,
+}
+
+impl Talk {
+    fn go_on(mut self) {
+        let mut waiting: VecDeque<Instruction> = VecDeque::new();
+        let mut next = Instant::now();
+        let mut stopping = false;
+        loop {
+            if Instant::now() >= next && !stopping {
+                if self.survey().is_err() {
+                    return;
+                }
+                next = Instant::now() + self.setup.survey_every;
+            }
+            let more = match waiting.is_empty() && !stopping {
+                true => self.errands.recv_timeout(next.saturating_duration_since(Instant::now())),
+                false => self.errands.try_recv().map_err(|_| RecvTimeoutError::Timeout),
+            };
+            match more {
+                Ok(Errand::Tell(orders)) => waiting.extend(orders),
+                Ok(Errand::Tail(tag, most, answer)) => {
+                    drop(answer.send(self.setup.site.output(&tag, most)));
+                }
+                Ok(Errand::Stop) => stopping = true,
+                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => {
+                    let done = match waiting.pop_front() {
+                        Some(order) => self.carry_out(order).is_err(),
+                        None => stopping,
+                    };
+                    if done {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn survey(&mut self) -> Result<(), super::Gone> {
+        let begin = Instant::now();
+        let survey = self.setup.site.survey();
+        if let Err(wrong) = &survey {
+            tracing::warn!(site = self.setup.name, %wrong, "the site does not answer");
+        }
+        self.engine.gauges().looked(self.id, begin.elapsed(), survey.is_ok());
+        tracing::trace!(site = self.setup.name, took_ms = begin.elapsed().as_millis(), "surveyed");
+        self.engine.tell(Input::Surveyed { site: self.id, survey })
+    }
+
+    fn carry_out(&mut self, instruction: Instruction) -> Result<(), super::Gone> {
+        let Instruction { tag, act, order, .. } = instruction;
+        let site = &mut self.setup.site;
+        let answer = match (act, &order) {
+            (Act::Submit, Some(order)) => site.submit(order),
+            (Act::Submit, None) => Err(SiteError::Refused("nothing to run".to_owned())),
+            (Act::Withdraw, _) => site.withdraw(&tag),
+            (Act::Forget, _) => site.forget(&tag),
+        };
+        if let Err(wrong) = &answer {
+            tracing::warn!(site = self.setup.name, %tag, ?act, %wrong, "the site says no");
+        }
+        self.engine.tell(Input::Answered { tag, act, answer })
+    }
+}

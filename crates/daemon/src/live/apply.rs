@@ -1,0 +1,547 @@
+//! The only writer of the state.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tradewind_model::{
+    Closure, ClosureId, Command, Event, JobId, Market, MarketError, Money, Place, PoolId, Price,
+    Time,
+};
+
+use super::money::{Account, Motive};
+use super::record::Record;
+use super::state::{
+    Finish, Happening, Hold, Job, Known, Part, Phase, Setback, State, Task, Token, Wanted, Why,
+};
+use crate::site::{Exit, Seen, Tag};
+
+/// Why a record cannot follow from the state: a journal that is damaged, or a mistake of ours.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Wrong {
+    /// The market says no.
+    #[error(transparent)]
+    Market(#[from] MarketError),
+    /// A job that is not there, or cannot do this in its phase.
+    #[error("job {0} cannot do this in its phase")]
+    Job(u64),
+    /// A task that is not there.
+    #[error("there is no task {0}")]
+    Task(String),
+    /// Something else that is not there, or there already.
+    #[error("{0}")]
+    Other(&'static str),
+}
+
+impl State {
+    /// Makes one change at `at`. Logarithmic in what is kept, linear in what the record names.
+    ///
+    /// # Errors
+    /// If it cannot follow from the state, which is then of no use any more: whoever replays a
+    /// journal stops there.
+    pub fn apply(&mut self, at: Time, record: &Record) -> Result<(), Wrong> {
+        self.market.pass_to(at)?;
+        match record {
+            Record::Created { market } => self.name.clone_from(market),
+            Record::Gridded { pools, owners } => {
+                match self.is_gridded() {
+                    true => self.market.regrid(Arc::clone(pools))?,
+                    false => self.market = Market::new(Arc::clone(pools), at),
+                }
+                self.owners.clone_from(owners);
+            }
+            Record::Began { policy, .. } => self.policy.clone_from(policy),
+            Record::Decided { commands } => {
+                commands.iter().try_for_each(|command| self.decided(command))?;
+            }
+            Record::Announced { what, why } => self.announce(*what, why)?,
+            Record::Closed { why } => self.closure(why, |closure| Event::Closed { closure })?,
+            Record::Reopened { why } => {
+                self.closure(why, |closure| Event::Reopened { closure })?;
+                self.closures.remove(why);
+            }
+            Record::Priced { pool, price } => {
+                self.market.apply(&Event::Priced { pool: *pool, price: *price })?;
+            }
+            Record::Tariff { pool, text: Some(text) } => {
+                self.tariffs.insert(*pool, text.clone());
+            }
+            Record::Tariff { pool, text: None } => {
+                self.tariffs.remove(pool);
+            }
+            Record::Moved { from, to, amount, note } => {
+                let motive = Motive::Grant(note.clone());
+                self.accounts.post(at, from.clone(), to.clone(), *amount, motive);
+            }
+            Record::Reached { site, away } => self.reached(*site, *away),
+            Record::Acknowledged { .. }
+            | Record::Declined { .. }
+            | Record::Withdrawn { .. }
+            | Record::Saw { .. }
+            | Record::Forgot { .. } => self.apply_to_task(record)?,
+            Record::Admitted { .. } | Record::Expelled { .. } => self.apply_to_token(record)?,
+            Record::Quoted { .. } | Record::Taken { .. } => self.apply_to_quote(record)?,
+            _ => self.apply_to_job(record)?,
+        }
+        Ok(())
+    }
+
+    fn apply_to_job(&mut self, record: &Record) -> Result<(), Wrong> {
+        match record {
+            Record::Submitted { .. } => self.submit(record)?,
+            Record::Held { job, hold } => self.hold(*job, hold)?,
+            Record::Joined { job, demand } => {
+                let id = JobId(self.market.submitted());
+                self.held(*job)?;
+                self.market.apply(&Event::Submitted { job: id, demand: demand.clone() })?;
+                self.numbers.insert(id, *job);
+                self.enter(*job, id)?;
+            }
+            Record::Started { job } => self.start_booked(*job)?,
+            Record::Expected { starts } => {
+                for (job, start) in starts {
+                    let job = self.job(*job)?;
+                    job.expected = job.expected.or(Some(*start));
+                }
+            }
+            Record::Left { job, hold } => {
+                let id = self.waiting(*job)?;
+                self.market.apply(&Event::Cancelled { job: id })?;
+                self.numbers.remove(&id);
+                self.job(*job)?.id = None;
+                self.hold(*job, hold)?;
+            }
+            Record::Released { job, pool } => {
+                let id = self.running(*job)?;
+                self.market.apply(&Event::Released { job: id, pool: *pool })?;
+            }
+            Record::Interrupted { job, setback } => self.interrupt(*job, setback)?,
+            Record::Stopping { job } => self.stop_tasks(*job)?,
+            Record::Cancelling { job, by } => self.cancelling(*job, by)?,
+            Record::Ended { job, finish } => self.end(*job, finish)?,
+            Record::Dropped { job } => {
+                let gone = self.jobs.remove(job).ok_or(Wrong::Job(*job))?;
+                if let Some(key) = gone.key {
+                    self.keys.remove(&(gone.user, key));
+                }
+            }
+            _ => return Err(Wrong::Other("a record of another kind")),
+        }
+        Ok(())
+    }
+
+    pub(super) fn job(&mut self, number: u64) -> Result<&mut Job, Wrong> {
+        self.jobs.get_mut(&number).ok_or(Wrong::Job(number))
+    }
+
+    fn held(&mut self, number: u64) -> Result<(), Wrong> {
+        match self.job(number)?.phase {
+            Phase::Held(_) => Ok(()),
+            _ => Err(Wrong::Job(number)),
+        }
+    }
+
+    fn waiting(&mut self, number: u64) -> Result<JobId, Wrong> {
+        let job = self.job(number)?;
+        let id = job.id.filter(|_| job.phase == Phase::Waiting);
+        id.ok_or(Wrong::Job(number))
+    }
+
+    fn running(&mut self, number: u64) -> Result<JobId, Wrong> {
+        let job = self.job(number)?;
+        let id = job.id.filter(|_| job.phase == Phase::Running);
+        id.ok_or(Wrong::Job(number))
+    }
+
+    fn note(&mut self, number: u64, what: Happening) -> Result<(), Wrong> {
+        let at = self.now();
+        let job = self.job(number)?;
+        job.history.push_back((at, what));
+        if job.history.len() > Job::KEPT {
+            job.history.remove(1); // the submission stays
+        }
+        Ok(())
+    }
+
+    fn submit(&mut self, record: &Record) -> Result<(), Wrong> {
+        let Record::Submitted { job, user, submission, array, key } = record else {
+            return Err(Wrong::Other("not a submission"));
+        };
+        if *job != self.last_job + 1 {
+            return Err(Wrong::Job(*job));
+        }
+        self.last_job = *job;
+        if !self.users.contains(user) {
+            self.users.push(user.clone());
+        }
+        if let Some(key) = key {
+            self.keys.insert((user.clone(), key.clone()), *job);
+        }
+        let new = Job {
+            number: *job,
+            user: user.clone(),
+            submission: Arc::clone(submission),
+            array: *array,
+            key: key.clone(),
+            submitted: self.now(),
+            phase: Phase::Held(Hold::User),
+            id: None,
+            attempt: 0,
+            parts: Vec::new(),
+            expected: None,
+            started: None,
+            ended: None,
+            paid: Money::ZERO,
+            cancelled_by: None,
+            booking: None,
+            history: VecDeque::new(),
+        };
+        self.jobs.insert(*job, new);
+        self.note(*job, Happening::Submitted)
+    }
+
+    fn hold(&mut self, number: u64, hold: &Hold) -> Result<(), Wrong> {
+        let job = self.job(number)?;
+        if job.phase == Phase::Running || matches!(job.phase, Phase::Over(_)) {
+            return Err(Wrong::Job(number));
+        }
+        job.phase = Phase::Held(hold.clone());
+        self.note(number, Happening::Held(hold.clone()))
+    }
+
+    fn enter(&mut self, number: u64, id: JobId) -> Result<(), Wrong> {
+        let job = self.job(number)?;
+        job.id = Some(id);
+        job.phase = Phase::Waiting;
+        self.note(number, Happening::Queued)
+    }
+
+    fn decided(&mut self, command: &Command) -> Result<(), Wrong> {
+        match command {
+            Command::Trade { job, trade } => {
+                self.market.apply(&Event::Traded { job: *job, trade: Arc::clone(trade) })?;
+            }
+            Command::Start { job, place } => {
+                let number = self.number(*job)?;
+                self.market.apply(&Event::Started { job: *job, place: place.clone() })?;
+                let prices = self.prices(*job, place)?;
+                self.begin(number, place, &prices)?;
+            }
+            Command::Refuse { job, reason } => {
+                let number = self.number(*job)?;
+                self.market.apply(&Event::Refused { job: *job })?;
+                self.over(number, &Finish::Refused(reason.clone()))?;
+            }
+            Command::Wake { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn number(&self, id: JobId) -> Result<u64, Wrong> {
+        self.numbers.get(&id).copied().ok_or(Wrong::Other("a job that the books do not know"))
+    }
+
+    /// What the job pays in each share of its place: what it agreed on, or else the price of now.
+    fn prices(&self, id: JobId, place: &Place) -> Result<Vec<Price>, Wrong> {
+        let demand = self.market.demand(id).ok_or(Wrong::Other("a job without a demand"))?;
+        let agreed = self.market.trade(id);
+        let price = |pool: PoolId| {
+            let agreed = agreed.filter(|trade| trade.pool == pool);
+            agreed.map_or(self.market.pools().pool(pool).price, |trade| trade.price)
+        };
+        Ok(place.shares(demand.processors).map(|share| price(share.pool)).collect())
+    }
+
+    fn start_booked(&mut self, number: u64) -> Result<(), Wrong> {
+        let id = self.waiting(number)?;
+        let booking = self.job(number)?.booking.clone().ok_or(Wrong::Job(number))?;
+        self.market.apply(&Event::Started { job: id, place: booking.place.clone() })?;
+        self.begin(number, &booking.place, &booking.prices)
+    }
+
+    /// The job has its nodes: what it may cost is held, and sites are to be told.
+    fn begin(&mut self, number: u64, place: &Place, prices: &[Price]) -> Result<(), Wrong> {
+        let (at, name) = (self.now(), self.name.clone());
+        let id = self.job(number)?.id.ok_or(Wrong::Job(number))?;
+        let demand = self.market.demand(id).cloned().ok_or(Wrong::Job(number))?;
+        let mut parts = Vec::new();
+        for (share, price) in place.shares(demand.processors).zip(prices) {
+            let limit = self.market.pools().pool(share.pool).length_of(demand.estimate);
+            let (pool, nodes, price) = (share.pool, share.nodes, *price);
+            let names = Vec::new();
+            parts.push(Part { pool, nodes, price, limit, names, since: None, exit: None });
+        }
+        let hold: Money = parts.iter().map(|part| part.price.of(part.nodes, part.limit)).sum();
+        let job = self.job(number)?;
+        job.phase = Phase::Running;
+        job.started = Some(at);
+        job.parts = parts;
+        let tags: Vec<(Tag, PoolId)> =
+            (0..job.parts.len()).map(|part| (job.tag(&name, part), job.parts[part].pool)).collect();
+        let payer = job.payer();
+        for (tag, pool) in tags {
+            let task = Task { pool, wanted: Wanted::Run, known: Known::Nothing };
+            self.tasks.insert(tag, task);
+        }
+        self.accounts.post(at, payer, Account::Held(number), hold, Motive::Hold(number));
+        self.note(number, Happening::Planned(place.clone()))
+    }
+
+    /// The tasks of the job's present attempt.
+    fn stop_tasks(&mut self, number: u64) -> Result<(), Wrong> {
+        let name = self.name.clone();
+        let job = self.job(number)?;
+        let tags: Vec<Tag> = (0..job.parts.len()).map(|part| job.tag(&name, part)).collect();
+        for tag in tags {
+            if let Some(task) = self.tasks.get_mut(&tag) {
+                task.wanted = Wanted::Stop;
+            }
+        }
+        Ok(())
+    }
+
+    fn drop_tasks(&mut self, number: u64) -> Result<(), Wrong> {
+        let name = self.name.clone();
+        let job = self.job(number)?;
+        let tags: Vec<Tag> = (0..job.parts.len()).map(|part| job.tag(&name, part)).collect();
+        for tag in tags {
+            self.tasks.remove(&tag);
+        }
+        Ok(())
+    }
+
+    fn interrupt(&mut self, number: u64, setback: &Setback) -> Result<(), Wrong> {
+        let id = self.running(number)?;
+        self.market.apply(&Event::Interrupted { job: id })?;
+        match setback {
+            // Decided and set back at once: no site has heard of it.
+            Setback::Funds => self.drop_tasks(number)?,
+            _ => self.stop_tasks(number)?,
+        }
+        self.refund(number)?;
+        let job = self.job(number)?;
+        job.phase = Phase::Waiting;
+        job.attempt += 1;
+        job.parts.clear();
+        job.started = None;
+        self.note(number, Happening::Setback(setback.clone()))
+    }
+
+    fn cancelling(&mut self, number: u64, by: &str) -> Result<(), Wrong> {
+        self.running(number)?;
+        self.stop_tasks(number)?;
+        self.job(number)?.cancelled_by = Some(by.to_owned());
+        self.note(number, Happening::Cancelling(by.to_owned()))
+    }
+
+    fn end(&mut self, number: u64, finish: &Finish) -> Result<(), Wrong> {
+        let job = self.job(number)?;
+        match (job.phase.clone(), job.id) {
+            (Phase::Running, Some(id)) => {
+                self.market.apply(&Event::Ended { job: id })?;
+                self.settle(number)?;
+                self.refund(number)?;
+                self.learn(number)?;
+            }
+            (Phase::Waiting, Some(id)) => self.market.apply(&Event::Cancelled { job: id })?,
+            (Phase::Held(_), _) => {}
+            _ => return Err(Wrong::Job(number)),
+        }
+        self.over(number, finish)
+    }
+
+    fn over(&mut self, number: u64, finish: &Finish) -> Result<(), Wrong> {
+        let at = self.now();
+        let job = self.job(number)?;
+        job.phase = Phase::Over(finish.clone());
+        job.ended = Some(at);
+        if let Some(id) = job.id {
+            self.numbers.remove(&id);
+        }
+        self.note(number, Happening::Over(finish.clone()))
+    }
+
+    /// Owners get what was used: from the moment at which a part ran until it ended, at most for
+    /// its limit.
+    fn settle(&mut self, number: u64) -> Result<(), Wrong> {
+        let at = self.now();
+        let parts = self.job(number)?.parts.clone();
+        for part in parts {
+            let end = part.exit.map_or(at, |(end, _)| end);
+            let used = part.since.map_or(0, |since| (end - since).0);
+            let used = tradewind_model::Span(used.clamp(0, part.limit.0));
+            let amount = part.price.of(part.nodes, used);
+            let site = self.site_of(part.pool);
+            let owner = Account::Owner(self.market.pools().sites()[site.0 as usize].name.clone());
+            self.accounts.post(at, Account::Held(number), owner, amount, Motive::Settle(number));
+            let job = self.job(number)?;
+            job.paid += amount;
+        }
+        Ok(())
+    }
+
+    /// What is still held goes back.
+    fn refund(&mut self, number: u64) -> Result<(), Wrong> {
+        let (at, account) = (self.now(), Account::Held(number));
+        let payer = self.job(number)?.payer();
+        let rest = i64::try_from(self.accounts.balance(&account)).unwrap_or(i64::MAX);
+        if rest > 0 {
+            self.accounts.post(at, account, payer, Money(rest), Motive::Refund(number));
+        }
+        self.accounts.close(number);
+        Ok(())
+    }
+
+    /// How much later than expected the job began, for its first part's site.
+    fn learn(&mut self, number: u64) -> Result<(), Wrong> {
+        let job = self.job(number)?;
+        let since = job.parts.iter().filter_map(|part| part.since).min();
+        let (Some(since), Some(expected)) = (since, job.expected) else { return Ok(()) };
+        let Some(pool) = job.parts.first().map(|part| part.pool) else { return Ok(()) };
+        let slips = self.slips.entry(self.site_of(pool)).or_default();
+        slips.push_back((since - expected).0);
+        if slips.len() > State::SLIPS {
+            slips.pop_front();
+        }
+        Ok(())
+    }
+
+    /// As many slips of a site are remembered.
+    pub const SLIPS: usize = 256;
+
+    fn announce(&mut self, what: Closure, why: &Why) -> Result<(), Wrong> {
+        if self.closures.contains_key(why) {
+            return Err(Wrong::Other("announced twice"));
+        }
+        let closure = ClosureId(self.market.announced());
+        self.market.apply(&Event::Announced { closure, what })?;
+        self.closures.insert(why.clone(), closure);
+        Ok(())
+    }
+
+    fn closure(&mut self, why: &Why, event: impl Fn(ClosureId) -> Event) -> Result<(), Wrong> {
+        let closure = self.closures.get(why).ok_or(Wrong::Other("a closure that is not there"))?;
+        Ok(self.market.apply(&event(*closure))?)
+    }
+
+    fn reached(&mut self, site: u32, away: Option<Time>) {
+        let site = tradewind_model::SiteId(site);
+        match away {
+            Some(since) => self.away.insert(site, since),
+            None => self.away.remove(&site),
+        };
+    }
+
+    fn apply_to_task(&mut self, record: &Record) -> Result<(), Wrong> {
+        let missing = |tag: &Tag| Wrong::Task(tag.to_string());
+        match record {
+            Record::Acknowledged { tag } => {
+                let task = self.tasks.get_mut(tag).ok_or_else(|| missing(tag))?;
+                if task.known == Known::Nothing {
+                    task.known = Known::Acknowledged;
+                }
+                Ok(())
+            }
+            Record::Declined { tag, why } => {
+                let task = self.tasks.get_mut(tag).ok_or_else(|| missing(tag))?;
+                task.known = Known::Declined(why.clone());
+                task.wanted = Wanted::Stop;
+                Ok(())
+            }
+            Record::Withdrawn { tag } => {
+                let task = self.tasks.get_mut(tag).ok_or_else(|| missing(tag))?;
+                let why = match &task.known {
+                    Known::Declined(why) => Some(why.clone()),
+                    _ => None,
+                };
+                task.known = Known::Withdrawn(why);
+                Ok(())
+            }
+            Record::Saw { tag, seen } => {
+                let task = self.tasks.get_mut(tag).ok_or_else(|| missing(tag))?;
+                task.known = Known::Seen(seen.clone());
+                self.saw(tag, seen)
+            }
+            Record::Forgot { tag } => {
+                self.tasks.remove(tag).map(|_| ()).ok_or_else(|| missing(tag))
+            }
+            _ => Err(Wrong::Other("a record of another kind")),
+        }
+    }
+
+    /// What a site sees of a task is written down with the job, if it is of its present attempt.
+    fn saw(&mut self, tag: &Tag, seen: &Seen) -> Result<(), Wrong> {
+        let Some(job) = self.jobs.get_mut(&tag.job) else { return Ok(()) };
+        if job.attempt != tag.attempt || job.phase != Phase::Running {
+            return Ok(());
+        }
+        let first = job.parts.iter().all(|part| part.since.is_none());
+        let Some(part) = job.parts.get_mut(tag.part as usize) else { return Ok(()) };
+        match seen {
+            Seen::Waiting => {}
+            Seen::Running { since, nodes } => {
+                part.since = Some(*since);
+                part.names.clone_from(nodes);
+            }
+            Seen::Ended { since, at, exit } => {
+                part.since = since.or(part.since);
+                part.exit = Some((*at, exit.clone()));
+            }
+        }
+        let begins = first && part.since.is_some();
+        match begins {
+            true => self.note(tag.job, Happening::Began),
+            false => Ok(()),
+        }
+    }
+
+    fn apply_to_token(&mut self, record: &Record) -> Result<(), Wrong> {
+        match record {
+            Record::Admitted { token, user, role, hash, note } => {
+                if *token != self.last_token + 1 {
+                    return Err(Wrong::Other("a token's number is not the next one"));
+                }
+                self.last_token = *token;
+                let (user, note) = (user.clone(), note.clone());
+                let issued = self.now();
+                let new = Token { user, role: *role, hash: *hash, note, issued };
+                self.tokens.insert(*token, new);
+                Ok(())
+            }
+            Record::Expelled { token } => {
+                let gone = self.tokens.remove(token);
+                gone.map(|_| ()).ok_or(Wrong::Other("a token that is not there"))
+            }
+            _ => Err(Wrong::Other("a record of another kind")),
+        }
+    }
+
+    fn apply_to_quote(&mut self, record: &Record) -> Result<(), Wrong> {
+        match record {
+            Record::Quoted { quote } => {
+                if quote.number != self.last_quote + 1 {
+                    return Err(Wrong::Other("a quote's number is not the next one"));
+                }
+                self.last_quote = quote.number;
+                self.quotes.insert(quote.number, quote.clone());
+                Ok(())
+            }
+            Record::Taken { quote, job } => {
+                let gone = self.quotes.remove(quote);
+                let gone = gone.ok_or(Wrong::Other("a quote that is not there"))?;
+                match job {
+                    Some(job) => self.job(*job)?.booking = Some(gone.booking),
+                    None => return Ok(()),
+                }
+                Ok(())
+            }
+            _ => Err(Wrong::Other("a record of another kind")),
+        }
+    }
+}
+
+impl Exit {
+    /// Whether the task did what it was to do.
+    pub fn is_good(&self) -> bool {
+        *self == Exit::Code(0)
+    }
+}

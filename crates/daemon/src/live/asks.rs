@@ -1,0 +1,299 @@
+//! What people want, and whether they may have it.
+
+use std::sync::Arc;
+
+use tradewind_io::submission::Submission;
+use tradewind_model::{Money, Pools, Time};
+
+use super::demand::demand;
+use super::input::{Ask, Kind, Refusal, Reply};
+use super::money::Account;
+use super::record::Record;
+use super::rights::{Actor, Role};
+use super::state::{Finish, Hold, Phase, Quote};
+use super::{Live, Wrong};
+
+type Answer = Result<Result<Reply, Refusal>, Wrong>;
+
+fn refused(kind: Kind, message: impl Into<String>, hint: impl Into<String>) -> Answer {
+    Ok(Err(Refusal::new(kind, message, hint)))
+}
+
+impl Live {
+    pub(super) fn ask(&mut self, at: Time, actor: &Actor, ask: Ask) -> Answer {
+        match ask {
+            Ask::Submit { submission, key, quote } => {
+                self.submit(at, actor, &submission, key.as_ref(), quote)
+            }
+            Ask::Cancel { job } => self.cancel(at, actor, job),
+            Ask::Hold { job } => self.keep_out(at, actor, job),
+            Ask::Release { job } => self.let_in(at, actor, job),
+            Ask::Keep { quote } => self.keep(at, actor, quote),
+            Ask::Tariff { pool, text } => {
+                let Some(found) = self.state.market.pools().as_slice().get(pool.index()) else {
+                    return refused(Kind::Unknown, "there is no such pool", "see `sites`");
+                };
+                if !actor.may_manage(&self.state.owners[found.site.0 as usize]) {
+                    return refused(Kind::Forbidden, "only its owner sets a pool's prices", "");
+                }
+                self.put(at, Record::Tariff { pool, text })?;
+                Ok(Ok(Reply::Done))
+            }
+            _ if actor.role != Role::Administrator => {
+                refused(Kind::Forbidden, "only an administrator may do this", "")
+            }
+            Ask::Move { from, to, amount, note } => self.transfer(at, from, to, amount, note),
+            Ask::Admit { user, role, hash, note } => {
+                let token = self.state.last_token + 1;
+                self.put(at, Record::Admitted { token, user, role, hash, note })?;
+                Ok(Ok(Reply::Number(token)))
+            }
+            Ask::Expel { token } => {
+                if !self.state.tokens.contains_key(&token) {
+                    return refused(Kind::Unknown, format!("there is no token {token}"), "");
+                }
+                self.put(at, Record::Expelled { token })?;
+                Ok(Ok(Reply::Done))
+            }
+            Ask::Policy { policy } => self.switch(at, policy),
+        }
+    }
+
+    fn submit(
+        &mut self,
+        at: Time,
+        actor: &Actor,
+        submission: &Arc<Submission>,
+        key: Option<&String>,
+        quote: Option<u64>,
+    ) -> Answer {
+        if let Some(known) = self.submitted_before(actor, key) {
+            return Ok(Ok(Reply::Jobs(known)));
+        }
+        let count = submission.array.as_ref().map_or(1, |array| array.indices.len());
+        if let Err(refusal) = self.may_submit(actor, submission, count, quote) {
+            return Ok(Err(refusal));
+        }
+        let payer = submission.project.clone().map(Account::Project);
+        let payer = payer.unwrap_or_else(|| Account::User(actor.user.clone()));
+        if !self.state.accounts.knows(&payer) && self.settings.new_user_grant > Money::ZERO {
+            let (amount, note) = (self.settings.new_user_grant, "new user".to_owned());
+            self.put(at, Record::Moved { from: Account::Bank, to: payer, amount, note })?;
+        }
+        let first = self.state.last_job + 1;
+        let mut numbers = Vec::with_capacity(count);
+        for place in 0..count {
+            let index = submission.array.as_ref().and_then(|it| it.indices.get(place)).copied();
+            let job = first + place as u64;
+            let record = Record::Submitted {
+                job,
+                user: actor.user.clone(),
+                submission: Arc::clone(submission),
+                array: index.map(|index| (first, index)),
+                key: key.filter(|_| place == 0).cloned(),
+            };
+            self.put(at, record)?;
+            *self.active.entry(actor.user.clone()).or_default() += 1;
+            for dependency in &submission.after {
+                self.dependents.entry(dependency.job).or_default().insert(job);
+            }
+            match quote {
+                Some(quote) => self.book(at, job, quote)?,
+                None if submission.held => {
+                    self.put(at, Record::Held { job, hold: Hold::User })?;
+                }
+                None => self.settle_in(at, job)?,
+            }
+            numbers.push(job);
+        }
+        Ok(Ok(Reply::Jobs(numbers)))
+    }
+
+    /// The jobs of an earlier submission of the same name.
+    fn submitted_before(&self, actor: &Actor, key: Option<&String>) -> Option<Vec<u64>> {
+        let first = *self.state.keys.get(&(actor.user.clone(), key?.clone()))?;
+        let jobs = self.state.jobs.range(first..).map(|(_, job)| job);
+        let same = jobs.take_while(|job| {
+            job.number == first || job.array.is_some_and(|(leader, _)| leader == first)
+        });
+        Some(same.map(|job| job.number).collect())
+    }
+
+    fn may_submit(
+        &self,
+        actor: &Actor,
+        submission: &Submission,
+        count: usize,
+        quote: Option<u64>,
+    ) -> Result<(), Refusal> {
+        let active: usize = self.active.values().sum();
+        let own = self.active.get(&actor.user).copied().unwrap_or(0);
+        if active + count > self.settings.max_jobs {
+            let message = format!("the market has {active} jobs, as many as it may");
+            return Err(Refusal::new(Kind::Limit, message, "try again when some have ended"));
+        }
+        if own + count > self.settings.max_jobs_per_user {
+            let message = format!("{} has {own} jobs, as many as a user may", actor.user);
+            return Err(Refusal::new(Kind::Limit, message, "try again when some have ended"));
+        }
+        if let Some(project) = &submission.project
+            && !self.state.accounts.knows(&Account::Project(project.clone()))
+        {
+            let message = format!("there is no project `{project}`");
+            let hint = "an administrator makes one by granting money to `project:NAME`";
+            return Err(Refusal::new(Kind::Invalid, message, hint));
+        }
+        let missing = submission.after.iter().find(|it| !self.state.jobs.contains_key(&it.job));
+        if let Some(missing) = missing {
+            let message = format!("it is to wait for job {}, which is not there", missing.job);
+            return Err(Refusal::new(Kind::Invalid, message, "jobs that ended long ago are gone"));
+        }
+        let place = self.state.users.len();
+        let demand = demand(submission, place, self.state.market.pools())?;
+        match quote {
+            None => Ok(()),
+            Some(number) => self.may_take(actor, number, &demand, submission),
+        }
+    }
+
+    /// Whether the quote still stands.
+    fn may_take(
+        &self,
+        actor: &Actor,
+        number: u64,
+        demand: &tradewind_model::Demand,
+        submission: &Submission,
+    ) -> Result<(), Refusal> {
+        let hint = "ask for a new quote";
+        let conflict = |message: String| Err(Refusal::new(Kind::Conflict, message, hint));
+        let quote = self.state.quotes.get(&number).filter(|it| actor.may_act_for(&it.user));
+        let Some(quote) = quote else {
+            let message = format!("there is no quote {number}, or it has expired");
+            return Err(Refusal::new(Kind::Unknown, message, hint));
+        };
+        if submission.array.is_some() || !submission.after.is_empty() || submission.held {
+            return conflict("a quote is for one job that may start at once".to_owned());
+        }
+        if (quote.tasks, quote.work) != (demand.processors, demand.estimate) {
+            let (tasks, work) = (quote.tasks, quote.work);
+            return conflict(format!("quote {number} is for {tasks} nodes and {work} s of work"));
+        }
+        self.state.stands(quote).or_else(conflict)
+    }
+
+    /// Accepts the quote for the job: its nodes are set aside from now on.
+    fn book(&mut self, at: Time, job: u64, number: u64) -> Result<(), Wrong> {
+        let quote = self.state.quotes.get(&number).cloned();
+        let Quote { booking, tasks, .. } = quote.ok_or(Wrong::Other("a quote is not there"))?;
+        self.put(at, Record::Taken { quote: number, job: Some(job) })?;
+        self.put(at, Record::Held { job, hold: Hold::Booked })?;
+        let shares: Vec<_> =
+            booking.place.shares(tasks).zip(booking.ends.iter().copied()).collect();
+        for (share, until) in shares {
+            let (pool, nodes, from) = (share.pool, share.nodes, booking.start);
+            let cause = tradewind_model::Cause::Booked;
+            let what = tradewind_model::Closure { pool, nodes, from, until, cause };
+            let why = super::state::Why::Booked(pool, job);
+            self.put(at, Record::Announced { what, why })?;
+        }
+        self.booked.insert((booking.start, job));
+        self.start_booked(at)
+    }
+
+    fn keep(&mut self, at: Time, actor: &Actor, quote: Quote) -> Answer {
+        let number = self.state.last_quote + 1;
+        let user = actor.user.clone();
+        self.put(at, Record::Quoted { quote: Quote { number, user, ..quote } })?;
+        Ok(Ok(Reply::Number(number)))
+    }
+
+    fn cancel(&mut self, at: Time, actor: &Actor, number: u64) -> Answer {
+        let phase = match self.find(actor, number) {
+            Ok(phase) => phase,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        match phase {
+            Phase::Over(_) => {
+                return refused(Kind::Conflict, format!("job {number} is over already"), "");
+            }
+            Phase::Running => {
+                self.put(at, Record::Cancelling { job: number, by: actor.user.clone() })?;
+                self.judge(at, number)?;
+            }
+            Phase::Waiting | Phase::Held(_) => self.finish(at, number, Finish::Cancelled)?,
+        }
+        Ok(Ok(Reply::Done))
+    }
+
+    fn find(&self, actor: &Actor, number: u64) -> Result<Phase, Refusal> {
+        let job = self.state.jobs.get(&number).filter(|job| actor.may_act_for(&job.user));
+        let unknown =
+            || Refusal::new(Kind::Unknown, format!("you have no job {number}"), "see `jobs --all`");
+        job.map(|job| job.phase.clone()).ok_or_else(unknown)
+    }
+
+    fn keep_out(&mut self, at: Time, actor: &Actor, number: u64) -> Answer {
+        match self.find(actor, number) {
+            Err(refusal) => return Ok(Err(refusal)),
+            Ok(Phase::Waiting) => self.put(at, Record::Left { job: number, hold: Hold::User })?,
+            Ok(Phase::Held(hold)) if hold != Hold::Booked => {
+                self.put(at, Record::Held { job: number, hold: Hold::User })?;
+            }
+            Ok(_) => {
+                let message = format!("job {number} does not wait in the queue");
+                return refused(Kind::Conflict, message, "");
+            }
+        }
+        Ok(Ok(Reply::Done))
+    }
+
+    fn let_in(&mut self, at: Time, actor: &Actor, number: u64) -> Answer {
+        match self.find(actor, number) {
+            Err(refusal) => return Ok(Err(refusal)),
+            Ok(Phase::Held(Hold::User | Hold::Lost | Hold::Rejected(_))) => {
+                self.settle_in(at, number)?;
+            }
+            Ok(_) => {
+                let message = format!("job {number} is not held by its user");
+                return refused(Kind::Conflict, message, "");
+            }
+        }
+        Ok(Ok(Reply::Done))
+    }
+
+    fn transfer(
+        &mut self,
+        at: Time,
+        from: Account,
+        to: Account,
+        amount: Money,
+        note: String,
+    ) -> Answer {
+        if amount <= Money::ZERO {
+            return refused(Kind::Invalid, "the amount is not above 0", "");
+        }
+        if [&from, &to].iter().any(|account| matches!(account, Account::Held(_))) {
+            return refused(Kind::Invalid, "what is held for a job cannot be moved", "");
+        }
+        let balance = self.state.accounts.balance(&from);
+        if from != Account::Bank && balance < i128::from(amount.0) {
+            return refused(Kind::Conflict, format!("{from} has too little"), "see `ledger`");
+        }
+        self.put(at, Record::Moved { from, to, amount, note })?;
+        self.afford(at)?;
+        Ok(Ok(Reply::Done))
+    }
+
+    /// Another policy begins.
+    fn switch(&mut self, at: Time, policy: String) -> Answer {
+        let pools: &Pools = self.state.market.pools();
+        match self.maker.make(&policy, pools) {
+            Err(wrong) => refused(Kind::Invalid, wrong, "`simulate --help` has all names"),
+            Ok(made) => {
+                self.policy = made;
+                self.go_on(at, &policy)?;
+                Ok(Ok(Reply::Done))
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! What goes into the live market, and what comes back to whoever asked.
+
+use std::sync::Arc;
+
+use tradewind_io::submission::Submission;
+use tradewind_model::{Money, PoolId, Price, SiteId, Time};
+
+use super::money::Account;
+use super::rights::{Actor, Role, TokenHash};
+use super::state::Quote;
+use crate::site::{SiteError, Survey, Tag};
+
+/// Something that happened outside.
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// Time has passed.
+    Tick,
+    /// Somebody wants something.
+    Asked {
+        /// Who.
+        actor: Actor,
+        /// What.
+        ask: Ask,
+    },
+    /// A site was looked at. What it acknowledged before must have been said before.
+    Surveyed {
+        /// Which.
+        site: SiteId,
+        /// What was seen.
+        survey: Result<Survey, SiteError>,
+    },
+    /// A site has answered.
+    Answered {
+        /// About which task.
+        tag: Tag,
+        /// What it had been told.
+        act: Act,
+        /// What it said.
+        answer: Result<(), SiteError>,
+    },
+    /// What owners ask and withhold from now on, by their schedules.
+    Terms {
+        /// The price of every pool that has one.
+        prices: Vec<(PoolId, Price)>,
+        /// All that is withheld and not over.
+        withheld: Vec<Withheld>,
+    },
+    /// When jobs that wait are expected to start.
+    Forecast {
+        /// Jobs and moments.
+        starts: Vec<(u64, Time)>,
+    },
+}
+
+/// Nodes that an owner does not offer for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Withheld {
+    /// Whose.
+    pub pool: PoolId,
+    /// How many.
+    pub nodes: u32,
+    /// From when on.
+    pub from: Time,
+    /// Until when.
+    pub until: Time,
+}
+
+/// What a site is told of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Act {
+    /// To run it.
+    Submit,
+    /// To stop it.
+    Withdraw,
+    /// To forget it.
+    Forget,
+}
+
+/// What somebody wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ask {
+    /// To have a job run.
+    Submit {
+        /// What.
+        submission: Arc<Submission>,
+        /// The user's own name for it: the same again changes nothing.
+        key: Option<String>,
+        /// The quote that it accepts.
+        quote: Option<u64>,
+    },
+    /// To stop a job, or not to have it run.
+    Cancel {
+        /// Which.
+        job: u64,
+    },
+    /// To keep a waiting job out of the queue.
+    Hold {
+        /// Which.
+        job: u64,
+    },
+    /// To let a held job wait for nodes.
+    Release {
+        /// Which.
+        job: u64,
+    },
+    /// To move money.
+    Move {
+        /// From whom.
+        from: Account,
+        /// To whom.
+        to: Account,
+        /// How much.
+        amount: Money,
+        /// Why.
+        note: String,
+    },
+    /// To ask other prices for a pool's nodes than the configuration.
+    Tariff {
+        /// Whose nodes.
+        pool: PoolId,
+        /// A table in TOML that was read and is sound; `None`: those of the configuration.
+        text: Option<String>,
+    },
+    /// To let somebody come in.
+    Admit {
+        /// Whom.
+        user: String,
+        /// As what.
+        role: Role,
+        /// Of the secret.
+        hash: TokenHash,
+        /// For people.
+        note: String,
+    },
+    /// To let somebody not come in any more.
+    Expel {
+        /// By which token.
+        token: u64,
+    },
+    /// To have another policy decide.
+    Policy {
+        /// As the command line writes it.
+        policy: String,
+    },
+    /// To have a quote kept. Its number is given anew.
+    Keep {
+        /// What was found.
+        quote: Quote,
+    },
+}
+
+/// What was done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// The numbers of the jobs: of an array, all of them.
+    Jobs(Vec<u64>),
+    /// The number of the quote or of the token.
+    Number(u64),
+    /// As asked.
+    Done,
+}
+
+/// Why nothing was done.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// Of which kind.
+    pub kind: Kind,
+    /// What is wrong, for people.
+    pub message: String,
+    /// What to do.
+    pub hint: String,
+}
+
+/// Of a [`Refusal`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// It makes no sense as it is.
+    Invalid,
+    /// There is no such thing, or it is not for the one who asks to know.
+    Unknown,
+    /// The one who asks may not do that.
+    Forbidden,
+    /// It does not fit what is there now.
+    Conflict,
+    /// There are too many already.
+    Limit,
+    /// Not now: the journal cannot be written, or the market has stopped.
+    Unavailable,
+}
+
+impl Refusal {
+    /// A refusal of this kind.
+    pub fn new(kind: Kind, message: impl Into<String>, hint: impl Into<String>) -> Refusal {
+        Refusal { kind, message: message.into(), hint: hint.into() }
+    }
+}

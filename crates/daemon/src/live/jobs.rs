@@ -1,0 +1,273 @@
+//! The life of a job: into the queue, off its nodes, to its end.
+
+use tradewind_io::submission::{OnLost, When};
+use tradewind_model::{Money, Time};
+
+use super::demand::demand;
+use super::record::Record;
+use super::state::{Finish, Hold, Job, Part, Phase, Setback, Wanted};
+use super::{Live, Wrong};
+use crate::site::Exit;
+
+/// Whether what a job waits for has come.
+enum Waits {
+    No,
+    Still,
+    InVain(u64),
+}
+
+impl Live {
+    /// A held job joins the queue, if nothing else holds it.
+    pub(super) fn settle_in(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        match self.waits(job) {
+            Waits::InVain(other) => return self.finish(at, number, Finish::Dependency(other)),
+            Waits::Still => return self.held(at, number, Hold::Dependency),
+            Waits::No => {}
+        }
+        if self.array_is_full(number) {
+            return self.held(at, number, Hold::Array);
+        }
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        let place = self.state.users.iter().position(|user| *user == job.user).unwrap_or(0);
+        match demand(&job.submission, place, self.state.market.pools()) {
+            Ok(demand) => self.put(at, Record::Joined { job: number, demand }),
+            Err(refusal) => self.held(at, number, Hold::Rejected(refusal.message)),
+        }
+    }
+
+    fn held(&mut self, at: Time, number: u64, hold: Hold) -> Result<(), Wrong> {
+        match self.state.jobs.get(&number).map(|job| &job.phase) {
+            Some(Phase::Held(now)) if *now == hold && hold != Hold::User => Ok(()),
+            _ => self.put(at, Record::Held { job: number, hold }),
+        }
+    }
+
+    fn waits(&self, job: &Job) -> Waits {
+        let mut waits = Waits::No;
+        for dependency in &job.submission.after {
+            // One that is gone was over long ago, and nobody knows how.
+            let Some(other) = self.state.jobs.get(&dependency.job) else {
+                match dependency.when {
+                    When::Any | When::Begun => continue,
+                    When::Ok | When::NotOk => return Waits::InVain(dependency.job),
+                }
+            };
+            let over = match &other.phase {
+                Phase::Over(finish) => Some(*finish == Finish::Completed),
+                _ => None,
+            };
+            let begun = other.parts.iter().any(|part| part.since.is_some());
+            match (dependency.when, over) {
+                (When::Ok, Some(true)) | (When::NotOk, Some(false)) | (When::Any, Some(_)) => {}
+                (When::Begun, _) if begun || over.is_some() => {}
+                (When::Ok | When::NotOk, Some(_)) => return Waits::InVain(dependency.job),
+                _ => waits = Waits::Still,
+            }
+        }
+        waits
+    }
+
+    /// Whether as many jobs of the job's array are in the queue or run as may.
+    fn array_is_full(&self, number: u64) -> bool {
+        let Some(job) = self.state.jobs.get(&number) else { return false };
+        let Some((first, _)) = job.array else { return false };
+        let Some(most) = job.submission.array.as_ref().and_then(|it| it.at_once) else {
+            return false;
+        };
+        let others = self.state.jobs.range(first..).map(|(_, job)| job);
+        let others = others.take_while(|job| job.array.is_some_and(|(of, _)| of == first));
+        let busy = others.filter(|job| matches!(job.phase, Phase::Waiting | Phase::Running));
+        busy.count() >= most as usize
+    }
+
+    /// What follows from how a running job's parts are.
+    pub(super) fn judge(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        if job.phase != Phase::Running {
+            return Ok(());
+        }
+        match job.parts.iter().all(|part| part.exit.is_some()) {
+            true => self.conclude(at, number),
+            false => self.part_over(at, number),
+        }
+    }
+
+    /// Some parts may be over while others run: good ones give their nodes back, a bad one stops
+    /// the others.
+    fn part_over(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        let Some(id) = job.id else { return Ok(()) };
+        let exits = job.parts.iter().filter_map(|part| Some((part.pool, &part.exit.as_ref()?.1)));
+        let exits: Vec<_> = exits.map(|(pool, exit)| (pool, exit.is_good())).collect();
+        let stopping = self.is_stopping(number);
+        let held = |pool| self.state.market.holds(id, pool);
+        let free: Vec<_> = exits.iter().map(|(pool, _)| *pool).filter(|pool| held(*pool)).collect();
+        for pool in free {
+            self.put(at, Record::Released { job: number, pool })?;
+        }
+        match stopping || exits.iter().all(|(_, good)| *good) {
+            true => Ok(()),
+            false => self.put(at, Record::Stopping { job: number }),
+        }
+    }
+
+    /// All parts are over.
+    fn conclude(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        if job.cancelled_by.is_some() {
+            return self.finish(at, number, Finish::Cancelled);
+        }
+        if job.parts.iter().all(|part| part.since.is_none()) {
+            return self.never_ran(at, number);
+        }
+        match verdict(&job.parts) {
+            Finish::NodeFail => self.lost(at, number),
+            finish => self.finish(at, number, finish),
+        }
+    }
+
+    /// No part has begun, as far as sites say.
+    fn never_ran(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        let exits: Vec<&Exit> =
+            job.parts.iter().filter_map(|part| Some(&part.exit.as_ref()?.1)).collect();
+        let sure =
+            |exit: &&Exit| matches!(exit, Exit::Withdrawn | Exit::NotStarted(_) | Exit::Refused(_));
+        if !exits.iter().all(|exit| sure(exit)) {
+            return self.lost(at, number);
+        }
+        let hopeless = exits.iter().find_map(|exit| match exit {
+            Exit::NotStarted(why) => Some(why.clone()),
+            _ => None,
+        });
+        let refused = exits.iter().find_map(|exit| match exit {
+            Exit::Refused(why) => Some(why.clone()),
+            _ => None,
+        });
+        let often = job.attempt + 1 >= self.settings.max_refusals;
+        let setback = match hopeless.clone().or(refused.clone()) {
+            Some(why) => Setback::Refused(why),
+            None if self.is_stopping(number) => Setback::Displaced,
+            None => return self.finish(at, number, Finish::Cancelled),
+        };
+        self.put(at, Record::Interrupted { job: number, setback })?;
+        match hopeless.or(refused.filter(|_| often)) {
+            Some(why) => self.put(at, Record::Left { job: number, hold: Hold::Rejected(why) }),
+            None => Ok(()),
+        }
+    }
+
+    /// Nodes died, or nobody knows what became of the job: as its user wants.
+    fn lost(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        let on_lost = job.submission.on_lost;
+        if on_lost == OnLost::Fail {
+            return self.finish(at, number, Finish::NodeFail);
+        }
+        self.put(at, Record::Interrupted { job: number, setback: Setback::Lost })?;
+        match on_lost {
+            OnLost::Hold => self.put(at, Record::Left { job: number, hold: Hold::Lost }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether sites were told to stop the job's parts.
+    pub(super) fn is_stopping(&self, number: u64) -> bool {
+        let Some(job) = self.state.jobs.get(&number) else { return false };
+        (0..job.parts.len()).any(|part| {
+            let task = self.state.tasks.get(&job.tag(&self.state.name, part));
+            task.is_some_and(|task| task.wanted == Wanted::Stop)
+        })
+    }
+
+    pub(super) fn finish(&mut self, at: Time, number: u64, finish: Finish) -> Result<(), Wrong> {
+        self.put(at, Record::Ended { job: number, finish })?;
+        self.is_over(at, number)
+    }
+
+    /// Whatever waited for the job's end.
+    pub(super) fn is_over(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        let (user, array) = (job.user.clone(), job.array);
+        self.over.insert((at, number));
+        if let Some(booking) = &job.booking {
+            self.booked.remove(&(booking.start, number));
+        }
+        self.short.remove(&number);
+        if let Some(active) = self.active.get_mut(&user) {
+            *active -= 1;
+            if *active == 0 {
+                self.active.remove(&user);
+            }
+        }
+        self.call_off(at, number)?;
+        for waiting in self.dependents.remove(&number).unwrap_or_default() {
+            self.settle_if(at, waiting, &Hold::Dependency)?;
+        }
+        if let Some((first, _)) = array {
+            self.next_of_array(at, first)?;
+        }
+        self.afford(at)
+    }
+
+    fn settle_if(&mut self, at: Time, number: u64, hold: &Hold) -> Result<(), Wrong> {
+        let phase = self.state.jobs.get(&number).map(|job| &job.phase);
+        match phase == Some(&Phase::Held(hold.clone())) {
+            true => self.settle_in(at, number),
+            false => Ok(()),
+        }
+    }
+
+    fn next_of_array(&mut self, at: Time, first: u64) -> Result<(), Wrong> {
+        let others = self.state.jobs.range(first..).map(|(_, job)| job);
+        let mut others = others.take_while(|job| job.array.is_some_and(|(of, _)| of == first));
+        let next = others.find(|job| job.phase == Phase::Held(Hold::Array));
+        match next.map(|job| job.number) {
+            Some(next) => self.settle_in(at, next),
+            None => Ok(()),
+        }
+    }
+
+    /// Jobs that their payers can pay for now join the queue.
+    pub(super) fn afford(&mut self, at: Time) -> Result<(), Wrong> {
+        let can = |number: &u64| {
+            let job = self.state.jobs.get(number)?;
+            let Phase::Held(Hold::Funds(needed)) = job.phase else { return Some(*number) };
+            let there = self.state.accounts.balance(&job.payer());
+            (there >= i128::from(needed.0.max(Money::ZERO.0))).then_some(*number)
+        };
+        let ready: Vec<u64> = self.short.iter().filter_map(can).collect();
+        for number in ready {
+            self.short.remove(&number);
+            let phase = self.state.jobs.get(&number).map(|job| &job.phase);
+            if matches!(phase, Some(Phase::Held(Hold::Funds(_)))) {
+                self.settle_in(at, number)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The worst of what the parts say: what was lost, then what failed, in the order of parts.
+fn verdict(parts: &[Part]) -> Finish {
+    let exits = || parts.iter().filter_map(|part| part.exit.as_ref().map(|(_, exit)| exit));
+    let lost = |exit: &Exit| {
+        matches!(exit, Exit::NodeFailed | Exit::Lost | Exit::NotStarted(_) | Exit::Refused(_))
+    };
+    if exits().any(lost) {
+        return Finish::NodeFail;
+    }
+    // A part that was stopped because another failed says nothing of the job.
+    let told = exits().filter(|exit| **exit != Exit::Withdrawn);
+    let bad = told.clone().find(|exit| !exit.is_good());
+    match bad {
+        None if told.count() == 0 => Finish::Cancelled,
+        None => Finish::Completed,
+        Some(Exit::Code(code)) => Finish::Failed(*code),
+        Some(Exit::Signal(signal)) => Finish::Killed(*signal),
+        Some(Exit::TimeLimit) => Finish::Timeout,
+        Some(Exit::OutOfMemory) => Finish::OutOfMemory,
+        Some(_) => Finish::NodeFail,
+    }
+}

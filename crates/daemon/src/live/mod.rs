@@ -1,0 +1,245 @@
+//! The market in real time, as a state machine without clock, threads or files.
+//!
+//! What happened goes in as [`Input`], one at a time; [`Record`]s come out, to be written down
+//! before anything else is done. [`Live::plan`] asks the policy when there is news for it, and
+//! [`Live::orders`] says what sites are to be told, from the state alone: after a crash they are
+//! told again, and know by the tag.
+//!
+//! Nothing here decides where or when a job runs. Policies do, and users who accept a quote.
+
+mod apply;
+mod asks;
+mod closures;
+mod demand;
+pub mod input;
+mod jobs;
+pub mod money;
+mod orders;
+mod pass;
+pub mod record;
+pub mod rights;
+pub mod state;
+mod surveys;
+mod tells;
+#[cfg(test)]
+mod tests;
+mod tick;
+mod usage;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use tradewind_model::{Event, Money, Pools, Span, Time};
+use tradewind_sched::policy::Policy;
+
+pub use apply::Wrong;
+pub use input::{Act, Ask, Input, Kind, Refusal, Reply, Withheld};
+pub use orders::Instruction;
+pub use record::Record;
+pub use state::State;
+
+/// Makes policies of their names, as the command line writes them.
+pub trait Make: Debug + Send + Sync {
+    /// The policy for these pools.
+    ///
+    /// # Errors
+    /// What is wrong with the name, for people.
+    fn make(&self, policy: &str, pools: &Pools) -> Result<Box<dyn Policy + Send>, String>;
+}
+
+/// What the live market allows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Jobs that are not over, of all users.
+    pub max_jobs: usize,
+    /// The same of one user.
+    pub max_jobs_per_user: usize,
+    /// What a user gets at the first submission.
+    pub new_user_grant: Money,
+    /// How long a job is kept after its end.
+    pub keep: Span,
+    /// How often sites may refuse a job before it is held.
+    pub max_refusals: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            max_jobs: 100_000,
+            max_jobs_per_user: 50_000,
+            new_user_grant: Money(1_000_000_000_000),
+            keep: Span(7 * 24 * 3_600),
+            max_refusals: 8,
+        }
+    }
+}
+
+/// A state, and what follows from it.
+pub struct Live {
+    state: State,
+    settings: Settings,
+    maker: Arc<dyn Make>,
+    policy: Box<dyn Policy + Send>,
+    /// The policy has not seen the market yet.
+    fresh: bool,
+    /// Events that the policy has not seen.
+    unseen: Vec<Event>,
+    /// When the policy wants to be asked.
+    wake: Option<Time>,
+    /// By job: those that wait for it.
+    dependents: BTreeMap<u64, BTreeSet<u64>>,
+    /// Jobs whose payer had too little.
+    short: BTreeSet<u64>,
+    /// Jobs whose window is booked: by its start.
+    booked: BTreeSet<(Time, u64)>,
+    /// Jobs that are over: by their end.
+    over: BTreeSet<(Time, u64)>,
+    /// By user: jobs that are not over.
+    active: BTreeMap<String, usize>,
+    /// What the present step has written.
+    out: Vec<Record>,
+}
+
+impl Debug for Live {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (now, policy) = (self.state.now(), &self.state.policy);
+        f.debug_struct("Live").field("now", &now).field("policy", policy).finish_non_exhaustive()
+    }
+}
+
+/// What a step came to.
+#[derive(Debug)]
+pub struct Step {
+    /// To be written down, all or none.
+    pub records: Vec<Record>,
+    /// For whoever asked, once they are.
+    pub answer: Option<Result<Reply, Refusal>>,
+}
+
+impl Live {
+    /// Goes on from a state at `at`, under the state's policy; what it writes says so.
+    ///
+    /// # Errors
+    /// If there is no such policy.
+    pub fn begin(
+        state: State,
+        settings: Settings,
+        maker: Arc<dyn Make>,
+        policy: &str,
+        at: Time,
+    ) -> Result<(Live, Step), String> {
+        let made = maker.make(policy, state.market.pools())?;
+        let mut live = Live {
+            state,
+            settings,
+            maker,
+            policy: made,
+            fresh: true,
+            unseen: Vec::new(),
+            wake: None,
+            dependents: BTreeMap::new(),
+            short: BTreeSet::new(),
+            booked: BTreeSet::new(),
+            over: BTreeSet::new(),
+            active: BTreeMap::new(),
+            out: Vec::new(),
+        };
+        live.remember();
+        let at = at.max(live.state.now());
+        live.go_on(at, policy).map_err(|wrong| wrong.to_string())?;
+        let records = std::mem::take(&mut live.out);
+        Ok((live, Step { records, answer: None }))
+    }
+
+    /// What survives.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// What it allows.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The policy that decides, for its promises.
+    pub fn policy(&self) -> &dyn Policy {
+        &*self.policy
+    }
+
+    /// Takes one input in. `at` below the state's moment counts as that: clocks may step back.
+    ///
+    /// # Errors
+    /// A mistake of ours: the state must be made anew from what is written down.
+    pub fn step(&mut self, at: Time, input: Input) -> Result<Step, Wrong> {
+        let at = at.max(self.state.now());
+        let answer = match input {
+            Input::Tick => {
+                self.tick(at)?;
+                None
+            }
+            Input::Asked { actor, ask } => Some(self.ask(at, &actor, ask)?),
+            Input::Surveyed { site, survey } => {
+                self.surveyed(at, site, survey)?;
+                None
+            }
+            Input::Answered { tag, act, answer } => {
+                self.answered(at, &tag, act, answer)?;
+                None
+            }
+            Input::Terms { prices, withheld } => {
+                self.terms(at, &prices, &withheld)?;
+                None
+            }
+            Input::Forecast { starts } => {
+                self.forecast(at, starts)?;
+                None
+            }
+        };
+        Ok(Step { records: std::mem::take(&mut self.out), answer })
+    }
+
+    /// The policy that was just made begins.
+    fn go_on(&mut self, at: Time, policy: &str) -> Result<(), Wrong> {
+        (self.fresh, self.wake) = (true, None);
+        let usage = self.state.usage(at);
+        self.policy.resume(&usage);
+        let (release, policy) = (env!("CARGO_PKG_VERSION").to_owned(), policy.to_owned());
+        self.put(at, Record::Began { release, policy, usage: usage.into_iter().collect() })
+    }
+
+    /// Makes a change, and keeps what the policy must hear of it.
+    fn put(&mut self, at: Time, record: Record) -> Result<(), Wrong> {
+        let event = self.state.tells(&record);
+        self.state.apply(at, &record)?;
+        self.unseen.extend(event);
+        self.out.push(record);
+        Ok(())
+    }
+
+    /// What can be told from the state, told anew.
+    fn remember(&mut self) {
+        use state::{Hold, Phase};
+        for (&number, job) in &self.state.jobs {
+            match &job.phase {
+                Phase::Over(_) => {
+                    self.over.extend(job.ended.map(|at| (at, number)));
+                    continue;
+                }
+                Phase::Held(Hold::Dependency) => {
+                    for dependency in &job.submission.after {
+                        self.dependents.entry(dependency.job).or_default().insert(number);
+                    }
+                }
+                Phase::Held(Hold::Funds(_)) => {
+                    self.short.insert(number);
+                }
+                Phase::Held(Hold::Booked) => {
+                    self.booked.extend(job.booking.as_ref().map(|it| (it.start, number)));
+                }
+                _ => {}
+            }
+            *self.active.entry(job.user.clone()).or_default() += 1;
+        }
+    }
+}

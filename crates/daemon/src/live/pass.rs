@@ -1,0 +1,84 @@
+//! Asking the policy, and doing what it says.
+
+use tradewind_model::{Command, Money, Time};
+
+use super::money::Account;
+use super::record::Record;
+use super::state::{Hold, Phase, Setback};
+use super::{Live, Step, Wrong};
+
+impl Live {
+    /// Whether the policy has news, or wants to be asked by now.
+    pub fn is_due(&self, at: Time) -> bool {
+        self.fresh || !self.unseen.is_empty() || self.wake.is_some_and(|wake| wake <= at)
+    }
+
+    /// Asks the policy once, if that is due.
+    ///
+    /// # Errors
+    /// If the policy asked for what cannot be: the state must be made anew.
+    pub fn plan(&mut self, at: Time) -> Result<Step, Wrong> {
+        let at = at.max(self.state.now());
+        if self.is_due(at) {
+            self.state.market.pass_to(at)?;
+            let mut commands = Vec::new();
+            let events = match self.fresh {
+                true => self.state.market.history(),
+                false => std::mem::take(&mut self.unseen),
+            };
+            self.policy.decide(&self.state.market, &events, &mut commands);
+            self.fresh = false;
+            self.unseen.clear();
+            self.wake = commands.iter().rev().find_map(|command| match command {
+                Command::Wake { at: wake } if *wake > at => Some(*wake),
+                _ => None,
+            });
+            let touched: Vec<u64> = commands.iter().filter_map(|it| self.number(it)).collect();
+            self.put(at, Record::Decided { commands })?;
+            for number in touched {
+                self.after_decision(at, number)?;
+            }
+        }
+        Ok(Step { records: std::mem::take(&mut self.out), answer: None })
+    }
+
+    fn number(&self, command: &Command) -> Option<u64> {
+        match command {
+            Command::Start { job, .. } | Command::Refuse { job, .. } => {
+                self.state.numbers.get(job).copied()
+            }
+            Command::Trade { .. } | Command::Wake { .. } => None,
+        }
+    }
+
+    /// A job that its payer cannot pay for gives its nodes back; a refused one is over.
+    pub(super) fn after_decision(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        match job.phase {
+            Phase::Over(_) => self.is_over(at, number),
+            Phase::Running => {
+                let lack = -self.state.accounts.balance(&job.payer());
+                if lack <= 0 {
+                    return Ok(());
+                }
+                let needed = self.state.accounts.balance(&Account::Held(number));
+                let needed = Money(i64::try_from(needed).unwrap_or(i64::MAX));
+                self.put(at, Record::Interrupted { job: number, setback: Setback::Funds })?;
+                self.put(at, Record::Left { job: number, hold: Hold::Funds(needed) })?;
+                self.short.insert(number);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// When something is to be done, though nothing happens.
+    pub fn due(&self) -> Option<Time> {
+        let booked = self.booked.first().map(|(start, _)| *start);
+        let quotes = self.state.quotes.values().map(|quote| quote.expires).min();
+        let closures = self.state.market.closures();
+        let now = self.state.now();
+        let begins = closures.map(|(_, what)| what.from).filter(|from| *from > now).min();
+        [self.wake, booked, quotes, begins].into_iter().flatten().min()
+    }
+}

@@ -1,0 +1,234 @@
+//! What is written down. The state changes by these and by nothing else.
+
+use std::sync::Arc;
+
+use tradewind_io::submission::Submission;
+use tradewind_model::{Closure, Command, Demand, Money, PoolId, Pools, Price, Time};
+
+use super::money::Account;
+use super::rights::{Role, TokenHash};
+use super::state::{Finish, Hold, Quote, Setback, Why};
+use crate::site::{Seen, Tag};
+
+/// One change of the state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Record {
+    /// The first of all: a market of this name, which its tags carry.
+    Created {
+        /// Lower-case letters and digits.
+        market: String,
+    },
+    /// The sites and pools from now on, and who owns each site.
+    Gridded {
+        /// Those of before, in their places, and new ones behind.
+        pools: Arc<Pools>,
+        /// By site: a user's name.
+        owners: Vec<String>,
+    },
+    /// A policy begins; it is told of the market's history at its first pass.
+    Began {
+        /// The program's version.
+        release: String,
+        /// As the command line writes it.
+        policy: String,
+        /// Processor-seconds that users have used, as far as they still count: by the users'
+        /// places.
+        usage: Vec<(i64, u64)>,
+    },
+    /// The policy saw everything up to here, and said this.
+    Decided {
+        /// In its order.
+        commands: Vec<Command>,
+    },
+    /// A job was handed in.
+    Submitted {
+        /// The next number.
+        job: u64,
+        /// Whose.
+        user: String,
+        /// What.
+        submission: Arc<Submission>,
+        /// Of an array: its first job's number, and this one's index.
+        array: Option<(u64, u32)>,
+        /// The user's own name for the submission: the same again is the same job.
+        key: Option<String>,
+    },
+    /// A job that was not in the queue waits for something, or for something else than before.
+    Held {
+        /// Which.
+        job: u64,
+        /// For what.
+        hold: Hold,
+    },
+    /// A job joins the market's queue.
+    Joined {
+        /// Which.
+        job: u64,
+        /// What it asks for.
+        demand: Demand,
+    },
+    /// A booked job starts where and at the price that it was promised; it has just joined.
+    Started {
+        /// Which.
+        job: u64,
+    },
+    /// When jobs were expected to start, for those that were not asked about before.
+    Expected {
+        /// Jobs and moments.
+        starts: Vec<(u64, Time)>,
+    },
+    /// A waiting job leaves the queue without being over: it is held.
+    Left {
+        /// Which.
+        job: u64,
+        /// For what.
+        hold: Hold,
+    },
+    /// A site has the task.
+    Acknowledged {
+        /// Which.
+        tag: Tag,
+    },
+    /// A site would not take the task. It may have taken it when it was asked before and did not
+    /// answer: it is to be withdrawn, to be sure.
+    Declined {
+        /// Which.
+        tag: Tag,
+        /// What the site said.
+        why: String,
+    },
+    /// A task that the site never said it had will not run there from now on.
+    Withdrawn {
+        /// Which.
+        tag: Tag,
+    },
+    /// A site sees a task otherwise than before.
+    Saw {
+        /// Which.
+        tag: Tag,
+        /// How.
+        seen: Seen,
+    },
+    /// A site has forgotten a task that is over.
+    Forgot {
+        /// Which.
+        tag: Tag,
+    },
+    /// A running job's tasks in one pool are over, and others are not.
+    Released {
+        /// Which.
+        job: u64,
+        /// Where.
+        pool: PoolId,
+    },
+    /// A running job lost its nodes; it waits in the queue again.
+    Interrupted {
+        /// Which.
+        job: u64,
+        /// Why.
+        setback: Setback,
+    },
+    /// The parts of a running job that are not over are to stop: another part has failed.
+    Stopping {
+        /// Which.
+        job: u64,
+    },
+    /// Somebody wants a job to stop.
+    Cancelling {
+        /// Which.
+        job: u64,
+        /// Who.
+        by: String,
+    },
+    /// A job is over.
+    Ended {
+        /// Which.
+        job: u64,
+        /// How.
+        finish: Finish,
+    },
+    /// A job that is over for long is dropped from the state.
+    Dropped {
+        /// Which.
+        job: u64,
+    },
+    /// Nodes will be missing.
+    Announced {
+        /// Which, and for how long.
+        what: Closure,
+        /// On whose account.
+        why: Why,
+    },
+    /// Nodes that were announced are gone.
+    Closed {
+        /// On whose account.
+        why: Why,
+    },
+    /// They are back, or will not be missing after all.
+    Reopened {
+        /// On whose account.
+        why: Why,
+    },
+    /// An owner asks another price.
+    Priced {
+        /// For whose nodes.
+        pool: PoolId,
+        /// Per node and second.
+        price: Price,
+    },
+    /// An owner's prices, as the configuration writes them, instead of those of the file.
+    Tariff {
+        /// For whose nodes.
+        pool: PoolId,
+        /// A table in TOML; `None`: those of the file again.
+        text: Option<String>,
+    },
+    /// Money is moved by an administrator.
+    Moved {
+        /// From whom.
+        from: Account,
+        /// To whom.
+        to: Account,
+        /// How much, above 0.
+        amount: Money,
+        /// Why.
+        note: String,
+    },
+    /// Somebody may come in.
+    Admitted {
+        /// A number that was never used.
+        token: u64,
+        /// Whose it is.
+        user: String,
+        /// As what.
+        role: Role,
+        /// Of the secret, which is kept nowhere.
+        hash: TokenHash,
+        /// For people.
+        note: String,
+    },
+    /// Somebody may not come in any more.
+    Expelled {
+        /// By which token.
+        token: u64,
+    },
+    /// A quote was given.
+    Quoted {
+        /// With its number, the next one.
+        quote: Quote,
+    },
+    /// A quote was accepted; or it has expired, if there is no job.
+    Taken {
+        /// Which.
+        quote: u64,
+        /// By which job.
+        job: Option<u64>,
+    },
+    /// A site was seen after it had been away, or is away since this moment.
+    Reached {
+        /// Which, in the order of sites.
+        site: u32,
+        /// Away since; `None`: it is there.
+        away: Option<Time>,
+    },
+}

@@ -1,0 +1,382 @@
+//! The state of a live market: the market itself, and the books around it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use tradewind_io::submission::Submission;
+use tradewind_model::{
+    ClosureId, JobId, Market, Money, Place, PoolId, Pools, Price, Reason, SiteId, Span, Time,
+};
+
+use super::money::{Account, Accounts};
+use super::rights::{Role, TokenHash};
+use crate::site::{Exit, Seen, Tag};
+
+/// Everything that survives a restart. [`State::apply`] is the only way to change it.
+#[derive(Debug, Clone)]
+pub struct State {
+    /// The market's name, part of every tag.
+    pub name: String,
+    /// What policies see.
+    pub market: Market,
+    /// By site: who owns it.
+    pub owners: Vec<String>,
+    /// By site: since when it is away.
+    pub away: BTreeMap<SiteId, Time>,
+    /// The policy that decides now.
+    pub policy: String,
+    /// Jobs that are not over, and those that were over lately.
+    pub jobs: BTreeMap<u64, Job>,
+    /// Those of the market's jobs that wait or run.
+    pub numbers: BTreeMap<JobId, u64>,
+    /// The last job's number.
+    pub last_job: u64,
+    /// By user and the user's own name for a submission: the first job of it.
+    pub keys: BTreeMap<(String, String), u64>,
+    /// In the order of their first submission: policies know users by this place.
+    pub users: Vec<String>,
+    /// What sites were or are to be told of, and have not forgotten.
+    pub tasks: BTreeMap<Tag, Task>,
+    /// Closures that are not over.
+    pub closures: BTreeMap<Why, ClosureId>,
+    /// Prices that owners set while the market ran: tables in TOML.
+    pub tariffs: BTreeMap<PoolId, String>,
+    /// Where the money is.
+    pub accounts: Accounts,
+    /// Who may come in.
+    pub tokens: BTreeMap<u64, Token>,
+    /// The last token's number.
+    pub last_token: u64,
+    /// Quotes that may be accepted.
+    pub quotes: BTreeMap<u64, Quote>,
+    /// The last quote's number.
+    pub last_quote: u64,
+    /// By site: how much later than expected its last jobs started, seconds; oldest first.
+    pub slips: BTreeMap<SiteId, VecDeque<i64>>,
+}
+
+/// A job, from its submission until it is dropped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// Its number.
+    pub number: u64,
+    /// Whose.
+    pub user: String,
+    /// What was handed in.
+    pub submission: Arc<Submission>,
+    /// Of an array: its first job's number, and this one's index.
+    pub array: Option<(u64, u32)>,
+    /// The user's own name for the submission, if it has one: of an array, at its first job.
+    pub key: Option<String>,
+    /// When.
+    pub submitted: Time,
+    /// Where it is.
+    pub phase: Phase,
+    /// Its place in the market, once it has joined; a new one whenever it joins again.
+    pub id: Option<JobId>,
+    /// How often it was started and interrupted.
+    pub attempt: u32,
+    /// Where it runs or ran at last: in the order of its parts.
+    pub parts: Vec<Part>,
+    /// When it was first expected to start.
+    pub expected: Option<Time>,
+    /// When it was started at last.
+    pub started: Option<Time>,
+    /// When it was over.
+    pub ended: Option<Time>,
+    /// What it paid.
+    pub paid: Money,
+    /// Who wants it to stop.
+    pub cancelled_by: Option<String>,
+    /// The window that was promised to it.
+    pub booking: Option<Booking>,
+    /// What happened to it: the last [`Job::KEPT`] entries.
+    pub history: VecDeque<(Time, Happening)>,
+}
+
+impl Job {
+    /// Entries of its history.
+    pub const KEPT: usize = 64;
+
+    /// Who pays for it.
+    pub fn payer(&self) -> Account {
+        match &self.submission.project {
+            Some(project) => Account::Project(project.clone()),
+            None => Account::User(self.user.clone()),
+        }
+    }
+
+    /// The name at its site of one of its parts.
+    pub fn tag(&self, market: &str, part: usize) -> Tag {
+        let (job, attempt) = (self.number, self.attempt);
+        Tag { market: market.to_owned(), job, attempt, part: part as u32 }
+    }
+}
+
+/// Where a job is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Phase {
+    /// Not in the queue.
+    Held(Hold),
+    /// In the queue.
+    Waiting,
+    /// It has its nodes; its parts say how far it is.
+    Running,
+    /// It will not run (again).
+    Over(Finish),
+}
+
+/// Why a job is not in the queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hold {
+    /// Its user wants it.
+    User,
+    /// It waits for other jobs.
+    Dependency,
+    /// So many of its array may run at once.
+    Array,
+    /// Its payer has too little: so much is needed to start it.
+    Funds(Money),
+    /// Its window is booked, and has not come.
+    Booked,
+    /// It was lost, and its user is to decide.
+    Lost,
+    /// Sites would not start it, time and again; the last one's words.
+    Rejected(String),
+}
+
+/// How a job ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finish {
+    /// With exit code 0.
+    Completed,
+    /// With another one.
+    Failed(i32),
+    /// By a signal.
+    Killed(i32),
+    /// At its time limit.
+    Timeout,
+    /// Somebody cancelled it.
+    Cancelled,
+    /// It used too much memory.
+    OutOfMemory,
+    /// Its nodes died, or nobody knows what became of it.
+    NodeFail,
+    /// The policy will not run it.
+    Refused(Reason),
+    /// A job that it waited for did not end as it had to.
+    Dependency(u64),
+}
+
+/// What set a job back into the queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Setback {
+    /// A site would not start it; its words.
+    Refused(String),
+    /// The owner's own jobs took its nodes before it had begun.
+    Displaced,
+    /// Its nodes died or were lost.
+    Lost,
+    /// Its payer had too little.
+    Funds,
+}
+
+/// One of a job's parts: its nodes in one pool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Whose nodes.
+    pub pool: PoolId,
+    /// How many.
+    pub nodes: u32,
+    /// What the job pays for each and second.
+    pub price: Price,
+    /// How long it may run there.
+    pub limit: Span,
+    /// Which ones, by the site's names, once it runs.
+    pub names: Vec<String>,
+    /// Since when it runs.
+    pub since: Option<Time>,
+    /// How it ended, and when.
+    pub exit: Option<(Time, Exit)>,
+}
+
+/// What happened to a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Happening {
+    /// It was handed in.
+    Submitted,
+    /// It was held.
+    Held(Hold),
+    /// It joined the queue.
+    Queued,
+    /// It was given nodes: pools and how many of each.
+    Planned(Place),
+    /// It runs.
+    Began,
+    /// It lost its nodes.
+    Setback(Setback),
+    /// Somebody wants it to stop.
+    Cancelling(String),
+    /// It is over.
+    Over(Finish),
+}
+
+/// A task at a site, until the site has forgotten it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    /// Whose nodes.
+    pub pool: PoolId,
+    /// What is to become of it.
+    pub wanted: Wanted,
+    /// What is known of it.
+    pub known: Known,
+}
+
+/// What is to become of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wanted {
+    /// It is to run.
+    Run,
+    /// It is to stop, or never to start.
+    Stop,
+}
+
+/// What is known of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Known {
+    /// Nothing: the site may or may not have heard of it.
+    Nothing,
+    /// The site would not take it; its words.
+    Declined(String),
+    /// It will not begin any more, if it had not by then; why, if it was not our wish.
+    Withdrawn(Option<String>),
+    /// The site has it.
+    Acknowledged,
+    /// What the site saw last.
+    Seen(Seen),
+}
+
+impl Task {
+    /// Whether it will not run (any more).
+    pub fn is_over(&self) -> bool {
+        matches!(self.known, Known::Seen(Seen::Ended { .. }))
+    }
+}
+
+/// On whose account nodes are missing.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Why {
+    /// The owner's task of this name.
+    Local(PoolId, String),
+    /// A task of ours that the books do not know.
+    Stray(PoolId, Tag),
+    /// Nodes that do not work.
+    Down(PoolId),
+    /// The owner does not offer them from this moment on.
+    Withheld(PoolId, Time),
+    /// They are set aside for a job's part.
+    Booked(PoolId, u64),
+}
+
+impl Why {
+    /// Whose nodes.
+    pub fn pool(&self) -> PoolId {
+        match self {
+            Why::Local(pool, _)
+            | Why::Stray(pool, _)
+            | Why::Down(pool)
+            | Why::Withheld(pool, _)
+            | Why::Booked(pool, _) => *pool,
+        }
+    }
+}
+
+/// Who may come in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    /// Whose it is.
+    pub user: String,
+    /// As what.
+    pub role: Role,
+    /// Of the secret.
+    pub hash: TokenHash,
+    /// For people.
+    pub note: String,
+    /// Since when.
+    pub issued: Time,
+}
+
+/// A window that a user may have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quote {
+    /// Its number.
+    pub number: u64,
+    /// Whose.
+    pub user: String,
+    /// What for: the submission must ask for the same.
+    pub tasks: u32,
+    /// Seconds of the reference node.
+    pub work: Span,
+    /// Where and when.
+    pub booking: Booking,
+    /// What it costs at most.
+    pub cost: Money,
+    /// Until when it may be accepted.
+    pub expires: Time,
+}
+
+/// Nodes that are set aside for a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Booking {
+    /// From when on.
+    pub start: Time,
+    /// Until when, by share of the place.
+    pub ends: Vec<Time>,
+    /// Where.
+    pub place: Place,
+    /// What it pays per node and second, by share of the place.
+    pub prices: Vec<Price>,
+}
+
+impl State {
+    /// A market without sites, before its first record.
+    pub fn empty(at: Time) -> State {
+        State {
+            name: String::new(),
+            // Replaced by the first record that says what there is.
+            market: Market::new(Arc::new(Pools::cluster(1)), at),
+            owners: Vec::new(),
+            away: BTreeMap::new(),
+            policy: String::new(),
+            jobs: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+            last_job: 0,
+            keys: BTreeMap::new(),
+            users: Vec::new(),
+            tasks: BTreeMap::new(),
+            closures: BTreeMap::new(),
+            tariffs: BTreeMap::new(),
+            accounts: Accounts::default(),
+            tokens: BTreeMap::new(),
+            last_token: 0,
+            quotes: BTreeMap::new(),
+            last_quote: 0,
+            slips: BTreeMap::new(),
+        }
+    }
+
+    /// The moment of the last record.
+    pub fn now(&self) -> Time {
+        self.market.now()
+    }
+
+    /// Whose nodes the pool's are.
+    pub fn site_of(&self, pool: PoolId) -> SiteId {
+        self.market.pools().pool(pool).site
+    }
+
+    /// Whether there are sites yet.
+    pub fn is_gridded(&self) -> bool {
+        !self.owners.is_empty()
+    }
+}

@@ -1,0 +1,128 @@
+//! What sites say, and what follows.
+
+use std::collections::BTreeSet;
+
+use tradewind_model::{PoolId, Pools, SiteId, Span, Time};
+
+use super::input::Act;
+use super::record::Record;
+use super::state::Known;
+use super::{Live, Wrong};
+use crate::site::{Exit, LocalTask, Seen, SiteError, Survey, Tag};
+
+impl Live {
+    /// A site has answered to something that it was told.
+    pub(super) fn answered(
+        &mut self,
+        at: Time,
+        tag: &Tag,
+        act: Act,
+        answer: Result<(), SiteError>,
+    ) -> Result<(), Wrong> {
+        let Some(task) = self.state.tasks.get(tag) else { return Ok(()) };
+        match (act, answer, &task.known) {
+            (Act::Submit, Ok(()), Known::Nothing | Known::Declined(_)) => {
+                self.put(at, Record::Acknowledged { tag: tag.clone() })
+            }
+            (Act::Submit, Err(SiteError::Refused(why)), Known::Nothing) => {
+                self.put(at, Record::Declined { tag: tag.clone(), why })
+            }
+            (Act::Withdraw, Ok(()), Known::Nothing | Known::Declined(_)) => {
+                self.put(at, Record::Withdrawn { tag: tag.clone() })
+            }
+            (Act::Forget, Ok(()), _) => self.put(at, Record::Forgot { tag: tag.clone() }),
+            // Whatever else was said, the next survey tells, or the order is given again.
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the task is of its job's present attempt.
+    fn is_current(&self, tag: &Tag) -> bool {
+        let job = self.state.jobs.get(&tag.job);
+        tag.market == self.state.name && job.is_some_and(|job| job.attempt == tag.attempt)
+    }
+
+    pub(super) fn surveyed(
+        &mut self,
+        at: Time,
+        site: SiteId,
+        survey: Result<Survey, SiteError>,
+    ) -> Result<(), Wrong> {
+        let away = self.state.away.contains_key(&site);
+        let pools = self.state.market.pools().iter().filter(|(_, pool)| pool.site == site).count();
+        let Some(survey) = survey.ok().filter(|survey| is_sane(survey, pools, at)) else {
+            return match away {
+                true => Ok(()),
+                false => self.put(at, Record::Reached { site: site.0, away: Some(at) }),
+            };
+        };
+        if away {
+            self.put(at, Record::Reached { site: site.0, away: None })?;
+        }
+        let mut touched = BTreeSet::new();
+        for tag in self.tasks_at(site) {
+            if let Some(seen) = self.news(at, &tag, &survey) {
+                self.put(at, Record::Saw { tag: tag.clone(), seen })?;
+                touched.extend(self.is_current(&tag).then_some(tag.job));
+            }
+        }
+        for job in touched {
+            self.judge(at, job)?;
+        }
+        self.local_load(at, site, &survey)
+    }
+
+    fn tasks_at(&self, site: SiteId) -> Vec<Tag> {
+        let here = |pool: PoolId| self.state.site_of(pool) == site;
+        let tasks = self.state.tasks.iter().filter(|(_, task)| here(task.pool) && !task.is_over());
+        tasks.map(|(tag, _)| tag.clone()).collect()
+    }
+
+    /// What the survey says of the task that was not known: a task that the site had and has no
+    /// more is lost.
+    fn news(&self, at: Time, tag: &Tag, survey: &Survey) -> Option<Seen> {
+        let task = self.state.tasks.get(tag)?;
+        match (survey.tasks.get(tag), &task.known) {
+            (Some(seen), Known::Seen(known)) if seen == known => None,
+            // It began, and what it was seen doing before was later: the site repeats itself.
+            (Some(Seen::Waiting), Known::Seen(Seen::Running { .. })) => None,
+            (Some(seen), _) => Some(seen.clone()),
+            // The site has not said that it knows.
+            (None, Known::Nothing | Known::Declined(_)) => None,
+            // It had not begun when it was withdrawn, or it would be mentioned.
+            (None, Known::Withdrawn(why)) => {
+                let exit = why.clone().map_or(Exit::Withdrawn, Exit::Refused);
+                Some(Seen::Ended { since: None, at, exit })
+            }
+            (None, Known::Acknowledged | Known::Seen(_)) => {
+                let since = match &task.known {
+                    Known::Seen(Seen::Running { since, .. }) => Some(*since),
+                    _ => None,
+                };
+                Some(Seen::Ended { since, at, exit: Exit::Lost })
+            }
+        }
+    }
+}
+
+/// A site's clock may differ by so much from ours.
+const SKEW: Span = Span(300);
+
+/// Whether the survey can be true at all. One that cannot says nothing.
+fn is_sane(survey: &Survey, pools: usize, at: Time) -> bool {
+    let past = |time: Time| time >= Time(0) && time <= at + SKEW;
+    let local = |task: &LocalTask| {
+        task.nodes <= Pools::MAX_NODES && task.from >= Time(0) && task.from <= task.until
+    };
+    let task = |seen: &Seen| match seen {
+        Seen::Waiting => true,
+        Seen::Running { since, .. } => past(*since),
+        Seen::Ended { since, at, .. } => {
+            past(*at) && since.is_none_or(|since| past(since) && since <= *at)
+        }
+    };
+    survey.pools.len() == pools
+        && survey.pools.iter().all(|pool| pool.up <= Pools::MAX_NODES)
+        && survey.pools.iter().flat_map(|pool| pool.local.values()).all(local)
+        && survey.tasks.values().all(task)
+}

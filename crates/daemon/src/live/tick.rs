@@ -1,0 +1,79 @@
+//! What time alone brings.
+
+use tradewind_model::{Span, Time};
+
+use super::record::Record;
+use super::state::Phase;
+use super::{Live, Wrong};
+
+/// Records of one kind in one step, at most: a step is written down at once.
+const AT_ONCE: usize = 1_000;
+
+impl Live {
+    pub(super) fn tick(&mut self, at: Time) -> Result<(), Wrong> {
+        self.close_due(at)?;
+        self.start_booked(at)?;
+        let expired = self.state.quotes.values().filter(|quote| quote.expires < at);
+        let expired: Vec<u64> = expired.map(|quote| quote.number).take(AT_ONCE).collect();
+        for quote in expired {
+            self.put(at, Record::Taken { quote, job: None })?;
+        }
+        self.drop_old(at)
+    }
+
+    /// Jobs whose booked window has come.
+    pub(super) fn start_booked(&mut self, at: Time) -> Result<(), Wrong> {
+        while let Some(&(start, number)) = self.booked.first()
+            && start <= at
+        {
+            self.booked.pop_first();
+            self.call_off(at, number)?;
+            self.settle_in(at, number)?;
+            if self.may_start(number) {
+                self.put(at, Record::Started { job: number })?;
+                self.after_decision(at, number)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the nodes that were promised to the job are there. If not, it waits like others.
+    fn may_start(&self, number: u64) -> bool {
+        let Some(job) = self.state.jobs.get(&number) else { return false };
+        let Some(booking) = job.booking.as_ref().filter(|_| job.phase == Phase::Waiting) else {
+            return false;
+        };
+        let free =
+            |share: tradewind_model::Share| self.state.market.free_in(share.pool) >= share.nodes;
+        booking.place.shares(job.submission.tasks).all(free)
+    }
+
+    /// Jobs that are over for long leave the state; the journal keeps them.
+    fn drop_old(&mut self, at: Time) -> Result<(), Wrong> {
+        let limit = at - self.settings.keep;
+        let old = self.over.iter().take_while(|(end, _)| *end < limit);
+        let old: Vec<(Time, u64)> = old.take(AT_ONCE).copied().collect();
+        for (end, job) in old {
+            self.over.remove(&(end, job));
+            self.put(at, Record::Dropped { job })?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn forecast(&mut self, at: Time, starts: Vec<(u64, Time)>) -> Result<(), Wrong> {
+        let unknown = |(number, _): &(u64, Time)| {
+            let job = self.state.jobs.get(number);
+            job.is_some_and(|job| job.expected.is_none() && job.phase == Phase::Waiting)
+        };
+        let starts: Vec<(u64, Time)> = starts.into_iter().filter(unknown).collect();
+        match starts.is_empty() {
+            true => Ok(()),
+            false => self.put(at, Record::Expected { starts }),
+        }
+    }
+
+    /// How long until the next thing that time brings, at most `most`.
+    pub fn sleep(&self, at: Time, most: Span) -> Span {
+        self.due().map_or(most, |due| Span((due - at).0.clamp(0, most.0)))
+    }
+}

@@ -1,0 +1,304 @@
+//! A site in memory: its clock, its owner and its faults do as a test says.
+//!
+//! Nothing happens but by calls, and the same calls give the same answers: it has no clock, no
+//! threads and no chance of its own.
+
+mod behaviour;
+mod cluster;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use tradewind_model::{Span, Time};
+
+pub use self::behaviour::{Behaviour, Temper, work, work_of};
+use self::cluster::Cluster;
+use super::{
+    Exit, Finding, LocalTask, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Survey, Tag,
+    Verdict,
+};
+
+/// What goes wrong with one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing is done; the answer says so.
+    Away,
+    /// Nothing is done; the site says no. Surveys are away instead.
+    Refused,
+    /// Nothing is done; no answer.
+    LostBefore,
+    /// It is done; no answer.
+    LostAfter,
+    /// It is done after so long, if the site is still there then; no answer.
+    Late(Span),
+    /// The request arrives twice; the answer is the second one's.
+    Twice,
+    /// A survey that is not true, in one of [`Fault::GARBAGE`] ways; other calls are answered
+    /// with words that say nothing, after they were done.
+    Garbage(u32),
+    /// A survey that is as old as the last one that was answered, or away if there is none;
+    /// other calls go well.
+    Stale,
+}
+
+impl Fault {
+    /// So many ways of garbage there are.
+    pub const GARBAGE: u32 = 6;
+}
+
+/// A job of the owner's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LocalJob {
+    /// Index of the pool.
+    pub pool: usize,
+    /// Nodes of it; it waits until so many are free.
+    pub nodes: u32,
+    /// Surveys have it from then on, even before it starts. Once it starts they have it anyway.
+    pub shown: Time,
+    /// When it wants to start. It comes before tasks of ours that wait.
+    pub from: Time,
+    /// How long it runs.
+    pub length: Span,
+}
+
+/// What really ran, whatever the site tells of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    /// Whose.
+    pub tag: Tag,
+    /// Index of the pool.
+    pub pool: usize,
+    /// Nodes of it.
+    pub nodes: BTreeSet<u32>,
+    /// From when.
+    pub since: Time,
+    /// Until when, and how it ended; `None`: it runs.
+    pub ended: Option<(Time, Exit)>,
+}
+
+/// A request that arrives late.
+#[derive(Debug, Clone)]
+enum Request {
+    Submit(Box<Order>),
+    Withdraw(Tag),
+    Forget(Tag),
+}
+
+/// The site. A clone is a world of its own.
+#[derive(Debug, Clone)]
+pub struct FakeSite {
+    cluster: Cluster,
+    /// What goes wrong with the next calls, in order.
+    faults: VecDeque<Option<Fault>>,
+    /// What goes wrong with all calls when that list is empty.
+    weather: Option<Fault>,
+    /// By the moment of arrival, in order of sending.
+    late: BTreeMap<Time, Vec<Request>>,
+    /// The last survey that was answered.
+    last: Option<Survey>,
+}
+
+impl FakeSite {
+    /// An idle one.
+    pub fn new(pools: Vec<PoolSetup>, now: Time) -> FakeSite {
+        FakeSite {
+            cluster: Cluster::new(pools, now),
+            faults: VecDeque::new(),
+            weather: None,
+            late: BTreeMap::new(),
+            last: None,
+        }
+    }
+
+    /// What its clock says.
+    pub fn now(&self) -> Time {
+        self.cluster.now
+    }
+
+    /// Lets time pass up to that moment; a moment that is past changes nothing. Takes time in
+    /// the tasks that live, for each thing that happens.
+    pub fn advance(&mut self, to: Time) {
+        while let Some((at, requests)) = self.late.pop_first() {
+            if at > to {
+                self.late.insert(at, requests);
+                break;
+            }
+            self.cluster.advance(at);
+            for request in requests {
+                // Nobody hears the answer.
+                let _ = self.carry_out(&request);
+            }
+        }
+        self.cluster.advance(to);
+    }
+
+    /// The next call after those that were planned before goes like this; `None`: well.
+    pub fn plan(&mut self, fault: Option<Fault>) {
+        self.faults.push_back(fault);
+    }
+
+    /// All calls go like this when no plan is left; `None`: well.
+    pub fn weather(&mut self, fault: Option<Fault>) {
+        self.weather = fault;
+    }
+
+    /// The owner hands a job in; one of this name is replaced.
+    pub fn set_local(&mut self, name: &str, job: LocalJob) {
+        self.cluster.set_own(name, job);
+    }
+
+    /// The owner takes it back, or it ends early.
+    pub fn end_local(&mut self, name: &str) {
+        self.cluster.end_own(name);
+    }
+
+    /// A node dies, and the tasks on it.
+    pub fn break_node(&mut self, pool: usize, node: u32) {
+        self.cluster.break_node(pool, node);
+    }
+
+    /// It is back.
+    pub fn mend_node(&mut self, pool: usize, node: u32) {
+        self.cluster.mend_node(pool, node);
+    }
+
+    /// The manager dies and comes back without the last so many submissions, as far as they have
+    /// not ended, and without requests that are on their way. What ran, runs on, and nobody knows
+    /// of it; its tag can be handed in anew, and does not run again.
+    pub fn crash(&mut self, submissions: u64) {
+        self.late.clear();
+        self.last = None;
+        self.cluster.crash(self.cluster.submissions().saturating_sub(submissions));
+    }
+
+    /// Every run of a task so far, in order of their starts.
+    pub fn history(&self) -> &[Ran] {
+        &self.cluster.history
+    }
+
+    fn next_fault(&mut self) -> Option<Fault> {
+        self.faults.pop_front().unwrap_or_else(|| self.weather.clone())
+    }
+
+    fn carry_out(&mut self, request: &Request) -> Result<(), SiteError> {
+        match request {
+            Request::Submit(order) => self.cluster.submit(order).map_err(SiteError::Refused),
+            Request::Withdraw(tag) => {
+                self.cluster.withdraw(tag);
+                Ok(())
+            }
+            Request::Forget(tag) if self.cluster.forget(tag) => Ok(()),
+            Request::Forget(tag) => Err(SiteError::Refused(format!("{tag} has not ended"))),
+        }
+    }
+
+    fn ask(&mut self, request: Request) -> Result<(), SiteError> {
+        match self.next_fault() {
+            None | Some(Fault::Stale) => self.carry_out(&request),
+            Some(Fault::Away) => Err(away()),
+            Some(Fault::Refused) => Err(SiteError::Refused("not today".to_owned())),
+            Some(Fault::LostBefore) => Err(silence()),
+            Some(Fault::LostAfter | Fault::Garbage(_)) => {
+                let _ = self.carry_out(&request);
+                Err(silence())
+            }
+            Some(Fault::Late(after)) => {
+                let at = self.cluster.now + after;
+                self.late.entry(at).or_default().push(request);
+                Err(silence())
+            }
+            Some(Fault::Twice) => {
+                let _ = self.carry_out(&request);
+                self.carry_out(&request)
+            }
+        }
+    }
+}
+
+impl Site for FakeSite {
+    fn pools(&self) -> &[PoolSetup] {
+        &self.cluster.pools
+    }
+
+    fn survey(&mut self) -> Result<Survey, SiteError> {
+        let fault = self.next_fault();
+        match fault {
+            None | Some(Fault::Twice) => {
+                let survey = self.cluster.survey();
+                self.last = Some(survey.clone());
+                Ok(survey)
+            }
+            Some(Fault::Away | Fault::Refused) => Err(away()),
+            Some(Fault::LostBefore | Fault::LostAfter | Fault::Late(_)) => Err(silence()),
+            Some(Fault::Garbage(how)) => Ok(garble(self.cluster.survey(), how)),
+            Some(Fault::Stale) => self.last.clone().ok_or_else(away),
+        }
+    }
+
+    fn submit(&mut self, order: &Order) -> Result<(), SiteError> {
+        self.ask(Request::Submit(Box::new(order.clone())))
+    }
+
+    fn withdraw(&mut self, tag: &Tag) -> Result<(), SiteError> {
+        self.ask(Request::Withdraw(tag.clone()))
+    }
+
+    fn forget(&mut self, tag: &Tag) -> Result<(), SiteError> {
+        self.ask(Request::Forget(tag.clone()))
+    }
+
+    fn output(&mut self, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
+        match self.next_fault() {
+            None | Some(Fault::Twice | Fault::Stale) => {
+                if !self.cluster.knows(tag) {
+                    return Err(SiteError::Refused(format!("{tag} is not known here")));
+                }
+                let said = self.cluster.output(tag);
+                Ok(said.get(said.len().saturating_sub(most)..).unwrap_or_default().to_vec())
+            }
+            Some(_) => Err(silence()),
+        }
+    }
+
+    fn doctor(&mut self) -> Vec<Finding> {
+        let found = format!("{} runs so far", self.cluster.history.len());
+        let what = "this site is made up".to_owned();
+        vec![Finding { what, verdict: Verdict::Good, found, remedy: String::new() }]
+    }
+}
+
+fn away() -> SiteError {
+    SiteError::Away("nobody answers".to_owned())
+}
+
+fn silence() -> SiteError {
+    SiteError::Unknown("no answer in time".to_owned())
+}
+
+/// A survey that no site should give.
+fn garble(mut survey: Survey, how: u32) -> Survey {
+    let absurd = LocalTask { nodes: u32::MAX, from: Time::MAX, until: Time::MIN };
+    let stranger = Tag { market: "stranger".to_owned(), job: u64::MAX, attempt: 0, part: 0 };
+    match how % Fault::GARBAGE {
+        0 => survey.pools.iter_mut().for_each(|pool| pool.up = u32::MAX),
+        1 => survey.pools.truncate(survey.pools.len().saturating_sub(1)),
+        2 => survey.pools.push(PoolSurvey::default()),
+        3 => survey.pools.iter_mut().for_each(|pool| {
+            pool.local.insert("absurd".to_owned(), absurd);
+            pool.local_waiting = u32::MAX;
+        }),
+        4 => {
+            survey.tasks.insert(stranger, Seen::Running { since: Time::MAX, nodes: Vec::new() });
+        }
+        _ => survey.tasks.values_mut().for_each(|seen| {
+            if let Seen::Ended { since, at, .. } = seen {
+                (*since, *at) = (Some(Time::MAX), Time::MIN);
+            } else if let Seen::Running { since, nodes } = seen {
+                *since = Time::MAX;
+                nodes.clear();
+            }
+        }),
+    }
+    survey
+}

@@ -1,0 +1,157 @@
+//! Whether this machine can run tasks.
+
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use rustix::process::{Resource, getrlimit};
+
+use super::owner::Load;
+use super::{Settings, processes, records};
+use crate::site::{Finding, Verdict};
+
+/// Below this a full disk is near: bytes.
+const LITTLE_DISK: u64 = 1 << 30;
+/// A task needs its supervisor and at least one process of its own.
+const PROCESSES_PER_SLOT: u64 = 4;
+/// The beginning of 2024: a clock before that was never set.
+const BEFORE: i64 = 1_704_067_200;
+
+/// Looks at everything; a probe is written, run and removed.
+pub(super) fn look(settings: &Settings, owner: &Path) -> Vec<Finding> {
+    vec![
+        probe(settings),
+        supervisor(settings),
+        directory(settings),
+        disk(settings),
+        clock(),
+        process_limit(settings),
+        kernel(),
+        owners(settings, owner),
+        account(),
+    ]
+}
+
+fn finding(what: &str, verdict: Verdict, found: String, remedy: &str) -> Finding {
+    let remedy = if verdict == Verdict::Good { "" } else { remedy };
+    Finding { what: what.to_owned(), verdict, found, remedy: remedy.to_owned() }
+}
+
+fn probe(settings: &Settings) -> Finding {
+    let what = "the site's folder can be written, and scripts in it run";
+    let path = settings.folder.join("incoming").join(".doctor");
+    let began = Instant::now();
+    let run = || -> io::Result<Option<i32>> {
+        records::write_synced(&path, b"#!/bin/sh\nexit 7\n", 0o700)?;
+        let mut command = Command::new(&path);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(command.status()?.code())
+    };
+    let ran = run();
+    let took = began.elapsed().as_millis();
+    let _ = std::fs::remove_file(&path);
+    let remedy = "give the daemon a state folder that it may write to, on a disk that is not \
+                  mounted noexec";
+    let folder = settings.folder.display();
+    match ran {
+        Ok(Some(7)) => finding(what, Verdict::Good, format!("{folder}: {took} ms"), remedy),
+        Ok(code) => finding(what, Verdict::Bad, format!("{folder}: exit {code:?}, not 7"), remedy),
+        Err(error) => finding(what, Verdict::Bad, format!("{}: {error}", path.display()), remedy),
+    }
+}
+
+fn supervisor(settings: &Settings) -> Finding {
+    let what = "the supervisor's program is there";
+    let Some(program) = settings.supervisor.first() else {
+        return finding(what, Verdict::Bad, "none is set".to_owned(), "set one");
+    };
+    let found = program.display().to_string();
+    match rustix::fs::access(program, rustix::fs::Access::EXEC_OK) {
+        Ok(()) => finding(what, Verdict::Good, found, ""),
+        Err(error) => {
+            let remedy = "it was moved or replaced: restart the daemon";
+            finding(what, Verdict::Bad, format!("{found}: {error}"), remedy)
+        }
+    }
+}
+
+fn directory(settings: &Settings) -> Finding {
+    let what = "the directory where tasks run can be written";
+    let found = settings.directory.display().to_string();
+    match rustix::fs::access(&settings.directory, rustix::fs::Access::WRITE_OK) {
+        Ok(()) => finding(what, Verdict::Good, found, ""),
+        Err(error) => {
+            let remedy = "make it, or set another in the site's configuration";
+            finding(what, Verdict::Bad, format!("{found}: {error}"), remedy)
+        }
+    }
+}
+
+fn disk(settings: &Settings) -> Finding {
+    let what = "room on the disk";
+    let remedy = "make room: without it no task can be taken in, and no end written down";
+    match rustix::fs::statvfs(&settings.folder) {
+        Ok(disk) => {
+            let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+            let verdict = match free {
+                free if free < LITTLE_DISK / 16 => Verdict::Bad,
+                free if free < LITTLE_DISK || disk.f_favail < 10_000 => Verdict::Warning,
+                _ => Verdict::Good,
+            };
+            let found = format!("{} MB and {} files free", free >> 20, disk.f_favail);
+            finding(what, verdict, found, remedy)
+        }
+        Err(error) => finding(what, Verdict::Bad, error.to_string(), remedy),
+    }
+}
+
+fn clock() -> Finding {
+    let now = records::now();
+    let verdict = if now.0 < BEFORE { Verdict::Bad } else { Verdict::Good };
+    finding("the clock", verdict, format!("{} seconds since 1970", now.0), "set the clock")
+}
+
+fn process_limit(settings: &Settings) -> Finding {
+    let what = "the account may have enough processes";
+    let slots: u64 = settings.pools.iter().map(|pool| u64::from(pool.nodes)).sum();
+    let wanted = slots.saturating_mul(PROCESSES_PER_SLOT);
+    match getrlimit(Resource::Nproc).current {
+        None => finding(what, Verdict::Good, "no limit".to_owned(), ""),
+        Some(limit) => {
+            let verdict = if limit < wanted { Verdict::Warning } else { Verdict::Good };
+            let found = format!("{limit}; {slots} slots want {wanted}");
+            finding(what, verdict, found, "raise it (ulimit -u, TasksMax=), or have fewer slots")
+        }
+    }
+}
+
+fn kernel() -> Finding {
+    let what = "the kernel tells of processes under /proc";
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let is_there = !processes::boot().is_empty() && processes::born(own).is_some();
+    let verdict = if is_there { Verdict::Good } else { Verdict::Bad };
+    let found = format!("boot {}", processes::boot());
+    finding(what, verdict, found, "mount /proc: without it tasks of dead supervisors live on")
+}
+
+fn owners(settings: &Settings, folder: &Path) -> Finding {
+    let what = "what the owner takes can be read";
+    let remedy = "mend or remove it: until then the owner counts as taking every slot";
+    match Load::read(folder, &settings.pools, records::now()) {
+        Ok(load) if load.bad.is_empty() => {
+            let tasks: usize = load.pools.iter().map(std::collections::BTreeMap::len).sum();
+            finding(what, Verdict::Good, format!("{tasks} files in {}", folder.display()), "")
+        }
+        Ok(load) => finding(what, Verdict::Warning, load.bad.join("; "), remedy),
+        Err(error) => finding(what, Verdict::Bad, error.to_string(), remedy),
+    }
+}
+
+fn account() -> Finding {
+    let what = "the account under which all tasks run";
+    let is_root = rustix::process::geteuid().is_root();
+    let verdict = if is_root { Verdict::Warning } else { Verdict::Good };
+    let found = format!("user {}", rustix::process::geteuid().as_raw());
+    finding(what, verdict, found, "run the daemon under an account of its own: tasks run as root")
+}

@@ -1,0 +1,260 @@
+//! One task as the adapter knows it, and how it finds out more.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use tradewind_model::Time;
+
+use super::processes;
+use super::records::{Begun, Ended, Ending, Folder, Placed, Sheet, Started, now};
+use crate::site::Seen;
+
+/// So often a supervisor is started that never comes to begin its task.
+const LAUNCHES: u32 = 3;
+
+/// A task that was handed in and not forgotten.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub folder: Folder,
+    /// Index of its pool.
+    pub pool: usize,
+    pub nodes: u32,
+    pub start: Time,
+    /// Counts submissions.
+    pub number: u64,
+    pub output: PathBuf,
+    pub state: State,
+    /// The supervisor, if this process has started it.
+    supervisor: Option<Child>,
+    launches: u32,
+}
+
+/// How far it is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It has no slots.
+    Waiting,
+    /// It has slots and, unless that failed, a supervisor.
+    Placed(Vec<u32>),
+    /// It runs.
+    Running { slots: Vec<u32>, since: Time },
+    /// It is over.
+    Ended(Ended),
+}
+
+impl Entry {
+    /// A task that was just laid down.
+    pub(super) fn new(folder: Folder, pool: usize, sheet: &Sheet) -> Entry {
+        Entry {
+            folder,
+            pool,
+            nodes: sheet.nodes,
+            start: Time(sheet.start),
+            number: sheet.number,
+            output: sheet.output.clone(),
+            state: State::Waiting,
+            supervisor: None,
+            launches: 0,
+        }
+    }
+
+    /// A task that was there when the adapter began.
+    pub(super) fn found(folder: Folder, pool: usize, sheet: &Sheet) -> io::Result<Entry> {
+        let mut entry = Entry::new(folder, pool, sheet);
+        if let Some(ended) = entry.folder.read(Folder::ENDED)? {
+            entry.state = State::Ended(ended);
+        } else if let Some(placed) = entry.folder.read_note::<Placed>(Folder::PLACED)? {
+            entry.state = State::Placed(placed.slots);
+        } else if entry.folder.has(Folder::BEGUN) {
+            // The machine died, and with it the note of its slots.
+            entry.state = State::Placed(Vec::new());
+        }
+        Ok(entry)
+    }
+
+    /// Slots that it has.
+    pub(super) fn slots(&self) -> &[u32] {
+        match &self.state {
+            State::Placed(slots) | State::Running { slots, .. } => slots,
+            State::Waiting | State::Ended(_) => &[],
+        }
+    }
+
+    pub(super) fn is_ended(&self) -> bool {
+        matches!(self.state, State::Ended(_))
+    }
+
+    /// Gives it slots and a supervisor.
+    pub(super) fn place(&mut self, slots: Vec<u32>, program: &[PathBuf]) -> io::Result<()> {
+        self.folder.note(Folder::PLACED, &Placed { slots: slots.clone() })?;
+        self.state = State::Placed(slots);
+        self.launch(program)
+    }
+
+    /// Looks what has become of it. Reads one or two small files; starts a supervisor anew if
+    /// one died before it began the task.
+    pub(super) fn refresh(&mut self, program: &[PathBuf]) -> io::Result<()> {
+        if matches!(self.state, State::Ended(_) | State::Waiting) || self.has_ended()? {
+            return Ok(());
+        }
+        if let State::Placed(slots) = &mut self.state
+            && let Some(started) = self.folder.read_note::<Started>(Folder::STARTED)?
+        {
+            let slots = std::mem::take(slots);
+            self.state = State::Running { slots, since: Time(started.since) };
+        }
+        if self.is_supervised()? {
+            return Ok(());
+        }
+        // It died; what it wrote last may have come after we looked.
+        let Some(lock) = self.folder.lock()? else { return Ok(()) };
+        if self.has_ended()? || self.settle()? {
+            return Ok(());
+        }
+        drop(lock);
+        self.launch(program)
+    }
+
+    /// With the lock in hand: a task without supervisor that was begun or withdrawn is over.
+    /// `false`: it was neither.
+    fn settle(&mut self) -> io::Result<bool> {
+        let begun = match self.folder.read::<Begun>(Folder::BEGUN) {
+            Ok(Some(begun)) => begun,
+            Ok(None) if self.folder.has(Folder::WITHDRAWN) => {
+                self.end(None, Ending::Withdrawn)?;
+                return Ok(true);
+            }
+            Ok(None) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let started = self.folder.read_note::<Started>(Folder::STARTED)?;
+        processes::kill_rest(&self.folder.0, &begun, started.as_ref());
+        let exit = match begun.boot == processes::boot() {
+            true => Ending::Lost,
+            false => Ending::NodeFailed,
+        };
+        self.end(started.map(|started| started.since), exit)?;
+        Ok(true)
+    }
+
+    /// Stops it, or sees to it that it never starts.
+    pub(super) fn withdraw(&mut self) -> io::Result<()> {
+        if self.is_ended() || self.has_ended()? {
+            return Ok(());
+        }
+        std::fs::write(self.folder.path(Folder::WITHDRAWN), b"")?;
+        if !self.folder.has(Folder::BEGUN) {
+            // Or else the machine might forget it with a power failure, and run the task after.
+            super::records::sync_folder(&self.folder.0)?;
+        }
+        if let Some(_lock) = self.folder.lock()? {
+            if !self.has_ended()? {
+                self.settle()?;
+            }
+            return Ok(());
+        }
+        self.wake();
+        Ok(())
+    }
+
+    /// Tells the supervisor to look. If nobody listens yet, it looks by itself before it begins.
+    fn wake(&self) {
+        use std::io::Write;
+        use std::os::unix::fs::OpenOptionsExt;
+        let no_wait = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+        let mut options = std::fs::OpenOptions::new();
+        if let Ok(mut pipe) =
+            options.write(true).custom_flags(no_wait).open(self.folder.path(Folder::WAKE))
+        {
+            let _ = pipe.write_all(b"!");
+        }
+    }
+
+    fn has_ended(&mut self) -> io::Result<bool> {
+        let Some(ended) = self.folder.read(Folder::ENDED)? else { return Ok(false) };
+        self.close(ended);
+        Ok(true)
+    }
+
+    fn end(&mut self, since: Option<i64>, exit: Ending) -> io::Result<()> {
+        let at = now().0.max(since.unwrap_or(i64::MIN));
+        let ended = Ended { since, at, exit };
+        self.folder.write(Folder::ENDED, &ended)?;
+        self.close(ended);
+        Ok(())
+    }
+
+    fn close(&mut self, ended: Ended) {
+        self.state = State::Ended(ended);
+    }
+
+    /// The supervisor, to be waited for when its task is over.
+    pub(super) fn take_supervisor(&mut self) -> Option<Child> {
+        if self.is_ended() { self.supervisor.take() } else { None }
+    }
+
+    /// Whether the supervisor lives. Of one that we did not start the lock tells.
+    fn is_supervised(&mut self) -> io::Result<bool> {
+        if let Some(child) = &mut self.supervisor {
+            if child.try_wait()?.is_none() {
+                return Ok(true);
+            }
+            self.supervisor = None;
+        }
+        Ok(self.folder.lock()?.is_none())
+    }
+
+    /// Starts a supervisor. After some that came to nothing the task counts as not started.
+    fn launch(&mut self, program: &[PathBuf]) -> io::Result<()> {
+        if self.launches >= LAUNCHES {
+            let said = std::fs::read_to_string(self.folder.path(Folder::LOG)).unwrap_or_default();
+            return self.give_up(&format!("its supervisor does not start: {}", said.trim()));
+        }
+        self.launches += 1;
+        match spawn(program, &self.folder.0) {
+            Ok(child) => {
+                self.supervisor = Some(child);
+                Ok(())
+            }
+            // The machine may have no room for a process just now: the next look tries again.
+            Err(_) if self.launches < LAUNCHES => Ok(()),
+            Err(error) => self.give_up(&format!("its supervisor does not start: {error}")),
+        }
+    }
+
+    fn give_up(&mut self, why: &str) -> io::Result<()> {
+        let Some(_lock) = self.folder.lock()? else { return Ok(()) };
+        if self.has_ended()? || self.folder.has(Folder::BEGUN) {
+            return Ok(());
+        }
+        self.end(None, Ending::NotStarted(why.to_owned()))
+    }
+
+    /// As the trait tells it; `pool` is the pool's name.
+    pub(super) fn seen(&self, pool: &str) -> Seen {
+        match &self.state {
+            State::Waiting | State::Placed(_) => Seen::Waiting,
+            State::Running { slots, since } => Seen::Running {
+                since: *since,
+                nodes: slots.iter().map(|slot| format!("{pool}/{slot}")).collect(),
+            },
+            State::Ended(ended) => Seen::Ended {
+                since: ended.since.map(Time),
+                at: Time(ended.at),
+                exit: (&ended.exit).into(),
+            },
+        }
+    }
+}
+
+/// A supervisor without terminal, without anything of our environment, and nowhere in particular.
+fn spawn(program: &[PathBuf], folder: &Path) -> io::Result<Child> {
+    let Some((program, arguments)) = program.split_first() else {
+        return Err(io::Error::other("no program is set"));
+    };
+    let mut command = Command::new(program);
+    command.args(arguments).arg(folder).env_clear().current_dir("/");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().map_err(|error| super::records::at(program, &error))
+}

@@ -1,0 +1,415 @@
+//! A site that is this machine: real processes in slots.
+//!
+//! A pool has so many slots, and a task takes as many of them as it wants nodes; what runs is one
+//! tree of processes, on the first. Beside each task runs a supervisor, this program in a hidden
+//! role ([`supervise`]), in a session of its own: it starts the task once, stops it at its limit
+//! or when it is withdrawn, and writes down how it ended. So tasks outlive the daemon.
+//!
+//! Everything is in files below the site's folder:
+//!
+//! | file | what |
+//! |---|---|
+//! | `lock` | held by the one adapter that may use the folder |
+//! | `incoming/` | folders in the making; what is left of them is swept away |
+//! | `tasks/TAG/sheet.json`, `script`, `wake` | what runs; there as a whole before the task is acknowledged |
+//! | `tasks/TAG/placed.json` | its slots |
+//! | `tasks/TAG/lock` | held by the supervisor as long as it lives |
+//! | `tasks/TAG/begun.json` | made once, with the boot of the machine: from here on it may have run |
+//! | `tasks/TAG/started.json` | first process and its birth, and when |
+//! | `tasks/TAG/withdrawn` | it is to stop, or never to start |
+//! | `tasks/TAG/ended.json` | how and when it ended; none of its processes is left |
+//! | `gone` | a line for each tag that must not run again and has no folder |
+//! | `owner/NAME` | slots that the owner takes away: `{"pool": "cpu", "slots": 2}`, and `from` and `until` in seconds since 1970 if he likes |
+//!
+//! All tasks run under the daemon's own account. The site is passive: a task that waits for slots
+//! gets them when the site is asked something.
+
+mod doctor;
+mod entry;
+mod gone;
+mod owner;
+mod processes;
+mod records;
+mod sheet;
+mod supervise;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::thread;
+use std::time::Duration;
+
+use tradewind_model::{Span, Time};
+
+use self::entry::{Entry, State};
+use self::gone::Gone;
+use self::owner::Load;
+use self::records::{Folder, Sheet};
+pub use self::supervise::supervise;
+use super::{Finding, Order, PoolSetup, PoolSurvey, Site, SiteError, Survey, Tag};
+
+/// So long before its start a task gets its slots: its supervisor then starts it on the second.
+const AHEAD: Span = Span(2);
+
+/// A supervisor may take this long to end after it wrote its task's end down.
+const LINGER: usize = 1_000;
+
+/// What a local site is made of.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where everything is kept; made if need be. UTF-8.
+    pub folder: PathBuf,
+    /// Where tasks run that do not say where, and from where relative paths count.
+    pub directory: PathBuf,
+    /// The program that is the supervisor when it gets a task's folder as last argument, and its
+    /// first arguments: a program that calls [`supervise`].
+    pub supervisor: Vec<PathBuf>,
+    /// Its pools; `nodes` are slots.
+    pub pools: Vec<PoolSetup>,
+    /// From `SIGTERM` to `SIGKILL`.
+    pub grace: Duration,
+}
+
+impl Settings {
+    /// What `grace` is if nobody says otherwise.
+    pub const GRACE: Duration = Duration::from_secs(5);
+}
+
+/// A local site; see the module.
+#[derive(Debug)]
+pub struct Local {
+    settings: Settings,
+    entries: BTreeMap<Tag, Entry>,
+    /// Those that have not ended.
+    live: BTreeSet<Tag>,
+    gone: Gone,
+    /// Supervisors whose tasks are over, to be waited for.
+    finished: Vec<Child>,
+    /// The number of the next submission.
+    next: u64,
+    _lock: File,
+}
+
+impl Local {
+    /// Opens the site's folder, and finds the tasks that are there. Takes as long as reading two
+    /// files for each.
+    ///
+    /// # Errors
+    /// If the folder cannot be used, another adapter uses it, or a file in it is damaged.
+    pub fn open(settings: Settings) -> io::Result<Local> {
+        make_folders(&settings.folder)?;
+        let lock = take_lock(&settings.folder)?;
+        let gone = Gone::open(&settings.folder.join("gone"))?;
+        let mut local = Local {
+            settings,
+            entries: BTreeMap::new(),
+            live: BTreeSet::new(),
+            gone,
+            finished: Vec::new(),
+            next: 0,
+            _lock: lock,
+        };
+        local.sweep()?;
+        local.find()?;
+        Ok(local)
+    }
+
+    /// The folder into which the owner puts what he takes; see the module.
+    pub fn owner_folder(&self) -> PathBuf {
+        self.settings.folder.join("owner")
+    }
+
+    fn incoming(&self, name: &str) -> PathBuf {
+        self.settings.folder.join("incoming").join(name)
+    }
+
+    fn place(&self, tag: &Tag) -> PathBuf {
+        self.settings.folder.join("tasks").join(sheet::folder_name(&tag.to_string()))
+    }
+
+    fn knows(&self, tag: &Tag) -> bool {
+        self.entries.contains_key(tag) || self.gone.has(&gone_line(tag))
+    }
+
+    fn sweep(&self) -> io::Result<()> {
+        for entry in fs::read_dir(self.settings.folder.join("incoming"))? {
+            fs::remove_dir_all(entry?.path())?;
+        }
+        Ok(())
+    }
+
+    fn find(&mut self) -> io::Result<()> {
+        let damaged = |path: &Path, what: &str| {
+            io::Error::new(io::ErrorKind::InvalidData, format!("{}: {what}", path.display()))
+        };
+        for entry in fs::read_dir(self.settings.folder.join("tasks"))? {
+            let folder = Folder(entry?.path());
+            let sheet: Option<Sheet> = folder.read(Folder::SHEET)?;
+            let sheet = sheet.ok_or_else(|| damaged(&folder.0, "no sheet"))?;
+            let tag = Tag::parse(&sheet.tag).ok_or_else(|| damaged(&folder.0, "no tag"))?;
+            self.next = self.next.max(sheet.number + 1);
+            let pool = self.pool(&sheet.pool);
+            let entry = Entry::found(folder, pool.unwrap_or(usize::MAX), &sheet)?;
+            if !entry.is_ended() {
+                pool.ok_or_else(|| {
+                    let why = "set its pool up again, with the same name, until it has ended";
+                    damaged(&entry.folder.0, why)
+                })?;
+                self.live.insert(tag.clone());
+            }
+            self.entries.insert(tag.clone(), entry);
+            if self.gone.has(&gone_line(&tag)) {
+                // The daemon died while it forgot the task.
+                self.remove(&tag)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn pool(&self, name: &str) -> Option<usize> {
+        self.settings.pools.iter().position(|pool| pool.name == name)
+    }
+
+    /// Looks at all live tasks, and gives slots to those that wait: in each pool by start, then
+    /// by submission, and nobody overtakes.
+    fn look(&mut self) -> io::Result<Load> {
+        for tag in &self.live {
+            if let Some(entry) = self.entries.get_mut(tag) {
+                unless_full(entry.refresh(&self.settings.supervisor))?;
+                self.finished.extend(entry.take_supervisor());
+            }
+        }
+        self.live.retain(|tag| self.entries.get(tag).is_some_and(|entry| !entry.is_ended()));
+        self.finished.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+        let now = records::now();
+        let load = Load::read(&self.owner_folder(), &self.settings.pools, now)?;
+        self.place_waiting(&load, now)?;
+        Ok(load)
+    }
+
+    fn place_waiting(&mut self, load: &Load, now: Time) -> io::Result<()> {
+        let mut waiting: Vec<(Time, u64, &Tag)> = Vec::new();
+        let mut used = vec![BTreeSet::new(); self.settings.pools.len()];
+        for (tag, entry) in self.live.iter().filter_map(|tag| self.entries.get_key_value(tag)) {
+            if entry.state == State::Waiting && entry.start <= now + AHEAD {
+                waiting.push((entry.start, entry.number, tag));
+            }
+            if let Some(used) = used.get_mut(entry.pool) {
+                used.extend(entry.slots().iter().copied());
+            }
+        }
+        waiting.sort();
+        let waiting: Vec<Tag> = waiting.into_iter().map(|(_, _, tag)| tag.clone()).collect();
+        let mut blocked = BTreeSet::new();
+        for tag in waiting {
+            let Some(entry) = self.entries.get_mut(&tag) else { continue };
+            let pool = entry.pool;
+            let (Some(used), Some(setup)) = (used.get_mut(pool), self.settings.pools.get(pool))
+            else {
+                continue;
+            };
+            let taken = load.taken(pool, now);
+            let free = setup.nodes.saturating_sub(count(used)).saturating_sub(taken);
+            if blocked.contains(&pool) || free < entry.nodes {
+                blocked.insert(pool);
+                continue;
+            }
+            let wanted = usize::try_from(entry.nodes).unwrap_or(usize::MAX);
+            let slots: Vec<u32> =
+                (0..setup.nodes).filter(|slot| !used.contains(slot)).take(wanted).collect();
+            used.extend(slots.iter().copied());
+            unless_full(entry.place(slots, &self.settings.supervisor))?;
+        }
+        Ok(())
+    }
+
+    fn survey_now(&mut self) -> io::Result<Survey> {
+        let load = self.look()?;
+        let pools = self.settings.pools.iter().zip(load.pools);
+        let pools = pools
+            .map(|(pool, local)| PoolSurvey { up: pool.nodes, local, local_waiting: 0 })
+            .collect();
+        let name = |entry: &Entry| {
+            self.settings.pools.get(entry.pool).map_or("", |pool| pool.name.as_str())
+        };
+        let tasks = self
+            .entries
+            .iter()
+            .map(|(tag, entry)| (tag.clone(), entry.seen(name(entry))))
+            .collect();
+        Ok(Survey { pools, tasks })
+    }
+
+    fn take_in(&mut self, order: &Order, pool: usize) -> io::Result<()> {
+        let place = self.place(&order.tag);
+        let sheet = sheet::of(order, &self.settings, &place, self.next);
+        let draft = self.incoming(&sheet::folder_name(&order.tag.to_string()));
+        let laid = sheet::lay_down(&draft, &place, &sheet, order);
+        // Even after an error: what is in its place will run, so surveys must have it.
+        if place.exists() {
+            self.next += 1;
+            self.live.insert(order.tag.clone());
+            self.entries.insert(order.tag.clone(), Entry::new(Folder(place), pool, &sheet));
+        }
+        laid
+    }
+
+    /// Gives a new task its slots. Only if what we know leaves none for it we look at the others.
+    fn place_new(&mut self, tag: &Tag) -> io::Result<()> {
+        let now = records::now();
+        let load = Load::read(&self.owner_folder(), &self.settings.pools, now)?;
+        self.place_waiting(&load, now)?;
+        let waits = |entry: &Entry| entry.state == State::Waiting && entry.start <= now + AHEAD;
+        if self.entries.get(tag).is_some_and(waits) {
+            self.look()?;
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, tag: &Tag) -> io::Result<()> {
+        let Some(mut entry) = self.entries.remove(tag) else { return Ok(()) };
+        self.finished.extend(entry.take_supervisor());
+        let trash = self.incoming(&format!("gone-{}", sheet::folder_name(&tag.to_string())));
+        fs::rename(&entry.folder.0, &trash)?;
+        fs::remove_dir_all(trash)
+    }
+}
+
+/// Waits a moment for supervisors that are about to end: else they would stay as zombies until
+/// the daemon ends.
+impl Drop for Local {
+    fn drop(&mut self) {
+        for _ in 0..LINGER {
+            self.finished.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+            if self.finished.is_empty() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+impl Site for Local {
+    fn pools(&self) -> &[PoolSetup] {
+        &self.settings.pools
+    }
+
+    fn survey(&mut self) -> Result<Survey, SiteError> {
+        self.survey_now().map_err(|error| unknown(&error))
+    }
+
+    fn submit(&mut self, order: &Order) -> Result<(), SiteError> {
+        if self.knows(&order.tag) {
+            return Ok(());
+        }
+        let refuse = |why: String| Err(SiteError::Refused(why));
+        let Some(pool) = self.pool(&order.pool) else {
+            return refuse(format!("there is no pool {:?}", order.pool));
+        };
+        let most = self.settings.pools.get(pool).map_or(0, |pool| pool.nodes);
+        if order.nodes == 0 || order.nodes > most {
+            return refuse(format!("{} nodes: pool {:?} has {most}", order.nodes, order.pool));
+        }
+        if let Some(why) = sheet::refusal(order) {
+            return refuse(why);
+        }
+        // Longer than any folder may be called.
+        if sheet::folder_name(&order.tag.to_string()).len() > 240 {
+            return refuse("the market's name is too long".to_owned());
+        }
+        self.take_in(order, pool).map_err(|error| unknown(&error))?;
+        // It is taken in: what goes wrong from here on, a survey tells.
+        if let Err(error) = self.place_new(&order.tag) {
+            tracing::warn!(%error, "a task waits, since the site cannot be looked at");
+        }
+        Ok(())
+    }
+
+    fn withdraw(&mut self, tag: &Tag) -> Result<(), SiteError> {
+        match self.entries.get_mut(tag) {
+            Some(entry) => entry.withdraw(),
+            None => self.gone.add(&gone_line(tag)),
+        }
+        .map_err(|error| unknown(&error))
+    }
+
+    fn forget(&mut self, tag: &Tag) -> Result<(), SiteError> {
+        let Some(entry) = self.entries.get(tag) else { return Ok(()) };
+        if !entry.is_ended() {
+            return Err(SiteError::Refused(format!("{tag} has not ended")));
+        }
+        let removed = self.gone.add(&gone_line(tag)).and_then(|()| self.remove(tag));
+        removed.map_err(|error| unknown(&error))
+    }
+
+    fn output(&mut self, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
+        let Some(entry) = self.entries.get(tag) else {
+            return Err(SiteError::Refused(format!("{tag} is not known here")));
+        };
+        sheet::tail(&entry.output, most).map_err(|error| unknown(&error))
+    }
+
+    fn doctor(&mut self) -> Vec<Finding> {
+        doctor::look(&self.settings, &self.owner_folder())
+    }
+}
+
+/// On a full disk what a task needs next cannot be written: it stays as it was until the next
+/// look, and the others are looked at all the same.
+fn unless_full(done: io::Result<()>) -> io::Result<()> {
+    match done {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+            ) =>
+        {
+            tracing::warn!(%error, "no room to write down how a task goes on");
+            Ok(())
+        }
+        other => other,
+    }
+}
+
+fn unknown(error: &io::Error) -> SiteError {
+    SiteError::Unknown(error.to_string())
+}
+
+/// A tag as one line, whatever the market is called.
+fn gone_line(tag: &Tag) -> String {
+    sheet::folder_name(&tag.to_string())
+}
+
+fn count(slots: &BTreeSet<u32>) -> u32 {
+    u32::try_from(slots.len()).unwrap_or(u32::MAX)
+}
+
+fn make_folders(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    if folder.to_str().is_none() {
+        return Err(io::Error::other(format!("{}: not UTF-8", folder.display())));
+    }
+    for name in ["tasks", "incoming", "owner"] {
+        let path = folder.join(name);
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&path)
+            .map_err(|error| records::at(&path, &error))?;
+    }
+    Ok(())
+}
+
+/// The folder's lock. A process that is just being made by another thread may hold it for a
+/// moment after its adapter is gone.
+fn take_lock(folder: &Path) -> io::Result<File> {
+    for _ in 0..100 {
+        if let Some(lock) = records::lock(&folder.join("lock"))? {
+            return Ok(lock);
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Err(io::Error::other(format!("{}: used by another process", folder.display())))
+}

@@ -1,0 +1,242 @@
+//! What is written into a task's folder, and how: whole or not at all.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use tradewind_model::Time;
+
+use crate::site::Exit;
+
+/// What the supervisor must know; written once, before the task is acknowledged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Sheet {
+    /// As [`Tag`](crate::site::Tag) writes itself.
+    pub tag: String,
+    /// Counts submissions: who came first.
+    pub number: u64,
+    pub pool: String,
+    pub nodes: u32,
+    /// Seconds since 1970.
+    pub start: i64,
+    /// Seconds.
+    pub limit: i64,
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// Where it runs; absolute, as the others below.
+    pub directory: PathBuf,
+    pub output: PathBuf,
+    /// `None`: with the output.
+    pub error: Option<PathBuf>,
+    /// `None`: empty.
+    pub input: Option<PathBuf>,
+    pub append: bool,
+    /// All of it, but for the names of the nodes.
+    pub environment: BTreeMap<String, String>,
+    /// Variables that get the names of the nodes, with commas.
+    pub node_variables: Vec<String>,
+    /// Milliseconds from `SIGTERM` to `SIGKILL`.
+    pub grace: u64,
+}
+
+/// Which of the pool's slots it has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Placed {
+    pub slots: Vec<u32>,
+}
+
+/// The supervisor is about to start the task. Made once and never again: from here on the task
+/// may have run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Begun {
+    /// The machine's boot, as the kernel numbers it.
+    pub boot: String,
+    pub supervisor: i32,
+}
+
+/// The task runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Started {
+    /// Of the first process, which leads the task's group.
+    pub pid: i32,
+    /// When that process was born, in the kernel's ticks since boot: a process with the same
+    /// number and another birth is a stranger.
+    pub born: u64,
+    pub since: i64,
+}
+
+/// It is over, and none of its processes is left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Ended {
+    pub since: Option<i64>,
+    pub at: i64,
+    pub exit: Ending,
+}
+
+/// [`Exit`], as it is written down.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Ending {
+    Code(i32),
+    Signal(i32),
+    TimeLimit,
+    Withdrawn,
+    NodeFailed,
+    Lost,
+    NotStarted(String),
+}
+
+impl From<&Ending> for Exit {
+    fn from(ending: &Ending) -> Exit {
+        match ending {
+            Ending::Code(code) => Exit::Code(*code),
+            Ending::Signal(signal) => Exit::Signal(*signal),
+            Ending::TimeLimit => Exit::TimeLimit,
+            Ending::Withdrawn => Exit::Withdrawn,
+            Ending::NodeFailed => Exit::NodeFailed,
+            Ending::Lost => Exit::Lost,
+            Ending::NotStarted(why) => Exit::NotStarted(why.clone()),
+        }
+    }
+}
+
+/// A task's folder: names of what is in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Folder(pub PathBuf);
+
+impl Folder {
+    /// [`Sheet`].
+    pub(super) const SHEET: &'static str = "sheet.json";
+    /// [`Placed`].
+    pub(super) const PLACED: &'static str = "placed.json";
+    /// [`Begun`].
+    pub(super) const BEGUN: &'static str = "begun.json";
+    /// [`Started`].
+    pub(super) const STARTED: &'static str = "started.json";
+    /// [`Ended`].
+    pub(super) const ENDED: &'static str = "ended.json";
+    /// The script, if it is one.
+    pub(super) const SCRIPT: &'static str = "script";
+    /// Empty; it is there when the task is withdrawn.
+    pub(super) const WITHDRAWN: &'static str = "withdrawn";
+    /// A pipe on which the supervisor listens.
+    pub(super) const WAKE: &'static str = "wake";
+    /// Locked as long as the supervisor lives, by the kernel.
+    pub(super) const LOCK: &'static str = "lock";
+    /// What the supervisor had to say, if it failed.
+    pub(super) const LOG: &'static str = "supervisor.log";
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.path(name).exists()
+    }
+
+    /// The record, if it is there.
+    ///
+    /// # Errors
+    /// If it cannot be read or is no such record.
+    pub(super) fn read<T: DeserializeOwned>(&self, name: &str) -> io::Result<Option<T>> {
+        let path = self.path(name);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(at(&path, &error)),
+        };
+        let wrong = |error: serde_json::Error| {
+            io::Error::new(io::ErrorKind::InvalidData, format!("{}: {error}", path.display()))
+        };
+        serde_json::from_slice(&bytes).map(Some).map_err(wrong)
+    }
+
+    /// The record, if it is there and whole: for those that [`Folder::note`] has written.
+    pub(super) fn read_note<T: DeserializeOwned>(&self, name: &str) -> io::Result<Option<T>> {
+        match self.read(name) {
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(None),
+            other => other,
+        }
+    }
+
+    /// Writes a record that may be lost when the machine dies: then no task runs any more, and
+    /// what is left tells enough. Every process sees it whole or not at all.
+    pub(super) fn note<T: Serialize>(&self, name: &str, record: &T) -> io::Result<()> {
+        let draft = self.path(&format!(".{name}.{}", std::process::id()));
+        fs::write(&draft, serde_json::to_vec(record)?)?;
+        fs::rename(draft, self.path(name))
+    }
+
+    /// Writes the record in the place of what was there, on disk when this returns.
+    pub(super) fn write<T: Serialize>(&self, name: &str, record: &T) -> io::Result<()> {
+        let draft = self.draft(name, record)?;
+        fs::rename(draft, self.path(name))?;
+        sync_folder(&self.0)
+    }
+
+    /// Writes the record if there is none; `false`: there is one.
+    pub(super) fn write_once<T: Serialize>(&self, name: &str, record: &T) -> io::Result<bool> {
+        let draft = self.draft(name, record)?;
+        let made = fs::hard_link(&draft, self.path(name));
+        fs::remove_file(draft)?;
+        match made {
+            Ok(()) => sync_folder(&self.0).map(|()| true),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A draft beside the record, by a name that no other process uses.
+    fn draft<T: Serialize>(&self, name: &str, record: &T) -> io::Result<PathBuf> {
+        let draft = self.path(&format!(".{name}.{}", std::process::id()));
+        write_synced(&draft, &serde_json::to_vec(record)?, 0o600)?;
+        Ok(draft)
+    }
+
+    /// Takes the supervisor's lock; `None`: somebody has it.
+    ///
+    /// # Errors
+    /// If the folder is gone, or cannot be locked.
+    pub(super) fn lock(&self) -> io::Result<Option<File>> {
+        lock(&self.path(Self::LOCK))
+    }
+}
+
+/// An exclusive lock on a file, made if need be; `None`: somebody has it. It goes with the file
+/// or the process, whichever is closed first.
+pub(super) fn lock(path: &Path) -> io::Result<Option<File>> {
+    let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
+    match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A new file with these bytes, on disk when this returns.
+pub(super) fn write_synced(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let mut file =
+        OpenOptions::new().create(true).write(true).truncate(true).mode(mode).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Names in the folder are on disk when this returns.
+pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// The error with the path before it.
+pub(super) fn at(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+/// What the clock says, in seconds since 1970.
+pub(super) fn now() -> Time {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    Time(since.map_or(0, |since| since.as_secs().cast_signed()))
+}

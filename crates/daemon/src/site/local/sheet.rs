@@ -1,0 +1,207 @@
+//! An order becomes a sheet: paths and the environment, all of it spelled out.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use tradewind_io::submission::{Append, Work};
+
+use super::records::{Folder, Sheet};
+use super::{Settings, records};
+use crate::site::Order;
+
+/// What a task sees of the daemon's own environment: where programs and homes are, and the
+/// language. Nothing else: the rest may be secret.
+const KEPT: [&str; 9] =
+    ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"];
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Names of the task's nodes, with commas.
+const NODES: &str = "TRADEWIND_NODES";
+/// A variable of the order with this value gets the names of the nodes.
+const NODES_HERE: &str = "%N";
+
+/// The sheet of an order whose folder will be there.
+pub(super) fn of(order: &Order, settings: &Settings, folder: &Path, number: u64) -> Sheet {
+    let around = &order.surroundings;
+    let home = &settings.directory;
+    let directory = around.directory.as_ref().map_or(home.clone(), |path| home.join(path));
+    let place = |path: &str| directory.join(expand(path, order));
+    let output = place(around.output.as_deref().unwrap_or("tradewind-%j.out"));
+    let (environment, node_variables) = environment(order, std::env::vars_os());
+    Sheet {
+        tag: order.tag.to_string(),
+        number,
+        pool: order.pool.clone(),
+        nodes: order.nodes,
+        start: order.start.0,
+        limit: order.limit.0,
+        argv: argv(&order.work, folder),
+        output,
+        error: around.error.as_deref().map(place),
+        input: around.input.as_deref().map(place),
+        directory,
+        append: around.append == Append::Append,
+        environment,
+        node_variables,
+        grace: u64::try_from(settings.grace.as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+fn argv(work: &Work, folder: &Path) -> Vec<String> {
+    match work {
+        Work::Command(argv) => argv.clone(),
+        Work::Script { arguments, .. } => {
+            let script = folder.join(Folder::SCRIPT).to_string_lossy().into_owned();
+            std::iter::once(script).chain(arguments.iter().cloned()).collect()
+        }
+    }
+}
+
+/// What the task sees, and which variables wait for the names of its nodes. Later ones win: the
+/// site's, the job's own, those that tell it of itself.
+fn environment(
+    order: &Order,
+    own: impl Iterator<Item = (std::ffi::OsString, std::ffi::OsString)>,
+) -> (BTreeMap<String, String>, Vec<String>) {
+    let mut all = BTreeMap::from([
+        ("PATH".to_owned(), PATH.to_owned()),
+        ("USER".to_owned(), order.user.clone()),
+        ("LANG".to_owned(), "C.UTF-8".to_owned()),
+        ("TMPDIR".to_owned(), "/tmp".to_owned()),
+    ]);
+    let own =
+        own.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    all.extend(own.filter(|(name, _)| KEPT.contains(&name.as_str())));
+    all.extend(order.surroundings.environment.clone());
+    let (nodes, plain): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        order.variables.clone().into_iter().partition(|(_, value)| value == NODES_HERE);
+    all.extend(plain);
+    let names = nodes.into_keys().chain([NODES.to_owned()]).collect();
+    (all, names)
+}
+
+/// A path with `%j` the job's number, `%x` its name, `%u` its user, `%A` the array's number, `%a`
+/// the index in it, `%t` the part, `%%` a percent sign. A number between pads with zeros; what
+/// is unknown stays. A slash in a name becomes `_`: names are not paths.
+pub(super) fn expand(pattern: &str, order: &Order) -> String {
+    let mut out = String::new();
+    let mut rest = pattern;
+    while let Some((before, after)) = rest.split_once('%') {
+        out.push_str(before);
+        let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (width, letters) = after.split_at(digits);
+        let letter = letters.chars().next();
+        let value = letter.and_then(|letter| stands_for(letter, order));
+        rest = match (letter, value) {
+            (Some(letter), Some(value)) => {
+                let width = width.parse().unwrap_or(0).min(10);
+                out.push_str(&format!("{value:0>width$}"));
+                letters.get(letter.len_utf8()..).unwrap_or_default()
+            }
+            _ => {
+                out.push('%');
+                after
+            }
+        };
+    }
+    out.push_str(rest);
+    out
+}
+
+fn stands_for(letter: char, order: &Order) -> Option<String> {
+    let job = || order.tag.job.to_string();
+    let variable = |name: &str| order.variables.get(name).cloned();
+    let name = |name: &str| name.replace(['/', '\0'], "_");
+    match letter {
+        'j' => Some(job()),
+        'x' => Some(name(&order.name)),
+        'u' => Some(name(&order.user)),
+        'A' => Some(variable("SLURM_ARRAY_JOB_ID").unwrap_or_else(job)),
+        'a' => Some(variable("SLURM_ARRAY_TASK_ID").unwrap_or_else(|| "0".to_owned())),
+        't' => Some(order.tag.part.to_string()),
+        '%' => Some("%".to_owned()),
+        _ => None,
+    }
+}
+
+/// A folder's name for any tag: what is not a letter, a digit, `-`, `_` or `.` becomes `%XX`.
+pub(super) fn folder_name(tag: &str) -> String {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
+    let one = |byte: u8| match plain(&byte) {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
+    };
+    tag.bytes().map(one).collect()
+}
+
+/// What no process can be given; the reason, if there is one.
+pub(super) fn refusal(order: &Order) -> Option<String> {
+    let (script, argv) = match &order.work {
+        Work::Script { arguments, .. } => (true, arguments),
+        Work::Command(argv) => (false, argv),
+    };
+    if !script && argv.is_empty() {
+        return Some("the command is empty".to_owned());
+    }
+    if argv.iter().any(|argument| argument.contains('\0')) {
+        return Some("an argument has a zero byte".to_owned());
+    }
+    let mut variables = order.surroundings.environment.iter().chain(&order.variables);
+    let bad = |name: &str, value: &str| {
+        name.is_empty() || name.contains(['=', '\0']) || value.contains('\0')
+    };
+    let found = variables.find(|(name, value)| bad(name, value))?;
+    Some(format!("no process can have a variable {:?} like this", found.0))
+}
+
+/// The script's text, if it is one.
+pub(super) fn script(order: &Order) -> Option<&str> {
+    match &order.work {
+        Work::Script { text, .. } => Some(text),
+        Work::Command(_) => None,
+    }
+}
+
+/// Writes a whole folder for the task, on disk when this returns: made elsewhere, then moved to
+/// its place in one step. If it is there already, that one stays.
+pub(super) fn lay_down(
+    draft: &Path,
+    place: &Path,
+    sheet: &Sheet,
+    order: &Order,
+) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    let _ = std::fs::remove_dir_all(draft);
+    std::fs::DirBuilder::new().mode(0o700).create(draft)?;
+    if let Some(text) = script(order) {
+        records::write_synced(&draft.join(Folder::SCRIPT), text.as_bytes(), 0o700)?;
+    }
+    let pipe = draft.join(Folder::WAKE);
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, pipe, rustix::fs::FileType::Fifo, mode, 0)?;
+    records::write_synced(&draft.join(Folder::SHEET), &serde_json::to_vec(sheet)?, 0o600)?;
+    records::sync_folder(draft)?;
+    std::fs::rename(draft, place)?;
+    records::sync_folder(place.parent().unwrap_or(place))
+}
+
+/// The last bytes of a file that may not be there yet.
+pub(super) fn tail(path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
+    use std::io::{Read, Seek, SeekFrom};
+    let mut file = match std::fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(records::at(path, &error)),
+    };
+    let about = file.metadata()?;
+    if !about.is_file() {
+        // A device or a pipe: what went in is gone, and reading might wait for ever.
+        return Ok(Vec::new());
+    }
+    let most = u64::try_from(most).unwrap_or(u64::MAX);
+    let length = about.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,301 @@
+//! The process beside each task: starts it once, stops it in time, writes down how it ended.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Signal, WaitOptions, WaitStatus};
+
+use super::processes::{self, MARK};
+use super::records::{Begun, Ended, Ending, Folder, Placed, Sheet, Started, at, now};
+
+/// How long processes may take to vanish after `SIGKILL`; more means that the kernel is stuck.
+const LAST_WAIT: Duration = Duration::from_secs(30);
+
+/// Runs the task of this folder, and returns when it is over. If it was begun before, or another
+/// supervisor has it, nothing happens. Puts itself into a session of its own: it lives on when
+/// the daemon dies or a terminal closes.
+pub fn supervise(folder: &Path) -> ExitCode {
+    // Fails only if we lead a session already.
+    let _ = rustix::process::setsid();
+    let folder = Folder(folder.to_owned());
+    match run(&folder) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // If even this fails, the adapter finds a task without an end.
+            let _ = std::fs::write(folder.path(Folder::LOG), format!("{error}\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What the supervisor waits for.
+enum Event {
+    /// Somebody wrote into the pipe: look whether the task is withdrawn.
+    Woken,
+    /// A child is over.
+    Gone(i32, WaitStatus),
+    /// None is left.
+    AllGone,
+}
+
+/// Why a task is stopped before its end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    Limit,
+    Withdrawn,
+}
+
+fn run(folder: &Folder) -> io::Result<()> {
+    // Orphans of the task become our children, so none gets away.
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    let Some(_lock) = take_lock(folder)? else { return Ok(()) };
+    if folder.has(Folder::ENDED) || folder.has(Folder::BEGUN) {
+        return Ok(());
+    }
+    let (Some(sheet), Some(placed)) =
+        (folder.read::<Sheet>(Folder::SHEET)?, folder.read_note::<Placed>(Folder::PLACED)?)
+    else {
+        return Err(io::Error::other("no sheet, or no slots"));
+    };
+    let (sender, events) = channel();
+    listen(folder, sender.clone())?;
+    if is_withdrawn_before(folder, &sheet, &events) {
+        finish(folder, &Ended { since: None, at: now().0, exit: Ending::Withdrawn });
+        return Ok(());
+    }
+    let supervisor = rustix::process::getpid().as_raw_nonzero().get();
+    if !folder.write_once(Folder::BEGUN, &Begun { boot: processes::boot(), supervisor })? {
+        return Ok(());
+    }
+    let ended = match start(folder, &sheet, &placed) {
+        Ok(pid) => watch(folder, &sheet, pid, sender, &events),
+        Err(error) => {
+            Ended { since: None, at: now().0, exit: Ending::NotStarted(error.to_string()) }
+        }
+    };
+    finish(folder, &ended);
+    Ok(())
+}
+
+/// The lock; the adapter has it for moments, another supervisor for good.
+fn take_lock(folder: &Folder) -> io::Result<Option<File>> {
+    for _ in 0..100 {
+        if let Some(lock) = folder.lock()? {
+            return Ok(Some(lock));
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    Ok(None)
+}
+
+/// A thread that hears the pipe.
+fn listen(folder: &Folder, sender: Sender<Event>) -> io::Result<()> {
+    // For writing too, so that there is always a writer and reading waits.
+    let mut pipe = OpenOptions::new().read(true).write(true).open(folder.path(Folder::WAKE))?;
+    let hear = move || {
+        let mut byte = [0];
+        while pipe.read(&mut byte).is_ok() && sender.send(Event::Woken).is_ok() {}
+    };
+    thread::Builder::new().spawn(hear).map(|_| ())
+}
+
+/// Waits for the start; `true`: it was withdrawn before.
+fn is_withdrawn_before(folder: &Folder, sheet: &Sheet, events: &Receiver<Event>) -> bool {
+    loop {
+        if folder.has(Folder::WITHDRAWN) {
+            return true;
+        }
+        let Some(left) = until(sheet.start) else { return false };
+        // In small pieces, since the clock may be set meanwhile.
+        let _ = events.recv_timeout(left.min(Duration::from_millis(500)));
+    }
+}
+
+/// How long it is until then, by the clock.
+fn until(start: i64) -> Option<Duration> {
+    let start = Duration::from_secs(u64::try_from(start).ok()?);
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?;
+    start.checked_sub(since).filter(|left| !left.is_zero())
+}
+
+/// Starts the task; returns its first process.
+fn start(folder: &Folder, sheet: &Sheet, placed: &Placed) -> io::Result<i32> {
+    let Some((program, arguments)) = sheet.argv.split_first() else {
+        return Err(io::Error::other("nothing to run"));
+    };
+    match std::fs::metadata(&sheet.directory) {
+        Ok(found) if found.is_dir() => {}
+        Ok(_) => {
+            return Err(io::Error::other(format!("{}: no directory", sheet.directory.display())));
+        }
+        Err(error) => return Err(at(&sheet.directory, &error)),
+    }
+    let output = open_output(sheet, &sheet.output)?;
+    let error = match &sheet.error {
+        Some(path) if *path != sheet.output => open_output(sheet, path)?,
+        _ => output.try_clone()?,
+    };
+    let input = match &sheet.input {
+        Some(path) => Stdio::from(File::open(path).map_err(|error| at(path, &error))?),
+        None => Stdio::null(),
+    };
+    let names: Vec<String> =
+        placed.slots.iter().map(|slot| format!("{}/{slot}", sheet.pool)).collect();
+    // A path with a slash is meant from the task's directory, as a shell there would read it.
+    let path = if program.contains('/') {
+        sheet.directory.join(program)
+    } else {
+        Path::new(program).to_owned()
+    };
+    let mut command = Command::new(path);
+    command.args(arguments).current_dir(&sheet.directory);
+    command.env_clear().envs(&sheet.environment).env(MARK, &folder.0);
+    command.envs(sheet.node_variables.iter().map(|name| (name, names.join(","))));
+    command.stdin(input).stdout(output).stderr(error).process_group(0);
+    let child = spawn(&mut command).map_err(|error| at(Path::new(program), &error))?;
+    Ok(child.cast_signed())
+}
+
+/// A script that was just written may still be open in a process that is being made elsewhere:
+/// then it is tried again.
+fn spawn(command: &mut Command) -> io::Result<u32> {
+    for _ in 0..50 {
+        match command.spawn() {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
+                thread::sleep(Duration::from_millis(10));
+            }
+            other => return other.map(|child| child.id()),
+        }
+    }
+    command.spawn().map(|child| child.id())
+}
+
+fn open_output(sheet: &Sheet, path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true);
+    // Truncated first, then appended to: two tasks that share a file do not overwrite each other.
+    if !sheet.append {
+        options.write(true).truncate(true).open(path).map_err(|error| at(path, &error))?;
+    }
+    OpenOptions::new().create(true).append(true).open(path).map_err(|error| at(path, &error))
+}
+
+/// Watches the running task to its end, and until all its processes are gone.
+fn watch(
+    folder: &Folder,
+    sheet: &Sheet,
+    pid: i32,
+    sender: Sender<Event>,
+    events: &Receiver<Event>,
+) -> Ended {
+    let began = Instant::now();
+    let started = Started { pid, born: processes::born(pid).unwrap_or(0), since: now().0 };
+    // Without this record the task is seen as waiting; its end is told all the same.
+    let _ = folder.note(Folder::STARTED, &started);
+    let reaper = thread::Builder::new().spawn(move || reap(&sender));
+    let limit = began + Duration::from_secs(sheet.limit.try_into().unwrap_or(0));
+    let (status, cause) = match reaper {
+        Ok(_) => wait_for(folder, pid, events, limit, Duration::from_millis(sheet.grace)),
+        Err(_) => (None, None),
+    };
+    // A clock that was set back must not make an end before the start.
+    let at = now().0.max(started.since);
+    clear_away(pid, events);
+    let exit = match (cause, status) {
+        (Some(Cause::Limit), _) => Ending::TimeLimit,
+        (Some(Cause::Withdrawn), _) => Ending::Withdrawn,
+        (None, Some(status)) => how(status),
+        (None, None) => Ending::Lost,
+    };
+    Ended { since: Some(started.since), at, exit }
+}
+
+/// Tells of each child that is over, and of the end of all.
+fn reap(sender: &Sender<Event>) {
+    loop {
+        let event = match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) => Event::Gone(pid.as_raw_nonzero().get(), status),
+            Ok(None) | Err(rustix::io::Errno::INTR) => continue,
+            Err(_) => Event::AllGone,
+        };
+        let last = matches!(event, Event::AllGone);
+        if sender.send(event).is_err() || last {
+            return;
+        }
+    }
+}
+
+/// Until the first process is over; stops it at its limit or when it is withdrawn.
+fn wait_for(
+    folder: &Folder,
+    pid: i32,
+    events: &Receiver<Event>,
+    limit: Instant,
+    grace: Duration,
+) -> (Option<WaitStatus>, Option<Cause>) {
+    let mut cause = None;
+    let mut next = limit;
+    let mut is_woken = true;
+    loop {
+        if cause.is_none() {
+            if is_woken && folder.has(Folder::WITHDRAWN) {
+                cause = Some(Cause::Withdrawn);
+            } else if Instant::now() >= limit {
+                cause = Some(Cause::Limit);
+            }
+            if cause.is_some() {
+                processes::send_group(pid, Signal::TERM);
+                // One that is stopped would not hear it.
+                processes::send_group(pid, Signal::CONT);
+                next = Instant::now() + grace;
+            }
+        }
+        is_woken = false;
+        match events.recv_timeout(next.saturating_duration_since(Instant::now())) {
+            Ok(Event::Gone(gone, status)) if gone == pid => return (Some(status), cause),
+            Ok(Event::Gone(..)) => {}
+            Ok(Event::Woken) => is_woken = true,
+            Ok(Event::AllGone) | Err(RecvTimeoutError::Disconnected) => return (None, cause),
+            Err(RecvTimeoutError::Timeout) if cause.is_some() => {
+                processes::send_group(pid, Signal::KILL);
+                next = Instant::now() + LAST_WAIT;
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}
+
+/// Kills what outlived the first process, until nothing is left.
+fn clear_away(pid: i32, events: &Receiver<Event>) {
+    let end = Instant::now() + LAST_WAIT;
+    processes::send_group(pid, Signal::KILL);
+    while Instant::now() < end {
+        match events.recv_timeout(Duration::from_millis(2)) {
+            Ok(Event::AllGone) | Err(RecvTimeoutError::Disconnected) => return,
+            Ok(Event::Woken) => {}
+            // Whose parent just died is our child now.
+            Ok(Event::Gone(..)) | Err(RecvTimeoutError::Timeout) => processes::kill_children(),
+        }
+    }
+}
+
+fn how(status: WaitStatus) -> Ending {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => Ending::Code(code),
+        (None, Some(signal)) => Ending::Signal(signal),
+        (None, None) => Ending::Lost,
+    }
+}
+
+/// Writes the end down, however long the disk stays full: nobody else knows it.
+fn finish(folder: &Folder, ended: &Ended) {
+    while folder.write(Folder::ENDED, ended).is_err() && folder.0.exists() {
+        thread::sleep(Duration::from_secs(1));
+    }
+}

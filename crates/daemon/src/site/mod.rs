@@ -1,0 +1,262 @@
+//! What a cluster must offer to be part of the market.
+//!
+//! A [`Site`] is asked, never trusted: it may be slow, away, or wrong, and what it says of a task
+//! counts only by the task's [`Tag`]. It decides nothing but which of its own like nodes a task
+//! gets. One conformance suite holds for all of them.
+
+pub mod conformance;
+pub mod fake;
+pub mod local;
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Debug};
+
+use tradewind_io::submission::{OnLost, Surroundings, Work};
+use tradewind_model::{Attributes, Performance, Span, Time};
+
+/// A task's name at its site, unique for ever: job, attempt and part. A site never runs two tasks
+/// of one tag, and tells of a task by its tag only: its own ids may be used twice.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tag {
+    /// Which market it is of: two daemons may share a site.
+    pub market: String,
+    /// The job's number.
+    pub job: u64,
+    /// How often the job was started before, from 0.
+    pub attempt: u32,
+    /// Which of the job's parts, from 0: one for each pool that it runs in.
+    pub part: u32,
+}
+
+/// `tw-MARKET-JOB-ATTEMPT-PART`.
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "tw-{}-{}-{}-{}", self.market, self.job, self.attempt, self.part)
+    }
+}
+
+impl Tag {
+    /// The tag that was written like this, if it is one.
+    pub fn parse(text: &str) -> Option<Tag> {
+        let mut parts = text.strip_prefix("tw-")?.rsplitn(4, '-');
+        let part = parts.next()?.parse().ok()?;
+        let attempt = parts.next()?.parse().ok()?;
+        let job = parts.next()?.parse().ok()?;
+        let market = parts.next().filter(|market| !market.is_empty())?.to_owned();
+        Some(Tag { market, job, attempt, part })
+    }
+}
+
+/// Like nodes of the site, as its configuration describes them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PoolSetup {
+    /// Unique at the site; the market calls it `SITE/POOL`.
+    pub name: String,
+    /// How many there should be, at least 1.
+    pub nodes: u32,
+    /// Of each, relative to the reference node.
+    pub performance: Performance,
+    /// What each offers besides.
+    pub attributes: Attributes,
+}
+
+/// What a site saw of itself at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Survey {
+    /// By pool, in the order of the setup.
+    pub pools: Vec<PoolSurvey>,
+    /// Every task with a tag of ours that it knows, also those that ended and were not forgotten.
+    pub tasks: BTreeMap<Tag, Seen>,
+}
+
+/// What is free in a pool, and what the owner has there.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PoolSurvey {
+    /// Nodes that are there and work, whoever uses them.
+    pub up: u32,
+    /// The owner's running jobs and whatever else of others holds nodes, by the site's own names.
+    pub local: BTreeMap<String, LocalTask>,
+    /// The owner's jobs that wait for nodes here.
+    pub local_waiting: u32,
+}
+
+/// Somebody else's task, or a reservation that is not ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LocalTask {
+    /// Nodes of the pool.
+    pub nodes: u32,
+    /// Since when, or from when on if it is only planned.
+    pub from: Time,
+    /// When the site expects them back.
+    pub until: Time,
+}
+
+/// How a task of ours is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    /// The site has it; it does not run yet.
+    Waiting,
+    /// It runs.
+    Running {
+        /// Since when.
+        since: Time,
+        /// On which nodes, by the site's names.
+        nodes: Vec<String>,
+    },
+    /// It is over.
+    Ended {
+        /// Since when it ran; `None`: it never did.
+        since: Option<Time>,
+        /// Until when.
+        at: Time,
+        /// How it ended.
+        exit: Exit,
+    },
+}
+
+/// How a task ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with this exit code.
+    Code(i32),
+    /// By a signal that was not ours.
+    Signal(i32),
+    /// It was stopped at its time limit.
+    TimeLimit,
+    /// It was withdrawn.
+    Withdrawn,
+    /// It used more memory than it may.
+    OutOfMemory,
+    /// Its node died.
+    NodeFailed,
+    /// Nobody knows: the site has lost its record.
+    Lost,
+    /// The site could not begin it, and says why: it would not help to try again.
+    NotStarted(String),
+    /// The site would not take it, and says why. Never said by sites: it stands for
+    /// [`SiteError::Refused`].
+    Refused(String),
+}
+
+/// A task to be run now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    /// Its name for ever.
+    pub tag: Tag,
+    /// The job's name, for people.
+    pub name: String,
+    /// Whose account runs it.
+    pub user: String,
+    /// In which pool of the site.
+    pub pool: String,
+    /// On how many nodes of it.
+    pub nodes: u32,
+    /// When it is to start; in the past: at once.
+    pub start: Time,
+    /// How long it may run there.
+    pub limit: Span,
+    /// What runs.
+    pub work: Work,
+    /// Where.
+    pub surroundings: Surroundings,
+    /// Variables that tell the task of its job: number, index, parts, deadline and so on.
+    pub variables: BTreeMap<String, String>,
+    /// What its user wants if it is lost.
+    pub on_lost: OnLost,
+    /// Options for the site's manager: name and value, in order.
+    pub passed_through: Vec<(String, String)>,
+}
+
+/// Why a site did not do as asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SiteError {
+    /// The site says no: nothing was done, and nothing will be.
+    #[error("{0}")]
+    Refused(String),
+    /// No answer, or one that says nothing: it may have been done. A survey will tell.
+    #[error("{0}")]
+    Unknown(String),
+    /// The site cannot be reached: nothing was done.
+    #[error("{0}")]
+    Away(String),
+}
+
+/// One thing that was looked at by the doctor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What was looked at.
+    pub what: String,
+    /// Whether it is as it should be.
+    pub verdict: Verdict,
+    /// What was found, with numbers.
+    pub found: String,
+    /// What to do; empty if all is well.
+    pub remedy: String,
+}
+
+/// Of a [`Finding`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// As it should be.
+    Good,
+    /// It works, and could be better.
+    Warning,
+    /// It does not work.
+    Bad,
+}
+
+/// A cluster under its owner's own manager. Calls may take long; each site has a thread.
+pub trait Site: Debug + Send {
+    /// Its pools, in the order in which surveys have them.
+    fn pools(&self) -> &[PoolSetup];
+
+    /// What is there now. Must see every task whose submission was acknowledged before the call.
+    ///
+    /// # Errors
+    /// If it cannot tell: never an empty survey instead.
+    fn survey(&mut self) -> Result<Survey, SiteError>;
+
+    /// Hands a task in; asked again, too, as long as there was no answer. With a tag that the site knows (running, waiting or ended and not
+    /// forgotten) it does nothing and returns `Ok`.
+    ///
+    /// # Errors
+    /// See [`SiteError`].
+    fn submit(&mut self, order: &Order) -> Result<(), SiteError>;
+
+    /// Stops the task, running or not; it will be seen as [`Seen::Ended`]. An unknown or ended
+    /// one is left alone, and never comes to run later: its tag counts as known from then on.
+    ///
+    /// # Errors
+    /// See [`SiteError`].
+    fn withdraw(&mut self, tag: &Tag) -> Result<(), SiteError>;
+
+    /// The end of the task is written down: surveys need not mention it any more.
+    ///
+    /// # Errors
+    /// See [`SiteError`].
+    fn forget(&mut self, tag: &Tag) -> Result<(), SiteError>;
+
+    /// The last `most` bytes of what the task has written to standard output so far.
+    ///
+    /// # Errors
+    /// See [`SiteError`].
+    fn output(&mut self, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError>;
+
+    /// Looks whether everything is there that the site needs: commands, rights, clocks,
+    /// latencies. Changes nothing.
+    fn doctor(&mut self) -> Vec<Finding>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_is_read_as_it_was_written() {
+        let tag = Tag { market: "ab-c".to_owned(), job: 12, attempt: 3, part: 0 };
+        assert_eq!(Tag::parse(&tag.to_string()), Some(tag));
+        for wrong in ["", "tw-", "tw-1-2-3", "tw--1-2-3", "x-m-1-2-3", "tw-m-1-2-x"] {
+            assert_eq!(Tag::parse(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! How rows hang together: each row's digest covers all before it.
+//!
+//! The first link is made of the journal's origin, so rows of another market do not fit either.
+//! There is no secret in it: it shows accidents and careless hands, not a forger who computes all
+//! digests anew. Who fears one keeps the digest of the last row elsewhere.
+
+use std::fmt::{self, Write as _};
+
+use sha2::{Digest as _, Sha256};
+
+/// SHA-256 of a row and all before it. Displayed in hexadecimal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Digest(pub [u8; 32]);
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl Digest {
+    /// Of some bytes by themselves.
+    pub fn of(bytes: &[u8]) -> Digest {
+        Digest(Sha256::digest(bytes).into())
+    }
+}
+
+/// Whose journal it is, and since when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// A random name, made with the journal. It is in the tags of all tasks of this market.
+    pub market: String,
+    /// Seconds since 1970.
+    pub created: i64,
+}
+
+/// Letters and digits that nobody mixes up.
+const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+
+impl Origin {
+    /// Of a market whose name is made of these random bytes: 5 bits of each.
+    pub fn random(bytes: [u8; 10], created: i64) -> Origin {
+        let letter = |byte: u8| char::from(ALPHABET[usize::from(byte % 32)]);
+        Origin { market: bytes.map(letter).iter().collect(), created }
+    }
+
+    /// What the first row hangs on.
+    pub fn digest(&self) -> Digest {
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = write!(text, "tradewind journal\n{}\n{}\n", self.market, self.created);
+        Digest::of(text.as_bytes())
+    }
+}
+
+/// The digest of a row that follows one with the digest `before`: SHA-256 of that, then number and
+/// time as 8 bytes each, the highest first, then the body.
+pub fn link(before: Digest, seq: u64, at: i64, body: &[u8]) -> Digest {
+    let hash = Sha256::new().chain_update(before.0);
+    let hash = hash.chain_update(seq.to_be_bytes()).chain_update(at.to_be_bytes());
+    Digest(hash.chain_update(body).finalize().into())
+}
+
+/// Where a journal ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct End {
+    /// The last row's number, 0 if there is none.
+    pub(super) seq: u64,
+    /// Its time; before all times if there is none.
+    pub(super) at: i64,
+    /// Its digest, or the origin's.
+    pub(super) digest: Digest,
+}
+
+impl End {
+    /// Of a journal without rows.
+    pub(super) fn of(origin: &Origin) -> End {
+        End { seq: 0, at: i64::MIN, digest: origin.digest() }
+    }
+
+    /// With one row more.
+    pub(super) fn then(self, at: i64, body: &[u8]) -> End {
+        let seq = self.seq + 1;
+        End { seq, at, digest: link(self.digest, seq, at, body) }
+    }
+
+    /// What is wrong with rows that are to follow, if anything: time runs forwards only.
+    pub(super) fn objection(self, rows: &[(i64, Vec<u8>)]) -> Option<String> {
+        let mut before = self.at;
+        for (at, _) in rows {
+            if *at < before {
+                return Some(format!("a row of {at} after one of {before}: nothing was added"));
+            }
+            before = *at;
+        }
+        None
+    }
+}

@@ -1,0 +1,195 @@
+//! A store without a disk, for tests: it fails when it is told to.
+//!
+//! A [`Disk`] outlives the [`Memory`] that was opened on it, as a file outlives a process.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::chain::{Digest, End, Origin, link};
+use super::{Row, Snapshot, Store, StoreError};
+
+/// How an append goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The disk is full: nothing was added, the store goes on.
+    Full,
+    /// The process dies before the rows are safe: they are not there when it is opened again.
+    DiesBefore,
+    /// The process dies when the rows are safe and nobody was told: they are there.
+    DiesAfter,
+}
+
+/// What survives a crash. Clones are the same disk.
+#[derive(Debug, Clone)]
+pub struct Disk {
+    contents: Arc<Mutex<Contents>>,
+    origin: Origin,
+}
+
+#[derive(Debug, Default)]
+struct Contents {
+    rows: Vec<(Row, Digest)>,
+    snapshot: Option<Snapshot>,
+    /// Counts openings and crashes: a store of an earlier one is dead.
+    era: u64,
+    open: bool,
+    /// Of the next append.
+    fault: Option<Fault>,
+}
+
+impl Disk {
+    /// With an empty journal.
+    pub fn new(origin: Origin) -> Disk {
+        Disk { contents: Arc::default(), origin }
+    }
+
+    /// Opens the journal.
+    ///
+    /// # Errors
+    /// If it is open already.
+    pub fn open(&self) -> Result<Memory, StoreError> {
+        let mut contents = self.contents();
+        if contents.open {
+            return Err(StoreError::Busy { path: PATH.to_owned() });
+        }
+        contents.open = true;
+        contents.era += 1;
+        let era = contents.era;
+        drop(contents);
+        Ok(Memory { disk: self.clone(), era })
+    }
+
+    /// Whoever has it open dies: the store is of no more use, and it can be opened again.
+    pub fn crash(&self) {
+        let mut contents = self.contents();
+        contents.era += 1;
+        contents.open = false;
+    }
+
+    /// The next append, and only that, goes wrong like this.
+    pub fn fail_next(&self, fault: Fault) {
+        self.contents().fault = Some(fault);
+    }
+
+    /// Turns a bit of a row's body over; of an empty one, its time.
+    pub fn corrupt(&self, seq: u64, byte: usize) {
+        let mut contents = self.contents();
+        let Some((row, _)) = contents.rows.get_mut((seq as usize).wrapping_sub(1)) else { return };
+        let length = row.body.len().max(1);
+        match row.body.get_mut(byte % length) {
+            Some(byte) => *byte ^= 1,
+            None => row.at ^= 1,
+        }
+    }
+
+    fn contents(&self) -> MutexGuard<'_, Contents> {
+        self.contents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Contents {
+    fn end(&self, origin: &Origin) -> End {
+        let end = |(row, digest): &(Row, Digest)| End { seq: row.seq, at: row.at, digest: *digest };
+        self.rows.last().map_or(End::of(origin), end)
+    }
+
+    fn add(&mut self, rows: &[(i64, Vec<u8>)], mut end: End) {
+        for (at, body) in rows {
+            end = end.then(*at, body);
+            self.rows.push((Row { seq: end.seq, at: *at, body: body.clone() }, end.digest));
+        }
+    }
+}
+
+const PATH: &str = "memory";
+
+fn io(what: impl Into<String>) -> StoreError {
+    StoreError::Io { path: PATH.to_owned(), what: what.into() }
+}
+
+/// An open journal on a [`Disk`].
+#[derive(Debug)]
+pub struct Memory {
+    disk: Disk,
+    era: u64,
+}
+
+impl Memory {
+    /// Its disk, if it is alive.
+    fn alive(&self) -> Result<MutexGuard<'_, Contents>, StoreError> {
+        let contents = self.disk.contents();
+        match contents.era == self.era {
+            true => Ok(contents),
+            false => Err(io("the process has died")),
+        }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        let mut contents = self.disk.contents();
+        if contents.era == self.era {
+            contents.open = false;
+        }
+    }
+}
+
+impl Store for Memory {
+    fn origin(&self) -> &Origin {
+        &self.disk.origin
+    }
+
+    fn last(&self) -> u64 {
+        self.disk.contents().rows.len() as u64
+    }
+
+    fn append(&mut self, rows: &[(i64, Vec<u8>)]) -> Result<(), StoreError> {
+        let mut contents = self.alive()?;
+        let end = contents.end(&self.disk.origin);
+        if let Some(objection) = end.objection(rows) {
+            return Err(io(objection));
+        }
+        let fault = contents.fault.take();
+        if fault.is_none_or(|fault| fault == Fault::DiesAfter) {
+            contents.add(rows, end);
+        }
+        match fault {
+            None => Ok(()),
+            Some(Fault::Full) => Err(io("the disk is full: nothing was added")),
+            Some(Fault::DiesBefore | Fault::DiesAfter) => {
+                drop(contents);
+                self.disk.crash();
+                Err(io("the process has died"))
+            }
+        }
+    }
+
+    fn read(&mut self, after: u64, most: usize) -> Result<Vec<Row>, StoreError> {
+        let contents = self.alive()?;
+        let from = usize::try_from(after).unwrap_or(usize::MAX).min(contents.rows.len());
+        let before = from.checked_sub(1).map(|before| contents.rows[before].1);
+        let mut before = before.unwrap_or_else(|| self.disk.origin.digest());
+        let mut read = Vec::new();
+        for (row, digest) in contents.rows[from..].iter().take(most) {
+            if link(before, row.seq, row.at, &row.body) != *digest {
+                let what = "it is not what was written".to_owned();
+                return Err(StoreError::Damaged { path: PATH.to_owned(), seq: row.seq, what });
+            }
+            before = *digest;
+            read.push(row.clone());
+        }
+        Ok(read)
+    }
+
+    fn snapshot(&mut self) -> Result<Option<Snapshot>, StoreError> {
+        Ok(self.alive()?.snapshot.clone())
+    }
+
+    fn keep(&mut self, snapshot: &Snapshot) -> Result<(), StoreError> {
+        let mut contents = self.alive()?;
+        if snapshot.seq > contents.rows.len() as u64 {
+            return Err(io(format!("there is no row {}", snapshot.seq)));
+        }
+        contents.snapshot = Some(snapshot.clone());
+        Ok(())
+    }
+}

@@ -1,0 +1,123 @@
+//! Where the journal is kept: rows that are never changed, and snapshots of the state.
+//!
+//! A store knows nothing of what rows mean. It numbers them, chains them (each row's digest
+//! covers the one before, so that a lost, changed or swapped row is seen), and says what is safe.
+//!
+//! - [`sqlite`]: a file on this machine, its copies and its check.
+//! - [`memory`]: for tests, with faults on order.
+//! - [`chain`]: how rows are chained, whoever keeps them.
+//! - [`verify`], [`export`]: all rows of any store, one after the other.
+
+pub mod chain;
+mod export;
+pub mod memory;
+pub mod sqlite;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+use std::fmt::Debug;
+
+pub use chain::{Digest, Origin};
+pub use export::{ExportError, export};
+pub use verify::{Verified, verify};
+
+/// One row of the journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// From 1, without gaps.
+    pub seq: u64,
+    /// Seconds since 1970, never less than that of the row before.
+    pub at: i64,
+    /// A record, as its codec writes it.
+    pub body: Vec<u8>,
+}
+
+/// The state after some row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// After which row.
+    pub seq: u64,
+    /// When it was taken.
+    pub at: i64,
+    /// Of which format.
+    pub version: u32,
+    /// The state, as its codec writes it.
+    pub body: Vec<u8>,
+}
+
+/// Why a store did not do as asked. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// It could not be written or read: full, gone, forbidden.
+    #[error("{path}: {what}")]
+    Io {
+        /// Where.
+        path: String,
+        /// What went wrong, and what to do.
+        what: String,
+    },
+    /// What was read is not what was written.
+    #[error("{path}: the journal is damaged at row {seq}: {what}")]
+    Damaged {
+        /// Where.
+        path: String,
+        /// The first row that is wrong; 0: what comes before the rows, or the file as such.
+        seq: u64,
+        /// How.
+        what: String,
+    },
+    /// Another process has it.
+    #[error("{path} is in use by another process")]
+    Busy {
+        /// Where.
+        path: String,
+    },
+    /// Written by a later release.
+    #[error("{path} was written by a later release (format {found}, this one knows {known})")]
+    TooNew {
+        /// Where.
+        path: String,
+        /// Its format.
+        found: u32,
+        /// The latest that is known here.
+        known: u32,
+    },
+}
+
+/// A journal with one writer. Another database implements this.
+pub trait Store: Debug + Send {
+    /// Whose journal it is, and since when.
+    fn origin(&self) -> &Origin;
+
+    /// The last row's number, 0 if there is none.
+    fn last(&self) -> u64;
+
+    /// Adds rows, all or none; when it returns they survive a loss of power.
+    ///
+    /// `at` and body of each; they are numbered from `last() + 1` on.
+    ///
+    /// # Errors
+    /// If they are not safe, or earlier than the row before. They are not there then: the next
+    /// rows have their numbers. But where the disk did not say whether it kept them, nothing
+    /// more is added, and only the next opening tells.
+    fn append(&mut self, rows: &[(i64, Vec<u8>)]) -> Result<(), StoreError>;
+
+    /// Rows after `seq`, in order, at most `most`; their chain is verified.
+    ///
+    /// # Errors
+    /// If they cannot be read, or are not what was written.
+    fn read(&mut self, after: u64, most: usize) -> Result<Vec<Row>, StoreError>;
+
+    /// The latest snapshot that is as it was kept; a damaged one is passed over with a warning.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn snapshot(&mut self) -> Result<Option<Snapshot>, StoreError>;
+
+    /// Keeps a snapshot beside the rows; older ones may go.
+    ///
+    /// # Errors
+    /// If it is not safe, or of a row that is not there. The journal is whole without it.
+    fn keep(&mut self, snapshot: &Snapshot) -> Result<(), StoreError>;
+}

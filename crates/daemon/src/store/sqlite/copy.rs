@@ -1,0 +1,95 @@
+//! Whole journals: checked, copied away and brought back.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, OpenFlags};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+use super::error::{damaged, explain, io};
+use super::{Sqlite, connect, files, snapshots};
+use crate::store::{StoreError, Verified, verify};
+
+/// Looks at all of the file: every row, every snapshot, and SQLite's own structures. A daemon may
+/// write it meanwhile. Linear in the file.
+///
+/// # Errors
+/// At the first row that is damaged, or if the file is damaged elsewhere.
+pub fn check(path: &Path) -> Result<Verified, StoreError> {
+    let mut store = Sqlite::look(path)?;
+    let mut verified = verify(&mut store)?;
+    let said = "PRAGMA integrity_check(1)";
+    let said = store.connection.query_row(said, [], |row| row.get::<_, String>(0));
+    let said = said.map_err(|e| explain(path, 0, &e))?;
+    if said != "ok" {
+        return Err(damaged(path, 0, format!("the rows are whole, the file is not: {said}")));
+    }
+    verified.damaged_snapshots = snapshots::damaged(&store.connection, path)?;
+    Ok(verified)
+}
+
+/// Copies a journal as it is at one moment, also while a daemon writes it, into one file for its
+/// owner only; checks the copy. Linear; whoever writes is not held up.
+///
+/// # Errors
+/// If there is something at `to`, if either file makes trouble, or if the copy is damaged, as it
+/// is if the journal is. There is nothing at `to` then.
+pub fn backup(from: &Path, to: &Path) -> Result<Verified, StoreError> {
+    let journal = Sqlite::look(from)?;
+    copy(&journal.connection, to)
+}
+
+/// Brings a backup back: checks it, copies it, checks the copy. The market keeps its name, so
+/// journal and copy must never both be in use.
+///
+/// # Errors
+/// If there is a journal at `to`, or what is left of one; if the backup is damaged; if a file
+/// makes trouble. There is nothing at `to` then.
+pub fn restore(from: &Path, to: &Path) -> Result<Verified, StoreError> {
+    check(from)?;
+    files::make_folder(to)?;
+    let backup = Sqlite::look(from)?;
+    copy(&backup.connection, to)
+}
+
+fn copy(from: &Connection, to: &Path) -> Result<Verified, StoreError> {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let there = files::beside(to, suffix);
+        if there.symlink_metadata().is_ok() {
+            return Err(io(&there, "it is there already; move it away, or name another file"));
+        }
+    }
+    let part = files::beside(to, ".part");
+    let copied = write(from, &part).and_then(|()| check(&part)).and_then(|verified| {
+        let put = renameat_with(CWD, &part, CWD, to, RenameFlags::NOREPLACE);
+        put.map_err(|e| files::failed(to, "put there", &e.into()))?;
+        files::sync_folder(to).map_err(|e| files::failed(to, "synced", &e))?;
+        Ok(verified)
+    });
+    if copied.is_err() {
+        let _ = fs::remove_file(&part);
+    }
+    copied
+}
+
+/// Copies page by page, and makes the copy a single file: a copy of a journal with a write-ahead
+/// log would want one too.
+fn write(from: &Connection, part: &Path) -> Result<(), StoreError> {
+    // What an earlier copy left when it was stopped.
+    let _ = fs::remove_file(part);
+    if !files::make_file(part)? {
+        return Err(io(part, "it is there already; remove it"));
+    }
+    let mut to = connect(part, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let copied = Backup::new(from, &mut to).and_then(|backup| backup.step(-1));
+    let copied = copied.map_err(|e| explain(part, 0, &e))?;
+    if !matches!(copied, StepResult::Done) {
+        return Err(io(part, "the journal was busy for too long; try again"));
+    }
+    let single = to.pragma_update(None, "journal_mode", "delete");
+    single.map_err(|e| explain(part, 0, &e))?;
+    to.close().map_err(|(_, e)| explain(part, 0, &e))?;
+    let synced = File::open(part).and_then(|file| file.sync_all());
+    synced.map_err(|e| files::failed(part, "synced", &e))
+}

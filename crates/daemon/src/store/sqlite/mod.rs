@@ -1,0 +1,216 @@
+//! A journal in one file, kept by SQLite.
+//!
+//! The file has a write-ahead log beside it (`-wal`, with `-shm` as its index) while it is open,
+//! and a lock (`.lock`): one process writes, others may look ([`Sqlite::look`]), copy
+//! ([`backup`]) and check ([`check`]) meanwhile. What `append` has acknowledged is synced. The
+//! format is versioned; a later release opens the files of earlier ones.
+
+mod copy;
+mod error;
+mod files;
+mod rows;
+mod schema;
+mod snapshots;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use super::chain::End;
+use super::{Origin, Row, Snapshot, Store, StoreError};
+use error::{explain, foreign, io, is_unsure};
+use schema::Kind;
+
+pub use copy::{backup, check, restore};
+pub use schema::FORMAT;
+pub use snapshots::KEPT;
+
+/// How long to wait for another process that closes the file or copies its last page.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// An open journal.
+#[derive(Debug)]
+pub struct Sqlite {
+    path: PathBuf,
+    // Closed before the lock is given up.
+    connection: Connection,
+    origin: Origin,
+    end: End,
+    mode: Mode,
+    #[expect(dead_code, reason = "it is given up when it is dropped")]
+    lock: Option<File>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Writing,
+    Looking,
+    /// A sync failed: what the disk holds is known after the next opening only.
+    Unsure,
+}
+
+impl Sqlite {
+    /// Opens a journal for writing; makes it, and its folder, if there is none: for their owner
+    /// only. Constant time but for what a crash left in the write-ahead log.
+    ///
+    /// # Errors
+    /// If another process has it, if it is not a journal or one of a later format (it is not
+    /// touched then), if its end is damaged, or if the disk will not have it.
+    pub fn open(path: &Path) -> Result<Sqlite, StoreError> {
+        Sqlite::open_with(path, files::origin)
+    }
+
+    /// The same with a given origin, if there is no journal.
+    fn open_with(
+        path: &Path,
+        origin: impl FnOnce() -> Result<Origin, StoreError>,
+    ) -> Result<Sqlite, StoreError> {
+        files::make_folder(path)?;
+        let lock = files::lock(path)?;
+        files::make_file(path)?;
+        let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let kind = schema::kind(&connection, path)?;
+        prepare(&connection, path)?;
+        if kind == Kind::Empty {
+            schema::create(&mut connection, path, &origin()?)?;
+            files::sync_folder(path).map_err(|e| files::failed(path, "synced", &e))?;
+        }
+        Sqlite::begin(path, connection, Some(lock))
+    }
+
+    /// Opens a journal for reading only, also while a daemon writes it: [`Store::read`] finds new
+    /// rows, [`Store::last`] is of now. It needs the right to make files beside the journal, or a
+    /// journal that is a backup.
+    ///
+    /// # Errors
+    /// As with [`Sqlite::open`]; or if there is none.
+    pub fn look(path: &Path) -> Result<Sqlite, StoreError> {
+        if !path.exists() {
+            return Err(io(path, "there is no such file"));
+        }
+        let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        match schema::kind(&connection, path)? {
+            Kind::Empty => Err(foreign(path)),
+            Kind::Journal => Sqlite::begin(path, connection, None),
+        }
+    }
+
+    fn begin(
+        path: &Path,
+        connection: Connection,
+        lock: Option<File>,
+    ) -> Result<Sqlite, StoreError> {
+        let view = connection.unchecked_transaction().map_err(|e| explain(path, 0, &e))?;
+        let origin = schema::origin(&view, path)?;
+        let end = schema::end(&view, path, &origin)?;
+        drop(view);
+        let mode = if lock.is_some() { Mode::Writing } else { Mode::Looking };
+        Ok(Sqlite { path: path.to_owned(), connection, origin, end, mode, lock })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn may_write(&self) -> Result<(), StoreError> {
+        match self.mode {
+            Mode::Writing => Ok(()),
+            Mode::Looking => Err(io(&self.path, "it was opened for reading only")),
+            Mode::Unsure => Err(io(&self.path, error::UNSURE)),
+        }
+    }
+
+    /// What a failed writing means, and for what comes after it.
+    fn writing_failed(&mut self, seq: u64, error: &rusqlite::Error) -> StoreError {
+        if is_unsure(error) {
+            self.mode = Mode::Unsure;
+        }
+        explain(&self.path, seq, error)
+    }
+}
+
+/// A connection that has changed nothing yet.
+fn connect(path: &Path, access: OpenFlags) -> Result<Connection, StoreError> {
+    let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_EXRESCODE;
+    let ready = Connection::open_with_flags(path, flags).and_then(|connection| {
+        connection.busy_timeout(PATIENCE)?;
+        connection.pragma_update(None, "trusted_schema", false)?;
+        connection.pragma_update(None, "cell_size_check", true)?;
+        Ok(connection)
+    });
+    ready.map_err(|e| explain(path, 0, &e))
+}
+
+/// Makes what is committed survive a loss of power.
+fn prepare(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let set = || -> rusqlite::Result<String> {
+        connection.pragma_update(None, "synchronous", "full")?;
+        // For systems where a plain sync only reaches the disk's own memory.
+        connection.pragma_update(None, "fullfsync", true)?;
+        connection.pragma_update(None, "checkpoint_fullfsync", true)?;
+        connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))
+    };
+    match set().map_err(|e| explain(path, 0, &e))?.as_str() {
+        "wal" => Ok(()),
+        _ => {
+            Err(io(path, "its file system cannot share memory between processes; use a local disk"))
+        }
+    }
+}
+
+impl Store for Sqlite {
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    fn last(&self) -> u64 {
+        match self.mode {
+            Mode::Looking => rows::last(&self.connection).unwrap_or(self.end.seq),
+            Mode::Writing | Mode::Unsure => self.end.seq,
+        }
+    }
+
+    fn append(&mut self, rows: &[(i64, Vec<u8>)]) -> Result<(), StoreError> {
+        self.may_write()?;
+        if let Some(objection) = self.end.objection(rows) {
+            return Err(io(&self.path, objection));
+        }
+        if rows.is_empty() {
+            return Ok(());
+        }
+        match rows::add(&mut self.connection, self.end, rows) {
+            Ok(end) => {
+                self.end = end;
+                Ok(())
+            }
+            Err(error) => Err(self.writing_failed(self.end.seq + 1, &error)),
+        }
+    }
+
+    fn read(&mut self, after: u64, most: usize) -> Result<Vec<Row>, StoreError> {
+        // One view of the file: a row that is missing below the last is missing indeed.
+        let behaviour = TransactionBehavior::Deferred;
+        let view = self.connection.transaction_with_behavior(behaviour);
+        let view = view.map_err(|e| explain(&self.path, after.saturating_add(1), &e))?;
+        let read = rows::Reading { path: &self.path, origin: &self.origin, last: self.end.seq };
+        read.rows(&view, after, most)
+    }
+
+    fn snapshot(&mut self) -> Result<Option<Snapshot>, StoreError> {
+        snapshots::latest(&self.connection, &self.path)
+    }
+
+    fn keep(&mut self, snapshot: &Snapshot) -> Result<(), StoreError> {
+        self.may_write()?;
+        if snapshot.seq > self.end.seq {
+            return Err(io(&self.path, format!("there is no row {}", snapshot.seq)));
+        }
+        let kept = snapshots::keep(&mut self.connection, snapshot);
+        kept.map_err(|error| self.writing_failed(0, &error))
+    }
+}

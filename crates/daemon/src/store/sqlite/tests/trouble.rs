@@ -1,0 +1,122 @@
+//! Files that are not ours, not there, not to be had.
+
+use super::*;
+
+fn said(opened: Result<Sqlite, StoreError>) -> String {
+    opened.unwrap_err().to_string()
+}
+
+#[test]
+fn there_is_one_writer() {
+    let (_folder, path) = place();
+    let store = Sqlite::open(&path).unwrap();
+    let refused = said(Sqlite::open(&path));
+    assert_eq!(refused, format!("{} is in use by another process", path.display()));
+    drop(store);
+    Sqlite::open(&path).unwrap();
+}
+
+#[test]
+fn a_file_of_somebody_else_is_left_alone() {
+    let (folder, path) = place();
+    let database = folder.path().join("other.db");
+    let other = Connection::open(&database).unwrap();
+    other.execute_batch("CREATE TABLE t (a); PRAGMA user_version = 1;").unwrap();
+    other.close().unwrap();
+    std::fs::write(&path, "a letter to somebody, long enough to be no database".repeat(9)).unwrap();
+    for path in [path, database] {
+        let before = std::fs::read(&path).unwrap();
+        for opened in [Sqlite::open(&path), Sqlite::look(&path)] {
+            let refused = said(opened);
+            assert!(refused.contains("not a Tradewind journal"), "{refused}");
+        }
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+    }
+}
+
+#[test]
+fn a_later_format_is_left_alone() {
+    let (_folder, path) = place();
+    filled(&path, 3);
+    meddle(&path, "PRAGMA user_version = 7; PRAGMA wal_checkpoint(TRUNCATE);");
+    let before = std::fs::read(&path).unwrap();
+    for opened in [Sqlite::open(&path), Sqlite::look(&path)] {
+        assert!(matches!(opened, Err(StoreError::TooNew { found: 7, known: FORMAT, .. })));
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_creation_that_was_cut_short_is_done_again() {
+    let (_folder, path) = place();
+    std::fs::write(&path, "").unwrap();
+    assert!(Sqlite::look(&path).is_err());
+    drop(Sqlite::open(&path).unwrap());
+    let (_folder, path) = place();
+    let begun = Connection::open(&path).unwrap();
+    begun.pragma_update(None, "journal_mode", "wal").unwrap();
+    drop(begun);
+    assert_eq!(Sqlite::open(&path).unwrap().last(), 0);
+}
+
+#[test]
+fn what_cannot_be_opened_says_why() {
+    let (folder, path) = place();
+    let missing = said(Sqlite::look(&path));
+    assert!(missing.contains("there is no such file"), "{missing}");
+    let below_a_file = folder.path().join("file/journal.db");
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    let refused = said(Sqlite::open(&below_a_file));
+    assert!(refused.contains("it could not be made"), "{refused}");
+    let is_a_folder = said(Sqlite::open(folder.path()));
+    assert!(is_a_folder.contains("it cannot be opened"), "{is_a_folder}");
+    assert!(matches!(backup(&path, folder.path()), Err(StoreError::Io { .. })));
+    assert!(matches!(restore(&path, &folder.path().join("x")), Err(StoreError::Io { .. })));
+}
+
+#[test]
+fn after_a_failed_sync_nothing_more_is_added() {
+    use rusqlite::ffi;
+    let (_folder, path) = place();
+    filled(&path, 3);
+    let mut store = Sqlite::open(&path).unwrap();
+    let failed = |code| rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+    let full = store.writing_failed(4, &failed(ffi::SQLITE_FULL)).to_string();
+    assert!(full.contains("the disk is full"), "{full}");
+    store.append(&rows([4])).unwrap();
+    let unsure = store.writing_failed(5, &failed(ffi::SQLITE_IOERR_FSYNC)).to_string();
+    assert!(unsure.contains("did not confirm"), "{unsure}");
+    assert!(store.append(&rows([5])).is_err());
+    assert!(store.keep(&snapshot(1)).is_err());
+    assert!(matches!(Sqlite::open(&path), Err(StoreError::Busy { .. })), "it has its lock still");
+    drop(store);
+    assert_eq!(Sqlite::open(&path).unwrap().last(), 4);
+}
+
+#[test]
+fn a_disk_that_may_not_be_written_says_so() {
+    let (_folder, path) = place();
+    let mut store = Sqlite::open(&path).unwrap();
+    store.connection.pragma_update(None, "query_only", true).unwrap();
+    let refused = store.append(&rows([1])).unwrap_err().to_string();
+    assert!(refused.contains("it cannot be written"), "{refused}");
+    store.connection.pragma_update(None, "query_only", false).unwrap();
+    store.append(&rows([1])).unwrap();
+    assert_eq!(store.last(), 1);
+}
+
+/// A child that was forked and has not begun its own program yet has a copy of the lock.
+#[test]
+fn children_that_are_being_started_do_not_keep_the_lock() {
+    let (_folder, path) = place();
+    std::thread::scope(|scope| {
+        let starting = scope.spawn(|| {
+            for _ in 0..50 {
+                std::process::Command::new("true").status().unwrap();
+            }
+        });
+        while !starting.is_finished() {
+            drop(files::lock(&path).unwrap());
+        }
+    });
+}

@@ -1,0 +1,94 @@
+//! A local site under test, in a folder of its own.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tradewind_daemon::site::conformance::Bench;
+use tradewind_daemon::site::local::{Local, Settings};
+use tradewind_daemon::site::{PoolSetup, Site};
+use tradewind_model::{Performance, Time};
+
+pub(crate) struct LocalBench {
+    /// Removed with the bench.
+    _folder: TempDir,
+    pub(crate) settings: Settings,
+    /// `None` only while it is being replaced.
+    pub(crate) local: Option<Local>,
+}
+
+impl LocalBench {
+    pub(crate) fn new() -> LocalBench {
+        LocalBench::with(8)
+    }
+
+    pub(crate) fn with(slots: u32) -> LocalBench {
+        let folder = TempDir::new().unwrap();
+        let directory = folder.path().join("work");
+        std::fs::create_dir(&directory).unwrap();
+        let pool = |name: &str, nodes| PoolSetup {
+            name: name.to_owned(),
+            nodes,
+            performance: Performance::REFERENCE,
+            attributes: BTreeMap::new(),
+        };
+        let settings = Settings {
+            folder: folder.path().join("site"),
+            directory,
+            supervisor: vec![PathBuf::from(env!("CARGO_BIN_EXE_tradewind-local-task"))],
+            pools: vec![pool("cpu", slots), pool("other", 2)],
+            grace: Duration::from_millis(300),
+        };
+        let local = Some(Local::open(settings.clone()).unwrap());
+        LocalBench { _folder: folder, settings, local }
+    }
+}
+
+/// What still runs must not outlive the test.
+impl Drop for LocalBench {
+    fn drop(&mut self) {
+        self.local = None;
+        let Ok(mut local) = Local::open(self.settings.clone()) else { return };
+        let tags: Vec<_> =
+            local.survey().map(|seen| seen.tasks.into_keys().collect()).unwrap_or_default();
+        for tag in tags {
+            let _ = local.withdraw(&tag);
+        }
+    }
+}
+
+impl Bench for LocalBench {
+    fn site(&mut self) -> &mut dyn Site {
+        self.local.as_mut().unwrap()
+    }
+
+    fn now(&mut self) -> Time {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        Time(i64::try_from(since.as_secs()).unwrap())
+    }
+
+    fn wait(&mut self) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+
+    fn patience(&self) -> u32 {
+        1_500
+    }
+
+    fn restart(&mut self) {
+        self.local = None;
+        self.local = Some(Local::open(self.settings.clone()).unwrap());
+    }
+
+    fn take(&mut self, nodes: u32) {
+        let path = self.local.as_ref().unwrap().owner_folder().join("hand");
+        match nodes {
+            0 => std::fs::remove_file(path).unwrap_or_default(),
+            _ => {
+                let taken = format!("{{\"pool\": \"cpu\", \"slots\": {nodes}}}");
+                std::fs::write(path, taken).unwrap();
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! What must be true, one small checker for each promise.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use tradewind_daemon::live::State;
+use tradewind_daemon::live::money::Account;
+use tradewind_daemon::live::state::{Hold, Phase};
+use tradewind_daemon::site::fake::{FakeSite, Ran};
+use tradewind_io::submission::OnLost;
+use tradewind_model::Time;
+
+use crate::people::Promises;
+
+/// A promise that was broken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Broken {
+    pub(crate) checker: &'static str,
+    pub(crate) what: String,
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.checker, self.what)
+    }
+}
+
+type Check = Result<(), Broken>;
+
+fn broken(checker: &'static str, what: impl Into<String>) -> Check {
+    Err(Broken { checker, what: what.into() })
+}
+
+/// No job that was acknowledged is lost.
+pub(crate) fn kept(state: &State, promises: &Promises) -> Check {
+    match promises.jobs.keys().find(|job| !state.jobs.contains_key(job)) {
+        Some(job) => broken("kept", format!("job {job} was acknowledged and is gone")),
+        None => Ok(()),
+    }
+}
+
+/// The market's books, and that they agree with ours.
+pub(crate) fn books(state: &State) -> Check {
+    if let Err(wrong) = state.market.check() {
+        return broken("books", wrong.to_string());
+    }
+    for (number, job) in &state.jobs {
+        let known = job.id.is_some_and(|id| state.numbers.get(&id) == Some(number));
+        let live = matches!(job.phase, Phase::Waiting | Phase::Running);
+        if known != live {
+            return broken("books", format!("job {number} is {:?}, known: {known}", job.phase));
+        }
+    }
+    let live = state.market.queue().len() + state.market.running().count();
+    match live == state.numbers.len() {
+        true => Ok(()),
+        false => broken("books", "the market has jobs that the books do not know"),
+    }
+}
+
+/// Money is neither made nor lost, nobody owes, and what is held is held for jobs that run.
+pub(crate) fn money(state: &State) -> Check {
+    if state.accounts.sum() != 0 {
+        return broken("money", format!("the sum is {}", state.accounts.sum()));
+    }
+    for (account, balance) in state.accounts.balances() {
+        let fits = match account {
+            Account::Bank => balance <= 0,
+            Account::Held(job) => {
+                let running = |job: &u64| state.jobs.get(job).map(|it| &it.phase);
+                balance >= 0 && (balance == 0 || running(job) == Some(&Phase::Running))
+            }
+            _ => balance >= 0,
+        };
+        if !fits {
+            return broken("money", format!("{account} has {balance}"));
+        }
+    }
+    let spent: i128 = state.jobs.values().map(|job| i128::from(job.paid.0)).sum();
+    let earned = state.accounts.balances().filter(|(it, _)| matches!(it, Account::Owner(_)));
+    match spent == earned.map(|(_, balance)| balance).sum::<i128>() {
+        true => Ok(()),
+        false => broken("money", "owners did not earn what jobs paid"),
+    }
+}
+
+/// Nobody pays more than the job's budget.
+pub(crate) fn budgets(state: &State) -> Check {
+    let over = state
+        .jobs
+        .values()
+        .find(|job| job.submission.terms.budget.is_some_and(|budget| job.paid > budget));
+    match over {
+        Some(job) => broken("budgets", format!("job {} paid {}", job.number, job.paid)),
+        None => Ok(()),
+    }
+}
+
+/// What really ran: a task once at most, attempts of a job one after the other, and again only if
+/// its user wants that; but for jobs that ran where a site lost its memory.
+pub(crate) fn once(sites: &[FakeSite], promises: &Promises, doubtful: &BTreeSet<u64>) -> Check {
+    let mut runs = BTreeMap::<u64, Vec<&Ran>>::new();
+    for ran in sites.iter().flat_map(FakeSite::history) {
+        runs.entry(ran.tag.job).or_default().push(ran);
+    }
+    for (job, runs) in runs {
+        for (place, ran) in runs.iter().enumerate() {
+            if runs[place + 1..].iter().any(|other| other.tag == ran.tag) {
+                return broken("once", format!("{} ran twice", ran.tag));
+            }
+        }
+        let mut attempts: Vec<u32> = runs.iter().map(|ran| ran.tag.attempt).collect();
+        attempts.sort_unstable();
+        attempts.dedup();
+        let may_not = promises.jobs.get(&job) == Some(&OnLost::Fail) && !doubtful.contains(&job);
+        if attempts.len() > 1 && may_not {
+            return broken("once", format!("job {job} began {} times", attempts.len()));
+        }
+    }
+    Ok(())
+}
+
+/// At the end everybody is done, but for those who wait for somebody to act.
+pub(crate) fn finished(state: &State, at: Time) -> Check {
+    let waits = state.jobs.values().find(|job| match &job.phase {
+        Phase::Over(_) => false,
+        Phase::Held(Hold::User | Hold::Lost | Hold::Rejected(_) | Hold::Funds(_)) => false,
+        // Somebody before it waits for its user.
+        Phase::Held(Hold::Dependency | Hold::Array) => false,
+        Phase::Held(Hold::Booked) | Phase::Waiting | Phase::Running => true,
+    });
+    if let Some(job) = waits {
+        let (number, phase) = (job.number, &job.phase);
+        return broken("finished", format!("at {at} job {number} is still {phase:?}"));
+    }
+    match state.tasks.iter().next() {
+        Some((tag, task)) => broken("finished", format!("{tag} is still {task:?}")),
+        None => Ok(()),
+    }
+}
+
+/// The state is what the journal says.
+pub(crate) fn replayed(state: &State, again: &State) -> Check {
+    let differs = if state.market.state() != again.market.state() {
+        Some("the market")
+    } else if state.jobs != again.jobs {
+        Some("the jobs")
+    } else if state.accounts != again.accounts {
+        Some("the accounts")
+    } else if state.tasks != again.tasks || state.closures != again.closures {
+        Some("tasks or closures")
+    } else if state.quotes != again.quotes || state.keys != again.keys {
+        Some("quotes or keys")
+    } else {
+        None
+    };
+    differs.map_or(Ok(()), |what| broken("replayed", format!("{what} differs from a replay")))
+}

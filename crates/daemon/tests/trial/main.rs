@@ -1,0 +1,71 @@
+//! The live market under every fault that a seed can draw: a world in virtual time, with sites
+//! that lie, a disk that fills up, a clock that steps, and a daemon that dies between any two
+//! steps. First safety: whatever happens, nothing is lost, run twice or paid twice. Then the
+//! faults end, and everything must finish.
+//!
+//! One world again: `TRADEWIND_TRIAL_SEED=N cargo test -p tradewind-daemon --test trial one -- --nocapture`.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::panic, reason = "that is how a test fails")]
+#![expect(clippy::print_stderr, reason = "one world tells what happens in it")]
+
+mod checks;
+mod codec;
+mod people;
+mod world;
+
+use checks::Broken;
+use world::{Mutant, World};
+
+/// Worlds of the ordinary run.
+const WORLDS: u64 = 2_000;
+
+fn run(seed: u64, mutant: Option<Mutant>) -> Result<u64, Broken> {
+    let mut world = World::new(seed, mutant);
+    world.live_through(400)?;
+    world.calm_down()?;
+    Ok(world.steps())
+}
+
+fn tell(seed: u64, broken: &Broken) -> String {
+    format!(
+        "{broken}\n  again: TRADEWIND_TRIAL_SEED={seed} cargo test -p tradewind-daemon --test trial \
+         one -- --nocapture"
+    )
+}
+
+#[test]
+fn nothing_is_lost_in_thousands_of_worlds() {
+    let worlds: u64 =
+        std::env::var("TRADEWIND_TRIAL_WORLDS").ok().and_then(|n| n.parse().ok()).unwrap_or(WORLDS);
+    let mut steps = 0;
+    for seed in 0..worlds {
+        match run(seed, None) {
+            Ok(more) => steps += more,
+            Err(broken) => panic!("{}", tell(seed, &broken)),
+        }
+    }
+    assert!(steps > worlds * 100, "the worlds are too quiet: {steps} steps");
+}
+
+#[test]
+fn one() {
+    let Some(seed) = std::env::var("TRADEWIND_TRIAL_SEED").ok().and_then(|n| n.parse().ok()) else {
+        return;
+    };
+    let mut world = World::new(seed, None);
+    let outcome = world.live_through(400).and_then(|()| world.calm_down());
+    eprintln!("{}", world.story());
+    match outcome {
+        Ok(()) => eprintln!("world {seed}: {} steps, all well", world.steps()),
+        Err(broken) => panic!("{}", tell(seed, &broken)),
+    }
+}
+
+#[test]
+fn every_planted_fault_is_caught_by_its_checker() {
+    for (mutant, checker) in Mutant::ALL {
+        let caught = (0..400).find_map(|seed| run(seed, Some(mutant)).err());
+        let caught = caught.unwrap_or_else(|| panic!("{mutant:?} was not caught"));
+        assert_eq!(caught.checker, checker, "{mutant:?}: {caught}");
+    }
+}

@@ -1,0 +1,122 @@
+//! What users, owners and an administrator do: drawn, and remembered as far as it was promised.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rand::RngExt as _;
+use rand_pcg::Pcg64Mcg;
+use tradewind_daemon::live::money::Account;
+use tradewind_daemon::live::rights::{Actor, Role};
+use tradewind_daemon::live::state::{Booking, Quote};
+use tradewind_daemon::live::{Ask, Live, Reply};
+use tradewind_daemon::site::fake;
+use tradewind_io::submission::{
+    Array, Conditions, Dependency, OnLost, Submission, Surroundings, TimeLimit, When,
+};
+use tradewind_model::{Money, Place, PoolId, Span};
+
+/// What was promised.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Promises {
+    /// Jobs whose submission was acknowledged, and what their users want if they are lost.
+    pub(crate) jobs: BTreeMap<u64, OnLost>,
+    /// Keys whose submission was acknowledged: the first job of each.
+    pub(crate) keys: BTreeMap<String, u64>,
+}
+
+const USERS: [&str; 3] = ["ana", "bo", "cy"];
+
+pub(crate) fn administrator() -> Actor {
+    Actor { user: "root".to_owned(), role: Role::Administrator }
+}
+
+/// Somebody wants something.
+pub(crate) fn draw(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> (Actor, Ask) {
+    let user = USERS[rng.random_range(0..USERS.len())];
+    let actor = Actor { user: user.to_owned(), role: Role::User };
+    let last = live.state().last_job;
+    let job = |rng: &mut Pcg64Mcg| rng.random_range(0..=last + 1);
+    match rng.random_range(0..20) {
+        0..=10 => (actor, submit(rng, live, promises)),
+        11..=12 => (administrator(), Ask::Cancel { job: job(rng) }),
+        13 => (administrator(), Ask::Hold { job: job(rng) }),
+        14 | 15 => (administrator(), Ask::Release { job: job(rng) }),
+        16 => {
+            let (from, to) = (Account::Bank, Account::User(user.to_owned()));
+            let amount = Money(rng.random_range(0..2_000) * 1_000_000);
+            (administrator(), Ask::Move { from, to, amount, note: String::new() })
+        }
+        17 => {
+            let policy = ["easy", "fcfs", "nonsense"][rng.random_range(0..3usize)].to_owned();
+            (administrator(), Ask::Policy { policy })
+        }
+        _ => (actor.clone(), quote(rng, live, &actor)),
+    }
+}
+
+fn submit(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> Ask {
+    let last = live.state().last_job;
+    let length = rng.random_range(1..200);
+    let limit = Span(rng.random_range(1..250));
+    let code = i32::from(rng.random_range(0..5) == 0);
+    let after = (last > 0 && rng.random_range(0..4) == 0).then(|| Dependency {
+        when: [When::Ok, When::NotOk, When::Any, When::Begun][rng.random_range(0..4usize)],
+        job: rng.random_range(1..=last),
+    });
+    let array = (rng.random_range(0..6) == 0).then(|| Array {
+        indices: (0..rng.random_range(1..4)).collect(),
+        at_once: Some(rng.random_range(1..3)),
+    });
+    let on_lost = [OnLost::Fail, OnLost::Rerun, OnLost::Hold][rng.random_range(0..3usize)];
+    let budget = (rng.random_range(0..4) == 0).then(|| Money(rng.random_range(1..600) * 1_000_000));
+    let submission = Submission {
+        name: "job".to_owned(),
+        work: fake::work(Span(length), code),
+        tasks: rng.random_range(1..5),
+        time: TimeLimit::Reference(limit),
+        terms: Conditions { budget, ..Conditions::default() },
+        project: None,
+        surroundings: Surroundings::default(),
+        after: after.into_iter().collect(),
+        array,
+        held: rng.random_range(0..12) == 0,
+        on_lost,
+        mail: None,
+        comment: None,
+        quote: None,
+        passed_through: vec![],
+    };
+    let old = promises.keys.keys().next().filter(|_| rng.random_range(0..3) == 0).cloned();
+    let key = (rng.random_range(0..3) == 0).then(|| old.unwrap_or_else(|| format!("k{last}")));
+    let quote = (rng.random_range(0..5) == 0).then_some(live.state().last_quote);
+    Ask::Submit { submission: Arc::new(submission), key, quote }
+}
+
+/// A window in one pool, free or not.
+fn quote(rng: &mut Pcg64Mcg, live: &Live, actor: &Actor) -> Ask {
+    let pools = live.state().market.pools();
+    let id = PoolId(rng.random_range(0..pools.as_slice().len() as u32));
+    let pool = pools.pool(id);
+    let (tasks, work) = (rng.random_range(1..3), Span(rng.random_range(1..200)));
+    let start = live.state().now() + Span(rng.random_range(0..100));
+    let end = start + pool.length_of(work);
+    let (place, prices) = (Place::Pool(id), vec![pool.price]);
+    let booking = Booking { start, ends: vec![end], place, prices };
+    let expires = live.state().now() + Span(rng.random_range(0..120));
+    let cost = pool.price.of(tasks, pool.length_of(work));
+    let user = actor.user.clone();
+    Ask::Keep { quote: Quote { number: 0, user, tasks, work, booking, cost, expires } }
+}
+
+impl Promises {
+    /// The answer is out: what it says must stay true.
+    pub(crate) fn note(&mut self, ask: &Ask, reply: &Reply) {
+        let (Ask::Submit { submission, key, .. }, Reply::Jobs(jobs)) = (ask, reply) else { return };
+        for job in jobs {
+            self.jobs.entry(*job).or_insert(submission.on_lost);
+        }
+        if let (Some(key), Some(first)) = (key, jobs.first()) {
+            self.keys.entry(key.clone()).or_insert(*first);
+        }
+    }
+}

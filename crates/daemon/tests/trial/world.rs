@@ -1,0 +1,542 @@
+//! The world: a daemon's parts driven by hand, in virtual time.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use rand::{RngExt as _, SeedableRng as _};
+use rand_pcg::Pcg64Mcg;
+use tradewind_daemon::codec::Codec as _;
+use tradewind_daemon::engine::{recover, replay};
+use tradewind_daemon::live::money::Accounts;
+use tradewind_daemon::live::{
+    Act, Input, Instruction, Live, Make, Record, Settings, State, Step, Wrong,
+};
+use tradewind_daemon::site::fake::{FakeSite, Fault, LocalJob};
+use tradewind_daemon::site::{PoolSetup, Site as _, Tag};
+use tradewind_daemon::store::memory::{Disk, Fault as DiskFault, Memory};
+use tradewind_daemon::store::{Origin, Snapshot, Store as _};
+use tradewind_model::{
+    Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Time,
+};
+use tradewind_sched::policy::backfill::Depth;
+use tradewind_sched::policy::{Policy, gridfill};
+
+use crate::checks::{self, Broken};
+use crate::codec::Shelf;
+use crate::people::{self, Promises};
+
+/// A mistake that is made on purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mutant {
+    /// Submissions are acknowledged though they could not be written down.
+    AnswersTooSoon,
+    /// A task whose submission was not answered is handed in under another name.
+    HandsInAgain,
+    /// A record is not written down.
+    LosesARow,
+    /// Money appears when the daemon starts.
+    MakesMoney,
+    /// A job's budget is forgotten.
+    ForgetsABudget,
+    /// A job of the market is forgotten.
+    ForgetsANumber,
+    /// A site is never told anything after some time.
+    FallsSilent,
+}
+
+impl Mutant {
+    /// All, with the checker that must catch it.
+    pub(crate) const ALL: [(Mutant, &'static str); 7] = [
+        (Mutant::AnswersTooSoon, "kept"),
+        (Mutant::HandsInAgain, "once"),
+        (Mutant::LosesARow, "replayed"),
+        (Mutant::MakesMoney, "money"),
+        (Mutant::ForgetsABudget, "budgets"),
+        (Mutant::ForgetsANumber, "books"),
+        (Mutant::FallsSilent, "finished"),
+    ];
+}
+
+#[derive(Debug)]
+struct Policies;
+
+impl Make for Policies {
+    fn make(&self, policy: &str, _: &Pools) -> Result<Box<dyn Policy + Send>, String> {
+        let depth = match policy {
+            "easy" => Depth::First(1),
+            "fcfs" => Depth::First(0),
+            other => return Err(format!("there is no policy `{other}`")),
+        };
+        let settings = gridfill::Settings { depth, ..gridfill::Settings::default() };
+        Ok(Box::new(gridfill::GridFill::new(settings)))
+    }
+}
+
+const DAWN: Time = Time(1_800_000_000);
+/// A site has so long to answer before it is told again.
+const PATIENCE: Span = Span(30);
+
+/// How often what goes wrong, drawn once for each world: of 1,000 steps.
+#[derive(Debug, Clone, Copy)]
+struct Rates {
+    site: u32,
+    crash: u32,
+    disk: u32,
+    clock: u32,
+    nodes: u32,
+    owner: u32,
+    amnesia: u32,
+}
+
+pub(crate) struct World {
+    rng: Pcg64Mcg,
+    rates: Rates,
+    mutant: Option<Mutant>,
+    now: Time,
+    /// The daemon's clock is off by so much.
+    skew: Span,
+    disk: Disk,
+    shelf: Shelf,
+    daemon: Option<(Live, Memory)>,
+    sites: Vec<FakeSite>,
+    /// What each site's thread has still to say.
+    orders: Vec<VecDeque<Instruction>>,
+    /// What the engine has still to hear.
+    inbox: VecDeque<Input>,
+    told: BTreeMap<(Tag, Act), Time>,
+    promises: Promises,
+    /// Jobs that ran where a site lost its memory: nobody can know of them.
+    doubtful: BTreeSet<u64>,
+    steps: u64,
+    silent: bool,
+}
+
+fn pools(rng: &mut Pcg64Mcg) -> Pools {
+    let sites: Vec<Site> = ["a", "b"].map(|name| Site { name: name.to_owned() }).into();
+    let mut pools = Vec::new();
+    for (site, name) in [(0, "a/x"), (0, "a/y"), (1, "b/x")] {
+        pools.push(Pool {
+            name: name.to_owned(),
+            site: SiteId(site),
+            nodes: rng.random_range(1..5),
+            performance: Performance::from_thousandths(rng.random_range(1..4) * 1_000).unwrap(),
+            price: Price(rng.random_range(0..4) * 1_000_000),
+            attributes: Attributes::new(),
+            admission: Admission::NONE,
+        });
+    }
+    Pools::new(sites, pools).unwrap()
+}
+
+fn sites(pools: &Pools) -> Vec<FakeSite> {
+    let of = |site: SiteId| {
+        let pools = pools.as_slice().iter().filter(|pool| pool.site == site);
+        let setup = |pool: &Pool| PoolSetup {
+            name: pool.name[2..].to_owned(),
+            nodes: pool.nodes,
+            performance: pool.performance,
+            attributes: pool.attributes.clone(),
+        };
+        FakeSite::new(pools.map(setup).collect(), DAWN)
+    };
+    vec![of(SiteId(0)), of(SiteId(1))]
+}
+
+impl World {
+    pub(crate) fn new(seed: u64, mutant: Option<Mutant>) -> World {
+        let mut rng = Pcg64Mcg::seed_from_u64(seed);
+        let pools = pools(&mut rng);
+        let disk = Disk::new(Origin { market: "trial".to_owned(), created: DAWN.0 });
+        let mut rate = |most: u32| match rng.random_range(0..3) {
+            0 => 0,
+            _ => rng.random_range(0..=most),
+        };
+        let rates = Rates {
+            site: rate(200),
+            crash: rate(50),
+            disk: rate(30),
+            clock: rate(20),
+            nodes: rate(40),
+            owner: rate(60),
+            amnesia: rate(10),
+        };
+        let world = World {
+            rng,
+            rates,
+            mutant,
+            now: DAWN,
+            skew: Span(0),
+            disk,
+            shelf: Shelf::default(),
+            daemon: None,
+            sites: sites(&pools),
+            orders: vec![VecDeque::new(), VecDeque::new()],
+            inbox: VecDeque::new(),
+            told: BTreeMap::new(),
+            promises: Promises::default(),
+            doubtful: BTreeSet::new(),
+            steps: 0,
+            silent: false,
+        };
+        let first = [
+            Record::Created { market: "trial".to_owned() },
+            Record::Gridded { pools: Arc::new(pools), owners: vec!["o".into(), "p".into()] },
+        ];
+        let rows: Vec<_> = first.iter().map(|it| (DAWN.0, world.shelf.record(it))).collect();
+        world.disk.open().unwrap().append(&rows).unwrap();
+        world
+    }
+
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// What really ran, and what the daemon thinks: for people.
+    pub(crate) fn story(&self) -> String {
+        let mut lines = vec![format!("now {}, the daemon's clock off by {}", self.now, self.skew)];
+        let runs = self.sites.iter().flat_map(|site| site.history());
+        lines.extend(runs.map(|ran| format!("{} from {}: {:?}", ran.tag, ran.since, ran.ended)));
+        let jobs = self.daemon.iter().flat_map(|(live, _)| live.state().jobs.values());
+        lines.extend(jobs.map(|job| format!("job {}: {:?}", job.number, job.history)));
+        lines.join("\n")
+    }
+
+    fn chance(&mut self, of_thousand: u32) -> bool {
+        self.rng.random_range(0..1_000) < of_thousand
+    }
+
+    /// The daemon's clock.
+    fn clock(&self) -> Time {
+        self.now + self.skew
+    }
+
+    /// A time of faults.
+    pub(crate) fn live_through(&mut self, steps: u32) -> Result<(), Broken> {
+        for _ in 0..steps {
+            self.misfortune();
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    fn misfortune(&mut self) {
+        let site = self.rng.random_range(0..2usize);
+        let pool = self.rng.random_range(0..self.sites[site].pools().len());
+        let node = self.rng.random_range(0..4);
+        if self.chance(self.rates.site) {
+            let fault = self.fault();
+            self.sites[site].plan(Some(fault));
+        }
+        if self.chance(self.rates.amnesia) {
+            let live = self.sites[site].history().iter().filter(|ran| ran.ended.is_none());
+            self.doubtful.extend(live.map(|ran| ran.tag.job));
+            self.sites[site].crash(self.rng.random_range(0..4));
+        }
+        if self.chance(self.rates.nodes) {
+            match self.rng.random_range(0..2) {
+                0 => self.sites[site].break_node(pool, node),
+                _ => self.sites[site].mend_node(pool, node),
+            }
+        }
+        if self.chance(self.rates.owner) {
+            let name = ["p", "q", "r"][self.rng.random_range(0..3usize)];
+            let from = self.now + Span(self.rng.random_range(0..60));
+            let shown = self.now + Span(self.rng.random_range(0..60));
+            let length = Span(self.rng.random_range(1..200));
+            let nodes = self.rng.random_range(1..3);
+            match self.rng.random_range(0..4) {
+                0 => self.sites[site].end_local(name),
+                _ => {
+                    self.sites[site].set_local(name, LocalJob { pool, nodes, shown, from, length })
+                }
+            }
+        }
+        if self.chance(self.rates.clock) {
+            self.skew = Span(self.rng.random_range(-100..100));
+        }
+        if self.chance(self.rates.disk) {
+            let faults = [DiskFault::Full, DiskFault::DiesBefore, DiskFault::DiesAfter];
+            self.disk.fail_next(faults[self.rng.random_range(0..3usize)]);
+        }
+        if self.chance(self.rates.crash) {
+            self.die();
+        }
+    }
+
+    fn fault(&mut self) -> Fault {
+        match self.rng.random_range(0..8) {
+            0 => Fault::Away,
+            1 => Fault::Refused,
+            2 => Fault::LostBefore,
+            3 => Fault::LostAfter,
+            4 => Fault::Late(Span(self.rng.random_range(0..100))),
+            5 => Fault::Twice,
+            6 => Fault::Garbage(3),
+            _ => Fault::Garbage(self.rng.random_range(0..Fault::GARBAGE)),
+        }
+    }
+
+    /// The daemon's process ends at once. What sites were told by then, they were told.
+    fn die(&mut self) {
+        self.daemon = None;
+        self.disk.crash();
+        self.inbox.clear();
+        self.told.clear();
+        self.orders.iter_mut().for_each(VecDeque::clear);
+    }
+
+    /// One of the things that go on.
+    fn step(&mut self) -> Result<(), Broken> {
+        self.steps += 1;
+        if self.daemon.is_none() {
+            self.start()?;
+            return Ok(());
+        }
+        let site = self.rng.random_range(0..2usize);
+        match self.rng.random_range(0..12) {
+            0 | 1 => {
+                let span = Span(self.rng.random_range(0..30));
+                self.pass(span);
+            }
+            2 | 3 => self.talk(site),
+            4 | 5 => self.look(site),
+            6 => self.wish()?,
+            7..=9 => self.take_in()?,
+            10 => self.plan()?,
+            _ => self.instruct(),
+        }
+        self.check()
+    }
+
+    fn pass(&mut self, span: Span) {
+        self.now = self.now + span;
+        let now = self.now;
+        self.sites.iter_mut().for_each(|site| site.advance(now));
+    }
+
+    /// The daemon starts, from what is written down.
+    fn start(&mut self) -> Result<(), Broken> {
+        let mut store = self.disk.open().map_err(|wrong| unsound(&wrong))?;
+        let recovered = recover(&mut store, &self.shelf);
+        let mut state =
+            recovered.map_err(|wrong| Broken { checker: "replayed", what: wrong.to_string() })?;
+        self.spoil(&mut state);
+        let settings = Settings {
+            new_user_grant: Money(3_000_000_000),
+            max_refusals: 4,
+            ..Settings::default()
+        };
+        let policy = match state.policy.as_str() {
+            "" => "easy".to_owned(),
+            other => other.to_owned(),
+        };
+        let begun = Live::begin(state, settings, Arc::new(Policies), &policy, self.clock());
+        let (live, step) = begun.map_err(|wrong| unsound(&wrong))?;
+        self.daemon = Some((live, store));
+        self.write(&step.records);
+        Ok(())
+    }
+
+    fn spoil(&mut self, state: &mut State) {
+        match self.mutant {
+            Some(Mutant::MakesMoney) if state.last_job > 0 => {
+                let mut balances: BTreeMap<_, _> =
+                    state.accounts.balances().map(|(it, n)| (it.clone(), n)).collect();
+                if let Some(first) = balances.values_mut().next() {
+                    *first += 1;
+                }
+                state.accounts = Accounts::of(balances, vec![], 0);
+            }
+            Some(Mutant::ForgetsABudget) => {
+                if let Some(job) = state.jobs.values_mut().find(|job| job.paid > Money(0)) {
+                    let mut cheap = (*job.submission).clone();
+                    cheap.terms.budget = Some(Money(0));
+                    job.submission = Arc::new(cheap);
+                }
+            }
+            Some(Mutant::ForgetsANumber) => {
+                state.numbers.pop_first();
+            }
+            _ => {}
+        }
+    }
+
+    /// Writes records down; whether that went well. If not, the daemon starts anew.
+    fn write(&mut self, records: &[Record]) -> bool {
+        let Some((live, store)) = &mut self.daemon else { return false };
+        let at = live.state().now().0;
+        let mut rows: Vec<_> = records.iter().map(|it| (at, self.shelf.record(it))).collect();
+        if self.mutant == Some(Mutant::LosesARow) && self.steps > 100 && rows.len() > 1 {
+            rows.pop();
+        }
+        if rows.is_empty() || store.append(&rows).is_ok() {
+            return true;
+        }
+        self.die();
+        false
+    }
+
+    /// A site's thread says the next thing.
+    fn talk(&mut self, site: usize) {
+        let Some(Instruction { tag, act, order, .. }) = self.orders[site].pop_front() else {
+            return;
+        };
+        let fake = &mut self.sites[site];
+        let answer = match (act, order) {
+            (Act::Submit, Some(order)) => {
+                let answer = fake.submit(&order);
+                if self.mutant == Some(Mutant::HandsInAgain) && answer.is_err() {
+                    let mut again = *order;
+                    again.tag.attempt += 100;
+                    drop(fake.submit(&again));
+                }
+                answer
+            }
+            (Act::Submit, None) => return,
+            (Act::Withdraw, _) => fake.withdraw(&tag),
+            (Act::Forget, _) => fake.forget(&tag),
+        };
+        self.inbox.push_back(Input::Answered { tag, act, answer });
+    }
+
+    /// A site's thread looks at the site.
+    fn look(&mut self, site: usize) {
+        let survey = self.sites[site].survey();
+        self.inbox.push_back(Input::Surveyed { site: SiteId(site as u32), survey });
+    }
+
+    /// Somebody asks for something, and the engine does it at once.
+    fn wish(&mut self) -> Result<(), Broken> {
+        let Some((live, _)) = &mut self.daemon else { return Ok(()) };
+        let (actor, ask) = people::draw(&mut self.rng, live, &self.promises);
+        let at = self.now + self.skew;
+        let step = live.step(at, Input::Asked { actor, ask: ask.clone() });
+        let Step { records, answer } = step.map_err(|wrong| unsound(&wrong))?;
+        let safe = self.write(&records) || self.mutant == Some(Mutant::AnswersTooSoon);
+        if let Some(Ok(reply)) = answer.filter(|_| safe) {
+            self.promises.note(&ask, &reply);
+        }
+        Ok(())
+    }
+
+    /// The engine hears everything that has come in.
+    fn take_in(&mut self) -> Result<(), Broken> {
+        let at = self.clock();
+        let Some((live, _)) = &mut self.daemon else { return Ok(()) };
+        let mut records = Vec::new();
+        let inputs = std::iter::once(Input::Tick).chain(self.inbox.drain(..));
+        for input in inputs {
+            if let Input::Answered { tag, act, .. } = &input {
+                self.told.remove(&(tag.clone(), *act));
+            }
+            let step = live.step(at, input);
+            records.extend(step.map_err(|wrong: Wrong| unsound(&wrong))?.records);
+        }
+        self.write(&records);
+        if self.chance(20) {
+            self.keep_snapshot();
+        }
+        Ok(())
+    }
+
+    fn keep_snapshot(&mut self) {
+        let Some((live, store)) = &mut self.daemon else { return };
+        let (seq, at) = (store.last(), live.state().now().0);
+        let body = self.shelf.state(live.state());
+        drop(store.keep(&Snapshot { seq, at, version: 1, body }));
+    }
+
+    fn plan(&mut self) -> Result<(), Broken> {
+        let at = self.clock();
+        for _ in 0..4 {
+            let Some((live, _)) = &mut self.daemon else { return Ok(()) };
+            if !live.is_due(at) {
+                return Ok(());
+            }
+            let step = live.plan(at).map_err(|wrong| unsound(&wrong))?;
+            self.write(&step.records);
+        }
+        Ok(())
+    }
+
+    fn instruct(&mut self) {
+        let now = self.now;
+        self.told.retain(|_, when| now - *when < PATIENCE);
+        let Some((live, _)) = &self.daemon else { return };
+        for order in live.orders(|tag, act| self.told.contains_key(&(tag.clone(), act))) {
+            self.told.insert((order.tag.clone(), order.act), now);
+            let silent = self.mutant == Some(Mutant::FallsSilent) && self.silent;
+            if !silent {
+                self.orders[order.site.0 as usize].push_back(order);
+            }
+        }
+    }
+
+    fn check(&mut self) -> Result<(), Broken> {
+        checks::once(&self.sites, &self.promises, &self.doubtful)?;
+        let thorough = self.chance(20);
+        let Some((live, store)) = &mut self.daemon else { return Ok(()) };
+        let state = live.state();
+        checks::kept(state, &self.promises)?;
+        checks::books(state)?;
+        checks::money(state)?;
+        checks::budgets(state)?;
+        if thorough {
+            let again = replay(store, &self.shelf, State::empty(Time(0)), 0, u64::MAX);
+            let again =
+                again.map_err(|wrong| Broken { checker: "replayed", what: wrong.to_string() })?;
+            checks::replayed(state, &again)?;
+        }
+        Ok(())
+    }
+
+    /// Faults end, and everything must finish.
+    pub(crate) fn calm_down(&mut self) -> Result<(), Broken> {
+        self.silent = true;
+        self.skew = Span(0);
+        for site in &mut self.sites {
+            site.weather(None);
+            for pool in 0..site.pools().len() {
+                (0..4).for_each(|node| site.mend_node(pool, node));
+            }
+            ["p", "q", "r"].iter().for_each(|name| site.end_local(name));
+        }
+        let mut last = Ok(());
+        for _ in 0..2_000 {
+            self.round()?;
+            let Some((live, _)) = &self.daemon else { continue };
+            last = checks::finished(live.state(), self.now);
+            if last.is_ok() {
+                return Ok(());
+            }
+        }
+        last
+    }
+
+    /// Everything that goes on, once.
+    fn round(&mut self) -> Result<(), Broken> {
+        self.steps += 1;
+        if self.daemon.is_none() {
+            self.start()?;
+        }
+        self.pass(Span(20));
+        for site in 0..2 {
+            self.talk_all(site);
+            self.look(site);
+        }
+        self.take_in()?;
+        self.plan()?;
+        self.instruct();
+        self.check()
+    }
+
+    fn talk_all(&mut self, site: usize) {
+        while !self.orders[site].is_empty() {
+            self.talk(site);
+        }
+    }
+}
+
+fn unsound(wrong: &dyn std::fmt::Display) -> Broken {
+    Broken { checker: "sound", what: wrong.to_string() }
+}

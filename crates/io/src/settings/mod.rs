@@ -1,0 +1,195 @@
+//! `tradewind.toml`: how a daemon is set up. Without a file, [`Settings::default`] holds.
+
+mod hours;
+mod read;
+pub mod schedule;
+mod sites;
+#[cfg(test)]
+mod tests;
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use jiff::tz::TimeZone;
+use tradewind_model::{Attributes, Money, Performance, Price};
+
+use crate::diagnostics::Diagnostics;
+use crate::input::{self, Input};
+pub use hours::Hours;
+use schedule::Schedule;
+
+/// All that the file says, checked. Names of policies are not: who knows policies checks them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Settings {
+    /// The zone of hours in schedules and of civil times; `None`: that of the machine.
+    pub zone: Option<TimeZone>,
+    /// Who decides.
+    pub market: Market,
+    /// Where it is reached.
+    pub listen: Listen,
+    /// How much of it users may have.
+    pub limits: Limits,
+    /// What users begin with.
+    pub money: Credits,
+    /// Who is told.
+    pub notify: Notify,
+    /// In the order of the file; empty: the daemon's own two small ones.
+    pub sites: Vec<Site>,
+    /// Daemons that it exchanges jobs with.
+    pub peers: Vec<Peer>,
+}
+
+/// Who decides when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Market {
+    /// Where no rule holds.
+    pub policy: String,
+    /// Other policies by hours and load; the first that holds.
+    pub rules: Schedule<String>,
+}
+
+impl Default for Market {
+    fn default() -> Market {
+        Market { policy: "easy".to_owned(), rules: Schedule::default() }
+    }
+}
+
+/// Where the daemon is reached: beyond this machine only with TLS.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listen {
+    /// Address and port.
+    pub address: SocketAddr,
+    /// Certificate and key.
+    pub tls: Option<Tls>,
+}
+
+impl Listen {
+    /// The port if none is given.
+    pub const PORT: u16 = 8460;
+}
+
+impl Default for Listen {
+    fn default() -> Listen {
+        Listen { address: (Ipv4Addr::LOCALHOST, Self::PORT).into(), tls: None }
+    }
+}
+
+/// Files in PEM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tls {
+    /// The certificate, and those between it and its authority.
+    pub certificate: String,
+    /// Its private key.
+    pub key: String,
+}
+
+/// How much users may have of the daemon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Per token.
+    pub requests_per_second: u32,
+    /// Bytes of one request.
+    pub body: u32,
+    /// Jobs of one user that have not ended.
+    pub jobs_per_user: u32,
+    /// Jobs of all users that have not ended.
+    pub jobs: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { requests_per_second: 1_000, body: 8 << 20, jobs_per_user: 20_000, jobs: 200_000 }
+    }
+}
+
+/// What users begin with, and what it is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Credits {
+    /// Granted to each new user.
+    pub new_user_grant: Money,
+    /// For people.
+    pub currency: String,
+}
+
+impl Default for Credits {
+    fn default() -> Credits {
+        Credits { new_user_grant: Money::credits(1_000_000), currency: "credits".to_owned() }
+    }
+}
+
+/// Who is told of what happens.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Notify {
+    /// Called for every event.
+    pub webhooks: Vec<String>,
+    /// The file of the secret that signs calls.
+    pub webhook_secret_file: Option<String>,
+    /// A program and its arguments that take a mail on standard input.
+    pub mail_command: Vec<String>,
+}
+
+/// A cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Site {
+    /// Unique.
+    pub name: String,
+    /// How it is reached.
+    pub kind: Kind,
+    /// The user whom its income belongs to; `None`: the administrator.
+    pub owner: Option<String>,
+    /// At least one.
+    pub pools: Vec<Pool>,
+}
+
+/// How a site is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Processes on this machine.
+    Local,
+}
+
+/// Like nodes of a site.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pool {
+    /// Unique among all sites.
+    pub name: String,
+    /// How many; for a local site: tasks that may run at once.
+    pub nodes: u32,
+    /// Of each node.
+    pub performance: Performance,
+    /// What each node offers; with `class`, if it has one.
+    pub attributes: Attributes,
+    /// Credits per node-second where no rule holds.
+    pub price: Price,
+    /// Other prices by hours and load; the first that holds.
+    pub prices: Schedule<Price>,
+    /// The part that is offered, in thousandths, by hours; the first that holds. Without any
+    /// rule, all is offered; with some, nothing outside their hours.
+    pub offers: Schedule<u32>,
+}
+
+/// Another daemon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Peer {
+    /// Unique.
+    pub name: String,
+    /// Where it is reached.
+    pub url: String,
+    /// The file of the token that it gave us.
+    pub token_file: String,
+}
+
+/// Reads the settings in the file `path` and the warnings about them.
+///
+/// # Errors
+/// All that is wrong with it.
+pub fn load(path: &str) -> Result<(Settings, Diagnostics), Diagnostics> {
+    parse(&input::read(path)?)
+}
+
+/// Reads settings.
+///
+/// # Errors
+/// All that is wrong with them, by line; unknown keys are among it.
+pub fn parse(input: &Input) -> Result<(Settings, Diagnostics), Diagnostics> {
+    read::parse(input)
+}

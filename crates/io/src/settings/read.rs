@@ -1,0 +1,251 @@
+//! The document's tree becomes settings, or the list of all its mistakes.
+
+use std::net::SocketAddr;
+
+use jiff::tz::TimeZone;
+
+use super::schedule::{Load, Rule, Schedule};
+use super::{Credits, Hours, Limits, Listen, Market, Notify, Peer, Settings, Tls, hours, sites};
+use crate::decimal;
+use crate::diagnostics::{Diagnostics, excerpt};
+use crate::fields::{Fields, Notes, TEXT, hint_for};
+use crate::input::Input;
+use crate::scenario::Names;
+use crate::value::{self, Kind, Value};
+
+const KEYS: [&str; 8] =
+    ["time_zone", "market", "listen", "limits", "money", "notify", "site", "peers"];
+
+pub(super) fn parse(input: &Input) -> Result<(Settings, Diagnostics), Diagnostics> {
+    let document = value::parse(input)?;
+    let mut notes = Notes::new(&input.name);
+    let settings = Fields::of(&document, String::new(), &KEYS, &mut notes)
+        .map(|fields| settings(&fields, &mut notes));
+    notes.diagnostics.finish(settings)
+}
+
+fn settings(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Settings {
+    Settings {
+        zone: zone(fields, notes),
+        market: table(fields, "market", &["policy", "rules"], notes, market),
+        listen: table(fields, "listen", &["address", "certificate", "key"], notes, listen),
+        limits: table(fields, "limits", &LIMITS, notes, limits),
+        money: table(fields, "money", &["new_user_grant", "currency"], notes, money),
+        notify: table(fields, "notify", &NOTIFY, notes, notify),
+        sites: sites::sites(fields, notes),
+        peers: peers(fields, notes),
+    }
+}
+
+/// What `read` makes of the table `key`; the default without one.
+fn table<T: Default>(
+    fields: &Fields<'_, '_>,
+    key: &str,
+    keys: &[&str],
+    notes: &mut Notes<'_>,
+    read: impl Fn(&Fields<'_, '_>, &mut Notes<'_>) -> T,
+) -> T {
+    let table = fields.get(key).and_then(|it| Fields::of(it, fields.place(key), keys, notes));
+    table.map(|table| read(&table, notes)).unwrap_or_default()
+}
+
+/// A text as a value of its own.
+pub(super) fn text(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<String> {
+    fields.text(key, notes).map(str::to_owned)
+}
+
+/// The texts of a list.
+fn texts(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Vec<(String, u32)> {
+    let mut all = Vec::new();
+    for (i, item) in fields.list(key, notes).unwrap_or_default().iter().enumerate() {
+        match &item.kind {
+            Kind::Text(text) if !text.is_empty() && !text.chars().any(char::is_control) => {
+                all.push((text.to_string(), item.line));
+            }
+            _ => {
+                let message = format!("expected a text, found {}", item.describe());
+                let place = format!("{}[{i}]", fields.place(key));
+                notes.error(item.line, &place, message, hint_for(TEXT));
+            }
+        }
+    }
+    all
+}
+
+fn zone(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<TimeZone> {
+    let name = fields.text("time_zone", notes)?;
+    let zone = TimeZone::get(name).ok();
+    if zone.is_none() {
+        let message = format!("unknown time zone `{}`", excerpt(name));
+        let hint = "write a name of the IANA database, such as `UTC` or `Europe/Madrid`";
+        notes.error(fields.line_of("time_zone"), "time_zone", message, hint);
+    }
+    zone
+}
+
+fn market(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Market {
+    let mut rules = Vec::new();
+    for (i, item) in fields.list("rules", notes).unwrap_or_default().iter().enumerate() {
+        let path = format!("{}[{i}]", fields.place("rules"));
+        let Some(rule) = Fields::of(item, path, &["hours", "load", "policy"], notes) else {
+            continue;
+        };
+        rule.require(&["policy"], notes);
+        let (hours, load) = (hours(&rule, notes), load(&rule, notes));
+        if let Some(value) = text(&rule, "policy", notes) {
+            rules.push(Rule { hours, load, value });
+        }
+    }
+    let policy = text(fields, "policy", notes).unwrap_or_else(|| Market::default().policy);
+    Market { policy, rules: Schedule { rules } }
+}
+
+/// The field `hours`; always without one.
+pub(super) fn hours(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Hours {
+    let Some(text) = fields.text("hours", notes) else { return Hours::always() };
+    Hours::parse(text).unwrap_or_else(|| {
+        let message = format!("`{}` are no hours", excerpt(text));
+        notes.error(fields.line_of("hours"), &fields.place("hours"), message, hours::FORMS);
+        Hours::always()
+    })
+}
+
+/// The field `load`: `>=0.8`, `<0.5`, or `0.5-0.8` (from, below); any without one.
+pub(super) fn load(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Load {
+    let Some(text) = fields.text("load", notes) else { return Load::ANY };
+    load_of(text).unwrap_or_else(|| {
+        let message = format!("`{}` is no range of loads", excerpt(text));
+        let hint = "write `>=0.8`, `<0.5`, or `0.5-0.8` for both: loads are from 0 to 1";
+        notes.error(fields.line_of("load"), &fields.place("load"), message, hint);
+        Load::ANY
+    })
+}
+
+fn load_of(text: &str) -> Option<Load> {
+    let share = |text: &str| {
+        let thousandths = decimal::parse(text.trim(), 3).ok()?;
+        u32::try_from(thousandths).ok().filter(|it| *it <= 1_000)
+    };
+    if let Some(from) = text.strip_prefix(">=") {
+        return Some(Load { from: share(from)?, below: None });
+    }
+    let (from, below) = match text.strip_prefix('<') {
+        Some(below) => (0, share(below)?),
+        None => {
+            let (from, below) = text.split_once('-')?;
+            (share(from)?, share(below)?)
+        }
+    };
+    (from < below).then_some(Load { from, below: Some(below) })
+}
+
+fn listen(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Listen {
+    let usual = Listen::default();
+    let address = fields.text("address", notes).and_then(|text| {
+        let found = text.parse::<SocketAddr>().ok();
+        if found.is_none() {
+            let message = format!("`{}` is no address with a port", excerpt(text));
+            let hint = "write `127.0.0.1:8460`, or `[::]:8460` for all interfaces";
+            notes.error(fields.line_of("address"), &fields.place("address"), message, hint);
+        }
+        found
+    });
+    let (certificate, key) = (text(fields, "certificate", notes), text(fields, "key", notes));
+    let tls = match (certificate, key) {
+        (Some(certificate), Some(key)) => Some(Tls { certificate, key }),
+        (None, None) => None,
+        _ => {
+            let message = "`certificate` and `key` belong together".to_owned();
+            notes.error(fields.line, &fields.path, message, "give both files, or none");
+            None
+        }
+    };
+    let address = address.unwrap_or(usual.address);
+    if !address.ip().is_loopback() && tls.is_none() {
+        let message = format!("`{address}` is reached from elsewhere, and there is no TLS");
+        let hint = "give `certificate` and `key`, or listen on `127.0.0.1`";
+        notes.error(fields.line_of("address"), &fields.place("address"), message, hint);
+    }
+    Listen { address, tls }
+}
+
+const LIMITS: [&str; 4] = ["requests_per_second", "body", "jobs_per_user", "jobs"];
+
+fn limits(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Limits {
+    let usual = Limits::default();
+    let mut whole = |key: &str, most: i64, usual: u32| {
+        let found = fields.whole(key, 1..=most, notes);
+        found.and_then(|it| u32::try_from(it).ok()).unwrap_or(usual)
+    };
+    Limits {
+        requests_per_second: whole(LIMITS[0], 1_000_000, usual.requests_per_second),
+        body: whole(LIMITS[1], 1 << 30, usual.body),
+        jobs_per_user: whole(LIMITS[2], 10_000_000, usual.jobs_per_user),
+        jobs: whole(LIMITS[3], 10_000_000, usual.jobs),
+    }
+}
+
+fn money(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Credits {
+    let usual = Credits::default();
+    Credits {
+        new_user_grant: fields.money("new_user_grant", notes).unwrap_or(usual.new_user_grant),
+        currency: text(fields, "currency", notes).unwrap_or(usual.currency),
+    }
+}
+
+const NOTIFY: [&str; 3] = ["webhooks", "webhook_secret_file", "mail_command"];
+
+fn notify(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Notify {
+    let webhooks = texts(fields, "webhooks", notes);
+    for (i, (url, line)) in webhooks.iter().enumerate() {
+        check_url(url, (*line, &format!("{}[{i}]", fields.place("webhooks"))), notes);
+    }
+    let plain = |all: Vec<(String, u32)>| all.into_iter().map(|(text, _)| text).collect();
+    Notify {
+        webhooks: plain(webhooks),
+        webhook_secret_file: text(fields, "webhook_secret_file", notes),
+        mail_command: plain(texts(fields, "mail_command", notes)),
+    }
+}
+
+/// Secrets travel encrypted, or do not leave the machine.
+fn check_url(url: &str, (line, place): (u32, &str), notes: &mut Notes<'_>) {
+    let host = |rest: &str| {
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let bare = match authority.strip_prefix('[') {
+            Some(rest) => rest.split(']').next().unwrap_or_default(),
+            None => authority.split(':').next().unwrap_or_default(),
+        };
+        bare.to_owned()
+    };
+    let good = match (url.strip_prefix("https://"), url.strip_prefix("http://")) {
+        (Some(rest), _) => !host(rest).is_empty(),
+        (_, Some(rest)) => ["localhost", "127.0.0.1", "::1"].contains(&host(rest).as_str()),
+        _ => false,
+    };
+    if !good || url.contains(['@', ' ']) {
+        let message = format!("`{}` is no address that may be called", excerpt(url));
+        let hint = "write `https://HOST/PATH`; `http://` on this machine only, no passwords";
+        notes.error(line, place, message, hint);
+    }
+}
+
+fn peers(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Peer> {
+    const KEYS: [&str; 3] = ["name", "url", "token_file"];
+    let mut names = Names::default();
+    let mut all = Vec::new();
+    let items: &[Value<'_>] = fields.list("peers", notes).unwrap_or_default();
+    for (i, item) in items.iter().enumerate() {
+        let Some(peer) = Fields::of(item, format!("peers[{i}]"), &KEYS, notes) else { continue };
+        peer.require(&KEYS, notes);
+        let name = names.take(&peer, "peer", notes);
+        let (url, token_file) = (text(&peer, "url", notes), text(&peer, "token_file", notes));
+        if let Some(url) = &url {
+            check_url(url, (peer.line_of("url"), &peer.place("url")), notes);
+        }
+        if let (Some(name), Some(url), Some(token_file)) = (name, url, token_file) {
+            all.push(Peer { name, url, token_file });
+        }
+    }
+    all
+}

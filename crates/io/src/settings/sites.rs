@@ -1,0 +1,131 @@
+//! `[[site]]`: pools, prices and offers.
+
+use tradewind_model::{Attribute, Performance, Pools};
+
+use super::read::{hours, load, text};
+use super::schedule::{Load, Rule, Schedule};
+use super::{Kind, Pool, Site};
+use crate::diagnostics::{did_you_mean, excerpt};
+use crate::fields::{Fields, Notes, PERFORMANCE, Scale};
+use crate::scenario::{Names, attributes};
+
+const KEYS: [&str; 6] = ["name", "kind", "owner", "pool", "price", "offer"];
+const POOL: [&str; 6] = ["name", "nodes", "performance", "price", "class", "attributes"];
+/// The attribute that names a node's class.
+const CLASS: &str = "class";
+const SHARE: Scale = Scale { decimals: 3, range: 0..=1_000 };
+
+pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Site> {
+    let (mut names, mut pool_names) = (Names::default(), Names::default());
+    let mut all = Vec::new();
+    for (i, item) in fields.list("site", notes).unwrap_or_default().iter().enumerate() {
+        let Some(site) = Fields::of(item, format!("site[{i}]"), &KEYS, notes) else { continue };
+        site.require(&["name", "kind", "pool"], notes);
+        let name = names.take(&site, "site", notes).unwrap_or_default();
+        let kind = kind(&site, notes).unwrap_or(Kind::Local);
+        let owner = text(&site, "owner", notes);
+        let mut pools = pools(&site, &mut pool_names, notes);
+        prices(&site, &mut pools, notes);
+        offers(&site, &mut pools, notes);
+        all.push(Site { name, kind, owner, pools });
+    }
+    all
+}
+
+fn kind(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Kind> {
+    let name = fields.text("kind", notes)?;
+    let refused = match name {
+        "local" => return Some(Kind::Local),
+        "slurm" | "gridengine" => {
+            let message = format!("sites of the kind `{name}` are not in this release");
+            (message, "`local` runs processes on this machine".to_owned())
+        }
+        _ => {
+            let message = format!("unknown kind `{}`", excerpt(name));
+            (message, did_you_mean(name, &["local", "slurm", "gridengine"]))
+        }
+    };
+    notes.error(fields.line_of("kind"), &fields.place("kind"), refused.0, &refused.1);
+    None
+}
+
+fn pools(fields: &Fields<'_, '_>, names: &mut Names, notes: &mut Notes<'_>) -> Vec<Pool> {
+    let items = fields.list("pool", notes).unwrap_or_default();
+    if items.is_empty() && fields.get("pool").is_some() {
+        let (line, place) = (fields.line_of("pool"), fields.place("pool"));
+        notes.error(line, &place, "there are no pools".to_owned(), "give at least one");
+    }
+    let mut all = Vec::new();
+    for (i, item) in items.iter().enumerate() {
+        let path = format!("{}[{i}]", fields.place("pool"));
+        let Some(pool) = Fields::of(item, path, &POOL, notes) else { continue };
+        pool.require(&["name", "nodes"], notes);
+        let name = names.take(&pool, "pool", notes).unwrap_or_default();
+        let nodes = pool.whole("nodes", 1..=i64::from(Pools::MAX_NODES), notes);
+        let mut attributes = attributes(&pool, notes);
+        if attributes.contains_key(CLASS) {
+            let message = "the class is a field of the pool".to_owned();
+            notes.error(pool.line_of("attributes"), &pool.path, message, "write `class = \"…\"`");
+        }
+        let class = text(&pool, CLASS, notes).map(Attribute::Text);
+        attributes.extend(class.map(|class| (CLASS.to_owned(), class)));
+        all.push(Pool {
+            name,
+            nodes: nodes.and_then(|it| u32::try_from(it).ok()).unwrap_or(1),
+            performance: pool
+                .performance("performance", &PERFORMANCE, notes)
+                .unwrap_or(Performance::REFERENCE),
+            attributes,
+            price: pool.price("price", notes).unwrap_or_default(),
+            prices: Schedule::default(),
+            offers: Schedule::default(),
+        });
+    }
+    all
+}
+
+/// The pools that a rule is for: that of the field `pool`, or all.
+fn targets<'p>(
+    rule: &Fields<'_, '_>,
+    pools: &'p mut [Pool],
+    notes: &mut Notes<'_>,
+) -> Vec<&'p mut Pool> {
+    let Some(name) = rule.text("pool", notes) else { return pools.iter_mut().collect() };
+    if !pools.iter().any(|pool| pool.name == name) {
+        let known: Vec<&str> = pools.iter().map(|pool| pool.name.as_str()).collect();
+        let message = format!("the site has no pool `{}`", excerpt(name));
+        let hint = did_you_mean(name, &known);
+        notes.error(rule.line_of("pool"), &rule.place("pool"), message, &hint);
+    }
+    pools.iter_mut().filter(|pool| pool.name == name).collect()
+}
+
+fn prices(fields: &Fields<'_, '_>, pools: &mut [Pool], notes: &mut Notes<'_>) {
+    for (i, item) in fields.list("price", notes).unwrap_or_default().iter().enumerate() {
+        let path = format!("{}[{i}]", fields.place("price"));
+        let keys = ["pool", "hours", "load", "price"];
+        let Some(rule) = Fields::of(item, path, &keys, notes) else { continue };
+        rule.require(&["price"], notes);
+        let (hours, load) = (hours(&rule, notes), load(&rule, notes));
+        let value = rule.price("price", notes).unwrap_or_default();
+        for pool in targets(&rule, pools, notes) {
+            pool.prices.rules.push(Rule { hours: hours.clone(), load, value });
+        }
+    }
+}
+
+fn offers(fields: &Fields<'_, '_>, pools: &mut [Pool], notes: &mut Notes<'_>) {
+    for (i, item) in fields.list("offer", notes).unwrap_or_default().iter().enumerate() {
+        let path = format!("{}[{i}]", fields.place("offer"));
+        let Some(rule) = Fields::of(item, path, &["pool", "hours", "share"], notes) else {
+            continue;
+        };
+        rule.require(&["share"], notes);
+        let hours = hours(&rule, notes);
+        let share = rule.scaled("share", &SHARE, notes).unwrap_or(0);
+        let value = u32::try_from(share).unwrap_or(0);
+        for pool in targets(&rule, pools, notes) {
+            pool.offers.rules.push(Rule { hours: hours.clone(), load: Load::ANY, value });
+        }
+    }
+}

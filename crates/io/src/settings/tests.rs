@@ -1,0 +1,74 @@
+use tradewind_model::Time;
+
+use super::*;
+use crate::input::Input;
+
+fn read(text: &str) -> Result<(Settings, Diagnostics), Diagnostics> {
+    parse(&Input::new("tradewind.toml", text.to_owned()))
+}
+
+#[test]
+fn a_file_that_says_nothing_is_no_file() {
+    assert_eq!(read("# nothing\n").unwrap().0, Settings::default());
+    let some = read("[market]\n[listen]\n[limits]\n[money]\n[notify]\n").unwrap().0;
+    assert_eq!(some, Settings::default());
+}
+
+#[test]
+fn mistakes_have_lines_and_hints() {
+    const SITE: &str = "[[site]]\nname = 'a'\nkind = 'local'\n";
+    const POOL: &str = "[[site.pool]]\nname = 'p'\nnodes = 2\n";
+    for (text, expected) in [
+        ("[markets]", "tradewind.toml:1: markets: unknown key\n  hint: did you mean `market`?"),
+        ("time_zone = 'Mars/Base'", "unknown time zone `Mars/Base`"),
+        ("[listen]\naddress = '0.0.0.0:80'", ":2: listen.address: `0.0.0.0:80` is reached"),
+        ("[listen]\naddress = 'here'", "is no address with a port"),
+        ("[listen]\nkey = 'k'", "belong together"),
+        ("[limits]\nbody = 0", "limits.body"),
+        ("[money]\nnew_user_grant = 0.0000001", "more than 6 decimals"),
+        ("[[market.rules]]\nhours = 'Mon'", "`policy` is missing"),
+        ("[[market.rules]]\npolicy = 'x'\nhours = 'noon'", ":3: market.rules[0].hours: `noon` are"),
+        ("[[market.rules]]\npolicy = 'x'\nload = '>=2'", "is no range of loads"),
+        ("[[market.rules]]\npolicy = 'x'\nload = '0.5-0.5'", "is no range of loads"),
+        ("[notify]\nwebhooks = ['http://far.example/x']", "notify.webhooks[0]"),
+        ("[notify]\nwebhooks = ['https://u:p@far.example/x']", "no passwords"),
+        ("[notify]\nmail_command = 'mail'", "expected a list"),
+        ("[[site]]\nname = 'a'\nkind = 'slurm'\npool = []", "are not in this release"),
+        ("[[site]]\nname = 'a'\nkind = 'locl'\npool = []", "did you mean `local`?"),
+        (SITE, "`pool` is missing"),
+        ("[[peers]]\nname = 'b'\nurl = 'https://b.example'\ntoken = 'x'", "peers[0].token"),
+    ] {
+        let told = read(text).map(|_| ()).unwrap_err().to_string();
+        assert!(told.contains(expected) && told.contains("\n  hint: "), "{text}: {told}");
+    }
+    for (text, expected) in [
+        (
+            "[[site.price]]\npool = 'q'\nprice = 1",
+            ":8: site[0].price[0].pool: the site has no pool",
+        ),
+        ("[[site.price]]\nhours = 'Mon'", "`price` is missing"),
+        ("[[site.price]]\nprice = -1", "negative number"),
+        ("[[site.offer]]\nshare = 1.5", "out of range"),
+        ("[[site.pool]]\nname = 'p'\nnodes = 1", "`p`"),
+        ("[[site.pool]]\nname = 'q'\nnodes = 1\nattributes = { class = 'x' }", "is a field of"),
+    ] {
+        let text = format!("{SITE}{POOL}{text}");
+        let told = read(&text).map(|_| ()).unwrap_err().to_string();
+        assert!(told.contains(expected) && told.contains("\n  hint: "), "{text}: {told}");
+    }
+}
+
+#[test]
+fn rules_hold_for_one_pool_or_for_all() {
+    let text = "[[site]]\nname = 'a'\nkind = 'local'\n\
+         pool = [{name = 'p', nodes = 2, price = 1.5, class = 'fast'}, {name = 'q', nodes = 3}]\n\
+         price = [{pool = 'q', price = 2}, {load = '>=0.5', price = 4}]\n\
+         offer = [{hours = 'Sat,Sun', share = 0.5}]\n";
+    let site = read(text).unwrap().0.sites.remove(0);
+    let prices = |pool: usize, load| site.pools[pool].price_at(Time(0), load, &TimeZone::UTC).0;
+    assert_eq!([prices(0, 0), prices(0, 500)], [1_500_000, 4_000_000]);
+    assert_eq!([prices(1, 0), prices(1, 500)], [2_000_000, 2_000_000]);
+    // The epoch was a Thursday.
+    let offered = |day: i64| site.pools[1].offered_at(Time(day * 86_400), &TimeZone::UTC);
+    assert_eq!([offered(0), offered(2), offered(4)], [0, 1, 0]);
+}

@@ -1,0 +1,376 @@
+//! A JSON document becomes a submission, or the list of all its mistakes.
+
+use std::collections::BTreeMap;
+
+use tradewind_model::{Attribute, Attributes, Request, Span};
+
+use super::super::script::Wrong;
+use super::super::{
+    Append, Conditions, Dependency, Mail, OnLost, Submission, Surroundings, TimeLimit, Work, lists,
+};
+use crate::diagnostics::{Diagnostics, did_you_mean, excerpt};
+use crate::duration;
+use crate::fields::{Fields, NUMBER, Notes, PERFORMANCE, Scale, TEXT, hint_for, scaled};
+use crate::input::Input;
+use crate::scenario;
+use crate::value::{self, Entry, Kind, Value};
+
+const KEYS: [&str; 32] = [
+    "name",
+    "script",
+    "arguments",
+    "command",
+    "nodes",
+    "time",
+    "min_performance",
+    "max_price",
+    "budget",
+    "value",
+    "earliest_start",
+    "deadline",
+    "minimize",
+    "priority",
+    "attributes",
+    "sites",
+    "partitions",
+    "project",
+    "directory",
+    "output",
+    "error",
+    "input",
+    "open_mode",
+    "environment",
+    "after",
+    "array",
+    "held",
+    "on_lost",
+    "mail",
+    "comment",
+    "quote",
+    "passed_through",
+];
+
+/// As far as the model's jobs go.
+const MAX_PRIORITY: i64 = 1_000_000_000_000;
+
+type Table<'v, 'i> = Fields<'v, 'i>;
+
+pub(super) fn parse(input: &Input) -> Result<Submission, Diagnostics> {
+    let document = value::parse(input)?;
+    let mut notes = Notes::new(&input.name);
+    let submission = Fields::of(&document, String::new(), &KEYS, &mut notes)
+        .and_then(|fields| submission(&fields, &mut notes));
+    notes.diagnostics.finish(submission).map(|(submission, _)| submission)
+}
+
+fn submission(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<Submission> {
+    fields.require(&["name", "nodes", "time"], notes);
+    let name = text(fields, "name", notes);
+    if name.as_ref().is_some_and(|name| name.chars().count() > Submission::MAX_NAME) {
+        let message = format!("a name of more than {} characters", Submission::MAX_NAME);
+        notes.error(fields.line_of("name"), "name", message, "shorten it");
+    }
+    let work = work(fields, notes);
+    let tasks = fields.whole("nodes", 1..=i64::from(Request::MAX_TASKS), notes);
+    let time = time(fields, notes);
+    let terms = terms(fields, notes);
+    if terms.attributes.contains_key(lists::CLASS) && matches!(time, Some(TimeLimit::Classes(_))) {
+        let message = "classes of nodes are given twice".to_owned();
+        let hint = "name classes in `time` or in `attributes`";
+        notes.error(fields.line_of("time"), "time", message, hint);
+    }
+    let on_lost = [("fail", OnLost::Fail), ("rerun", OnLost::Rerun), ("hold", OnLost::Hold)];
+    let array = fields.text("array", notes).map(lists::array);
+    let array = array.and_then(|it| accept(fields, "array", it, notes));
+    let surroundings = surroundings(fields, notes);
+    Some(Submission {
+        terms,
+        surroundings,
+        array,
+        project: text(fields, "project", notes),
+        after: each(fields, "after", notes, dependency),
+        held: flag(fields, "held", notes).unwrap_or(false),
+        on_lost: fields.word("on_lost", &on_lost, notes).unwrap_or_default(),
+        mail: fields.get("mail").and_then(|value| mail(value, notes)),
+        comment: text(fields, "comment", notes),
+        quote: fields.whole("quote", 1..=i64::MAX - 1, notes).and_then(|it| u64::try_from(it).ok()),
+        passed_through: each(fields, "passed_through", notes, passed),
+        name: name?,
+        work: work?,
+        tasks: u32::try_from(tasks?).ok()?,
+        time: time?,
+    })
+}
+
+fn text(fields: &Table<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<String> {
+    fields.text(key, notes).map(str::to_owned)
+}
+
+/// A result of a reader of texts.
+fn accept<T>(
+    fields: &Table<'_, '_>,
+    key: &str,
+    result: Result<T, Wrong>,
+    notes: &mut Notes<'_>,
+) -> Option<T> {
+    let refused =
+        |it: Wrong| notes.error(fields.line_of(key), &fields.place(key), it.message, &it.hint);
+    result.map_err(refused).ok()
+}
+
+fn work(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<Work> {
+    let both = (fields.get("script"), fields.get("command"));
+    let arguments = each(fields, "arguments", notes, any_text);
+    let mistake = |key: &str, message: &str, hint: &str, notes: &mut Notes<'_>| {
+        notes.error(fields.line_of(key), key, message.to_owned(), hint);
+        None
+    };
+    match both {
+        (None, None) => mistake("", "`script` or `command` is missing", "give one of them", notes),
+        (Some(_), Some(_)) => mistake("command", "both `script` and `command`", "keep one", notes),
+        (None, Some(_)) => {
+            let words = each(fields, "command", notes, any_text);
+            if fields.get("arguments").is_some() {
+                let hint = "put them into `command`";
+                return mistake("arguments", "a command has them in its list", hint, notes);
+            }
+            if words.first().is_none_or(String::is_empty) {
+                return mistake("command", "there is nothing to run", "name a program", notes);
+            }
+            Some(Work::Command(words))
+        }
+        (Some(script), None) => {
+            let text = any_text(script, "script", notes)?;
+            if text.len() > Submission::MAX_SCRIPT {
+                return mistake("script", "longer than 4 MiB", "keep data in files", notes);
+            }
+            if !text.starts_with("#!") {
+                let hint = "begin it with `#!` and an interpreter";
+                return mistake("script", "the script names no interpreter", hint, notes);
+            }
+            Some(Work::Script { text, arguments })
+        }
+    }
+}
+
+/// Any text but one with a zero byte, which no program could be given.
+fn any_text(value: &Value<'_>, place: &str, notes: &mut Notes<'_>) -> Option<String> {
+    match &value.kind {
+        Kind::Text(text) if text.contains('\0') => {
+            notes.error(value.line, place, "a zero byte".to_owned(), "leave it out");
+            None
+        }
+        Kind::Text(text) => Some(text.to_string()),
+        _ => {
+            let message = format!("expected a text, found {}", value.describe());
+            notes.error(value.line, place, message, hint_for(TEXT));
+            None
+        }
+    }
+}
+
+/// The items of a list as `read` reads them; those with mistakes are left out.
+fn each<T>(
+    fields: &Table<'_, '_>,
+    key: &str,
+    notes: &mut Notes<'_>,
+    read: impl Fn(&Value<'_>, &str, &mut Notes<'_>) -> Option<T>,
+) -> Vec<T> {
+    let place = fields.place(key);
+    let items = fields.list(key, notes).unwrap_or_default().iter().enumerate();
+    items.filter_map(|(i, item)| read(item, &format!("{place}[{i}]"), notes)).collect()
+}
+
+fn flag(fields: &Table<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<bool> {
+    let value = fields.get(key)?;
+    if let Kind::Flag(flag) = value.kind {
+        return Some(flag);
+    }
+    let message = format!("expected `true` or `false`, found {}", value.describe());
+    notes.error(value.line, &fields.place(key), message, "write it without quotes");
+    None
+}
+
+/// The entries of a table with any keys.
+fn entries<'v, 'i>(
+    fields: &Table<'v, 'i>,
+    key: &str,
+    notes: &mut Notes<'_>,
+) -> Option<&'v [Entry<'i>]> {
+    let value = fields.get(key)?;
+    if let Kind::Table(entries) = &value.kind {
+        return Some(entries);
+    }
+    let message = format!("expected a table, found {}", value.describe());
+    notes.error(value.line, &fields.place(key), message, hint_for(crate::fields::TABLE));
+    None
+}
+
+fn time(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<TimeLimit> {
+    let range = 1..=Span::MAX.0;
+    if !matches!(fields.get("time")?.kind, Kind::Table(_)) {
+        return fields.span("time", range, notes).map(TimeLimit::Reference);
+    }
+    let mut limits = BTreeMap::new();
+    for entry in entries(fields, "time", notes)? {
+        let place = format!("time.{}", excerpt(&entry.key));
+        let seconds = match &entry.value.kind {
+            Kind::Number(text) => scaled(text, &Scale { decimals: 0, range: range.clone() }).ok(),
+            Kind::Text(text) => duration::parse_span(text).ok().map(|span| span.0),
+            _ => None,
+        };
+        match seconds.filter(|seconds| range.contains(seconds)) {
+            Some(_) if !lists::is_name(&entry.key) => {
+                let message = "this is no name of a class".to_owned();
+                notes.error(entry.line, &place, message, "write `fast`, for one");
+            }
+            Some(seconds) => {
+                limits.insert(entry.key.to_string(), Span(seconds));
+            }
+            None => {
+                let message = format!("expected a limit, found {}", entry.value.describe());
+                notes.error(entry.line, &place, message, duration::FORMS);
+            }
+        }
+    }
+    if limits.is_empty() {
+        let hint = "write `{\"fast\": \"10m\"}`";
+        notes.error(fields.line_of("time"), "time", "no limit for any class".to_owned(), hint);
+        return None;
+    }
+    Some(TimeLimit::Classes(limits))
+}
+
+fn terms(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Conditions {
+    const CRITERIA: [&str; 6] =
+        ["start", "finish", "runtime", "cost", "processor-time", "sum:ATTRIBUTE"];
+    let minimize = fields.text("minimize", notes).and_then(|name| {
+        let found = scenario::criterion(name);
+        if found.is_none() {
+            let message = format!("unknown criterion `{}`", excerpt(name));
+            let hint = did_you_mean(name, &CRITERIA);
+            notes.error(fields.line_of("minimize"), "minimize", message, &hint);
+        }
+        found
+    });
+    let terms = Conditions {
+        min_performance: fields.performance("min_performance", &PERFORMANCE, notes),
+        max_price: fields.price("max_price", notes),
+        budget: fields.money("budget", notes),
+        value: fields.money("value", notes),
+        earliest_start: fields.time("earliest_start", notes),
+        deadline: fields.time("deadline", notes),
+        criterion: minimize.unwrap_or_default(),
+        priority: fields.whole("priority", -MAX_PRIORITY..=MAX_PRIORITY, notes).unwrap_or(0),
+        attributes: attributes(fields, notes),
+        sites: each(fields, "sites", notes, name),
+        pools: each(fields, "partitions", notes, name),
+    };
+    if let (Some(start), Some(end)) = (terms.earliest_start, terms.deadline)
+        && start >= end
+    {
+        let message = "the deadline is not after the earliest start".to_owned();
+        notes.error(fields.line_of("deadline"), "deadline", message, "change one of them");
+    }
+    terms
+}
+
+fn name(value: &Value<'_>, place: &str, notes: &mut Notes<'_>) -> Option<String> {
+    let text = any_text(value, place, notes)?;
+    if !lists::is_name(&text) {
+        let message = format!("`{}` is not a name", excerpt(&text));
+        notes.error(value.line, place, message, "letters, digits and `_-.+/=`");
+        return None;
+    }
+    Some(text)
+}
+
+fn attributes(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Attributes {
+    let mut all = Attributes::new();
+    for entry in entries(fields, "attributes", notes).unwrap_or_default() {
+        let place = format!("attributes.{}", excerpt(&entry.key));
+        let attribute = match &entry.value.kind {
+            Kind::Flag(flag) => Some(Attribute::Flag(*flag)),
+            Kind::Text(text) => Some(Attribute::Text(text.to_string())),
+            Kind::Number(text) => scaled(text, &NUMBER).ok().map(Attribute::Number),
+            Kind::List(items) => {
+                let names = items.iter().filter_map(|item| any_text(item, &place, notes));
+                let names: Vec<String> = names.collect();
+                (names.len() == items.len() && names.len() > 1).then_some(Attribute::OneOf(names))
+            }
+            _ => None,
+        };
+        match attribute {
+            Some(attribute) => {
+                all.insert(entry.key.to_string(), attribute);
+            }
+            None => {
+                let message = format!("{} is no demand", entry.value.describe());
+                let hint = "a text, a flag, a number with at most three decimals, or two texts or \
+                            more in a list";
+                notes.error(entry.line, &place, message, hint);
+            }
+        }
+    }
+    all
+}
+
+fn surroundings(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Surroundings {
+    let modes = [("append", Append::Append), ("truncate", Append::Truncate)];
+    let mut environment = BTreeMap::new();
+    for entry in entries(fields, "environment", notes).unwrap_or_default() {
+        let place = format!("environment.{}", excerpt(&entry.key));
+        if !lists::is_variable(&entry.key) {
+            let message = "this is no name of a variable".to_owned();
+            notes.error(entry.line, &place, message, "letters, digits and `_`, no digit first");
+        } else if let Some(text) = any_text(&entry.value, &place, notes) {
+            environment.insert(entry.key.to_string(), text);
+        }
+    }
+    Surroundings {
+        environment,
+        directory: text(fields, "directory", notes),
+        output: text(fields, "output", notes),
+        error: text(fields, "error", notes),
+        input: text(fields, "input", notes),
+        append: fields.word("open_mode", &modes, notes).unwrap_or_default(),
+    }
+}
+
+fn dependency(value: &Value<'_>, place: &str, notes: &mut Notes<'_>) -> Option<Dependency> {
+    let fields = Fields::of(value, place.to_owned(), &["when", "job"], notes)?;
+    fields.require(&["when", "job"], notes);
+    let when = fields.word("when", &lists::WHEN, notes);
+    let job = fields.whole("job", 1..=i64::MAX - 1, notes);
+    Some(Dependency { when: when?, job: u64::try_from(job?).ok()? })
+}
+
+fn mail(value: &Value<'_>, notes: &mut Notes<'_>) -> Option<Mail> {
+    let fields = Fields::of(value, "mail".to_owned(), &["to", "begin", "end", "fail"], notes)?;
+    let [begin, end, fail] =
+        ["begin", "end", "fail"].map(|key| flag(&fields, key, notes).unwrap_or(false));
+    if !(begin || end || fail) {
+        let message = "nothing that mail is sent about".to_owned();
+        notes.error(fields.line, "mail", message, "set `begin`, `end` or `fail`");
+    }
+    Some(Mail { to: text(&fields, "to", notes), begin, end, fail })
+}
+
+fn passed(value: &Value<'_>, place: &str, notes: &mut Notes<'_>) -> Option<(String, String)> {
+    let fields = Fields::of(value, place.to_owned(), &["option", "value"], notes)?;
+    fields.require(&["option", "value"], notes);
+    let option = fields.text("option", notes)?;
+    if !lists::is_passed(option) {
+        let message = format!("`{}` is no option that is passed through", excerpt(option));
+        let hint = "see the table in `docs/submit.md`";
+        notes.error(fields.line_of("option"), &fields.place("option"), message, hint);
+        return None;
+    }
+    let given = fields.get("value")?;
+    let value = any_text(given, &fields.place("value"), notes)?;
+    if value.chars().any(char::is_control) {
+        let message = "the value has control characters".to_owned();
+        notes.error(given.line, &fields.place("value"), message, "keep to one line");
+    }
+    Some((option.to_owned(), value))
+}

@@ -1,0 +1,124 @@
+//! A submission becomes a JSON object.
+
+use serde_json::{Map, Value, json};
+use tradewind_model::{Attribute, Attributes, Criterion};
+
+use super::super::{Append, Conditions, OnLost, Submission, Surroundings, TimeLimit, Work, lists};
+use crate::{decimal, scenario};
+
+/// An object that leaves out what is not given.
+struct Object(Map<String, Value>);
+
+impl Object {
+    fn put(&mut self, key: &str, value: Option<impl Into<Value>>) {
+        if let Some(value) = value {
+            self.0.insert(key.to_owned(), value.into());
+        }
+    }
+
+    fn put_list(&mut self, key: &str, items: Vec<Value>) {
+        self.put(key, Some(items).filter(|items| !items.is_empty()));
+    }
+}
+
+pub(super) fn object(it: &Submission) -> Map<String, Value> {
+    let mut all = Object(Map::new());
+    all.put("name", Some(it.name.as_str()));
+    match &it.work {
+        Work::Script { text, arguments } => {
+            all.put("script", Some(text.as_str()));
+            all.put_list("arguments", texts(arguments));
+        }
+        Work::Command(words) => all.put("command", Some(texts(words))),
+    }
+    all.put("nodes", Some(it.tasks));
+    all.put("time", Some(time(&it.time)));
+    terms(&mut all, &it.terms);
+    all.put("project", it.project.as_deref());
+    surroundings(&mut all, &it.surroundings);
+    let after = it.after.iter().map(|it| {
+        let when = lists::WHEN.iter().find(|(_, when)| *when == it.when);
+        json!({"when": when.map_or("after", |(name, _)| name), "job": it.job})
+    });
+    all.put_list("after", after.collect());
+    all.put("array", it.array.as_ref().map(lists::array_text));
+    all.put("held", Some(true).filter(|_| it.held));
+    all.put(
+        "on_lost",
+        match it.on_lost {
+            OnLost::Fail => None,
+            OnLost::Rerun => Some("rerun"),
+            OnLost::Hold => Some("hold"),
+        },
+    );
+    all.put(
+        "mail",
+        it.mail.as_ref().map(|mail| {
+            let mut object = Object(Map::new());
+            object.put("to", mail.to.as_deref());
+            for (key, flag) in [("begin", mail.begin), ("end", mail.end), ("fail", mail.fail)] {
+                object.put(key, Some(true).filter(|_| flag));
+            }
+            object.0
+        }),
+    );
+    all.put("comment", it.comment.as_deref());
+    all.put("quote", it.quote);
+    let passed = it.passed_through.iter();
+    let passed = passed.map(|(option, value)| json!({"option": option, "value": value}));
+    all.put_list("passed_through", passed.collect());
+    all.0
+}
+
+fn texts(all: &[String]) -> Vec<Value> {
+    all.iter().map(|text| Value::from(text.as_str())).collect()
+}
+
+fn time(limit: &TimeLimit) -> Value {
+    match limit {
+        TimeLimit::Reference(limit) => limit.0.into(),
+        TimeLimit::Classes(limits) => {
+            let each = limits.iter().map(|(class, limit)| (class.clone(), limit.0.into()));
+            Value::Object(each.collect())
+        }
+    }
+}
+
+fn terms(all: &mut Object, terms: &Conditions) {
+    let performance =
+        |it: tradewind_model::Performance| decimal::json(i64::from(it.thousandths()), 3);
+    all.put("min_performance", terms.min_performance.map(performance));
+    all.put("max_price", terms.max_price.map(decimal::price));
+    all.put("budget", terms.budget.map(decimal::credits));
+    all.put("value", terms.value.map(decimal::credits));
+    all.put("earliest_start", terms.earliest_start.map(|it| it.0));
+    all.put("deadline", terms.deadline.map(|it| it.0));
+    let criterion = Some(&terms.criterion).filter(|it| **it != Criterion::default());
+    all.put("minimize", criterion.map(scenario::criterion_name));
+    all.put("priority", Some(terms.priority).filter(|it| *it != 0));
+    let wanted = Some(&terms.attributes).filter(|it| !it.is_empty());
+    all.put("attributes", wanted.map(attributes));
+    all.put_list("sites", texts(&terms.sites));
+    all.put_list("partitions", texts(&terms.pools));
+}
+
+fn attributes(all: &Attributes) -> Value {
+    let one = |attribute: &Attribute| match attribute {
+        Attribute::Flag(flag) => Value::Bool(*flag),
+        Attribute::Number(thousandths) => Value::Number(decimal::json(*thousandths, 3)),
+        Attribute::Text(text) => Value::from(text.as_str()),
+        Attribute::OneOf(names) => Value::Array(texts(names)),
+    };
+    Value::Object(all.iter().map(|(name, attribute)| (name.clone(), one(attribute))).collect())
+}
+
+fn surroundings(all: &mut Object, it: &Surroundings) {
+    all.put("directory", it.directory.as_deref());
+    all.put("output", it.output.as_deref());
+    all.put("error", it.error.as_deref());
+    all.put("input", it.input.as_deref());
+    all.put("open_mode", Some("append").filter(|_| it.append == Append::Append));
+    let variables: Map<String, Value> =
+        it.environment.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
+    all.put("environment", Some(variables).filter(|it| !it.is_empty()));
+}

@@ -1,0 +1,256 @@
+//! Values of options that are lists in a text: arrays, dependencies, classes, variables, mail.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tradewind_model::{Attribute, Attributes};
+
+use super::options::{Kind, Known, OPTIONS};
+use super::script::{Wrong, digits, wrong};
+use super::{Array, Dependency, Mail, Submission, When};
+use crate::diagnostics::{did_you_mean, excerpt};
+
+const ARRAY: &str = "write `0-9`, `1,3,5-7`, `0-9:2`, and `%4` behind it for 4 at once";
+
+/// `0-9`, `1,3,5-7`, `0-9:2`, each with `%4`.
+pub(super) fn array(text: &str) -> Result<Array, Wrong> {
+    let refused = |what: &str| wrong(format!("`{}` is no part of an array", excerpt(what)), ARRAY);
+    let (list, at_once) = match text.split_once('%') {
+        Some((list, most)) => match digits(most).and_then(|most| u32::try_from(most).ok()) {
+            Some(most @ 1..) => (list, Some(most)),
+            _ => return Err(refused(most)),
+        },
+        None => (text, None),
+    };
+    let number = |text: &str| digits(text).and_then(|n| u32::try_from(n).ok());
+    let mut indices = BTreeSet::new();
+    for part in list.split(',') {
+        let (range, step) = part.split_once(':').unwrap_or((part, "1"));
+        let (low, high) = range.split_once('-').unwrap_or((range, range));
+        let (Some(low), Some(high), Some(step @ 1..)) = (number(low), number(high), number(step))
+        else {
+            return Err(refused(part));
+        };
+        if low > high || (part.contains(':') && !range.contains('-')) {
+            return Err(refused(part));
+        }
+        // One more than allowed is enough to see that there are too many.
+        let few = (low..=high).step_by(step as usize).take(Submission::MAX_ARRAY + 1);
+        indices.extend(few);
+        if indices.len() > Submission::MAX_ARRAY {
+            let message = format!("an array of more than {} jobs", Submission::MAX_ARRAY);
+            return Err(wrong(message, "hand it in in parts"));
+        }
+    }
+    Ok(Array { indices: indices.into_iter().collect(), at_once })
+}
+
+/// The text that [`array`] reads.
+pub(super) fn array_text(array: &Array) -> String {
+    let mut parts: Vec<(u32, u32)> = Vec::new();
+    for &index in &array.indices {
+        match parts.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(index) => *last = index,
+            _ => parts.push((index, index)),
+        }
+    }
+    let show = |(low, high): &(u32, u32)| match low == high {
+        true => low.to_string(),
+        false => format!("{low}-{high}"),
+    };
+    let list = parts.iter().map(show).collect::<Vec<_>>().join(",");
+    match array.at_once {
+        Some(most) => format!("{list}%{most}"),
+        None => list,
+    }
+}
+
+pub(super) const WHEN: [(&str, When); 4] = [
+    ("after", When::Begun),
+    ("afterany", When::Any),
+    ("afternotok", When::NotOk),
+    ("afterok", When::Ok),
+];
+
+/// `afterok:12:13,afterany:14`.
+pub(super) fn dependencies(text: &str) -> Result<Vec<Dependency>, Wrong> {
+    if text.contains('?') {
+        let message = "`?` (one of several) is not supported between dependencies";
+        return Err(wrong(message, "separate them by `,`: all must be met"));
+    }
+    let mut all = Vec::new();
+    for part in text.split(',') {
+        let mut words = part.split(':');
+        let kind = words.next().unwrap_or_default().trim();
+        let Some((_, when)) = WHEN.iter().find(|(name, _)| *name == kind) else {
+            return Err(unknown_kind(kind));
+        };
+        let jobs: Vec<&str> = words.collect();
+        if jobs.is_empty() {
+            return Err(wrong(format!("`{kind}` names no job"), "write `afterok:12`"));
+        }
+        for job in jobs {
+            if job.contains(['_', '+']) {
+                let message = format!("`{}` is not a job's number", excerpt(job));
+                let hint = "tasks of an array (`12_3`) and delays (`12+5`) are not supported";
+                return Err(wrong(message, hint));
+            }
+            let number = digits(job).filter(|job| (1..i64::MAX).contains(job));
+            let number = number.ok_or_else(|| {
+                wrong(format!("`{}` is not a job's number", excerpt(job)), "write `afterok:12:13`")
+            })?;
+            all.push(Dependency { when: *when, job: number.unsigned_abs() });
+        }
+    }
+    Ok(all)
+}
+
+fn unknown_kind(kind: &str) -> Wrong {
+    const OTHERS: [&str; 4] = ["afterburstbuffer", "aftercorr", "expand", "singleton"];
+    if OTHERS.contains(&kind) {
+        let message = format!("dependencies of the type `{kind}` are not supported");
+        return wrong(message, "use `after`, `afterok`, `afternotok` or `afterany`");
+    }
+    let message = format!("`{}` is no type of dependency", excerpt(kind));
+    wrong(message, did_you_mean(kind, &WHEN.map(|(name, _)| name)))
+}
+
+const FEATURES: &str = "write `a&b` (both), `a|b` (nodes of one of these classes) or `a&(b|c)`";
+
+/// `a&b`: both are there; one group `b|c`: the class is one of them.
+pub(super) fn constraint(text: &str) -> Result<Attributes, Wrong> {
+    if text.contains(['[', ']', '*']) {
+        let message = format!("counts and `[…]` are not supported in `{}`", excerpt(text));
+        return Err(wrong(message, FEATURES));
+    }
+    if text.contains('|') && text.contains('&') && !text.contains('(') {
+        let message = format!("`{}` mixes `&` and `|`", excerpt(text));
+        return Err(wrong(message, "put `|` in parentheses: `a&(b|c)`"));
+    }
+    let mut all = Attributes::new();
+    for part in text.split('&') {
+        let part = part.trim();
+        let group = part.strip_prefix('(').map_or(Some(part), |rest| rest.strip_suffix(')'));
+        let names: Vec<&str> = group.unwrap_or_default().split('|').map(str::trim).collect();
+        if let Some(name) = names.iter().find(|name| !is_name(name)) {
+            return Err(wrong(format!("`{}` is not a feature", excerpt(name)), FEATURES));
+        }
+        let (name, wanted) = match names[..] {
+            [one] => (one, Attribute::Flag(true)),
+            _ => (CLASS, one_of(&names)),
+        };
+        let again = all.insert(name.to_owned(), wanted.clone());
+        if again.is_some_and(|before| before != wanted) {
+            return Err(wrong("several choices between classes", FEATURES));
+        }
+    }
+    Ok(all)
+}
+
+/// The attribute by which pools name the class of their nodes.
+pub(super) const CLASS: &str = "class";
+
+/// A node's class is one of `names`, at least one.
+pub(super) fn one_of(names: &[&str]) -> Attribute {
+    let names: BTreeSet<&str> = names.iter().copied().collect();
+    let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+    match &names[..] {
+        [only] => Attribute::Text(only.clone()),
+        _ => Attribute::OneOf(names),
+    }
+}
+
+/// A word that features, classes, sites and pools may be named by.
+pub(super) fn is_name(text: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || "_-.+/=".contains(c);
+    !text.is_empty() && text.chars().all(plain)
+}
+
+/// Names with commas between, each kept once.
+pub(super) fn names(text: &str) -> Result<Vec<String>, Wrong> {
+    let mut all: Vec<String> = Vec::new();
+    for name in text.split(',').map(str::trim) {
+        if !is_name(name) {
+            let message = format!("`{}` is not a name", excerpt(name));
+            return Err(wrong(message, "write names with commas between: `a,b`"));
+        }
+        if !all.iter().any(|before| before == name) {
+            all.push(name.to_owned());
+        }
+    }
+    Ok(all)
+}
+
+/// The variables that `--export` names, with their values here.
+pub(super) fn export(
+    text: &str,
+    here: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>, Wrong> {
+    let mut all = BTreeMap::new();
+    for part in text.split(',') {
+        match part.split_once('=') {
+            Some((name, value)) if is_variable(name) => {
+                all.insert(name.to_owned(), value.to_owned());
+            }
+            None if part == "ALL" => {
+                let open = here.iter().filter(|(name, _)| is_open(name));
+                all.extend(open.map(|(name, value)| (name.clone(), value.clone())));
+            }
+            None if part == "NONE" => {}
+            None if part == "NIL" => {
+                return Err(wrong("`NIL` is not supported", "write `NONE`"));
+            }
+            None if is_variable(part) => {
+                let value = here.get(part).ok_or_else(|| {
+                    let message = format!("the variable `{}` is not set here", excerpt(part));
+                    wrong(message, format!("write `{}=VALUE`", excerpt(part)))
+                })?;
+                all.insert(part.to_owned(), value.clone());
+            }
+            _ => {
+                let message = format!("`{}` is not a variable", excerpt(part));
+                return Err(wrong(message, "write `NAME`, `NAME=VALUE`, `ALL` or `NONE`"));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Whether a program may have a variable of this name.
+pub(super) fn is_variable(name: &str) -> bool {
+    let first = name.bytes().next().is_some_and(|c| c == b'_' || c.is_ascii_alphabetic());
+    first && name.bytes().all(|c| c == b'_' || c.is_ascii_alphanumeric())
+}
+
+/// Whether `ALL` takes it along: not what is told to the client itself, such as its token.
+fn is_open(name: &str) -> bool {
+    is_variable(name) && !["TRADEWIND_", "SBATCH_"].iter().any(|start| name.starts_with(start))
+}
+
+/// `BEGIN`, `END`, `FAIL`, `ALL`, `NONE`.
+pub(super) fn mail(text: &str, to: Option<String>) -> Result<Option<Mail>, Wrong> {
+    let mut mail = Mail { to, begin: false, end: false, fail: false };
+    for word in text.split(',').map(|word| word.trim().to_uppercase()) {
+        match word.as_str() {
+            "BEGIN" => mail.begin = true,
+            "END" => mail.end = true,
+            "FAIL" => mail.fail = true,
+            "ALL" => (mail.begin, mail.end, mail.fail) = (true, true, true),
+            "NONE" => (mail.begin, mail.end, mail.fail) = (false, false, false),
+            _ => {
+                let message = format!("mail of the type `{}` is not supported", excerpt(&word));
+                return Err(wrong(message, "use `BEGIN`, `END`, `FAIL`, `ALL` or `NONE`"));
+            }
+        }
+    }
+    Ok((mail.begin || mail.end || mail.fail).then_some(mail))
+}
+
+/// Whether a submission may have it among what is passed through.
+pub(super) fn is_passed(option: &str) -> bool {
+    let tasks = ["ntasks", "ntasks-per-node"].contains(&option);
+    let passed = |known: &Known| known.name == option && known.kind == Kind::PassedThrough;
+    tasks || OPTIONS.iter().any(passed)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,220 @@
+//! What a user hands in to run: a script or a command, what it needs, and on which terms.
+//!
+//! It is data all the way: no text of it ever becomes part of a shell line.
+
+pub mod document;
+mod lists;
+pub mod options;
+pub mod script;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use tradewind_model::{Attribute, Attributes, Criterion, Money, Performance, Price, Span, Time};
+
+/// A job as it is handed in; every field is checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Submission {
+    /// For people; not unique. At most [`Submission::MAX_NAME`] characters.
+    pub name: String,
+    /// What runs.
+    pub work: Work,
+    /// Nodes, each for one task that starts with the others: at least 1.
+    pub tasks: u32,
+    /// How long it may run.
+    pub time: TimeLimit,
+    /// Where, when and for how much.
+    pub terms: Conditions,
+    /// Who pays, if not the user alone.
+    pub project: Option<String>,
+    /// Files and environment.
+    pub surroundings: Surroundings,
+    /// It waits for other jobs.
+    pub after: Vec<Dependency>,
+    /// So many jobs of this kind, by index; `None` is one job.
+    pub array: Option<Array>,
+    /// It waits until its user releases it.
+    pub held: bool,
+    /// What is done when its nodes die, or nobody knows whether it ran.
+    pub on_lost: OnLost,
+    /// Who is told what about it.
+    pub mail: Option<Mail>,
+    /// A remark, kept with the job.
+    pub comment: Option<String>,
+    /// The number of the quote that is accepted: its price and start, or nothing.
+    pub quote: Option<u64>,
+    /// Options that only a site's manager understands: name and value, in order.
+    pub passed_through: Vec<(String, String)>,
+}
+
+impl Submission {
+    /// The longest name.
+    pub const MAX_NAME: usize = 128;
+    /// The longest script, bytes.
+    pub const MAX_SCRIPT: usize = 4 << 20;
+    /// The most tasks of one array.
+    pub const MAX_ARRAY: usize = 10_000;
+}
+
+/// What runs, on the first of the job's nodes; it finds the others in its environment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Work {
+    /// A script with a `#!` line, and its arguments.
+    Script {
+        /// All of it.
+        text: String,
+        /// In order.
+        arguments: Vec<String>,
+    },
+    /// A program and its arguments, run as they are.
+    Command(Vec<String>),
+}
+
+/// How long a task may run before it is stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TimeLimit {
+    /// On a node of performance 1.0; shorter on faster ones.
+    Reference(Span),
+    /// By node class; only nodes of these classes will do.
+    Classes(BTreeMap<String, Span>),
+}
+
+impl TimeLimit {
+    /// Seconds on a node of performance 1.0 that give every task at least its limit, on whichever
+    /// class of nodes it runs: max over classes of ⌈limit × performance⌉. `performance` is that of
+    /// each class (of its fastest nodes); classes that it lacks are left out, and `None` says that
+    /// it lacks all. On classes whose limit is not the binding one, the window is longer than the
+    /// limit, and what is not used is given back.
+    pub fn work(&self, performance: &BTreeMap<String, Performance>) -> Option<Span> {
+        let limits = match self {
+            TimeLimit::Reference(limit) => return Some(*limit),
+            TimeLimit::Classes(limits) => limits,
+        };
+        let work = |(class, limit): (&String, &Span)| {
+            let thousandths = i64::from(performance.get(class)?.thousandths());
+            let scaled = i128::from(limit.0) * i128::from(thousandths);
+            // Rounded up, so that `length_of` gives the limit or more; at most the longest span.
+            let seconds = (scaled + 999) / 1_000;
+            Some(Span(i64::try_from(seconds).unwrap_or(Span::MAX.0).min(Span::MAX.0)))
+        };
+        limits.iter().filter_map(work).max()
+    }
+
+    /// What a node's attribute `class` must be, if limits are by class.
+    pub fn class(&self) -> Option<(String, Attribute)> {
+        let TimeLimit::Classes(limits) = self else { return None };
+        let names: Vec<&str> = limits.keys().map(String::as_str).collect();
+        Some((lists::CLASS.to_owned(), lists::one_of(&names)))
+    }
+}
+
+/// Where, when and for how much a job may run. What is `None` is no limit.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Conditions {
+    /// Each node's performance at least.
+    pub min_performance: Option<Performance>,
+    /// Each node's price at most.
+    pub max_price: Option<Price>,
+    /// The whole job's cost at most.
+    pub budget: Option<Money>,
+    /// What its completion in time is worth.
+    pub value: Option<Money>,
+    /// Not before.
+    pub earliest_start: Option<Time>,
+    /// To be finished by.
+    pub deadline: Option<Time>,
+    /// What makes one window better than another.
+    pub criterion: Criterion,
+    /// Higher comes first, where the policy cares and the user may say so.
+    pub priority: i64,
+    /// What each node must offer.
+    pub attributes: Attributes,
+    /// At one of these sites; empty: anywhere.
+    pub sites: Vec<String>,
+    /// In one of these pools (partitions); empty: anywhere.
+    pub pools: Vec<String>,
+}
+
+/// Files and environment. Paths are the site's; `%j` and its like stand for the job's number.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Surroundings {
+    /// Where it runs; `None`: where the site puts it.
+    pub directory: Option<String>,
+    /// Standard output; `None`: `tradewind-%j.out`.
+    pub output: Option<String>,
+    /// Standard error; `None`: with the output.
+    pub error: Option<String>,
+    /// Standard input; `None`: empty.
+    pub input: Option<String>,
+    /// Whether files are appended to.
+    pub append: Append,
+    /// Variables that it sees besides those of the site.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// What happens to output that is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Append {
+    /// It is overwritten.
+    #[default]
+    Truncate,
+    /// The new comes behind it.
+    Append,
+}
+
+/// When a job may begin to wait for nodes, seen from another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dependency {
+    /// What the other must have done.
+    pub when: When,
+    /// The other's number.
+    pub job: u64,
+}
+
+/// What another job must have done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// Ended with exit code 0 (`afterok`); else this job is cancelled.
+    Ok,
+    /// Ended otherwise (`afternotok`); else this job is cancelled.
+    NotOk,
+    /// Ended, however (`afterany`).
+    Any,
+    /// Begun (`after`).
+    Begun,
+}
+
+/// The indices of an array of jobs, and how many may run at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Array {
+    /// Ascending, each once, at least one.
+    pub indices: Vec<u32>,
+    /// The most at once.
+    pub at_once: Option<u32>,
+}
+
+/// What is done with a job that was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnLost {
+    /// It ends as failed (`NODE_FAIL`): it may have run in part.
+    #[default]
+    Fail,
+    /// It waits again, from its beginning (`--requeue`).
+    Rerun,
+    /// It is kept until its user decides.
+    Hold,
+}
+
+/// Mail about a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mail {
+    /// To whom; `None`: the user's own address.
+    pub to: Option<String>,
+    /// When it begins.
+    pub begin: bool,
+    /// When it ends well.
+    pub end: bool,
+    /// When it fails.
+    pub fail: bool,
+}

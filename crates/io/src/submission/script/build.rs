@@ -1,0 +1,384 @@
+//! The options that count become a submission.
+
+use std::collections::BTreeMap;
+
+use tradewind_model::{Attribute, Attributes, Criterion, Money, Performance, Price, Request};
+
+use super::super::lists;
+use super::super::options::{Kind, OPTIONS};
+use super::super::{Append, Conditions, Mail, OnLost, Submission, Surroundings, TimeLimit, Work};
+use super::chosen::{Chosen, Place};
+use super::moments::{Now, moment};
+use super::{Around, Wrong, limits, wrong};
+use crate::decimal;
+use crate::diagnostics::{Diagnostic, Diagnostics, did_you_mean, excerpt};
+use crate::fields::{PERFORMANCE, scaled};
+use crate::scenario;
+
+/// Hands out the options one by one and notes what is wrong with them.
+struct Reader<'a> {
+    chosen: BTreeMap<&'static str, Chosen>,
+    around: &'a Around<'a>,
+    problems: &'a mut Diagnostics,
+}
+
+/// The submission, if nothing about it is wrong.
+pub(super) fn submission(
+    file: &str,
+    work: Option<Work>,
+    chosen: BTreeMap<&'static str, Chosen>,
+    around: &Around<'_>,
+    problems: &mut Diagnostics,
+) -> Option<Submission> {
+    let mut reader = Reader { chosen, around, problems };
+    let work = reader.work(file, work);
+    let name = reader.value("job-name", job_name);
+    let (tasks, on_a_node) = reader.tasks();
+    let time = reader.time(file);
+    let terms = reader.terms(time.as_ref());
+    let surroundings = reader.surroundings();
+    let (mail, on_lost) = (reader.mail(), reader.on_lost());
+    reader.always_so();
+    let mut passed_through = reader.passed_through();
+    passed_through.extend(on_a_node);
+    let work = work?;
+    Some(Submission {
+        name: name.unwrap_or_else(|| default_name(file, &work)),
+        work,
+        tasks,
+        time: time?,
+        terms,
+        project: reader.value("account", text),
+        surroundings,
+        after: reader.value("dependency", lists::dependencies).unwrap_or_default(),
+        array: reader.value("array", lists::array),
+        held: reader.chosen.contains_key("hold"),
+        on_lost,
+        mail,
+        comment: reader.value("comment", text),
+        quote: reader.value("quote", quote),
+        passed_through,
+    })
+}
+
+impl Reader<'_> {
+    /// What `read` makes of the option `name`.
+    fn value<T>(&mut self, name: &str, read: impl FnOnce(&str) -> Result<T, Wrong>) -> Option<T> {
+        let chosen = self.chosen.get(name)?;
+        let result = read(chosen.value.as_deref().unwrap_or_default());
+        result.map_err(|wrong| self.problems.push(chosen.place.error(wrong))).ok()
+    }
+
+    /// Which of several options that say the same counts.
+    fn latest(&self, names: &[&'static str]) -> &'static str {
+        let given = names.iter().filter_map(|name| self.chosen.get(name));
+        given.max_by_key(|it| it.rank).map_or("", |it| it.option.name)
+    }
+
+    fn place(&self, name: &str) -> Option<Place> {
+        self.chosen.get(name).map(|it| it.place.clone())
+    }
+
+    fn work(&mut self, file: &str, work: Option<Work>) -> Option<Work> {
+        let wrapped = self.value("wrap", text);
+        match (work, wrapped) {
+            (None, Some(line)) => {
+                Some(Work::Script { text: format!("#!/bin/sh\n{line}\n"), arguments: Vec::new() })
+            }
+            (None, None) if self.chosen.contains_key("wrap") => None,
+            (Some(_), Some(_)) => {
+                let it = wrong("there is a script or a command already", "leave out `--wrap`");
+                let place = self.place("wrap");
+                self.problems.extend(place.map(|place| place.error(it)));
+                None
+            }
+            (Some(Work::Command(words)), None) if words.is_empty() => {
+                self.nothing_to_run(file);
+                None
+            }
+            (Some(work), None) => Some(work),
+            (None, None) => {
+                self.nothing_to_run(file);
+                None
+            }
+        }
+    }
+
+    fn nothing_to_run(&mut self, file: &str) {
+        let hint = "give a script, a command, or `--wrap` with a line for `/bin/sh`";
+        self.problems.push(Diagnostic::error(file, "there is nothing to run").with_hint(hint));
+    }
+
+    /// Nodes, and what a site must know if several tasks share one.
+    fn tasks(&mut self) -> (u32, Vec<(String, String)>) {
+        let nodes = self.value("nodes", nodes);
+        let tasks = self.value("ntasks", |text| limits::count(text, Request::MAX_TASKS));
+        let most = |text: &str| limits::count(text, Request::MAX_TASKS);
+        let most = self.value("ntasks-per-node", most);
+        let (nodes, on_a_node) = match (nodes, tasks, most) {
+            (Some(nodes), Some(tasks), most) => {
+                let needed = tasks.div_ceil(nodes);
+                if tasks < nodes {
+                    self.misfit(format!("{tasks} tasks leave some of {nodes} nodes without one"));
+                } else if most.is_some_and(|most| needed > most) {
+                    self.misfit(format!("{tasks} tasks do not fit on {nodes} nodes"));
+                }
+                (nodes, most.unwrap_or(needed))
+            }
+            (None, Some(tasks), most) => (tasks.div_ceil(most.unwrap_or(1)), most.unwrap_or(1)),
+            (nodes, None, most) => (nodes.unwrap_or(1), most.unwrap_or(1)),
+        };
+        if on_a_node == 1 {
+            return (nodes, Vec::new());
+        }
+        let per_node = ("ntasks-per-node".to_owned(), on_a_node.to_string());
+        let all = tasks.map(|tasks| ("ntasks".to_owned(), tasks.to_string()));
+        (nodes, all.into_iter().chain([per_node]).collect())
+    }
+
+    fn misfit(&mut self, message: String) {
+        let hint = "change `--ntasks`, `--nodes` or `--ntasks-per-node`";
+        let place = self.place("ntasks");
+        self.problems.extend(place.map(|place| place.error(wrong(message, hint))));
+    }
+
+    fn time(&mut self, file: &str) -> Option<TimeLimit> {
+        if !self.chosen.contains_key("time") {
+            let hint = "write `#SBATCH --time=10` (minutes) into the script, or give `--time 10`";
+            let it = Diagnostic::error(file, "there is no time limit").in_field("--time");
+            self.problems.push(it.with_hint(hint));
+        }
+        self.value("time", limits::limit)
+    }
+
+    fn terms(&mut self, time: Option<&TimeLimit>) -> Conditions {
+        let now = Now { at: self.around.now, zone: self.around.zone };
+        let earliest = self.latest(&["begin", "earliest-start"]);
+        let sites = self.latest(&["clusters", "sites"]);
+        let terms = Conditions {
+            min_performance: self.value("min-performance", performance),
+            max_price: self.value("max-price", credits).map(|it| Price(it.0)),
+            budget: self.value("budget", credits),
+            value: self.value("value", credits),
+            earliest_start: self.value(earliest, |text| moment(text, &now)),
+            deadline: self.value("deadline", |text| moment(text, &now)),
+            criterion: self.value("minimize", criterion).unwrap_or_default(),
+            priority: self.priority(),
+            attributes: self.attributes(time),
+            sites: self.value(sites, site_names).unwrap_or_default(),
+            pools: self.value("partition", lists::names).unwrap_or_default(),
+        };
+        if let (Some(start), Some(end)) = (terms.earliest_start, terms.deadline)
+            && start >= end
+        {
+            let it = wrong("the deadline is not after the earliest start", "change one of them");
+            let place = self.place("deadline");
+            self.problems.extend(place.map(|place| place.error(it)));
+        }
+        terms
+    }
+
+    fn priority(&mut self) -> i64 {
+        let usual = self.value("priority", whole).unwrap_or(0);
+        let nice = |text: &str| if text.is_empty() { Ok(100) } else { whole(text) };
+        usual - self.value("nice", nice).unwrap_or(0)
+    }
+
+    /// What nodes must offer: features, and their class.
+    fn attributes(&mut self, time: Option<&TimeLimit>) -> Attributes {
+        let mut all = self.value("constraint", lists::constraint).unwrap_or_default();
+        let named = all.contains_key(lists::CLASS).then_some("constraint");
+        let classes = self.value("class", |text| {
+            let names = lists::names(text)?;
+            Ok(lists::one_of(&names.iter().map(String::as_str).collect::<Vec<_>>()))
+        });
+        let again = classes.is_some().then_some("class");
+        let by_time = matches!(time, Some(TimeLimit::Classes(_)));
+        let twice = match (named, again, by_time) {
+            (Some(_), Some(again), _) => Some(again),
+            (Some(one), None, true) | (None, Some(one), true) => Some(one),
+            _ => None,
+        };
+        if let Some(place) = twice.and_then(|name| self.place(name)) {
+            let hint = "name classes once: in `time`, in `class`, or in `--constraint`";
+            self.problems.push(place.error(wrong("classes of nodes are given twice", hint)));
+        }
+        all.extend(classes.map(|it: Attribute| (lists::CLASS.to_owned(), it)));
+        all
+    }
+
+    fn surroundings(&mut self) -> Surroundings {
+        let variables = self.around.variables;
+        Surroundings {
+            directory: self.value("chdir", text),
+            output: self.value("output", text),
+            error: self.value("error", text),
+            input: self.value("input", text),
+            append: self.value("open-mode", open_mode).unwrap_or_default(),
+            environment: self
+                .value("export", |text| lists::export(text, variables))
+                .unwrap_or_default(),
+        }
+    }
+
+    fn mail(&mut self) -> Option<Mail> {
+        let to = self.value("mail-user", text);
+        if !self.chosen.contains_key("mail-type") {
+            let it = wrong("no mail is sent without `--mail-type`", "add `--mail-type=END,FAIL`");
+            let place = self.place("mail-user");
+            self.problems.extend(place.map(|place| place.warning(it)));
+        }
+        self.value("mail-type", |text| lists::mail(text, to)).flatten()
+    }
+
+    fn on_lost(&mut self) -> OnLost {
+        match self.latest(&["requeue", "no-requeue", "on-lost"]) {
+            "requeue" => OnLost::Rerun,
+            "on-lost" => self.value("on-lost", on_lost).unwrap_or_default(),
+            _ => OnLost::default(),
+        }
+    }
+
+    /// Options that ask for what is always so.
+    fn always_so(&mut self) {
+        let only = |good: &'static [&'static str], hint: &'static str| {
+            move |text: &str| match good.contains(&text) {
+                true => Ok(()),
+                false => Err(wrong(format!("`{}` is not supported", excerpt(text)), hint)),
+            }
+        };
+        let alone = "write `--exclusive`: a node of a window is the job's alone";
+        self.value("exclusive", only(&["", "exclusive"], alone));
+        let gone = "a job whose dependency cannot be met any more is cancelled: write `yes`";
+        self.value("kill-on-invalid-dep", only(&["yes"], gone));
+        let all = "all nodes of a window start together: write `1`";
+        self.value("wait-all-nodes", only(&["1"], all));
+    }
+
+    fn passed_through(&mut self) -> Vec<(String, String)> {
+        let passed = OPTIONS.iter().filter(|known| known.kind == Kind::PassedThrough);
+        let mut all = Vec::new();
+        for known in passed {
+            let plain = |text: &str| match text.chars().any(char::is_control) {
+                true => Err(control()),
+                false => Ok(text.to_owned()),
+            };
+            all.extend(self.value(known.name, plain).map(|value| (known.name.to_owned(), value)));
+        }
+        all
+    }
+}
+
+fn default_name(file: &str, work: &Work) -> String {
+    let path = match work {
+        Work::Command(words) => words.first().map_or(file, String::as_str),
+        Work::Script { .. } => file,
+    };
+    let name = path.rsplit('/').find(|part| !part.is_empty()).unwrap_or_default();
+    let plain = name.chars().filter(|c| !c.is_control()).take(Submission::MAX_NAME);
+    Some(plain.collect::<String>())
+        .filter(|it| !it.trim().is_empty() && it != "-")
+        .unwrap_or_else(|| "job".to_owned())
+}
+
+fn control() -> Wrong {
+    wrong("the value has control characters", "keep to letters, digits and signs on one line")
+}
+
+/// A text that is not empty and has no control characters.
+fn text(text: &str) -> Result<String, Wrong> {
+    if text.trim().is_empty() {
+        return Err(wrong("an empty value", "write something, or leave the option out"));
+    }
+    if text.chars().any(char::is_control) {
+        return Err(control());
+    }
+    Ok(text.to_owned())
+}
+
+fn job_name(name: &str) -> Result<String, Wrong> {
+    let name = text(name)?;
+    if name.chars().count() > Submission::MAX_NAME {
+        let message = format!("a name of more than {} characters", Submission::MAX_NAME);
+        return Err(wrong(message, "shorten it; `--comment` takes more"));
+    }
+    Ok(name)
+}
+
+/// `2`, or `2-2`.
+fn nodes(text: &str) -> Result<u32, Wrong> {
+    let (least, most) = text.split_once('-').unwrap_or((text, text));
+    let least = limits::count(least, Request::MAX_TASKS)?;
+    match limits::count(most, Request::MAX_TASKS)? == least {
+        true => Ok(least),
+        false => {
+            let message = format!("`{}` is a range of nodes", excerpt(text));
+            Err(wrong(message, "a window has a fixed number of nodes: give one number"))
+        }
+    }
+}
+
+fn whole(text: &str) -> Result<i64, Wrong> {
+    // As far as Slurm's nice values go; sums of two fit the model's priorities.
+    let range = -2_147_483_645..=2_147_483_645;
+    let scale = crate::fields::Scale { decimals: 0, range };
+    scaled(text, &scale).map_err(|(message, hint)| wrong(message, hint))
+}
+
+fn credits(text: &str) -> Result<Money, Wrong> {
+    decimal::parse_credits(text)
+        .map_err(|_| wrong(format!("`{}` is no amount of credits", excerpt(text)), AMOUNTS))
+}
+
+fn quote(text: &str) -> Result<u64, Wrong> {
+    let number = limits::digits(text).filter(|number| (1..i64::MAX).contains(number));
+    let number = number.map(i64::unsigned_abs);
+    let hint = "write the number that `tradewind quote` printed";
+    number.ok_or_else(|| wrong(format!("`{}` is no quote's number", excerpt(text)), hint))
+}
+
+const AMOUNTS: &str = "write digits such as `12.5`, 0 or more, with at most six decimals";
+
+fn performance(text: &str) -> Result<Performance, Wrong> {
+    let thousandths = scaled(text, &PERFORMANCE).map_err(|(message, hint)| wrong(message, hint))?;
+    let found = u32::try_from(thousandths).ok().and_then(Performance::from_thousandths);
+    found.ok_or_else(|| wrong("out of range", "write a number such as `1.5`"))
+}
+
+const CRITERIA: [&str; 6] =
+    ["start", "finish", "runtime", "cost", "processor-time", "sum:ATTRIBUTE"];
+
+fn criterion(text: &str) -> Result<Criterion, Wrong> {
+    scenario::criterion(text).ok_or_else(|| {
+        let message = format!("unknown criterion `{}`", excerpt(text));
+        wrong(message, did_you_mean(text, &CRITERIA))
+    })
+}
+
+/// Sites; `all` is every one.
+fn site_names(text: &str) -> Result<Vec<String>, Wrong> {
+    match text {
+        "all" => Ok(Vec::new()),
+        _ => lists::names(text),
+    }
+}
+
+fn open_mode(text: &str) -> Result<Append, Wrong> {
+    match text {
+        "append" | "a" => Ok(Append::Append),
+        "truncate" | "t" => Ok(Append::Truncate),
+        _ => Err(wrong(format!("unknown mode `{}`", excerpt(text)), "`append` or `truncate`")),
+    }
+}
+
+fn on_lost(text: &str) -> Result<OnLost, Wrong> {
+    match text {
+        "fail" => Ok(OnLost::Fail),
+        "rerun" => Ok(OnLost::Rerun),
+        "hold" => Ok(OnLost::Hold),
+        _ => {
+            let message = format!("unknown value `{}`", excerpt(text));
+            Err(wrong(message, did_you_mean(text, &["fail", "rerun", "hold"])))
+        }
+    }
+}

@@ -1,0 +1,335 @@
+use proptest::prelude::*;
+use tradewind_model::{Attribute, Criterion, Money, Span, Time};
+
+use super::super::options::Kind;
+use super::super::{Append, TimeLimit, When};
+use super::*;
+
+/// 2026-03-28 14:00 UTC.
+const NOW: Time = Time(1_774_706_400);
+
+fn script(lines: &str) -> Work {
+    Work::Script { text: format!("#!/bin/sh\n{lines}\necho\n"), arguments: Vec::new() }
+}
+
+fn read(
+    work: Option<Work>,
+    words: &[&str],
+    variables: &[(&str, &str)],
+) -> Result<(Submission, Diagnostics), Diagnostics> {
+    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    let variables: BTreeMap<String, String> =
+        variables.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    let (mut given, _) = environment(&variables);
+    given.extend(command_line(&words)?.0);
+    let around = Around { now: NOW, zone: &TimeZone::UTC, variables: &variables };
+    parse("dir/job.sh", work, &given, &around)
+}
+
+fn good(lines: &str) -> Submission {
+    read(Some(script(lines)), &[], &[]).unwrap_or_else(|all| panic!("{lines}: {all}")).0
+}
+
+fn bad(lines: &str) -> String {
+    match read(Some(script(lines)), &[], &[]) {
+        Ok((submission, _)) => panic!("{lines}: {submission:?}"),
+        Err(all) => all.to_string(),
+    }
+}
+
+#[test]
+fn a_script_says_all_that_a_job_needs() {
+    let it = good(
+        "#SBATCH -J demo -N 2 --time=1-02:00 # two nodes\n\n  # a comment\n\
+         #SBATCH --begin=16:00 -p fast,slow -M alpha -C 'gpu&ib' -A climate --array=0-3%2\n\
+         #SBATCH -d afterok:7 -D /data -o out-%j --open-mode=append --requeue --hold --qos=high\n\
+         #TRADEWIND budget=12.5 max-price=0.000001 value=40 min-performance=1.5 minimize=cost\n\
+         #TRADEWIND deadline=2026-03-30 quote=7 priority=5",
+    );
+    assert_eq!((it.name.as_str(), it.tasks), ("demo", 2));
+    assert_eq!(it.time, TimeLimit::Reference(Span(93_600)));
+    assert_eq!(it.terms.earliest_start, Some(NOW + Span(7_200)));
+    assert_eq!(it.terms.deadline, Some(Time(1_774_828_800)));
+    assert_eq!((it.terms.pools.len(), it.terms.sites), (2, vec!["alpha".to_owned()]));
+    assert_eq!(it.terms.attributes.get("ib"), Some(&Attribute::Flag(true)));
+    assert_eq!(it.terms.budget, Some(Money(12_500_000)));
+    assert_eq!(it.terms.max_price.map(|price| price.0), Some(1));
+    assert_eq!((it.terms.criterion, it.terms.priority), (Criterion::Cost, 5));
+    assert_eq!(it.array.map(|array| (array.indices.len(), array.at_once)), Some((4, Some(2))));
+    assert_eq!(it.after.iter().map(|it| (it.when, it.job)).collect::<Vec<_>>(), [(When::Ok, 7)]);
+    assert_eq!(it.surroundings.append, Append::Append);
+    assert!(it.held && it.on_lost == super::super::OnLost::Rerun);
+    assert_eq!(it.passed_through, [("qos".to_owned(), "high".to_owned())]);
+    assert_eq!((it.project.as_deref(), it.quote), (Some("climate"), Some(7)));
+}
+
+#[test]
+fn what_is_not_said_has_plain_defaults() {
+    let it = good("#SBATCH -t 1");
+    assert_eq!((it.name.as_str(), it.tasks), ("job.sh", 1));
+    assert!(!it.held && it.mail.is_none() && it.passed_through.is_empty());
+    assert!(it.surroundings.environment.is_empty());
+    let words = Work::Command(vec!["/bin/sleep".to_owned(), "5".to_owned()]);
+    assert_eq!(read(Some(words), &["-t1"], &[]).unwrap().0.name, "sleep");
+    let wrapped = read(None, &["-t1", "--wrap", "hostname; date"], &[]).unwrap().0;
+    let text = "#!/bin/sh\nhostname; date\n".to_owned();
+    assert_eq!(wrapped.work, Work::Script { text, arguments: Vec::new() });
+}
+
+#[test]
+fn the_command_line_wins_over_the_environment_and_that_over_the_script() {
+    let lines = "#TRADEWIND time=7m\n#SBATCH --time=8 -J a\n#SBATCH --job-name=b";
+    let env = [("SBATCH_TIMELIMIT", "6"), ("SBATCH_JOB_NAME", "c"), ("TRADEWIND_BUDGET", "3")];
+    let seconds = |words: &[&str], env: &[(&str, &str)]| {
+        let it = read(Some(script(lines)), words, env).unwrap().0;
+        let TimeLimit::Reference(limit) = it.time else { panic!("{:?}", it.time) };
+        (limit.0, it.name, it.terms.budget)
+    };
+    assert_eq!(seconds(&[], &[]), (420, "b".to_owned(), None));
+    assert_eq!(seconds(&[], &env), (360, "c".to_owned(), Some(Money::credits(3))));
+    let words = ["--time=4", "-t", "5", "--budget", "2"];
+    assert_eq!(seconds(&words, &env), (300, "c".to_owned(), Some(Money::credits(2))));
+    let again = read(Some(script("#SBATCH -t1 --requeue")), &["--no-requeue"], &[]).unwrap().0;
+    assert_eq!(again.on_lost, super::super::OnLost::Fail);
+}
+
+#[test]
+fn nodes_follow_from_tasks() {
+    for (options, nodes, passed) in [
+        ("-N 3", 3, ""),
+        ("-N 3-3", 3, ""),
+        ("-n 4", 4, ""),
+        ("-n 9 --ntasks-per-node=4", 3, "ntasks=9 ntasks-per-node=4"),
+        ("-N 2 -n 8", 2, "ntasks=8 ntasks-per-node=4"),
+        ("-N 2 -n 2", 2, ""),
+        ("-N 2 --ntasks-per-node=2", 2, "ntasks-per-node=2"),
+        ("-N 1k", 1_024, ""),
+    ] {
+        let it = good(&format!("#SBATCH -t1 {options}"));
+        let all = it.passed_through.iter().map(|(name, value)| format!("{name}={value}"));
+        assert_eq!((it.tasks, all.collect::<Vec<_>>().join(" ").as_str()), (nodes, passed));
+    }
+    for (options, expected) in [
+        ("-N 2-4", "a range of nodes"),
+        ("-N 4 -n 2", "without one"),
+        ("-N 2 -n 8 --ntasks-per-node=3", "do not fit"),
+        ("-N 0", "not a number of them"),
+        ("-n x", "not a number of them"),
+    ] {
+        assert!(bad(&format!("#SBATCH -t1 {options}")).contains(expected), "{options}");
+    }
+}
+
+#[test]
+fn all_mistakes_are_told_at_once_with_their_lines() {
+    let all = bad(
+        "#SBATCH --tiem=5 --nodelist=n1\n#SBATCH -N 2-4 'x\n#TRADEWIND budget=-1 qos=a dedline=1\n\
+         #SBATCH stray\n",
+    );
+    for expected in [
+        "error: dir/job.sh: --time: there is no time limit",
+        "job.sh:2: #SBATCH: unknown option `--tiem`\n  hint: did you mean `--time`?",
+        "job.sh:2: --nodelist: `--nodelist` is refused\n  hint: the market chooses nodes",
+        "job.sh:3: #SBATCH: the quote `'` is not closed",
+        "job.sh:4: budget: `-1` is no amount of credits",
+        "job.sh:4: #TRADEWIND: `qos` is an option of `sbatch`\n  hint: write `#SBATCH --qos`",
+        "did you mean `deadline`?",
+        "job.sh:5: #SBATCH: `stray` is no option",
+    ] {
+        assert!(all.contains(expected), "{expected}\nis not in\n{all}");
+    }
+}
+
+#[test]
+fn scripts_are_looked_at_as_sbatch_does() {
+    let late = read(Some(script("#SBATCH -t1\ntrue\n#SBATCH -N 2")), &[], &[]).unwrap();
+    assert_eq!(late.0.tasks, 1);
+    assert!(late.1.to_string().contains("job.sh:4: options behind the first command"));
+    let pbs = read(Some(script("#PBS -l x\n#SBATCH -t1\n##SBATCH -N 2")), &[], &[]).unwrap();
+    assert!(pbs.0.tasks == 1 && pbs.1.to_string().contains("`#PBS` lines"));
+    assert!(bad("#SBATCH -t1\r").contains("line break of DOS"));
+    assert!(bad("#SBATCH -t1\0").contains("a zero byte"));
+    let bare = Work::Script { text: "echo\n".to_owned(), arguments: Vec::new() };
+    assert!(read(Some(bare), &["-t1"], &[]).unwrap_err().to_string().contains("no interpreter"));
+    assert!(read(None, &["-t1"], &[]).unwrap_err().to_string().contains("nothing to run"));
+    let both = read(Some(script("#SBATCH -t1")), &["--wrap=x"], &[]);
+    assert!(both.unwrap_err().to_string().contains("leave out `--wrap`"));
+}
+
+#[test]
+fn classes_are_given_once() {
+    let it = good("#TRADEWIND time=fast:10m,slow:30m");
+    let expected = Attribute::OneOf(vec!["fast".to_owned(), "slow".to_owned()]);
+    assert_eq!(it.time.class(), Some(("class".to_owned(), expected)));
+    assert_eq!(
+        good("#SBATCH -t1\n#TRADEWIND class=fast").terms.attributes.get("class"),
+        Some(&Attribute::Text("fast".to_owned()))
+    );
+    for lines in [
+        "#TRADEWIND time=fast:10m class=slow",
+        "#TRADEWIND time=fast:10m\n#SBATCH -C a|b",
+        "#TRADEWIND time=10 class=slow\n#SBATCH -C a|b",
+    ] {
+        assert!(bad(lines).contains("classes of nodes are given twice"), "{lines}");
+    }
+}
+
+#[test]
+fn the_environment_is_read_as_sbatch_reads_it() {
+    let read = |name: &str, value: &str| {
+        let variables = BTreeMap::from([(name.to_owned(), value.to_owned())]);
+        let (given, warnings) = environment(&variables);
+        let given = given.first().map(|it| format!("{} {:?}", it.option.name, it.value));
+        (given.unwrap_or_default(), warnings.to_string())
+    };
+    assert_eq!(read("SBATCH_TIMELIMIT", "5").0, "time Some(\"5\")");
+    assert_eq!(read("SBATCH_REQUEUE", "1").0, "requeue None");
+    assert_eq!(read("SBATCH_DEBUG", "0").0, "");
+    assert_eq!(read("SLURM_CLUSTERS", "a").0, "clusters Some(\"a\")");
+    assert_eq!(read("TRADEWIND_MAX_PRICE", "5").0, "max-price Some(\"5\")");
+    for quiet in ["TRADEWIND_TOKEN", "SLURM_JOB_ID", "PATH", "SBATCHX"] {
+        assert_eq!(read(quiet, "x"), (String::new(), String::new()), "{quiet}");
+    }
+    assert!(read("SBATCH_TIMELIMT", "5").1.contains("did you mean `SBATCH_TIMELIMIT`?"));
+    let refused = super::tests::read(Some(script("")), &["-t1"], &[("SBATCH_RESERVATION", "x")]);
+    assert!(refused.unwrap_err().to_string().contains("environment: SBATCH_RESERVATION: "));
+}
+
+/// A good value of each option that is honoured, and something that shows beside `--time=1`.
+const SAMPLES: [(&str, &str); 41] = [
+    ("account", "x"),
+    ("array", "1-2"),
+    ("begin", "16:00"),
+    ("budget", "1"),
+    ("chdir", "/x"),
+    ("class", "x"),
+    ("clusters", "x"),
+    ("comment", "x"),
+    ("constraint", "x"),
+    ("deadline", "tomorrow"),
+    ("dependency", "after:1"),
+    ("earliest-start", "16:00"),
+    ("error", "x"),
+    ("exclusive", ""),
+    ("export", "A=b"),
+    ("hold", ""),
+    ("ignore-pbs", ""),
+    ("input", "x"),
+    ("job-name", "x"),
+    ("kill-on-invalid-dep", "yes"),
+    ("mail-type", "END"),
+    ("mail-user", "x"),
+    ("max-price", "1"),
+    ("min-performance", "1"),
+    ("minimize", "cost"),
+    ("nice", ""),
+    ("no-requeue", ""),
+    ("nodes", "2"),
+    ("ntasks", "2"),
+    ("ntasks-per-node", "2"),
+    ("on-lost", "hold"),
+    ("open-mode", "append"),
+    ("output", "x"),
+    ("partition", "x"),
+    ("priority", "1"),
+    ("quote", "7"),
+    ("requeue", ""),
+    ("sites", "x"),
+    ("time", "2"),
+    ("value", "1"),
+    ("wait-all-nodes", "1"),
+];
+
+#[test]
+fn no_option_is_ignored() {
+    // What is always so, or shows only together with another option.
+    let quiet = [
+        "exclusive",
+        "ignore-pbs",
+        "kill-on-invalid-dep",
+        "mail-user",
+        "no-requeue",
+        "wait-all-nodes",
+    ];
+    let bare = |lines: &str| Submission { work: Work::Command(Vec::new()), ..good(lines) };
+    let plain = bare("#SBATCH --time=1");
+    for option in &OPTIONS {
+        let mark = if option.owner == Owner::Slurm { "#SBATCH --" } else { "#TRADEWIND " };
+        let line = |value: &str| match value {
+            "" => format!("#SBATCH --time=1\n{mark}{}", option.name),
+            value => format!("#SBATCH --time=1\n{mark}{}={value}", option.name),
+        };
+        let sample = SAMPLES.iter().find(|(name, _)| *name == option.name);
+        match (option.kind, sample) {
+            _ if option.name == "wrap" => assert!(bad(&line("x")).contains("--wrap")),
+            (Kind::Refused, _) => {
+                let value = if option.takes == Takes::Value { "x" } else { "" };
+                let told = bad(&line(value));
+                assert!(told.contains("job.sh:3: ") && told.contains("is refused"), "{told}");
+                assert!(!option.says.is_empty());
+            }
+            (Kind::PassedThrough, _) => {
+                let value = if option.takes == Takes::Value { "x" } else { "" };
+                let expected = vec![(option.name.to_owned(), value.to_owned())];
+                assert_eq!(good(&line(value)).passed_through, expected);
+            }
+            (Kind::Honoured, Some((name, value))) => {
+                let same = bare(&line(value)).eq(&plain);
+                assert_eq!(same, quiet.contains(name), "{name}");
+                if option.takes == Takes::Value {
+                    let told = bad(&line("'\u{1}?'"));
+                    assert!(told.contains("job.sh:3: ") && told.contains("\n  hint: "), "{told}");
+                }
+            }
+            (Kind::Honoured, None) => panic!("no sample of {}", option.name),
+        }
+    }
+}
+
+proptest! {
+    /// Options in any order, mark and spelling give the same submission.
+    #[test]
+    fn options_come_back_however_they_are_written(
+        picks in proptest::collection::btree_set(0..SAMPLES.len(), 1..12),
+        spelling in proptest::collection::vec(0..3usize, 12),
+        seed in any::<u64>(),
+    ) {
+        // Both of a pair say the same, so that the order would matter.
+        let pairs = ["class", "earliest-start", "sites", "requeue", "no-requeue", "ntasks", "time"];
+        let mut picks: Vec<(&str, &str)> = picks.iter().map(|&i| SAMPLES[i]).collect();
+        picks.retain(|(name, _)| !pairs.contains(name));
+        let plain: Vec<String> = picks.iter().map(|(name, value)| spell(name, value, 0)).collect();
+        picks.sort_by_key(|(name, _)| seed.rotate_left(name.len() as u32) ^ name.as_bytes()[1] as u64);
+        let odd = picks.iter().zip(spelling).map(|((name, value), how)| spell(name, value, how));
+        let odd: Vec<String> = odd.collect();
+        let text = |lines: &[String]| format!("#SBATCH -t 1\n{}", lines.join("\n"));
+        prop_assert_eq!(good(&text(&plain)).terms, good(&text(&odd)).terms);
+        let (mut one, mut two) = (good(&text(&plain)), good(&text(&odd)));
+        one.work = Work::Command(Vec::new());
+        two.work = Work::Command(Vec::new());
+        prop_assert_eq!(one, two);
+    }
+
+    #[test]
+    fn any_script_is_read_or_refused(
+        lines in proptest::collection::vec("#SBATCH [-a-z=0-9 '\"#\\\\]{0,30}|#TRADEWIND \\PC{0,20}|\\PC{0,20}", 0..6),
+        words in proptest::collection::vec("-{0,2}[a-zN]{0,5}=?\\PC{0,5}", 0..4),
+    ) {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        if let Err(all) = read(Some(script(&lines.join("\n"))), &words, &[]) {
+            prop_assert!(all.iter().all(|it| it.hint.is_some()), "{all}");
+        }
+    }
+}
+
+fn spell(name: &str, value: &str, how: usize) -> String {
+    let known = Known::find(name).unwrap();
+    match (known.owner, how, known.short) {
+        (Owner::Tradewind, _, _) if value.is_empty() => format!("#TRADEWIND {name}"),
+        (Owner::Tradewind, _, _) => format!("#TRADEWIND {name}='{value}'"),
+        (_, 1, _) if known.takes == Takes::Value => format!("#SBATCH   --{name} \"{value}\"  # x"),
+        (_, 2, Some(short)) if known.takes == Takes::Value => format!("#SBATCH -{short}{value}"),
+        _ if value.is_empty() => format!("#SBATCH --{name}"),
+        _ => format!("#SBATCH --{name}={value}"),
+    }
+}

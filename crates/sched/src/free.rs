@@ -1,0 +1,105 @@
+//! What is free in a live market, as a planning problem: so that [`crate::quote`],
+//! [`crate::explain`](mod@crate::explain) and the search for windows answer for the market of now.
+
+use tradewind_model::{
+    Demand, Grid, GridError, Horizon, Market, Place, Pool, Share, SlotList, Snapshot,
+    SnapshotError, Time, VoPolicy, Window,
+};
+
+use crate::policy::grid::{Books, Names};
+
+/// Nodes that somebody has during `[from, until)`: beside running jobs and closures, which the
+/// market knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Taken {
+    /// Which.
+    pub share: Share,
+    /// First second.
+    pub from: Time,
+    /// First second after it.
+    pub until: Time,
+}
+
+/// What a job can be given of a market.
+#[derive(Debug)]
+pub struct FreeTime {
+    /// Grid and slots; without jobs, and with a policy of the VO that limits nothing.
+    ///
+    /// The nodes of a pool are alike: the plan names them as it likes (`lyra/0`, `lyra/1`, …). The
+    /// first has whatever time is free in the pool at all, the second the time when two are free,
+    /// and so on; the real nodes are settled when the job starts.
+    pub snapshot: Snapshot,
+    names: Names,
+}
+
+/// Why there is no such planning problem.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FreeError {
+    /// The nodes make no grid.
+    #[error(transparent)]
+    Grid(#[from] GridError),
+    /// The horizon is out of range, or prices are too high for it.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+}
+
+impl FreeTime {
+    /// What is free for a job of this demand within `horizon`, but not before now: beside running
+    /// jobs until their expected ends, closures, and what else is `taken`. Jobs that outlived their
+    /// estimates, and nodes that should be back, are expected to need twice as long as believed so
+    /// far. Where nodes are taken twice, none of them are free.
+    ///
+    /// A pool that does not admit the job has no nodes in it, and no pool has more than the job
+    /// has tasks: like nodes beyond that change nothing for one window, but
+    /// [`crate::quote::rejected`] counts the named ones alone. Exact: n tasks fit into a pool for
+    /// a span exactly if n slots hold it. O(r log r + n·l) for r running jobs, closures and
+    /// entries of `taken`, n named nodes and l changes of what is free.
+    ///
+    /// # Errors
+    /// If the horizon is empty or out of range, or prices over it are beyond the range of money.
+    pub fn new(
+        market: &Market,
+        demand: &Demand,
+        taken: &[Taken],
+        horizon: Horizon,
+    ) -> Result<FreeTime, FreeError> {
+        let horizon = Horizon { start: horizon.start.max(market.now()), ..horizon };
+        let mut profiles = Books::of(market).into_profiles();
+        for Taken { share, from, until } in taken {
+            if let Some(profile) = profiles.get_mut(share.pool.index()) {
+                profile.take(share.nodes, *from, *until);
+            }
+        }
+        let admits =
+            |pool: &Pool| pool.admission.admits(demand.processors, pool.length_of(demand.estimate));
+        let (names, grid) = Names::of(market.pools(), demand.processors, admits)?;
+        let mut snapshot = empty(horizon, grid);
+        snapshot.check()?;
+        snapshot.slots = names.slots(&profiles, horizon);
+        Ok(FreeTime { snapshot, names })
+    }
+
+    /// The nodes of the window, by pool. The window must be of this problem.
+    pub fn taken(&self, window: &Window) -> Vec<Taken> {
+        let booking = self.names.booking(window);
+        let part = |part: &crate::policy::grid::Part| Taken {
+            share: Share { pool: part.pool, nodes: part.nodes },
+            from: booking.start,
+            until: booking.start + part.length,
+        };
+        booking.parts.iter().map(part).collect()
+    }
+
+    /// The window as a place of the market. The window must be of this problem.
+    pub fn place(&self, window: &Window) -> Place {
+        self.names.booking(window).place()
+    }
+}
+
+fn empty(horizon: Horizon, grid: Grid) -> Snapshot {
+    let (slots, jobs, policy) = (SlotList::default(), Vec::new(), VoPolicy::default());
+    Snapshot { horizon, grid, slots, jobs, policy }
+}
+
+#[cfg(test)]
+mod tests;

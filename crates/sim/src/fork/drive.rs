@@ -1,0 +1,346 @@
+//! The loop: like the kernel's, from a market that is not empty.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::ops::ControlFlow;
+
+use tradewind_model::{Closure, ClosureId, Command, Event, JobId, Market, Place, Share, Time};
+use tradewind_sched::free::Taken;
+use tradewind_sched::policy::Policy;
+use tradewind_sched::policy::backfill::expected_span;
+
+use super::totals::{self, Stay};
+use super::{Beliefs, Coming, Forecast, Limits, Outcome, Progress, Runs, Stopped};
+use crate::kernel::{End, Turn, earlier};
+use crate::{SimError, outage};
+
+const OPEN: Outcome = Outcome::Open { reserved: None };
+
+pub(super) struct Drive<'a> {
+    market: Market,
+    policy: &'a mut dyn Policy,
+    beliefs: Beliefs,
+    limits: Limits,
+    from: Time,
+    income: Vec<i128>,
+    /// Those still to come, the next one last.
+    coming: Vec<Coming>,
+    ends: BinaryHeap<Reverse<End>>,
+    turns: BinaryHeap<Reverse<(Time, Turn, ClosureId)>>,
+    closures: BTreeMap<ClosureId, Closure>,
+    wake: Option<Time>,
+    started: u32,
+    /// Of jobs that were interrupted: how often.
+    attempts: BTreeMap<JobId, u32>,
+    jobs: BTreeMap<JobId, Outcome>,
+    /// When jobs that waited at the fork or came later began to wait in this forecast.
+    waits: BTreeMap<JobId, Time>,
+    /// The nodes of jobs that ran already at the fork, and of those that started since.
+    before: BTreeMap<JobId, Vec<Taken>>,
+    taken: BTreeMap<JobId, Vec<Taken>>,
+    /// What interrupted jobs had held.
+    lost: Vec<Taken>,
+    passes: u64,
+    looks: u64,
+    events: Vec<Event>,
+}
+
+impl<'a> Drive<'a> {
+    pub(super) fn new(
+        market: &Market,
+        policy: &'a mut dyn Policy,
+        beliefs: &Beliefs,
+        limits: Limits,
+    ) -> Drive<'a> {
+        let mut coming = beliefs.coming.clone();
+        coming.sort_by_key(|job| job.submit);
+        let from = market.now();
+        let waits = market.queue().map(|job| (job, from));
+        let first = market.submitted();
+        let ids = market.queue().chain((first..first + coming.len() as u32).map(JobId));
+        coming.reverse();
+        let mut drive = Drive {
+            market: market.clone(),
+            policy,
+            beliefs: Beliefs { runs: beliefs.runs.clone(), coming: Vec::new() },
+            limits,
+            from,
+            income: market.ledger().income().to_vec(),
+            coming,
+            ends: BinaryHeap::new(),
+            turns: BinaryHeap::new(),
+            closures: market.closures().collect(),
+            wake: None,
+            started: 0,
+            attempts: BTreeMap::new(),
+            jobs: ids.map(|job| (job, OPEN)).collect(),
+            waits: waits.collect(),
+            before: BTreeMap::new(),
+            taken: BTreeMap::new(),
+            lost: Vec::new(),
+            passes: 0,
+            looks: 0,
+            events: market.history(),
+        };
+        drive.adopt(market);
+        drive
+    }
+
+    /// What runs and is announced at the fork.
+    fn adopt(&mut self, market: &Market) {
+        let mut running: Vec<_> = market.running().collect();
+        running.sort_by_key(|job| (job.start, job.job));
+        for job in running {
+            let shares: Vec<Share> = job.shares().collect();
+            let parts = self.expect(job.job, job.start, &shares);
+            let end = last(&parts, job.start);
+            let place = job.place.clone();
+            self.follow(job.job, job.start, place, end);
+            self.before.insert(job.job, parts);
+        }
+        let begun = |event: &Event| match event {
+            Event::Closed { closure } => Some(*closure),
+            _ => None,
+        };
+        let begun: BTreeSet<ClosureId> = self.events.iter().filter_map(begun).collect();
+        for (&id, closure) in &self.closures {
+            let begun = begun.contains(&id);
+            if !begun && closure.until <= self.from {
+                continue; // over before it began
+            }
+            if !begun {
+                let from = closure.from.max(self.from);
+                self.turns.push(Reverse((from, Turn::Closes, id)));
+            }
+            self.turns.push(Reverse((expected_end(closure, self.from), Turn::Reopens, id)));
+        }
+    }
+
+    /// When the nodes of a job that started at `start` come back, and puts that down.
+    fn expect(&mut self, job: JobId, start: Time, shares: &[Share]) -> Vec<Taken> {
+        let elapsed = self.market.now() - start;
+        let part = |share: &Share| {
+            let pool = self.market.pools().pool(share.pool);
+            let length = self.beliefs.length(&self.market, job, pool, elapsed);
+            Taken { share: *share, from: start, until: start + length }
+        };
+        let parts: Vec<Taken> = shares.iter().map(part).collect();
+        let end = last(&parts, start);
+        let (sequence, attempt) = (self.started, self.attempt(job));
+        for part in parts.iter().filter(|part| part.until < end) {
+            let only = Some(part.share.pool);
+            self.ends.push(Reverse(End { at: part.until, sequence, job, only, attempt }));
+        }
+        self.ends.push(Reverse(End { at: end, sequence, job, only: None, attempt }));
+        self.started += 1;
+        parts
+    }
+
+    fn follow(&mut self, job: JobId, start: Time, place: Place, end: Time) {
+        let cost = self.market.paid(job);
+        self.jobs.insert(job, Outcome::Runs(Runs { start, end, place, cost }));
+    }
+
+    fn attempt(&self, job: JobId) -> u32 {
+        self.attempts.get(&job).copied().unwrap_or_default()
+    }
+
+    pub(super) fn run(
+        mut self,
+        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Forecast, SimError> {
+        let mut next = Some(self.from);
+        let stopped = loop {
+            let Some(at) = next else {
+                break if self.market.queue().len() == 0 { Stopped::Done } else { Stopped::Stuck };
+            };
+            if let Some(stopped) = self.enough(at, watch) {
+                break stopped;
+            }
+            self.pass_to(at)?;
+            self.round()?;
+            next = self.next_instant();
+        };
+        let until = self.market.now();
+        for (job, outcome) in &mut self.jobs {
+            if let Outcome::Open { reserved } = outcome {
+                *reserved = self.policy.reservation(*job);
+            }
+        }
+        while let Some(Reverse(end)) = self.ends.pop() {
+            self.pass_to(end.at)?;
+            self.end(end)?;
+        }
+        Ok(self.finish(until, stopped))
+    }
+
+    fn enough(
+        &self,
+        at: Time,
+        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Option<Stopped> {
+        let progress = Progress { at, passes: self.passes, waiting: self.market.queue().len() };
+        if at - self.from > self.limits.horizon {
+            Some(Stopped::Horizon)
+        } else if self.passes >= self.limits.passes {
+            Some(Stopped::Passes)
+        } else if self.looks >= self.limits.looks {
+            Some(Stopped::Looks)
+        } else {
+            watch(progress).is_break().then_some(Stopped::Watcher)
+        }
+    }
+
+    fn next_instant(&self) -> Option<Time> {
+        let now = self.market.now();
+        let submit = self.coming.last().map(|job| job.submit.max(now));
+        let end = self.ends.peek().map(|Reverse(end)| end.at);
+        if self.market.queue().len() == 0 && submit.is_none() && end.is_none() {
+            return None; // closures alone are of no interest
+        }
+        let turn = self.turns.peek().map(|Reverse((at, ..))| *at);
+        earlier(earlier(submit, end), earlier(self.wake, turn))
+    }
+
+    fn pass_to(&mut self, at: Time) -> Result<(), SimError> {
+        self.market.pass_to(at).map_err(|error| SimError::Market { at, error })
+    }
+
+    fn round(&mut self) -> Result<(), SimError> {
+        let now = self.market.now();
+        while let Some(Reverse(end)) = self.ends.peek().copied()
+            && end.at <= now
+        {
+            self.ends.pop();
+            self.end(end)?;
+        }
+        while let Some(Reverse((at, turn, closure))) = self.turns.peek().copied()
+            && at <= now
+        {
+            self.turns.pop();
+            match turn {
+                Turn::Reopens => self.happen(Event::Reopened { closure })?,
+                Turn::Closes => self.close(closure)?,
+            }
+        }
+        while self.coming.last().is_some_and(|job| job.submit <= now)
+            && let Some(Coming { demand, run, .. }) = self.coming.pop()
+        {
+            let job = JobId(self.market.submitted());
+            self.beliefs.runs.insert(job, run);
+            self.waits.insert(job, now);
+            self.happen(Event::Submitted { job, demand })?;
+        }
+        self.pass()
+    }
+
+    fn end(&mut self, End { job, only, attempt, .. }: End) -> Result<(), SimError> {
+        if self.attempt(job) != attempt {
+            return Ok(()); // interrupted before
+        }
+        if let Some(pool) = only {
+            return self.happen(Event::Released { job, pool });
+        }
+        self.happen(Event::Ended { job })?;
+        if let Some(Outcome::Runs(runs)) = self.jobs.get_mut(&job) {
+            runs.cost = self.market.paid(job);
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, closure: ClosureId) -> Result<(), SimError> {
+        let Some(what) = self.closures.get(&closure).copied() else { return Ok(()) };
+        let hit = outage::hit(&self.market, &what);
+        while let Some(job) = outage::victim(&self.market, &what, &hit) {
+            *self.attempts.entry(job).or_default() += 1;
+            self.jobs.insert(job, OPEN);
+            self.waits.entry(job).or_insert(self.market.now());
+            let held = self.taken.remove(&job).or_else(|| self.before.remove(&job));
+            self.give_up(held.unwrap_or_default());
+            self.happen(Event::Interrupted { job })?;
+        }
+        self.happen(Event::Closed { closure })
+    }
+
+    /// Nodes that were held in vain, until now.
+    fn give_up(&mut self, held: Vec<Taken>) {
+        let now = self.market.now();
+        let cut = held.into_iter().map(|part| Taken { until: part.until.min(now), ..part });
+        self.lost.extend(cut);
+    }
+
+    fn happen(&mut self, event: Event) -> Result<(), SimError> {
+        self.apply(&event)?;
+        self.events.push(event);
+        Ok(())
+    }
+
+    fn apply(&mut self, event: &Event) -> Result<(), SimError> {
+        let at = self.market.now();
+        self.market.apply(event).map_err(|error| SimError::Market { at, error })
+    }
+
+    /// Asks the policy and does what it says.
+    fn pass(&mut self) -> Result<(), SimError> {
+        self.passes += 1;
+        self.looks += self.market.queue().len() as u64;
+        let mut commands = Vec::new();
+        self.policy.decide(&self.market, &self.events, &mut commands);
+        self.events.clear();
+        self.wake = None;
+        let now = self.market.now();
+        for command in commands {
+            match command {
+                Command::Trade { job, trade } => self.apply(&Event::Traded { job, trade })?,
+                Command::Start { job, place } => self.start(job, place)?,
+                Command::Refuse { job, reason } => {
+                    self.apply(&Event::Refused { job })?;
+                    let reason = Box::new(reason);
+                    self.jobs.insert(job, Outcome::Refused { at: now, reason });
+                }
+                Command::Wake { at } => self.wake = (at > now).then_some(at),
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, job: JobId, place: Place) -> Result<(), SimError> {
+        self.apply(&Event::Started { job, place: place.clone() })?;
+        let processors = self.market.demand(job).map_or(0, |demand| demand.processors);
+        let now = self.market.now();
+        let shares: Vec<Share> = place.shares(processors).collect();
+        let parts = self.expect(job, now, &shares);
+        let end = last(&parts, now);
+        self.follow(job, now, place, end);
+        self.taken.insert(job, parts);
+        Ok(())
+    }
+
+    fn finish(self, until: Time, stopped: Stopped) -> Forecast {
+        let Drive { market, from, income, passes, jobs, waits, before, taken, lost, .. } = self;
+        let stay = |(job, since): (&JobId, &Time)| {
+            let runs = jobs.get(job).and_then(Outcome::runs)?;
+            Some(Stay { since: *since, start: runs.start, end: runs.end })
+        };
+        let stays: Vec<Stay> = waits.iter().filter_map(stay).collect();
+        let held = before.values().chain(taken.values()).flatten().chain(&lost);
+        let earned = market.ledger().income().iter().zip(&income);
+        let earned = earned.map(|(after, before)| after - before).collect();
+        let totals = totals::add_up(&market, from, &jobs, &stays, held, earned);
+        Forecast { from, until, stopped, passes, jobs, totals, taken }
+    }
+}
+
+/// When a closure is over that is not by now: whoever overstays needs twice as long as believed so
+/// far.
+fn expected_end(closure: &Closure, now: Time) -> Time {
+    let Closure { from, until, .. } = *closure;
+    match until > now {
+        true => until,
+        false => from + expected_span(until - from, now - from),
+    }
+}
+
+fn last(parts: &[Taken], start: Time) -> Time {
+    parts.iter().map(|part| part.until).max().unwrap_or(start)
+}

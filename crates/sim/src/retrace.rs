@@ -1,0 +1,212 @@
+//! The proof that a live scheduler is the simulator's: what a policy was told and what it
+//! answered, gone through again.
+//!
+//! A recorded journal becomes [`Step`]s. [`Retrace`] applies them to a market, asks a policy of the
+//! same kind at every pass and compares its answers with the recorded ones. Whoever holds the
+//! whole record calls [`retrace`]; whoever reads it piece by piece calls [`Retrace::step`].
+
+use std::sync::Arc;
+
+use tradewind_model::{Command, Event, Market, MarketError, Pools, Time};
+use tradewind_sched::policy::Policy;
+
+/// A policy takes over: at the start of a record, and wherever the live process began anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Began<P> {
+    /// Which, in whatever words the caller's factory understands.
+    pub policy: P,
+    /// The grid from here on, if it has changed; see [`Market::regrid`].
+    pub pools: Option<Arc<Pools>>,
+}
+
+/// What was recorded of one moment, in this order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step<P> {
+    /// When.
+    pub at: Time,
+    /// A policy takes over: at its first pass it is told [`Market::history`] as of then, and
+    /// nothing else.
+    pub began: Option<Began<P>>,
+    /// What happened, beside the effects of commands.
+    pub events: Vec<Event>,
+    /// What the policy answered when it was then asked: perhaps nothing. `None`: it was not asked,
+    /// and the events are for its next pass.
+    pub commands: Option<Vec<Command>>,
+}
+
+/// The policy answers otherwise than recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// When.
+    pub at: Time,
+    /// The number of commands that agree, before the first that does not.
+    pub agree: usize,
+    /// What was recorded.
+    pub expected: Vec<Command>,
+    /// What the policy answers now.
+    pub found: Vec<Command>,
+}
+
+/// Why a record is not confirmed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RetraceError {
+    /// The first pass with another answer.
+    #[error("step {step}, at {}: the answers agree in {} commands, then differ", .what.at, .what.agree)]
+    Differs {
+        /// Index of the step.
+        step: u64,
+        /// How.
+        what: Box<Difference>,
+    },
+    /// What was recorded cannot have happened.
+    #[error("step {step}, at {at}: {error}")]
+    Market {
+        /// Index of the step.
+        step: u64,
+        /// When.
+        at: Time,
+        /// What.
+        error: MarketError,
+    },
+    /// A pass, and no policy has begun.
+    #[error("step {step}: a pass before any policy began")]
+    Nobody {
+        /// Index of the step.
+        step: u64,
+    },
+}
+
+/// A record that is gone through; see the module's text.
+pub struct Retrace<P, F> {
+    market: Market,
+    make: F,
+    policy: Option<Box<dyn Policy>>,
+    /// Whether the policy has not been asked yet.
+    fresh: bool,
+    /// What the policy has not been told.
+    events: Vec<Event>,
+    commands: Vec<Command>,
+    steps: u64,
+    passes: u64,
+    policies: std::marker::PhantomData<fn(P)>,
+}
+
+impl<P, F: FnMut(&P, &Market) -> Box<dyn Policy>> Retrace<P, F> {
+    /// Begins with the market that the record begins with. `make` makes the policies, and calls
+    /// [`Policy::resume`] where the live process did.
+    pub fn new(market: Market, make: F) -> Retrace<P, F> {
+        Retrace {
+            market,
+            make,
+            policy: None,
+            fresh: true,
+            events: Vec::new(),
+            commands: Vec::new(),
+            steps: 0,
+            passes: 0,
+            policies: std::marker::PhantomData,
+        }
+    }
+
+    /// Goes on by one step: applies what happened, then asks the policy and applies what it says.
+    /// The cost is the policy's own, O(log n) per event beside it.
+    ///
+    /// # Errors
+    /// The first pass with another answer, or what cannot have happened; nothing may be made of
+    /// the rest then.
+    pub fn step(&mut self, step: &Step<P>) -> Result<(), RetraceError> {
+        let (at, index) = (step.at, self.steps);
+        let wrong = |error| RetraceError::Market { step: index, at, error };
+        self.market.pass_to(at).map_err(wrong)?;
+        if let Some(began) = &step.began {
+            self.begin(began).map_err(wrong)?;
+        }
+        for event in &step.events {
+            self.market.apply(event).map_err(wrong)?;
+        }
+        self.events.extend_from_slice(&step.events);
+        if let Some(expected) = &step.commands {
+            self.pass(at, expected)?;
+        }
+        self.steps += 1;
+        Ok(())
+    }
+
+    fn begin(&mut self, began: &Began<P>) -> Result<(), MarketError> {
+        if let Some(pools) = &began.pools {
+            self.market.regrid(Arc::clone(pools))?;
+        }
+        self.policy = Some((self.make)(&began.policy, &self.market));
+        self.fresh = true;
+        Ok(())
+    }
+
+    fn pass(&mut self, at: Time, expected: &[Command]) -> Result<(), RetraceError> {
+        let step = self.steps;
+        let policy = self.policy.as_mut().ok_or(RetraceError::Nobody { step })?;
+        self.commands.clear();
+        if std::mem::take(&mut self.fresh) {
+            self.events = self.market.history();
+        }
+        policy.decide(&self.market, &self.events, &mut self.commands);
+        self.events.clear();
+        self.passes += 1;
+        if self.commands != expected {
+            let agree = self.commands.iter().zip(expected).take_while(|(one, two)| one == two);
+            let agree = agree.count();
+            let (expected, found) = (expected.to_vec(), std::mem::take(&mut self.commands));
+            let what = Box::new(Difference { at, agree, expected, found });
+            return Err(RetraceError::Differs { step, what });
+        }
+        for event in self.commands.iter().filter_map(effect) {
+            let wrong = |error| RetraceError::Market { step, at, error };
+            self.market.apply(&event).map_err(wrong)?;
+        }
+        Ok(())
+    }
+
+    /// Passes compared so far.
+    pub fn passes(&self) -> u64 {
+        self.passes
+    }
+
+    /// The market after the last step: its [`Market::state`] is to be that of the live one.
+    pub fn market(&self) -> &Market {
+        &self.market
+    }
+}
+
+/// What follows from a command in the market, if anything does.
+fn effect(command: &Command) -> Option<Event> {
+    match command {
+        Command::Trade { job, trade } => {
+            Some(Event::Traded { job: *job, trade: Arc::clone(trade) })
+        }
+        Command::Start { job, place } => Some(Event::Started { job: *job, place: place.clone() }),
+        Command::Refuse { job, .. } => Some(Event::Refused { job: *job }),
+        Command::Wake { .. } => None,
+    }
+}
+
+/// What a confirmed record leaves.
+#[derive(Debug, Clone)]
+pub struct Retraced {
+    /// Passes compared.
+    pub passes: u64,
+    /// The market after the last step.
+    pub market: Market,
+}
+
+/// Goes through a whole record.
+///
+/// # Errors
+/// As [`Retrace::step`].
+pub fn retrace<'a, P: 'a>(
+    market: Market,
+    make: impl FnMut(&P, &Market) -> Box<dyn Policy>,
+    steps: impl IntoIterator<Item = &'a Step<P>>,
+) -> Result<Retraced, RetraceError> {
+    let mut retrace = Retrace::new(market, make);
+    steps.into_iter().try_for_each(|step| retrace.step(step))?;
+    Ok(Retraced { passes: retrace.passes, market: retrace.market })
+}

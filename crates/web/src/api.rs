@@ -1,0 +1,255 @@
+//! What the API is made of, and what others must give it.
+
+use std::fmt::Debug;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tradewind_daemon::engine::Handle;
+use tradewind_daemon::live::rights::Actor;
+use tradewind_daemon::live::state::Booking;
+use tradewind_daemon::live::{Ask, Live, Refusal, Reply};
+use tradewind_daemon::site::{SiteError, Tag};
+use tradewind_io::submission::Submission;
+use tradewind_model::{Demand, JobId, Market, Money, PoolId, Reason, SiteId, Span};
+
+use crate::documents::{Explanation, WhatIf, WhatIfQuestion};
+use crate::doors::Doors;
+use crate::failure::{Answer, Failure};
+use crate::feed::Feed;
+use crate::metrics::Metrics;
+
+/// All that the API needs.
+#[derive(Debug, Clone)]
+pub struct Api {
+    /// The market.
+    pub market: Handle,
+    /// What tasks have written.
+    pub outputs: Arc<dyn Outputs>,
+    /// Who can look ahead.
+    pub advisor: Arc<dyn Advisor>,
+    /// Who can read owners' tables of prices.
+    pub tariffs: Arc<dyn Tariffs>,
+    /// What is too much.
+    pub limits: Limits,
+}
+
+/// What tasks have written. Sites are behind threads of their own, so this may take its time.
+pub trait Outputs: Debug + Send + Sync {
+    /// The last `most` bytes of the task's standard output so far.
+    ///
+    /// # Errors
+    /// What the site says.
+    fn tail(&self, site: SiteId, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError>;
+}
+
+/// Reads owners' tables of prices.
+pub trait Tariffs: Debug + Send + Sync {
+    /// Whether the table in TOML is sound for this pool.
+    ///
+    /// # Errors
+    /// What is wrong with it, for people.
+    fn check(&self, pool: PoolId, text: &str) -> Result<(), String>;
+}
+
+/// The market at one moment, for whoever looks ahead without holding it up.
+#[derive(Debug, Clone)]
+pub struct MarketView {
+    /// A copy.
+    pub market: Market,
+    /// Who decides, as the command line writes it.
+    pub policy: String,
+    /// The numbers of its jobs that wait or run.
+    pub numbers: std::collections::BTreeMap<JobId, u64>,
+    /// Users, by the place that policies know them by.
+    pub users: Vec<String>,
+}
+
+/// The best window by one criterion, or why there is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal {
+    /// What is least in it, as submissions write it.
+    pub criterion: String,
+    /// Whether it was proved that none is better.
+    pub exact: bool,
+    /// Where and when, and what it costs at most.
+    pub answer: Result<(Booking, Money), Reason>,
+}
+
+/// Looks ahead. Simulation is not below this crate, so the command supplies it. Calls may take
+/// seconds; few are made at once.
+pub trait Advisor: Debug + Send + Sync {
+    /// What a job that asks for this could get, if it were submitted now.
+    ///
+    /// # Errors
+    /// If nothing can be said.
+    fn quote(&self, view: &MarketView, demand: &Demand) -> Result<Vec<Proposal>, Refusal>;
+
+    /// What would be different. `changes` of all jobs: the API leaves out what is not for the
+    /// caller.
+    ///
+    /// # Errors
+    /// If there is no such policy or job, or it takes too long.
+    fn whatif(&self, view: &MarketView, question: &WhatIfQuestion) -> Result<WhatIf, Refusal>;
+
+    /// Why a job that waits does so; the caller may see it.
+    ///
+    /// # Errors
+    /// If nothing can be said.
+    fn explain(&self, view: &MarketView, job: JobId) -> Result<Explanation, Refusal>;
+}
+
+/// What is too much.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Of each token.
+    pub per_token: Rate,
+    /// Of each address; a wrong token counts as [`Limits::WRONG_TOKEN`] requests.
+    pub per_address: Rate,
+    /// Of a request's body.
+    pub body_bytes: usize,
+    /// Of a request's line and headers.
+    pub header_bytes: usize,
+    /// Until the headers, or all of the body, are there.
+    pub request_time: Duration,
+    /// At the same time.
+    pub connections: usize,
+    /// Streams of events at the same time.
+    pub streams: usize,
+    /// Quotes, what-ifs and explanations at the same time.
+    pub advice: usize,
+    /// How long a quote stands.
+    pub quote_valid: Span,
+    /// How long requests may go on when the server stops.
+    pub patience: Duration,
+}
+
+/// So many requests per second in the long run, and so many at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    /// In the long run.
+    pub per_second: u32,
+    /// At once.
+    pub burst: u32,
+}
+
+impl Limits {
+    /// Requests that a wrong token costs its address.
+    pub const WRONG_TOKEN: u32 = 100;
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            per_token: Rate { per_second: 2_000, burst: 4_000 },
+            per_address: Rate { per_second: 10_000, burst: 20_000 },
+            body_bytes: 8 << 20,
+            header_bytes: 32 << 10,
+            request_time: Duration::from_secs(20),
+            connections: 1_024,
+            streams: 256,
+            advice: 2,
+            quote_valid: Span(300),
+            patience: Duration::from_secs(5),
+        }
+    }
+}
+
+/// What every handler has.
+#[derive(Debug, Clone)]
+pub(crate) struct Context(Arc<Inside>);
+
+impl Deref for Context {
+    type Target = Inside;
+    fn deref(&self) -> &Inside {
+        &self.0
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Inside {
+    pub(crate) market: Handle,
+    pub(crate) outputs: Arc<dyn Outputs>,
+    pub(crate) advisor: Arc<dyn Advisor>,
+    pub(crate) tariffs: Arc<dyn Tariffs>,
+    pub(crate) limits: Limits,
+    pub(crate) doors: Doors,
+    pub(crate) feed: Arc<Feed>,
+    pub(crate) metrics: Metrics,
+    pub(crate) advice: Arc<Semaphore>,
+    pub(crate) streams: Arc<Semaphore>,
+}
+
+impl Context {
+    pub(crate) fn new(api: Api) -> Context {
+        let Api { market, outputs, advisor, tariffs, limits } = api;
+        let doors = Doors::new(&limits);
+        let (advice, streams) = (limits.advice, limits.streams);
+        let (feed, metrics) = (Arc::new(Feed::new()), Metrics::new());
+        let (advice, streams) = (Semaphore::new(advice).into(), Semaphore::new(streams).into());
+        let inside = Inside {
+            market,
+            outputs,
+            advisor,
+            tariffs,
+            limits,
+            doors,
+            feed,
+            metrics,
+            advice,
+            streams,
+        };
+        Context(Arc::new(inside))
+    }
+
+    /// Has something done; waits on a thread that may wait.
+    pub(crate) async fn ask(&self, actor: Actor, ask: Ask) -> Answer<Reply> {
+        let market = self.market.clone();
+        let asked = blocking(move || market.ask(actor, ask)).await?;
+        Ok(asked?)
+    }
+
+    /// Looks at the market.
+    pub(crate) async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Live) -> T + Send + 'static,
+    ) -> Answer<T> {
+        let market = self.market.clone();
+        let seen = blocking(move || market.look(look)).await?;
+        Ok(seen?)
+    }
+
+    /// A copy of the market, for whoever looks ahead.
+    pub(crate) async fn view(&self) -> Answer<MarketView> {
+        self.look(|live| {
+            let state = live.state();
+            MarketView {
+                market: state.market.clone(),
+                policy: state.policy.clone(),
+                numbers: state.numbers.clone(),
+                users: state.users.clone(),
+            }
+        })
+        .await
+    }
+
+    /// What a submission would ask for.
+    pub(crate) async fn demand(&self, user: String, submission: Submission) -> Answer<Demand> {
+        let demand = self.look(move |live| live.demand_of(&user, &submission)).await?;
+        Ok(demand?)
+    }
+}
+
+/// Does something that waits, on a thread that may.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Answer<T> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => Ok(done),
+        Err(broken) => match broken.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(Failure::unavailable("the server is stopping")),
+        },
+    }
+}

@@ -1,0 +1,83 @@
+//! Accounts.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::amount::Credits;
+
+/// An account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"account": "user:ana", "balance": 880, "held": 120}))]
+pub struct Account {
+    /// `user:NAME`, `project:NAME`, `owner:SITE`, `held:JOB` or `bank`.
+    pub account: String,
+    /// What is on it.
+    pub balance: Credits,
+    /// What was taken from it and is held for jobs.
+    pub held: Credits,
+}
+
+/// All accounts that the caller may see.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AccountList {
+    /// By name.
+    pub accounts: Vec<Account>,
+    /// There are more: ask for those `after` this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// An account and its last postings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Statement {
+    /// The account.
+    pub account: Account,
+    /// By number, oldest first.
+    pub postings: Vec<Posting>,
+    /// There are more: ask for those `after` this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+}
+
+/// One movement of money.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "number": 3, "at": 1_800_000_020, "from": "user:ana", "to": "held:7", "amount": 120,
+    "motive": "hold", "job": 7
+}))]
+pub struct Posting {
+    /// From 1, over all accounts.
+    pub number: u64,
+    /// When.
+    pub at: i64,
+    /// Whose balance falls.
+    pub from: String,
+    /// Whose balance rises.
+    pub to: String,
+    /// By how much.
+    pub amount: Credits,
+    /// `grant`, `hold`, `settle` or `refund`.
+    pub motive: String,
+    /// For which job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<u64>,
+    /// What an administrator said about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// Money to be moved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"from": "bank", "to": "user:ana", "amount": 500, "note": "October"}))]
+pub struct Transfer {
+    /// From which account; `bank` makes money.
+    pub from: String,
+    /// To which account; a `project:NAME` is made by its first transfer.
+    pub to: String,
+    /// Above 0.
+    pub amount: Credits,
+    /// Why.
+    #[serde(default)]
+    pub note: String,
+}

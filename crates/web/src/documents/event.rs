@@ -1,0 +1,51 @@
+//! Events.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::amount::Credits;
+
+/// Something that was written down. Fields that do not apply are left out.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"seq": 310, "at": 1_800_000_020, "kind": "planned", "job": 7, "user": "ana", "pools": ["alpha/fast"]}))]
+pub struct Event {
+    /// The row of the journal.
+    pub seq: u64,
+    /// When.
+    pub at: i64,
+    /// `submitted`, `held`, `queued`, `planned`, `running`, `part_over`, `set_back`, `cancelling`,
+    /// `over`, `dropped`, `expected`, `priced`, `tariff`, `missing`, `back`, `site_away`,
+    /// `site_back`, `policy`, `moved`, `quoted`, `quote_gone`, `admitted`, `expelled`, or `reset`:
+    /// events were missed, look anew.
+    pub kind: String,
+    /// About which job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<u64>,
+    /// Whose job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The job's state, if it is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// More, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// About which site.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub site: Option<String>,
+    /// In which pools.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pools: Vec<String>,
+    /// How many nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<u32>,
+    /// A moment: of a start, or until when nodes are missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<i64>,
+    /// A price or an amount.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub amount: Option<Credits>,
+}

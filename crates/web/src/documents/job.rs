@@ -1,0 +1,188 @@
+//! Jobs.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::amount::Credits;
+
+/// A job. Lists leave out `parts`, `history` and `submission`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "id": 7, "name": "train", "user": "ana", "state": "RUNNING", "nodes": 2,
+    "submitted": 1_800_000_000, "started": 1_800_000_020, "sites": ["alpha"],
+    "paid": 0, "held": 120.5, "restarts": 0
+}))]
+pub struct Job {
+    /// Its number.
+    pub id: u64,
+    /// For people.
+    pub name: String,
+    /// Whose.
+    pub user: String,
+    /// Who pays, if not the user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// In Slurm's words: `PENDING`, `CONFIGURING`, `RUNNING`, `COMPLETING`, `COMPLETED`, `FAILED`,
+    /// `TIMEOUT`, `CANCELLED`, `NODE_FAIL`, `OUT_OF_MEMORY` or `DEADLINE`.
+    pub state: String,
+    /// Why it is in that state, in one word, as `squeue` shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The reason in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// If it is one of an array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array: Option<ArrayPlace>,
+    /// Nodes.
+    pub nodes: u32,
+    /// When.
+    pub submitted: i64,
+    /// When it was given its nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<i64>,
+    /// When it was over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<i64>,
+    /// When it will start, as far as can be said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_start: Option<Expectation>,
+    /// Where it runs or ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<String>,
+    /// What it paid so far.
+    pub paid: Credits,
+    /// What is held for it: it cannot cost more than both.
+    pub held: Credits,
+    /// How it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<ExitStatus>,
+    /// How often it was started and interrupted.
+    pub restarts: u32,
+    /// Who wants it to stop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancelled_by: Option<String>,
+    /// The window that was promised to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub booking: Option<Booking>,
+    /// Its nodes, pool by pool.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
+    /// What happened to it, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<HistoryEntry>,
+    /// What was handed in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<super::Submission>)]
+    pub submission: Option<Value>,
+}
+
+/// A job's place in its array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ArrayPlace {
+    /// The array's first job.
+    pub first: u64,
+    /// This one's index.
+    pub index: u32,
+}
+
+/// A moment, and how far it may be off, by what the sites' last jobs did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"at": 1_800_000_100, "early": 1_800_000_090, "late": 1_800_000_400, "samples": 57}))]
+pub struct Expectation {
+    /// As forecast.
+    pub at: i64,
+    /// One job in ten starts before this.
+    pub early: i64,
+    /// One job in ten starts after this.
+    pub late: i64,
+    /// Past starts that this was learnt from; with few of them the range says little.
+    pub samples: u32,
+}
+
+/// How a job ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"code": 1, "signal": 0}))]
+pub struct ExitStatus {
+    /// Exit code, 0 if a signal ended it.
+    pub code: i32,
+    /// Signal, 0 if it ended by itself.
+    pub signal: i32,
+}
+
+/// A promised window.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Booking {
+    /// From when on.
+    pub start: i64,
+    /// Until when, at the latest.
+    pub end: i64,
+    /// In which pools.
+    pub pools: Vec<String>,
+}
+
+/// A job's nodes in one pool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "site": "alpha", "pool": "alpha/fast", "nodes": 2, "price": 0.5, "limit": 600,
+    "node_names": ["fast1", "fast2"], "since": 1_800_000_021
+}))]
+pub struct Part {
+    /// Whose.
+    pub site: String,
+    /// Which.
+    pub pool: String,
+    /// How many.
+    pub nodes: u32,
+    /// Per node and second.
+    pub price: Credits,
+    /// How long it may run there.
+    pub limit: i64,
+    /// Which ones, by the site's names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub node_names: Vec<String>,
+    /// Since when it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<i64>,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<i64>,
+    /// How it ended, in a word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<String>,
+}
+
+/// Something that happened to a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"at": 1_800_000_000, "what": "queued"}))]
+pub struct HistoryEntry {
+    /// When.
+    pub at: i64,
+    /// `submitted`, `held`, `queued`, `planned`, `began`, `set_back`, `cancelling` or `over`.
+    pub what: String,
+    /// More about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+/// A page of jobs, by number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct JobList {
+    /// Without parts, history and submission.
+    pub jobs: Vec<Job>,
+    /// There are more: ask for those `after` this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+}
+
+/// Jobs that were taken on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"jobs": [7], "warnings": []}))]
+pub struct Submitted {
+    /// Their numbers: of an array, all of them.
+    pub jobs: Vec<u64>,
+    /// What is probably not meant.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+}

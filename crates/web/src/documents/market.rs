@@ -1,0 +1,89 @@
+//! The market as a whole.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::amount::Credits;
+use super::token::Role;
+
+/// The market as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "name": "k3m9", "version": "0.1.0", "policy": "css", "time": 1_800_000_000, "sites": 2,
+    "nodes": 16, "free": 9, "users": 3,
+    "jobs": {"held": 1, "waiting": 4, "running": 3, "over": 120},
+    "money": {"granted": 3000, "held": 210.5}
+}))]
+pub struct Market {
+    /// Its name, part of every tag at a site.
+    pub name: String,
+    /// Of this program.
+    pub version: String,
+    /// Who decides.
+    pub policy: String,
+    /// The moment of the last change.
+    pub time: i64,
+    /// How many.
+    pub sites: u32,
+    /// Of all sites.
+    pub nodes: u32,
+    /// Those that nobody has.
+    pub free: u32,
+    /// Who ever submitted a job.
+    pub users: u32,
+    /// How many, by phase.
+    pub jobs: JobCounts,
+    /// Totals.
+    pub money: MoneyTotals,
+}
+
+/// Jobs by phase.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct JobCounts {
+    /// Not in the queue.
+    pub held: u64,
+    /// In the queue.
+    pub waiting: u64,
+    /// They have nodes.
+    pub running: u64,
+    /// Over lately.
+    pub over: u64,
+}
+
+/// Money in the market.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MoneyTotals {
+    /// All that the bank has given.
+    pub granted: Credits,
+    /// What is held for jobs.
+    pub held: Credits,
+}
+
+/// A policy that is to decide.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"policy": "easy[depth=4]"}))]
+pub struct PolicyChoice {
+    /// As the command line writes it.
+    pub policy: String,
+}
+
+/// The caller.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"user": "ana", "role": "user", "token": 2}))]
+pub struct Myself {
+    /// Who.
+    pub user: String,
+    /// As what.
+    pub role: Role,
+    /// By which token.
+    pub token: u64,
+}
+
+/// Whether all is well.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"status": "ok"}))]
+pub struct Health {
+    /// `ok`.
+    pub status: String,
+}

@@ -1,0 +1,36 @@
+//! What goes over the wire, one file per noun: for the server, and for clients.
+//!
+//! Amounts are numbers of credits, times whole seconds since 1970, ids whole numbers. Fields that
+//! have nothing to say are left out.
+
+mod account;
+mod amount;
+mod event;
+mod explanation;
+mod job;
+mod market;
+mod problem;
+mod quote;
+mod report;
+mod site;
+mod submission;
+mod token;
+mod whatif;
+
+pub use account::{Account, AccountList, Posting, Statement, Transfer};
+pub use amount::{Credits, Thousandths};
+pub use event::Event;
+pub use explanation::{Explanation, Relaxation};
+pub use job::{
+    ArrayPlace, Booking, ExitStatus, Expectation, HistoryEntry, Job, JobList, Part, Submitted,
+};
+pub use market::{Health, JobCounts, Market, MoneyTotals, Myself, PolicyChoice};
+pub use problem::{Failure, Problem};
+pub use quote::{Offer, OfferedNodes, Quotes};
+pub use report::{Report, SiteReport, UserReport};
+pub use site::{Delay, Pool, PriceChange, Site, SiteList};
+pub use submission::{
+    Attribute, Dependency, Mail, Passed, ScriptSubmission, Submission, TimeLimit,
+};
+pub use token::{IssuedToken, NewToken, Role, Token, TokenList};
+pub use whatif::{Fate, JobChange, Totals, WhatIf, WhatIfQuestion};

@@ -1,0 +1,63 @@
+//! Quotes.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::amount::Credits;
+
+/// What a job could get now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Quotes {
+    /// One for each criterion.
+    pub quotes: Vec<Offer>,
+}
+
+/// The best window by one criterion, or why there is none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "criterion": "cost", "exact": true, "id": 12, "start": 1_800_000_100, "finish": 1_800_000_700,
+    "cost": 300, "expires": 1_800_000_300,
+    "nodes": [{"site": "alpha", "pool": "alpha/slow", "nodes": 1, "end": 1_800_000_700, "price": 0.5}]
+}))]
+pub struct Offer {
+    /// What is least in it.
+    pub criterion: String,
+    /// Whether none is better.
+    pub exact: bool,
+    /// To be accepted by; equal windows have one. Left out if there is no window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<u64>,
+    /// When it starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<i64>,
+    /// When it ends at the latest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish: Option<i64>,
+    /// What it costs at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Credits>,
+    /// Until when it may be accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<i64>,
+    /// Where.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<OfferedNodes>,
+    /// Why there is no window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Nodes of one pool in an offer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct OfferedNodes {
+    /// Whose.
+    pub site: String,
+    /// Which.
+    pub pool: String,
+    /// How many.
+    pub nodes: u32,
+    /// Until when: the limit on these nodes.
+    pub end: i64,
+    /// Per node and second.
+    pub price: Credits,
+}

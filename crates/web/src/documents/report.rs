@@ -1,0 +1,68 @@
+//! What users and sites did.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::amount::Credits;
+
+/// What users and sites did, by the jobs that are kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Report {
+    /// The first submission that is looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<i64>,
+    /// Now.
+    pub until: i64,
+    /// By name: the caller alone, unless an administrator asks.
+    pub users: Vec<UserReport>,
+    /// In the order of the configuration; what they earned only for who may see it.
+    pub sites: Vec<SiteReport>,
+}
+
+/// What a user did.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "user": "ana", "jobs": 12, "completed": 9, "failed": 1, "active": 2, "mean_wait": 31,
+    "node_seconds": 5400, "spent": 2700
+}))]
+pub struct UserReport {
+    /// Who.
+    pub user: String,
+    /// Handed in.
+    pub jobs: u64,
+    /// Over with exit code 0.
+    pub completed: u64,
+    /// Over otherwise.
+    pub failed: u64,
+    /// Not over.
+    pub active: u64,
+    /// Seconds from submission to start, of those that started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_wait: Option<i64>,
+    /// Node-seconds that they ran.
+    pub node_seconds: i64,
+    /// What they paid.
+    pub spent: Credits,
+}
+
+/// What a site did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "site": "alpha", "owner": "olga", "parts": 12, "node_seconds": 5400, "utilisation": 0.31, "earned": 2700
+}))]
+pub struct SiteReport {
+    /// Which.
+    pub site: String,
+    /// Whose.
+    pub owner: String,
+    /// Parts of jobs that ran there.
+    pub parts: u64,
+    /// Node-seconds that they ran.
+    pub node_seconds: i64,
+    /// The same, as a part of all nodes' time since `from`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub utilisation: Option<f64>,
+    /// What the owner has been paid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earned: Option<Credits>,
+}

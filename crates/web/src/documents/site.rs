@@ -1,0 +1,91 @@
+//! Sites.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::amount::{Credits, Thousandths};
+
+/// A site.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Site {
+    /// Its name.
+    pub name: String,
+    /// Who sets its prices.
+    pub owner: String,
+    /// Since when it does not answer; left out while it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub away_since: Option<i64>,
+    /// Its nodes.
+    pub pools: Vec<Pool>,
+    /// How much later than expected its last jobs started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Delay>,
+}
+
+/// How much later than expected jobs started: seconds, negative if they were early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"p10": 0, "p50": 3, "p90": 40, "samples": 57}))]
+pub struct Delay {
+    /// One in ten was below this.
+    pub p10: i64,
+    /// Half of them were.
+    pub p50: i64,
+    /// Nine in ten were.
+    pub p90: i64,
+    /// How many were looked at: the last ones.
+    pub samples: u32,
+}
+
+/// Like nodes of a site. `down`, `local`, `withheld`, `booked`, `ours` and `free` add up to `nodes`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "name": "alpha/fast", "nodes": 8, "performance": 2, "price": 0.5, "down": 1, "local": 2,
+    "withheld": 0, "booked": 0, "ours": 3, "free": 2
+}))]
+pub struct Pool {
+    /// `SITE/POOL`.
+    pub name: String,
+    /// All of them.
+    pub nodes: u32,
+    /// Of each, relative to the reference node.
+    pub performance: Thousandths,
+    /// Per node and second.
+    pub price: Credits,
+    /// Those that do not work.
+    pub down: u32,
+    /// Those that the owner's own jobs have.
+    pub local: u32,
+    /// Those that the owner does not offer now.
+    pub withheld: u32,
+    /// Those that are set aside for accepted quotes.
+    pub booked: u32,
+    /// Those that the market's jobs have.
+    pub ours: u32,
+    /// Those that are left.
+    pub free: u32,
+    /// What each node offers besides.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub attributes: BTreeMap<String, String>,
+}
+
+/// All sites.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SiteList {
+    /// In the order of the configuration.
+    pub sites: Vec<Site>,
+}
+
+/// Other prices for a pool: one number, a table, or none, for those of the configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"price": 0.75}))]
+pub struct PriceChange {
+    /// Per node and second, at all hours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Credits>,
+    /// A table in TOML, as in the configuration: by hours and load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tariff: Option<String>,
+}

@@ -1,0 +1,206 @@
+//! What is handed in to run. [`Submission`] describes what `tradewind_io::submission::document`
+//! reads and writes; it is the reader that counts.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::amount::{Credits, Thousandths};
+
+/// A job with every field spelt out.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, ToSchema)]
+#[schema(example = json!({
+    "name": "hello", "command": ["echo", "hello"], "nodes": 1, "time": 60, "budget": 100
+}))]
+pub struct Submission {
+    /// At most 128 characters.
+    #[schema(required = true)]
+    pub name: String,
+    /// A script with a `#!` line. Either this or `command`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub script: Option<String>,
+    /// Of the script.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<String>,
+    /// A program and its arguments.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// At least 1.
+    #[schema(required = true)]
+    pub nodes: u32,
+    /// How long it may run.
+    #[schema(required = true)]
+    pub time: TimeLimit,
+    /// Each node's at least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_performance: Option<Thousandths>,
+    /// Each node's per second at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_price: Option<Credits>,
+    /// The whole job's cost at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Credits>,
+    /// What its completion in time is worth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<Credits>,
+    /// Not before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub earliest_start: Option<i64>,
+    /// To be finished by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<i64>,
+    /// `start`, `finish`, `runtime`, `cost`, `processor-time` or `sum:ATTRIBUTE`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimize: Option<String>,
+    /// Higher comes first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<i64>,
+    /// What each node must offer.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub attributes: BTreeMap<String, Attribute>,
+    /// At one of these; empty: anywhere.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sites: Vec<String>,
+    /// In one of these pools; empty: anywhere.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub partitions: Vec<String>,
+    /// Who pays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// Where it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+    /// Standard output; `%j` is the job's number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    /// Standard error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Standard input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
+    /// `truncate` or `append`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_mode: Option<String>,
+    /// Variables that it sees besides those of the site.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
+    /// It waits for these.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<Dependency>,
+    /// Indices, as in `0-9%2`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub array: Option<String>,
+    /// Not before its user says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<bool>,
+    /// `fail`, `rerun` or `hold`: what is done when its nodes die.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_lost: Option<String>,
+    /// Mail about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mail: Option<Mail>,
+    /// A remark, kept with the job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+    /// The number of the quote that is accepted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quote: Option<String>,
+    /// Options for a site's own manager.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub passed_through: Vec<Passed>,
+}
+
+/// Seconds on a node of performance 1, or by class of nodes; `10m` and its like will do, too.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum TimeLimit {
+    /// As in `"10m"`.
+    Text(String),
+    /// Seconds.
+    Seconds(i64),
+    /// By class.
+    Classes(BTreeMap<String, i64>),
+}
+
+impl Default for TimeLimit {
+    fn default() -> TimeLimit {
+        TimeLimit::Seconds(0)
+    }
+}
+
+/// What an attribute of a node must be: one of several texts, or just that.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum Attribute {
+    /// It must be this.
+    Flag(bool),
+    /// It must be this.
+    Text(String),
+    /// It must be one of these.
+    OneOf(Vec<String>),
+    /// It must be this, or more.
+    Number(Thousandths),
+}
+
+/// A job that another waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(example = json!({"when": "afterok", "job": 6}))]
+pub struct Dependency {
+    /// `afterok`, `afternotok`, `afterany` or `after`.
+    pub when: String,
+    /// Which.
+    pub job: u64,
+}
+
+/// Mail about a job.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, ToSchema)]
+pub struct Mail {
+    /// To whom.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// When it begins.
+    pub begin: bool,
+    /// When it ends well.
+    pub end: bool,
+    /// When it fails.
+    pub fail: bool,
+}
+
+/// An option for a site's own manager.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Passed {
+    /// Its name.
+    pub option: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// A script with `#SBATCH` and `#TRADEWIND` lines, and options as on a command line, which win.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "script": "#!/bin/sh\n#SBATCH --time=1\necho hello\n",
+    "options": [["--budget", "5"]]
+}))]
+pub struct ScriptSubmission {
+    /// All of it; left out if the options say `--wrap`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<String>,
+    /// Its arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<String>,
+    /// Words of each option: its name, and its value if it has one. Must be there, and may be
+    /// empty: it tells this form from the other.
+    pub options: Vec<Vec<String>>,
+    /// The script's file name, for messages and as the job's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The user's variables, for `--export` and `SBATCH_…`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, String>,
+    /// The user's time zone, as in `Europe/Oslo`: for moments such as `16:00`; UTC if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
+}

@@ -1,0 +1,73 @@
+//! Tokens.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// As what somebody comes in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Their own jobs and accounts.
+    User,
+    /// The same, and their sites.
+    Owner,
+    /// Everything.
+    Administrator,
+}
+
+/// A token, without its secret, which nobody has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"id": 2, "user": "ana", "role": "user", "note": "laptop", "issued": 1_800_000_000}))]
+pub struct Token {
+    /// Its number.
+    pub id: u64,
+    /// Whose it is.
+    pub user: String,
+    /// As what.
+    pub role: Role,
+    /// For people.
+    pub note: String,
+    /// Since when.
+    pub issued: i64,
+}
+
+/// All tokens that the caller may see.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TokenList {
+    /// By number.
+    pub tokens: Vec<Token>,
+    /// There are more: ask for those `after` this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+}
+
+/// A token that is wanted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"user": "ana", "role": "user", "note": "laptop"}))]
+pub struct NewToken {
+    /// Whose it is to be.
+    pub user: String,
+    /// As what.
+    pub role: Role,
+    /// For people.
+    #[serde(default)]
+    pub note: String,
+}
+
+/// A new token. This is the only time that its secret is seen.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"id": 2, "token": "tw_…"}))]
+pub struct IssuedToken {
+    /// Its number.
+    pub id: u64,
+    /// To be sent as `Authorization: Bearer TOKEN`.
+    pub token: String,
+}
+
+/// Without the secret.
+impl std::fmt::Debug for IssuedToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("IssuedToken").field("id", &self.id).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,95 @@
+//! What would be, if.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::amount::Credits;
+
+/// What would be different.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"policy": "css", "horizon": 86_400}))]
+pub struct WhatIfQuestion {
+    /// This one would decide; left out: the present one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
+    /// This job would not be there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without_job: Option<u64>,
+    /// Seconds to look ahead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub horizon: Option<i64>,
+}
+
+/// The market carried on as it is, and as asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct WhatIf {
+    /// The policy as it is.
+    pub before: String,
+    /// The policy as asked.
+    pub after: String,
+    /// Now.
+    pub from: i64,
+    /// How far both were carried on.
+    pub until: i64,
+    /// What that adds up to, as it is.
+    pub totals_before: Totals,
+    /// What that adds up to, as asked.
+    pub totals_after: Totals,
+    /// Jobs whose fate is the same.
+    pub same: u32,
+    /// Jobs that would end sooner.
+    pub sooner: u32,
+    /// Jobs that would end later.
+    pub later: u32,
+    /// Jobs of the caller whose fate would change; an administrator sees all.
+    pub changes: Vec<JobChange>,
+}
+
+/// What a forecast adds up to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"started": 12, "refused": 0, "open": 1, "mean_wait": 310.5, "makespan": 7200, "income": 1200.5}))]
+pub struct Totals {
+    /// Jobs that would start.
+    pub started: u32,
+    /// Jobs that would be refused.
+    pub refused: u32,
+    /// Jobs that would still wait.
+    pub open: u32,
+    /// Seconds from now; left out if none would start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_wait: Option<f64>,
+    /// Seconds from now to the last end.
+    pub makespan: i64,
+    /// Of all owners.
+    pub income: Credits,
+}
+
+/// A job whose fate would change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct JobChange {
+    /// Which.
+    pub job: u64,
+    /// As it is.
+    pub before: Fate,
+    /// As asked.
+    pub after: Fate,
+}
+
+/// What would become of a job.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"start": 1_800_000_100, "end": 1_800_000_700, "cost": 300}))]
+pub struct Fate {
+    /// When it would start; left out if it would not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<i64>,
+    /// When it would end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<i64>,
+    /// What it would have paid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Credits>,
+    /// Why it would not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+}

@@ -1,0 +1,182 @@
+//! Who may come in, and how often.
+
+mod rate;
+mod secret;
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{PoisonError, RwLock};
+use std::time::Instant;
+
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::{HeaderMap, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use tradewind_daemon::live::rights::{Actor, TokenHash};
+use tradewind_daemon::live::state;
+
+pub use secret::{hash_of, new_secret};
+
+use crate::api::{Context, Limits};
+use crate::failure::{Answer, Failure};
+use rate::Buckets;
+
+/// Somebody who came in.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    pub(crate) actor: Actor,
+    pub(crate) token: u64,
+}
+
+/// What is remembered of who may come in. The market's own list is asked about the others.
+#[derive(Debug)]
+pub(crate) struct Doors {
+    known: RwLock<Known>,
+    tokens: Buckets<u64>,
+    addresses: Buckets<IpAddr>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    callers: Vec<(TokenHash, Caller)>,
+    /// Counts those who had to go: what was looked up before that may be wrong.
+    gone: u64,
+}
+
+impl Doors {
+    pub(crate) fn new(limits: &Limits) -> Doors {
+        Doors {
+            known: RwLock::default(),
+            tokens: Buckets::new(limits.per_token),
+            addresses: Buckets::new(limits.per_address),
+        }
+    }
+
+    /// The caller, if known; and how many had to go so far.
+    fn find(&self, hash: &TokenHash) -> (Option<Caller>, u64) {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        // All are compared, whichever it is.
+        let same = |found: Option<Caller>, (other, caller): &(TokenHash, Caller)| {
+            let hit = secret::same(hash, other);
+            if hit { Some(caller.clone()) } else { found }
+        };
+        (known.callers.iter().fold(None, same), known.gone)
+    }
+
+    /// Remembers a caller, unless somebody had to go since it was looked up.
+    fn admit(&self, hash: TokenHash, caller: Caller, gone: u64) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if known.gone == gone && !known.callers.iter().any(|(_, it)| it.token == caller.token) {
+            known.callers.push((hash, caller));
+        }
+    }
+
+    /// Whoever came in by this token does so no more.
+    pub(crate) fn expel(&self, token: u64) {
+        self.keep(|caller| caller.token != token);
+    }
+
+    /// Nobody is remembered: the market is asked anew.
+    pub(crate) fn forget_all(&self) {
+        self.keep(|_| false);
+    }
+
+    /// Whether the token is still remembered: streams end when it is not.
+    pub(crate) fn knows(&self, token: u64) -> bool {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.callers.iter().any(|(_, it)| it.token == token)
+    }
+
+    fn keep(&self, keep: impl Fn(&Caller) -> bool) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.callers.retain(|(_, caller)| keep(caller));
+        known.gone += 1;
+    }
+}
+
+/// The secret of the request, if it has one that could be one.
+fn bearer(headers: &HeaderMap) -> Answer<&str> {
+    let mut all = headers.get_all(header::AUTHORIZATION).iter();
+    let Some(value) = all.next() else {
+        return Err(Failure::unauthorized("there is no token"));
+    };
+    let text = value.to_str().ok().filter(|_| all.next().is_none());
+    let (scheme, secret) = text.and_then(|text| text.split_once(' ')).unwrap_or_default();
+    let secret = secret.trim();
+    match scheme.eq_ignore_ascii_case("bearer") && secret::looks_right(secret) {
+        true => Ok(secret),
+        false => Err(Failure::unauthorized("this is no token")),
+    }
+}
+
+/// Lets in who has a token that the market knows, and not too often.
+pub(crate) async fn guard(
+    State(context): State<Context>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    match enter(&context, peer.ip(), request.headers()).await {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        Err(failure) => failure.into_response(),
+    }
+}
+
+/// The same for what is for everybody on this machine, and from elsewhere for administrators.
+pub(crate) async fn guard_metrics(
+    State(context): State<Context>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if peer.ip().to_canonical().is_loopback() {
+        return next.run(request).await;
+    }
+    match enter(&context, peer.ip(), request.headers()).await {
+        Ok(caller) if caller.actor.may_act_for("") => next.run(request).await,
+        Ok(_) => Failure::forbidden("only an administrator may see this").into_response(),
+        Err(failure) => failure.into_response(),
+    }
+}
+
+async fn enter(context: &Context, address: IpAddr, headers: &HeaderMap) -> Answer<Caller> {
+    let doors = &context.doors;
+    let now = Instant::now();
+    if !doors.addresses.take(address, 1, now) {
+        return Err(Failure::limit("too many requests from this address"));
+    }
+    let found = identify(context, headers).await;
+    let caller = found.inspect_err(|_| {
+        doors.addresses.take(address, Limits::WRONG_TOKEN, now);
+    })?;
+    match doors.tokens.take(caller.token, 1, now) {
+        true => Ok(caller),
+        false => Err(Failure::limit("too many requests with this token")),
+    }
+}
+
+async fn identify(context: &Context, headers: &HeaderMap) -> Answer<Caller> {
+    let hash = hash_of(bearer(headers)?);
+    let (known, gone) = context.doors.find(&hash);
+    if let Some(caller) = known {
+        return Ok(caller);
+    }
+    let found = context.look(move |live| look_up(&live.state().tokens, &hash)).await?;
+    let caller = found.ok_or_else(|| Failure::unauthorized("this token does not open"))?;
+    context.doors.admit(hash, caller.clone(), gone);
+    Ok(caller)
+}
+
+fn look_up(
+    tokens: &std::collections::BTreeMap<u64, state::Token>,
+    hash: &TokenHash,
+) -> Option<Caller> {
+    let same = |found: Option<Caller>, (number, token): (&u64, &state::Token)| {
+        let hit = secret::same(hash, &token.hash);
+        let actor = Actor { user: token.user.clone(), role: token.role };
+        if hit { Some(Caller { actor, token: *number }) } else { found }
+    };
+    tokens.iter().fold(None, same)
+}

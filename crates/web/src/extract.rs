@@ -1,0 +1,161 @@
+//! What handlers are given: read with care, and refused in one shape.
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use serde::de::DeserializeOwned;
+
+use crate::api::Context;
+use crate::doors::Caller;
+use crate::failure::Failure;
+
+/// A whole body that says it is JSON.
+#[derive(Debug)]
+pub(crate) struct Json(pub(crate) Bytes);
+
+/// A document, read strictly.
+#[derive(Debug)]
+pub(crate) struct Document<T>(pub(crate) T);
+
+/// What stands behind the question mark.
+#[derive(Debug)]
+pub(crate) struct Selection<T>(pub(crate) T);
+
+/// What stands in the path.
+#[derive(Debug)]
+pub(crate) struct At<T>(pub(crate) T);
+
+impl FromRequest<Context> for Json {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, context: &Context) -> Result<Json, Failure> {
+        let kind = request.headers().get(header::CONTENT_TYPE);
+        let kind = kind.map_or(Some("application/json"), |kind| kind.to_str().ok());
+        let kind = kind.and_then(|kind| kind.split(';').next()).map(str::trim);
+        if !kind.is_some_and(|kind| kind.eq_ignore_ascii_case("application/json")) {
+            let (status, hint) = (StatusCode::UNSUPPORTED_MEDIA_TYPE, "send `application/json`");
+            return Err(Failure::new(status, "media_type", "the body is not JSON", hint));
+        }
+        let limits = &context.limits;
+        whole(request.into_body(), limits.body_bytes, limits.request_time).await.map(Json)
+    }
+}
+
+async fn whole(body: Body, most: usize, time: Duration) -> Result<Bytes, Failure> {
+    match tokio::time::timeout(time, axum::body::to_bytes(body, most)).await {
+        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Err(wrong)) if is_too_long(&wrong) => {
+            let message = format!("the body has more than {most} bytes");
+            let status = StatusCode::PAYLOAD_TOO_LARGE;
+            Err(Failure::new(status, "too_large", message, "keep data in files"))
+        }
+        Ok(Err(_)) => Err(Failure::malformed("the body is broken off", "send all of it")),
+        Err(_) => {
+            let (status, hint) = (StatusCode::REQUEST_TIMEOUT, "send it faster");
+            Err(Failure::new(status, "timeout", "the body did not come in time", hint))
+        }
+    }
+}
+
+fn is_too_long(wrong: &axum::Error) -> bool {
+    let mut cause: Option<&dyn std::error::Error> = Some(wrong);
+    while let Some(it) = cause {
+        // The type is of a crate that axum does not hand on.
+        if it.to_string().contains("length limit exceeded") {
+            return true;
+        }
+        cause = it.source();
+    }
+    false
+}
+
+impl<T: DeserializeOwned> FromRequest<Context> for Document<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, context: &Context) -> Result<Document<T>, Failure> {
+        let Json(bytes) = Json::from_request(request, context).await?;
+        read(&bytes).map(Document)
+    }
+}
+
+/// Reads a document; what is wrong is said with its field.
+pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
+    // A list of its fields' values would do, too, for a document.
+    if bytes.trim_ascii_start().first().is_some_and(|first| *first == b'[') {
+        return Err(Failure::invalid("a list, not an object", "see the API's document"));
+    }
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let read = serde_path_to_error::deserialize(&mut deserializer);
+    let value = read.map_err(|wrong: serde_path_to_error::Error<serde_json::Error>| {
+        let path = wrong.path().to_string();
+        let inner = wrong.into_inner();
+        let message = inner.to_string();
+        if !inner.is_data() {
+            return Failure::malformed(format!("not JSON: {message}"), "see the API's document");
+        }
+        let path = Some(path).filter(|path| path != ".").unwrap_or_default();
+        let field = match message.contains("field `") {
+            true => join(&path, named(&message).unwrap_or_default()),
+            false => path,
+        };
+        Failure::invalid(message, "see the API's document").in_field(field)
+    })?;
+    let end = deserializer.end();
+    end.map_err(|_| Failure::malformed("something stands behind the document", "leave it out"))?;
+    Ok(value)
+}
+
+fn join(path: &str, name: &str) -> String {
+    // An unknown field is in the path already.
+    match path.rsplit('.').next() {
+        Some(last) if last == name => path.to_owned(),
+        _ if path.is_empty() => name.to_owned(),
+        _ => format!("{path}.{name}"),
+    }
+}
+
+/// The first name in back-ticks.
+fn named(message: &str) -> Option<&str> {
+    message.split('`').nth(1)
+}
+
+impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Selection<T> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Selection<T>, Failure> {
+        Query::try_from_uri(&parts.uri).map(|Query(value)| Selection(value)).map_err(|wrong| {
+            let text = wrong.body_text();
+            let message = text.trim_start_matches("Failed to deserialize query string: ");
+            let field = match named(message) {
+                Some(name) => name,
+                None => message.split(": ").next().filter(|it| !it.contains(' ')).unwrap_or(""),
+            };
+            let hint = "see the API's document";
+            Failure::malformed(format!("the query is wrong: {message}"), hint).in_field(field)
+        })
+    }
+}
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for At<T> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<At<T>, Failure> {
+        let path = Path::<T>::from_request_parts(parts, state).await;
+        path.map(|Path(value)| At(value)).map_err(|_| {
+            let hint = "numbers are whole and at least 0; names are written as lists have them";
+            Failure::malformed("the path names nothing", hint).in_field("path")
+        })
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Caller {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Caller, Failure> {
+        let caller = parts.extensions.get::<Caller>().cloned();
+        caller.ok_or_else(|| Failure::unauthorized("there is no token"))
+    }
+}

@@ -1,0 +1,142 @@
+//! Answers that are not good ones.
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Json, Response};
+use tradewind_daemon::engine::Gone;
+use tradewind_daemon::live::{Kind, Refusal};
+use tradewind_io::diagnostics::{Diagnostic, Diagnostics, Severity};
+
+use crate::documents::{self, Problem};
+
+/// A bad answer on its way out.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure {
+    status: StatusCode,
+    problem: Problem,
+}
+
+/// What handlers return.
+pub(crate) type Answer<T> = Result<T, Failure>;
+
+impl Failure {
+    pub(crate) fn new(
+        status: StatusCode,
+        kind: &str,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Failure {
+        let (kind, message, hint) = (kind.to_owned(), message.into(), hint.into());
+        let problem = Problem { kind, message, hint, field: None, also: Vec::new() };
+        Failure { status, problem }
+    }
+
+    /// What was sent cannot be read.
+    pub(crate) fn malformed(message: impl Into<String>, hint: impl Into<String>) -> Failure {
+        Failure::new(StatusCode::BAD_REQUEST, "malformed", message, hint)
+    }
+
+    /// It can be read, and makes no sense.
+    pub(crate) fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Failure {
+        Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", message, hint)
+    }
+
+    /// There is no such thing, or not for the caller.
+    pub(crate) fn unknown(message: impl Into<String>) -> Failure {
+        Failure::new(StatusCode::NOT_FOUND, "unknown", message, "")
+    }
+
+    pub(crate) fn forbidden(message: impl Into<String>) -> Failure {
+        Failure::new(StatusCode::FORBIDDEN, "forbidden", message, "use a token that may")
+    }
+
+    pub(crate) fn unauthorized(message: impl Into<String>) -> Failure {
+        let hint = "send `Authorization: Bearer tw_…`; an administrator issues tokens";
+        Failure::new(StatusCode::UNAUTHORIZED, "unauthorized", message, hint)
+    }
+
+    pub(crate) fn limit(message: impl Into<String>) -> Failure {
+        Failure::new(StatusCode::TOO_MANY_REQUESTS, "limit", message, "try again in a second")
+    }
+
+    pub(crate) fn unavailable(message: impl Into<String>) -> Failure {
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        Failure::new(status, "unavailable", message, "try again; the daemon's log says more")
+    }
+
+    /// A mistake of ours, to be found in the log by its id.
+    pub(crate) fn internal(id: u64) -> Failure {
+        let message = format!("a mistake of this program; the log has it as {id:016x}");
+        Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message, "please report it")
+    }
+
+    /// The same, about a field of the request.
+    pub(crate) fn in_field(mut self, field: impl Into<String>) -> Failure {
+        self.problem.field = Some(field.into()).filter(|field| !field.is_empty());
+        self
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let status = self.status;
+        let body = Json(documents::Failure { error: self.problem });
+        match status {
+            StatusCode::UNAUTHORIZED => {
+                (status, [(header::WWW_AUTHENTICATE, "Bearer")], body).into_response()
+            }
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+                (status, [(header::RETRY_AFTER, "1")], body).into_response()
+            }
+            _ => (status, body).into_response(),
+        }
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Failure {
+        let Refusal { kind, message, hint } = refusal;
+        let (status, kind) = match kind {
+            Kind::Invalid => (StatusCode::UNPROCESSABLE_ENTITY, "invalid"),
+            Kind::Unknown => (StatusCode::NOT_FOUND, "unknown"),
+            Kind::Forbidden => (StatusCode::FORBIDDEN, "forbidden"),
+            Kind::Conflict => (StatusCode::CONFLICT, "conflict"),
+            Kind::Limit => (StatusCode::TOO_MANY_REQUESTS, "limit"),
+            Kind::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+        };
+        Failure::new(status, kind, message, hint)
+    }
+}
+
+impl From<Gone> for Failure {
+    fn from(gone: Gone) -> Failure {
+        Failure::unavailable(gone.to_string())
+    }
+}
+
+/// All mistakes of what was handed in: the first, and the others besides.
+impl From<Diagnostics> for Failure {
+    fn from(all: Diagnostics) -> Failure {
+        let errors = all.iter().filter(|it| it.severity == Severity::Error);
+        let mut problems = errors.take(Diagnostics::SHOWN).map(problem);
+        let first = problems.next();
+        let mut failure = Failure::invalid("this cannot be run", "");
+        if let Some(first) = first {
+            failure.problem = Problem { also: problems.collect(), ..first };
+        }
+        failure
+    }
+}
+
+fn problem(it: &Diagnostic) -> Problem {
+    let message = match it.line {
+        Some(line) => format!("line {line}: {}", it.message),
+        None => it.message.clone(),
+    };
+    Problem {
+        kind: "invalid".to_owned(),
+        message,
+        hint: it.hint.clone().unwrap_or_default(),
+        field: it.field.clone(),
+        also: Vec::new(),
+    }
+}

@@ -1,0 +1,329 @@
+//! Records as events, and who may hear of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tradewind_daemon::engine::{Gone, News};
+use tradewind_daemon::live::money::Account;
+use tradewind_daemon::live::state::{State, Why};
+use tradewind_daemon::live::{Live, Record};
+use tradewind_daemon::site::Seen;
+use tradewind_model::{Closure, Command, JobId, Place, PoolId, Reason, Time};
+
+use super::{Audience, Entry};
+use crate::api::Context;
+use crate::documents::Event;
+use crate::views::words;
+
+/// What must be remembered to tell of records: they name jobs and pools by number.
+#[derive(Debug)]
+pub(super) struct Teller {
+    jobs: BTreeMap<u64, Known>,
+    /// By site: its name and owner.
+    sites: Vec<(String, String)>,
+    /// By pool: its name and site.
+    pools: Vec<(String, usize)>,
+    closures: BTreeMap<Why, Closure>,
+}
+
+#[derive(Debug)]
+struct Known {
+    user: String,
+    nodes: u32,
+    submitted: Time,
+    began: bool,
+}
+
+impl Teller {
+    /// What is to be known now, and the row up to which that is so.
+    pub(super) fn new(context: &Context) -> Result<(Teller, u64), Gone> {
+        let gauges = Arc::clone(context.market.gauges());
+        context.market.look(move |live: &Live| (Teller::of(live.state()), gauges.last_row()))
+    }
+
+    fn of(state: &State) -> Teller {
+        let pools = state.market.pools();
+        let jobs = state.jobs.values().map(|job| {
+            let began = job.parts.iter().any(|part| part.since.is_some());
+            let (user, nodes) = (job.user.clone(), job.submission.tasks);
+            (job.number, Known { user, nodes, submitted: job.submitted, began })
+        });
+        let sites = pools.sites().iter().zip(&state.owners);
+        let closures = state.closures.iter();
+        Teller {
+            jobs: jobs.collect(),
+            sites: sites.map(|(site, owner)| (site.name.clone(), owner.clone())).collect(),
+            pools: pools.iter().map(|(_, it)| (it.name.clone(), it.site.0 as usize)).collect(),
+            closures: closures
+                .filter_map(|(why, id)| Some((why.clone(), state.market.closure_state(*id)?.0)))
+                .collect(),
+        }
+    }
+
+    fn pool(&self, pool: PoolId) -> String {
+        self.pools.get(pool.index()).map(|(name, _)| name.clone()).unwrap_or_default()
+    }
+
+    fn site(&self, site: usize) -> Option<String> {
+        self.sites.get(site).map(|(name, _)| name.clone())
+    }
+
+    fn site_of(&self, pool: PoolId) -> Option<String> {
+        self.pools.get(pool.index()).and_then(|(_, site)| self.site(*site))
+    }
+
+    fn place(&self, place: &Place, nodes: u32) -> Vec<String> {
+        place.shares(nodes).map(|share| self.pool(share.pool)).collect()
+    }
+
+    /// The events of a row.
+    pub(super) fn tell(&mut self, context: &Context, news: &News) -> Vec<Entry> {
+        let base = Event { seq: news.seq, at: news.at.0, ..Event::default() };
+        match &news.record {
+            Record::Decided { commands } => self.decided(context, &base, commands),
+            Record::Submitted { job, user, submission, .. } => {
+                context.metrics.submissions.inc();
+                let (user, nodes) = (user.clone(), submission.tasks);
+                self.jobs.insert(*job, Known { user, nodes, submitted: news.at, began: false });
+                let message = Some(submission.name.clone());
+                vec![self.of_job(*job, Event { kind: "submitted".to_owned(), message, ..base })]
+            }
+            Record::Dropped { job } => {
+                let entry = self.of_job(*job, Event { kind: "dropped".to_owned(), ..base });
+                self.jobs.remove(job);
+                vec![entry]
+            }
+            Record::Saw { tag, seen } => {
+                self.observe(context, tag.job, seen);
+                self.saw(tag.job, seen, base).into_iter().collect()
+            }
+            Record::Expected { starts } => {
+                let of = |(job, start): &(u64, Time)| {
+                    let time = Some(start.0);
+                    self.of_job(*job, Event { kind: "expected".to_owned(), time, ..base.clone() })
+                };
+                starts.iter().map(of).collect()
+            }
+            Record::Gridded { .. } | Record::Created { .. } => {
+                if let Ok((anew, _)) = Teller::new(context) {
+                    *self = anew;
+                }
+                Vec::new()
+            }
+            record => {
+                let told = self.job_record(record, &base);
+                told.or_else(|| self.public_record(record, &base))
+                    .or_else(|| self.other_record(record, &base))
+                    .into_iter()
+                    .collect()
+            }
+        }
+    }
+
+    fn of_job(&self, job: u64, event: Event) -> Entry {
+        let user = self.jobs.get(&job).map(|known| known.user.clone());
+        let audience = Audience::Users(user.iter().cloned().collect());
+        Entry::new(&Event { job: Some(job), user, ..event }, audience)
+    }
+
+    /// How long jobs waited until they ran.
+    fn observe(&mut self, context: &Context, job: u64, seen: &Seen) {
+        let since = match seen {
+            Seen::Running { since, .. } | Seen::Ended { since: Some(since), .. } => *since,
+            _ => return,
+        };
+        if let Some(known) = self.jobs.get_mut(&job).filter(|known| !known.began) {
+            known.began = true;
+            context.metrics.waits.observe((since - known.submitted).0.max(0) as f64);
+        }
+    }
+
+    fn saw(&self, job: u64, seen: &Seen, base: Event) -> Option<Entry> {
+        let event = match seen {
+            Seen::Waiting => return None,
+            Seen::Running { since, .. } => {
+                Event { kind: "running".to_owned(), time: Some(since.0), ..base }
+            }
+            Seen::Ended { exit, .. } => {
+                let message = Some(words::exit(exit));
+                Event { kind: "part_over".to_owned(), message, ..base }
+            }
+        };
+        Some(self.of_job(job, event))
+    }
+
+    fn decided(&self, context: &Context, base: &Event, commands: &[Command]) -> Vec<Entry> {
+        let told: Vec<JobId> = commands.iter().filter_map(concerned).collect();
+        if told.is_empty() {
+            return Vec::new();
+        }
+        let numbers = context.market.look(move |live| numbers(live.state(), &told));
+        let numbers = numbers.unwrap_or_default();
+        let entry = |command: &Command| {
+            let number = *numbers.get(&concerned(command)?)?;
+            let event = match command {
+                Command::Start { place, .. } => {
+                    let nodes = self.jobs.get(&number).map_or(1, |known| known.nodes);
+                    let pools = self.place(place, nodes);
+                    Event { kind: "planned".to_owned(), pools, ..base.clone() }
+                }
+                Command::Refuse { reason, .. } => over(base, "CANCELLED", Some(reason)),
+                _ => return None,
+            };
+            Some(self.of_job(number, event))
+        };
+        commands.iter().filter_map(entry).collect()
+    }
+
+    fn job_record(&self, record: &Record, base: &Event) -> Option<Entry> {
+        let event = |kind: &str| Event { kind: kind.to_owned(), ..base.clone() };
+        let (job, event) = match record {
+            Record::Held { job, hold } | Record::Left { job, hold } => {
+                let (reason, message) = words::held(hold);
+                let (reason, message) = (Some(reason.to_owned()), Some(message));
+                (job, Event { reason, message, ..event("held") })
+            }
+            Record::Joined { job, .. } => (job, event("queued")),
+            Record::Started { job } => (job, event("planned")),
+            Record::Interrupted { job, setback } => {
+                let message = Some(words::set_back(setback));
+                (job, Event { message, ..event("set_back") })
+            }
+            Record::Cancelling { job, by } => {
+                let message = Some(format!("by {by}"));
+                (job, Event { message, ..event("cancelling") })
+            }
+            Record::Ended { job, finish } => {
+                let state = Some(words::finished(finish).to_owned());
+                (job, Event { state, ..event("over") })
+            }
+            _ => return None,
+        };
+        Some(self.of_job(*job, event))
+    }
+
+    fn public_record(&mut self, record: &Record, base: &Event) -> Option<Entry> {
+        let event = |kind: &str| Event { kind: kind.to_owned(), ..base.clone() };
+        let event = match record {
+            Record::Priced { pool, price } => Event {
+                pools: vec![self.pool(*pool)],
+                site: self.site_of(*pool),
+                amount: Some((*price).into()),
+                ..event("priced")
+            },
+            Record::Tariff { pool, .. } => {
+                let pools = vec![self.pool(*pool)];
+                Event { pools, site: self.site_of(*pool), ..event("tariff") }
+            }
+            Record::Announced { what, why } => {
+                self.closures.insert(why.clone(), *what);
+                return None;
+            }
+            Record::Closed { why } => self.missing(why, event("missing"))?,
+            Record::Reopened { why } => {
+                let event = self.missing(why, event("back"))?;
+                self.closures.remove(why);
+                Event { time: None, ..event }
+            }
+            Record::Began { policy, .. } => {
+                Event { message: Some(policy.clone()), ..event("policy") }
+            }
+            Record::Reached { site, away } => {
+                let kind = if away.is_some() { "site_away" } else { "site_back" };
+                Event { site: self.site(*site as usize), ..event(kind) }
+            }
+            _ => return None,
+        };
+        Some(Entry::new(&event, Audience::Everyone))
+    }
+
+    fn missing(&self, why: &Why, event: Event) -> Option<Event> {
+        let what = self.closures.get(why)?;
+        let reason = match why {
+            Why::Local(..) | Why::Stray(..) => "local",
+            Why::Down(_) => "down",
+            Why::Withheld(..) => "withheld",
+            Why::Booked(..) => "booked",
+        };
+        Some(Event {
+            site: self.site_of(what.pool),
+            pools: vec![self.pool(what.pool)],
+            nodes: Some(what.nodes),
+            time: Some(what.until.0),
+            reason: Some(reason.to_owned()),
+            ..event
+        })
+    }
+
+    fn other_record(&self, record: &Record, base: &Event) -> Option<Entry> {
+        let event = |kind: &str| Event { kind: kind.to_owned(), ..base.clone() };
+        let (event, audience) = match record {
+            Record::Moved { from, to, amount, note } => {
+                let message = Some(format!("{from} to {to}: {note}"));
+                let audience = [from, to].into_iter().filter_map(|it| self.whose(it)).collect();
+                (Event { amount: Some((*amount).into()), message, ..event("moved") }, audience)
+            }
+            Record::Quoted { quote } => {
+                let message = Some(format!("quote {}", quote.number));
+                let event = Event { message, amount: Some(quote.cost.into()), ..event("quoted") };
+                (event, vec![quote.user.clone()])
+            }
+            Record::Admitted { token, user, .. } => {
+                let (message, user) = (Some(format!("token {token}")), user.clone());
+                (Event { message, user: Some(user.clone()), ..event("admitted") }, vec![user])
+            }
+            Record::Expelled { token } => {
+                let message = Some(format!("token {token}"));
+                (Event { message, ..event("expelled") }, Vec::new())
+            }
+            Record::Taken { quote, job } => {
+                let message = Some(format!("quote {quote}"));
+                (Event { message, job: *job, ..event("quote_gone") }, Vec::new())
+            }
+            _ => return None,
+        };
+        Some(Entry::new(&event, Audience::Users(audience)))
+    }
+
+    /// Whose account it is, if somebody's.
+    fn whose(&self, account: &Account) -> Option<String> {
+        match account {
+            Account::User(name) => Some(name.clone()),
+            Account::Owner(site) => {
+                self.sites.iter().find(|(name, _)| name == site).map(|(_, owner)| owner.clone())
+            }
+            Account::Held(job) => self.jobs.get(job).map(|known| known.user.clone()),
+            Account::Bank | Account::Project(_) => None,
+        }
+    }
+}
+
+fn over(base: &Event, state: &str, reason: Option<&Reason>) -> Event {
+    Event {
+        kind: "over".to_owned(),
+        state: Some(state.to_owned()),
+        reason: reason.map(|it| it.code().to_owned()),
+        message: reason.map(ToString::to_string),
+        ..base.clone()
+    }
+}
+
+fn concerned(command: &Command) -> Option<JobId> {
+    match command {
+        Command::Start { job, .. } | Command::Refuse { job, .. } => Some(*job),
+        Command::Trade { .. } | Command::Wake { .. } => None,
+    }
+}
+
+/// The numbers of jobs: also of those that have just been refused, which is linear in all jobs.
+fn numbers(state: &State, wanted: &[JobId]) -> BTreeMap<JobId, u64> {
+    let found = wanted.iter().filter_map(|id| Some((*id, *state.numbers.get(id)?)));
+    let mut found: BTreeMap<JobId, u64> = found.collect();
+    if found.len() < wanted.len() {
+        let missing: std::collections::BTreeSet<JobId> =
+            wanted.iter().filter(|id| !found.contains_key(id)).copied().collect();
+        let jobs = state.jobs.values().filter_map(|job| Some((job.id?, job.number)));
+        found.extend(jobs.filter(|(id, _)| missing.contains(id)));
+    }
+    found
+}

@@ -1,0 +1,25 @@
+//! Tradewind over HTTP.
+//!
+//! - [`serve`]: listens, on loopback or with TLS, and stops without breaking anything off.
+//! - [`documents`]: what goes over the wire; clients read the same types.
+//! - [`openapi`]: the API's own description.
+//! - [`Advisor`], [`Outputs`], [`Tariffs`]: what the API needs and cannot do itself.
+//!
+//! Nothing is decided here: what callers want is said to the market ([`tradewind_daemon::engine`]),
+//! which writes it down before it answers. What this crate adds is who may say and see what.
+
+mod api;
+pub mod documents;
+mod doors;
+mod extract;
+mod failure;
+mod feed;
+mod metrics;
+pub mod openapi;
+mod routes;
+mod server;
+mod views;
+
+pub use api::{Advisor, Api, Limits, MarketView, Outputs, Proposal, Rate, Tariffs};
+pub use doors::{hash_of, new_secret};
+pub use server::{Listen, ServeError, Server, Tls, serve};

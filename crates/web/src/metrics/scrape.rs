@@ -1,0 +1,89 @@
+//! What is there now, and all numbers as text.
+
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use prometheus_client::encoding::text::encode;
+use tradewind_daemon::live::Live;
+use tradewind_model::SiteId;
+
+use super::{Metrics, OfPool, OfSite, Phase};
+use crate::api::Context;
+use crate::documents::JobCounts;
+use crate::failure::{Answer, Failure};
+use crate::views::market;
+
+/// What is looked up.
+struct Now {
+    jobs: JobCounts,
+    free: u32,
+    held: i128,
+    prices: Vec<(String, i64)>,
+    sites: Vec<String>,
+}
+
+impl Now {
+    fn of(live: &Live) -> Now {
+        let state = live.state();
+        let pools = state.market.pools();
+        Now {
+            jobs: market::counts(state),
+            free: state.market.free(),
+            held: market::held(state),
+            prices: pools.iter().map(|(_, it)| (it.name.clone(), it.price.0)).collect(),
+            sites: pools.sites().iter().map(|site| site.name.clone()).collect(),
+        }
+    }
+}
+
+/// All numbers, as Prometheus reads them.
+pub(crate) async fn scrape(context: &Context) -> Answer<String> {
+    let now = context.look(Now::of).await?;
+    let metrics = &context.metrics;
+    metrics.set_market(&now);
+    metrics.set_engine(context, &now.sites);
+    let mut text = String::new();
+    let encoded = encode(&mut text, &metrics.registry);
+    encoded.map_err(|_| Failure::unavailable("the numbers cannot be written"))?;
+    Ok(text)
+}
+
+impl Metrics {
+    fn set_market(&self, now: &Now) {
+        let JobCounts { held, waiting, running, over } = now.jobs;
+        for (phase, count) in
+            [("held", held), ("waiting", waiting), ("running", running), ("over", over)]
+        {
+            self.jobs.get_or_create(&Phase { phase }).set(count as i64);
+        }
+        self.queue.set(waiting as i64);
+        self.free.set(now.free.into());
+        self.held.set(now.held as f64 / 1e6);
+        for (pool, price) in &now.prices {
+            let label = OfPool { pool: pool.clone() };
+            self.prices.get_or_create(&label).set(*price as f64 / 1e6);
+        }
+    }
+
+    fn set_engine(&self, context: &Context, sites: &[String]) {
+        let gauges = context.market.gauges();
+        let now = Instant::now();
+        let looks = gauges.looks();
+        for (place, site) in sites.iter().enumerate() {
+            let Some(look) = looks.get(&SiteId(place as u32)) else { continue };
+            let label = OfSite { site: site.clone() };
+            self.survey_time.get_or_create(&label).set(look.took.as_secs_f64());
+            let age = now.saturating_duration_since(look.at).as_secs_f64();
+            self.survey_age.get_or_create(&label).set(age);
+            self.site_up.get_or_create(&label).set(look.answered.into());
+        }
+        let set = |counter: &super::Seconds, seconds: f64| {
+            counter.inner().store(seconds.to_bits(), Ordering::Relaxed);
+        };
+        self.passes.inner().store(gauges.passes.count(), Ordering::Relaxed);
+        set(&self.pass_time, gauges.passes.time().as_secs_f64());
+        self.rows.inner().store(gauges.rows.count(), Ordering::Relaxed);
+        self.appends.inner().store(gauges.appends.count(), Ordering::Relaxed);
+        set(&self.append_time, gauges.appends.time().as_secs_f64());
+    }
+}

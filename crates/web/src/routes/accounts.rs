@@ -1,0 +1,127 @@
+//! Money.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Deserialize;
+use tradewind_daemon::live::Ask;
+use tradewind_daemon::live::money::Account;
+use utoipa::IntoParams;
+
+use super::page;
+use crate::api::Context;
+use crate::documents::{AccountList, Statement, Transfer};
+use crate::doors::Caller;
+use crate::extract::{At, Document, Selection};
+use crate::failure::{Answer, Failure};
+use crate::openapi::Refusals;
+use crate::views::accounts;
+
+/// The longest note, and the longest name.
+const MAX_NOTE: usize = 1_000;
+const MAX_NAME: usize = 128;
+
+/// Which page of accounts.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AccountPage {
+    /// Behind this account.
+    after: Option<String>,
+    /// At most so many: 1 to 1000, 100 if left out.
+    limit: Option<u32>,
+}
+
+/// Which page of postings.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PostingPage {
+    /// With a number above this.
+    after: Option<u64>,
+    /// At most so many: 1 to 1000, 100 if left out.
+    limit: Option<u32>,
+}
+
+fn parse(text: &str, field: &str) -> Answer<Account> {
+    let account = Account::parse(text).filter(|_| text.len() <= MAX_NAME);
+    let clean = account.filter(|_| !text.chars().any(char::is_control));
+    clean.ok_or_else(|| {
+        let hint = "write `user:NAME`, `project:NAME`, `owner:SITE`, `held:JOB` or `bank`";
+        Failure::invalid("this is no account", hint).in_field(field)
+    })
+}
+
+/// Accounts that the caller may see; what is held for jobs is in the jobs.
+#[utoipa::path(
+    get, path = "/v1/accounts", tag = "money", params(AccountPage),
+    responses((status = 200, description = "a page of accounts", body = AccountList), Refusals),
+)]
+pub(crate) async fn list(
+    State(context): State<Context>,
+    caller: Caller,
+    Selection(AccountPage { after, limit }): Selection<AccountPage>,
+) -> Answer<Json<AccountList>> {
+    let limit = page(limit)?;
+    let after = after.map(|text| parse(&text, "after")).transpose()?;
+    let list = context
+        .look(move |live| accounts::list(live.state(), &caller.actor, after.as_ref(), limit));
+    list.await.map(Json)
+}
+
+/// An account with its postings; the last 100,000 of all accounts are kept.
+#[utoipa::path(
+    get, path = "/v1/accounts/{account}", tag = "money",
+    params(("account" = String, Path, description = "as in `user:ana`"), PostingPage),
+    responses((status = 200, description = "balance and postings", body = Statement), Refusals),
+)]
+pub(crate) async fn statement(
+    State(context): State<Context>,
+    caller: Caller,
+    At(text): At<String>,
+    Selection(PostingPage { after, limit }): Selection<PostingPage>,
+) -> Answer<Json<Statement>> {
+    let account = parse(&text, "account")?;
+    let (after, limit) = (after.unwrap_or(0), page(limit)?);
+    let found = context.look(move |live| {
+        let state = live.state();
+        let own = account == Account::User(caller.actor.user.clone());
+        let known = own || state.accounts.knows(&account);
+        let seen = known && accounts::may_see(state, &caller.actor, &account);
+        seen.then(|| accounts::statement(state, &account, after, limit))
+    });
+    let found = found.await?;
+    found.map(Json).ok_or_else(|| Failure::unknown("there is no such account, or not for you"))
+}
+
+/// Moves money: administrators may.
+#[utoipa::path(
+    post, path = "/v1/transfers", tag = "money", request_body = Transfer,
+    responses((status = 201, description = "the account that has it now", body = Statement), Refusals),
+)]
+pub(crate) async fn transfer(
+    State(context): State<Context>,
+    caller: Caller,
+    Document(it): Document<Transfer>,
+) -> Answer<(StatusCode, Json<Statement>)> {
+    let (from, to) = (parse(&it.from, "from")?, parse(&it.to, "to")?);
+    if from == to {
+        let hint = "name two accounts";
+        return Err(Failure::invalid("from an account to itself", hint).in_field("to"));
+    }
+    let amount = it.amount.money().filter(|amount| amount.0 > 0).ok_or_else(|| {
+        let hint = "credits, with at most six decimals";
+        Failure::invalid("the amount is not above 0, or too much", hint).in_field("amount")
+    })?;
+    if it.note.len() > MAX_NOTE {
+        let message = format!("a note has at most {MAX_NOTE} bytes");
+        return Err(Failure::invalid(message, "shorten it").in_field("note"));
+    }
+    let ask = Ask::Move { from, to: to.clone(), amount, note: it.note };
+    context.ask(caller.actor, ask).await?;
+    let statement = context.look(move |live| {
+        let after = live.state().accounts.posted().saturating_sub(1);
+        accounts::statement(live.state(), &to, after, 1)
+    });
+    Ok((StatusCode::CREATED, Json(statement.await?)))
+}

@@ -1,0 +1,214 @@
+//! Looking ahead: what could be, and why it is not.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use tokio::sync::OwnedSemaphorePermit;
+use tradewind_daemon::live::rights::Role;
+use tradewind_daemon::live::state::{Booking, Quote};
+use tradewind_daemon::live::{Ask, Reply};
+use tradewind_model::{Demand, Money, Pools};
+
+use super::submission;
+use crate::api::{Context, Proposal, blocking};
+use crate::documents::{Explanation, Offer, OfferedNodes, Quotes, WhatIf, WhatIfQuestion};
+use crate::doors::Caller;
+use crate::extract::{self, At, Document};
+use crate::failure::{Answer, Failure};
+use crate::openapi::{Refusals, Work};
+use crate::views::jobs;
+
+/// A year: nobody looks further ahead.
+const MAX_HORIZON: i64 = 366 * 86_400;
+
+fn turn(context: &Context) -> Answer<OwnedSemaphorePermit> {
+    let permit = Arc::clone(&context.advice).try_acquire_owned();
+    permit.map_err(|_| Failure::limit("others are being advised"))
+}
+
+/// What a job could get now. Each offer may be accepted by its id until it expires: its price and
+/// its start are kept then, or the submission is refused with what changed.
+#[utoipa::path(
+    post, path = "/v1/quotes", tag = "advice",
+    request_body(content = Work, description = "as for `POST /v1/jobs`"),
+    responses((status = 200, description = "one offer for each criterion", body = Quotes), Refusals),
+)]
+pub(crate) async fn quote(
+    State(context): State<Context>,
+    caller: Caller,
+    extract::Json(body): extract::Json,
+) -> Answer<Json<Quotes>> {
+    let turn = turn(&context)?;
+    let (submission, _) = submission::read(&body)?;
+    let demand = context.demand(caller.actor.user.clone(), submission).await?;
+    let view = context.view().await?;
+    let (advisor, asked) = (Arc::clone(&context.advisor), demand.clone());
+    let found = blocking(move || {
+        let found = advisor.quote(&view, &asked);
+        (found, view, turn)
+    });
+    let (found, view, _turn) = found.await?;
+    let mut kept: Vec<(Booking, u64)> = Vec::new();
+    let mut quotes = Vec::new();
+    for Proposal { criterion, exact, answer } in found? {
+        let offer = match answer {
+            Err(reason) => no_offer(criterion, exact, reason.to_string()),
+            Ok((booking, cost)) => {
+                let known = kept.iter().find(|(it, _)| *it == booking).map(|(_, id)| *id);
+                let quote = quote_of(&context, &demand, &booking, cost);
+                let expires = quote.expires.0;
+                let id = match known {
+                    Some(id) => id,
+                    None => keep(&context, &caller, quote).await?,
+                };
+                kept.push((booking.clone(), id));
+                let mut offer = offer(view.market.pools(), &demand, criterion, &booking, cost);
+                offer.exact = exact;
+                offer.id = Some(id);
+                offer.expires = Some(expires);
+                offer
+            }
+        };
+        quotes.push(offer);
+    }
+    Ok(Json(Quotes { quotes }))
+}
+
+fn quote_of(context: &Context, demand: &Demand, booking: &Booking, cost: Money) -> Quote {
+    Quote {
+        number: 0,
+        user: String::new(),
+        tasks: demand.processors,
+        work: demand.estimate,
+        booking: booking.clone(),
+        cost,
+        expires: submission::now() + context.limits.quote_valid,
+    }
+}
+
+async fn keep(context: &Context, caller: &Caller, quote: Quote) -> Answer<u64> {
+    match context.ask(caller.actor.clone(), Ask::Keep { quote }).await? {
+        Reply::Number(id) => Ok(id),
+        Reply::Jobs(_) | Reply::Done => Err(Failure::unavailable("the market said nothing")),
+    }
+}
+
+fn no_offer(criterion: String, exact: bool, reason: String) -> Offer {
+    Offer {
+        criterion,
+        exact,
+        id: None,
+        start: None,
+        finish: None,
+        cost: None,
+        expires: None,
+        nodes: Vec::new(),
+        reason: Some(reason),
+    }
+}
+
+fn offer(
+    pools: &Pools,
+    demand: &Demand,
+    criterion: String,
+    booking: &Booking,
+    cost: Money,
+) -> Offer {
+    let shares = booking.place.shares(demand.processors);
+    let nodes = shares.zip(&booking.ends).zip(&booking.prices).map(|((share, end), price)| {
+        let pool = pools.pool(share.pool);
+        OfferedNodes {
+            site: pools.sites()[pool.site.0 as usize].name.clone(),
+            pool: pool.name.clone(),
+            nodes: share.nodes,
+            end: end.0,
+            price: (*price).into(),
+        }
+    });
+    Offer {
+        start: Some(booking.start.0),
+        finish: booking.ends.iter().max().map(|end| end.0),
+        cost: Some(cost.into()),
+        nodes: nodes.collect(),
+        reason: None,
+        ..no_offer(criterion, false, String::new())
+    }
+}
+
+/// The market carried on in virtual time, as it is and as asked. Nothing changes.
+#[utoipa::path(
+    post, path = "/v1/whatif", tag = "advice", request_body = WhatIfQuestion,
+    responses((status = 200, description = "both, side by side", body = WhatIf), Refusals),
+)]
+pub(crate) async fn whatif(
+    State(context): State<Context>,
+    caller: Caller,
+    Document(question): Document<WhatIfQuestion>,
+) -> Answer<Json<WhatIf>> {
+    if question.horizon.is_some_and(|span| !(1..=MAX_HORIZON).contains(&span)) {
+        let message = format!("a horizon is 1 to {MAX_HORIZON} seconds");
+        return Err(Failure::invalid(message, "a day is 86400").in_field("horizon"));
+    }
+    let turn = turn(&context)?;
+    if let Some(number) = question.without_job {
+        let actor = caller.actor.clone();
+        let seen = context.look(move |live| jobs::find(live.state(), &actor, number).is_some());
+        if !seen.await? {
+            let unknown = Failure::unknown(format!("you have no job {number}"));
+            return Err(unknown.in_field("without_job"));
+        }
+    }
+    let view = context.view().await?;
+    let advisor = Arc::clone(&context.advisor);
+    let found = blocking(move || (advisor.whatif(&view, &question), turn)).await?;
+    let mut found = found.0?;
+    if caller.actor.role != Role::Administrator {
+        let numbers: Vec<u64> = found.changes.iter().map(|it| it.job).collect();
+        let own = context.look(move |live| {
+            let own = |number: &u64| jobs::find(live.state(), &caller.actor, *number).is_some();
+            numbers.into_iter().filter(own).collect::<std::collections::BTreeSet<u64>>()
+        });
+        let own = own.await?;
+        found.changes.retain(|it| own.contains(&it.job));
+    }
+    Ok(Json(found))
+}
+
+/// Why a job waits, and the least that would change it.
+#[utoipa::path(
+    get, path = "/v1/jobs/{id}/explain", tag = "advice",
+    params(("id" = u64, Path, description = "the job")),
+    responses((status = 200, description = "reason and remedies", body = Explanation), Refusals),
+)]
+pub(crate) async fn explain(
+    State(context): State<Context>,
+    caller: Caller,
+    At(number): At<u64>,
+) -> Answer<Json<Explanation>> {
+    let turn = turn(&context)?;
+    let found = context.look(move |live| {
+        let state = live.state();
+        let job = jobs::find(state, &caller.actor, number)?;
+        Some((jobs::line(state, job), job.id.filter(|id| state.numbers.contains_key(id))))
+    });
+    let unknown = || Failure::unknown(format!("you have no job {number}"));
+    let (line, id) = found.await?.ok_or_else(unknown)?;
+    let waiting = line.state == "PENDING";
+    let Some(id) = id.filter(|_| waiting) else {
+        return Ok(Json(Explanation {
+            job: number,
+            reason: line.reason,
+            message: line.message.unwrap_or_else(|| format!("the job is {}", line.state)),
+            expected_start: line.expected_start.map(|it| it.at),
+            ahead: None,
+            relaxations: Vec::new(),
+            fall_backs: Vec::new(),
+            fair_share: None,
+        }));
+    };
+    let view = context.view().await?;
+    let advisor = Arc::clone(&context.advisor);
+    let found = blocking(move || (advisor.explain(&view, id), turn)).await?;
+    Ok(Json(found.0?))
+}

@@ -1,0 +1,278 @@
+//! Jobs: looking, stopping, holding, waiting.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use tradewind_daemon::live::Ask;
+use tradewind_daemon::live::state::Phase;
+use tradewind_daemon::site::SiteError;
+use utoipa::IntoParams;
+
+use super::page;
+use crate::api::{Context, blocking};
+use crate::documents::{Job, JobList};
+use crate::doors::Caller;
+use crate::extract::{At, Selection};
+use crate::failure::{Answer, Failure};
+use crate::feed::Position;
+use crate::openapi::Refusals;
+use crate::views::jobs::{self, Filter};
+
+/// States that jobs can be in.
+const STATES: [&str; 11] = [
+    "PENDING",
+    "CONFIGURING",
+    "RUNNING",
+    "COMPLETING",
+    "COMPLETED",
+    "FAILED",
+    "TIMEOUT",
+    "CANCELLED",
+    "NODE_FAIL",
+    "OUT_OF_MEMORY",
+    "DEADLINE",
+];
+/// The longest that `wait` waits, and how long it does if nobody says: seconds.
+const WAIT: (u64, u64) = (60, 30);
+/// The most of an output that is sent, and how much if nobody says: bytes.
+const OUTPUT: (usize, usize) = (1 << 20, 64 << 10);
+
+/// Which jobs.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Which {
+    /// In these states, with commas between: `PENDING,RUNNING`.
+    state: Option<String>,
+    /// Of this user.
+    user: Option<String>,
+    /// With parts at this site.
+    site: Option<String>,
+    /// Of this name.
+    name: Option<String>,
+    /// With a number above this.
+    after: Option<u64>,
+    /// At most so many: 1 to 1000, 100 if left out.
+    limit: Option<u32>,
+}
+
+impl Which {
+    fn filter(self) -> Answer<Filter> {
+        let states = self.state.iter().flat_map(|all| all.split(','));
+        let states: Vec<String> = states.map(|it| it.trim().to_uppercase()).collect();
+        if let Some(unknown) = states.iter().find(|it| !STATES.contains(&it.as_str())) {
+            let message = format!("there is no state `{unknown}`");
+            let hint = format!("there are: {}", STATES.join(", "));
+            return Err(Failure::malformed(message, hint).in_field("state"));
+        }
+        let Which { user, site, name, after, limit, .. } = self;
+        let (after, limit) = (after.unwrap_or(0), page(limit)?);
+        Ok(Filter { states, user, site, name, after, limit })
+    }
+}
+
+/// Jobs of the caller; an administrator sees all. Those that are over are kept for some days.
+#[utoipa::path(
+    get, path = "/v1/jobs", tag = "jobs", params(Which),
+    responses((status = 200, description = "a page of jobs, by number", body = JobList), Refusals),
+)]
+pub(crate) async fn list(
+    State(context): State<Context>,
+    caller: Caller,
+    Selection(which): Selection<Which>,
+) -> Answer<Json<JobList>> {
+    let filter = which.filter()?;
+    let list = context.look(move |live| jobs::list(live.state(), &caller.actor, &filter));
+    list.await.map(Json)
+}
+
+fn no_job(number: u64) -> Failure {
+    Failure::unknown(format!("you have no job {number}"))
+}
+
+async fn find(context: &Context, caller: &Caller, number: u64) -> Answer<Job> {
+    let actor = caller.actor.clone();
+    let found = context.look(move |live| {
+        let state = live.state();
+        jobs::find(state, &actor, number).map(|job| jobs::whole(state, job))
+    });
+    found.await?.ok_or_else(|| no_job(number))
+}
+
+/// A job with its history and parts.
+#[utoipa::path(
+    get, path = "/v1/jobs/{id}", tag = "jobs", params(("id" = u64, Path, description = "the job")),
+    responses((status = 200, description = "the job", body = Job), Refusals),
+)]
+pub(crate) async fn show(
+    State(context): State<Context>,
+    caller: Caller,
+    At(number): At<u64>,
+) -> Answer<Json<Job>> {
+    find(&context, &caller, number).await.map(Json)
+}
+
+/// Stops a job, or keeps it from running. A running one ends when its site has stopped it.
+#[utoipa::path(
+    delete, path = "/v1/jobs/{id}", tag = "jobs",
+    params(("id" = u64, Path, description = "the job")),
+    responses((status = 200, description = "as it is now", body = Job), Refusals),
+)]
+pub(crate) async fn cancel(
+    State(context): State<Context>,
+    caller: Caller,
+    At(number): At<u64>,
+) -> Answer<Json<Job>> {
+    context.ask(caller.actor.clone(), Ask::Cancel { job: number }).await?;
+    find(&context, &caller, number).await.map(Json)
+}
+
+/// Keeps a waiting job out of the queue.
+#[utoipa::path(
+    post, path = "/v1/jobs/{id}/hold", tag = "jobs",
+    params(("id" = u64, Path, description = "the job")),
+    responses((status = 200, description = "as it is now", body = Job), Refusals),
+)]
+pub(crate) async fn hold(
+    State(context): State<Context>,
+    caller: Caller,
+    At(number): At<u64>,
+) -> Answer<Json<Job>> {
+    context.ask(caller.actor.clone(), Ask::Hold { job: number }).await?;
+    find(&context, &caller, number).await.map(Json)
+}
+
+/// Lets a held job into the queue.
+#[utoipa::path(
+    post, path = "/v1/jobs/{id}/release", tag = "jobs",
+    params(("id" = u64, Path, description = "the job")),
+    responses((status = 200, description = "as it is now", body = Job), Refusals),
+)]
+pub(crate) async fn release(
+    State(context): State<Context>,
+    caller: Caller,
+    At(number): At<u64>,
+) -> Answer<Json<Job>> {
+    context.ask(caller.actor.clone(), Ask::Release { job: number }).await?;
+    find(&context, &caller, number).await.map(Json)
+}
+
+/// How long to wait.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct HowLong {
+    /// At most so many: 0 to 60, 30 if left out.
+    seconds: Option<u64>,
+}
+
+/// The job, as soon as it is over; or as it is when the time is up. Ask again then.
+#[utoipa::path(
+    get, path = "/v1/jobs/{id}/wait", tag = "jobs",
+    params(("id" = u64, Path, description = "the job"), HowLong),
+    responses((status = 200, description = "as it is now", body = Job), Refusals),
+)]
+pub(crate) async fn wait(
+    State(context): State<Context>,
+    caller: Caller,
+    At(number): At<u64>,
+    Selection(how_long): Selection<HowLong>,
+) -> Answer<Json<Job>> {
+    let (most, usual) = WAIT;
+    let seconds = how_long.seconds.unwrap_or(usual);
+    if seconds > most {
+        let message = format!("nobody waits for more than {most} seconds at once");
+        return Err(Failure::malformed(message, "ask again").in_field("seconds"));
+    }
+    let mut position = Position { seq: context.feed.last() };
+    if !is_over(&context, &caller, number).await? {
+        let time = Duration::from_secs(seconds);
+        // Whether it ended or the time is up: the job is looked at either way.
+        drop(tokio::time::timeout(time, until_over(&context, number, &mut position)).await);
+    }
+    find(&context, &caller, number).await.map(Json)
+}
+
+async fn is_over(context: &Context, caller: &Caller, number: u64) -> Answer<bool> {
+    let actor = caller.actor.clone();
+    let phase = context.look(move |live| {
+        let job = jobs::find(live.state(), &actor, number);
+        job.map(|job| matches!(job.phase, Phase::Over(_)))
+    });
+    phase.await?.ok_or_else(|| no_job(number))
+}
+
+async fn until_over(context: &Context, number: u64, position: &mut Position) {
+    let mut changes = context.feed.changes();
+    loop {
+        let (entries, next, lost) = context.feed.after(*position, 1_000);
+        let mine = entries.iter().any(|it| it.is_reset() || (it.over && it.job == Some(number)));
+        if mine || lost || context.feed.is_stopped() {
+            return;
+        }
+        let behind = next != *position;
+        *position = next;
+        if !behind && changes.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// How much of the output.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct HowMuch {
+    /// The last so many bytes: 1 to 1048576, 65536 if left out.
+    bytes: Option<usize>,
+}
+
+/// The end of what the job has written to standard output, as its first part's site has it.
+#[utoipa::path(
+    get, path = "/v1/jobs/{id}/output", tag = "jobs",
+    params(("id" = u64, Path, description = "the job"), HowMuch),
+    responses(
+        (status = 200, description = "the bytes as they are", body = String, content_type = "text/plain"),
+        Refusals,
+    ),
+)]
+pub(crate) async fn output(
+    State(context): State<Context>,
+    caller: Caller,
+    At(number): At<u64>,
+    Selection(how_much): Selection<HowMuch>,
+) -> Answer<Response> {
+    let (most, usual) = OUTPUT;
+    let bytes = how_much.bytes.unwrap_or(usual);
+    if !(1..=most).contains(&bytes) {
+        let message = format!("an answer has 1 to {most} bytes");
+        return Err(Failure::malformed(message, "read the file at its site").in_field("bytes"));
+    }
+    let found = context.look(move |live| {
+        let state = live.state();
+        let job = jobs::find(state, &caller.actor, number)?;
+        let first = job.parts.first().map(|part| state.site_of(part.pool));
+        Some(first.map(|site| (site, job.tag(&state.name, 0))))
+    });
+    let Some((site, tag)) = found.await?.ok_or_else(|| no_job(number))? else {
+        let message = format!("job {number} has not begun");
+        return Err(Failure::new(StatusCode::CONFLICT, "conflict", message, "wait for it"));
+    };
+    let outputs = std::sync::Arc::clone(&context.outputs);
+    let tail = blocking(move || outputs.tail(site, &tag, bytes)).await?;
+    match tail {
+        Ok(bytes) => {
+            let kind = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];
+            Ok((kind, bytes).into_response())
+        }
+        Err(SiteError::Refused(why)) => {
+            let hint = "is the file where the submission says?";
+            Err(Failure::new(StatusCode::CONFLICT, "conflict", why, hint))
+        }
+        Err(wrong) => Err(Failure::unavailable(format!("the site does not answer: {wrong}"))),
+    }
+}

@@ -1,0 +1,52 @@
+//! The market as a whole.
+
+use axum::Json;
+use axum::extract::State;
+use tradewind_daemon::live::Ask;
+
+use crate::api::Context;
+use crate::documents::{Market, PolicyChoice, Report};
+use crate::doors::Caller;
+use crate::extract::Document;
+use crate::failure::{Answer, Failure};
+use crate::openapi::Refusals;
+use crate::views::{market, reports};
+
+/// The longest name of a policy.
+const MAX_POLICY: usize = 500;
+
+/// The market as a whole: public for all who may come in.
+#[utoipa::path(
+    get, path = "/v1/market", tag = "market",
+    responses((status = 200, description = "policy, time, totals", body = Market), Refusals),
+)]
+pub(crate) async fn show(State(context): State<Context>, _: Caller) -> Answer<Json<Market>> {
+    context.look(|live| market::market(live.state())).await.map(Json)
+}
+
+/// Has another policy decide from now on: administrators may.
+#[utoipa::path(
+    put, path = "/v1/market/policy", tag = "market", request_body = PolicyChoice,
+    responses((status = 200, description = "as it is now", body = Market), Refusals),
+)]
+pub(crate) async fn policy(
+    State(context): State<Context>,
+    caller: Caller,
+    Document(PolicyChoice { policy }): Document<PolicyChoice>,
+) -> Answer<Json<Market>> {
+    if policy.is_empty() || policy.len() > MAX_POLICY {
+        let message = "this is no name of a policy";
+        return Err(Failure::invalid(message, "`simulate --help` has all").in_field("policy"));
+    }
+    context.ask(caller.actor, Ask::Policy { policy }).await.map_err(|it| it.in_field("policy"))?;
+    context.look(|live| market::market(live.state())).await.map(Json)
+}
+
+/// What users and sites did, by the jobs that are kept.
+#[utoipa::path(
+    get, path = "/v1/report", tag = "market",
+    responses((status = 200, description = "per user and per site", body = Report), Refusals),
+)]
+pub(crate) async fn report(State(context): State<Context>, caller: Caller) -> Answer<Json<Report>> {
+    context.look(move |live| reports::report(live.state(), &caller.actor)).await.map(Json)
+}

@@ -1,0 +1,127 @@
+//! The paths, and who answers on each.
+
+pub(crate) mod accounts;
+pub(crate) mod advice;
+pub(crate) mod events;
+pub(crate) mod jobs;
+pub(crate) mod market;
+pub(crate) mod open;
+pub(crate) mod sites;
+mod submission;
+pub(crate) mod submit;
+pub(crate) mod tokens;
+
+use std::time::Instant;
+
+use axum::Router;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, post, put};
+use tower_http::catch_panic::CatchPanicLayer;
+
+use crate::api::Context;
+use crate::doors;
+use crate::failure::Failure;
+use crate::metrics::Request as Label;
+
+/// Most entries of a page, and how many there are if nobody says.
+const PAGE: (usize, usize) = (1_000, 100);
+
+/// How many entries a page has.
+fn page(limit: Option<u32>) -> Result<usize, Failure> {
+    let (most, usual) = PAGE;
+    let limit = limit.map_or(usual, |limit| limit as usize);
+    match (1..=most).contains(&limit) {
+        true => Ok(limit),
+        false => {
+            let message = format!("a page has 1 to {most} entries");
+            Err(Failure::malformed(message, "ask for the rest with `after`").in_field("limit"))
+        }
+    }
+}
+
+/// Everything.
+pub(crate) fn router(context: &Context) -> Router {
+    let guarded = guarded().route_layer(from_fn_with_state(context.clone(), doors::guard));
+    let metrics = Router::new()
+        .route("/metrics", get(open::metrics))
+        .route_layer(from_fn_with_state(context.clone(), doors::guard_metrics));
+    Router::new()
+        .route("/healthz", get(open::healthy))
+        .route("/readyz", get(open::ready))
+        .route("/openapi.json", get(open::openapi))
+        .merge(metrics)
+        .merge(guarded)
+        .fallback(async || Failure::unknown("there is nothing here; see `/openapi.json`"))
+        .method_not_allowed_fallback(async || {
+            let (status, hint) = (StatusCode::METHOD_NOT_ALLOWED, "see `/openapi.json`");
+            Failure::new(status, "method", "this path knows no such method", hint)
+        })
+        .layer(CatchPanicLayer::custom(|panic| caught(panic)))
+        .layer(from_fn_with_state(context.clone(), count))
+        .with_state(context.clone())
+}
+
+fn guarded() -> Router<Context> {
+    Router::new()
+        .route("/v1/me", get(tokens::me))
+        .route("/v1/jobs", post(submit::submit).get(jobs::list))
+        .route("/v1/jobs/{id}", get(jobs::show).delete(jobs::cancel))
+        .route("/v1/jobs/{id}/hold", post(jobs::hold))
+        .route("/v1/jobs/{id}/release", post(jobs::release))
+        .route("/v1/jobs/{id}/output", get(jobs::output))
+        .route("/v1/jobs/{id}/wait", get(jobs::wait))
+        .route("/v1/jobs/{id}/explain", get(advice::explain))
+        .route("/v1/sites", get(sites::list))
+        .route("/v1/sites/{site}/pools/{pool}/price", put(sites::price))
+        .route("/v1/accounts", get(accounts::list))
+        .route("/v1/accounts/{account}", get(accounts::statement))
+        .route("/v1/transfers", post(accounts::transfer))
+        .route("/v1/tokens", get(tokens::list).post(tokens::issue))
+        .route("/v1/tokens/{id}", delete(tokens::revoke))
+        .route("/v1/market", get(market::show))
+        .route("/v1/market/policy", put(market::policy))
+        .route("/v1/report", get(market::report))
+        .route("/v1/quotes", post(advice::quote))
+        .route("/v1/whatif", post(advice::whatif))
+        .route("/v1/events", get(events::stream))
+}
+
+/// Counts and logs requests, and says what browsers must not do with the answers. Of headers and
+/// bodies nothing is logged: there are secrets in them.
+async fn count(State(context): State<Context>, request: Request, next: Next) -> Response {
+    let begin = Instant::now();
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().map(|it| it.as_str().to_owned());
+    let mut response = next.run(request).await;
+    let took = begin.elapsed();
+    let route = route.unwrap_or_else(|| "none".to_owned());
+    let status = response.status().as_u16();
+    tracing::debug!(%method, route, status, took_us = took.as_micros(), "answered");
+    context.metrics.request_time.observe(took.as_secs_f64());
+    let label = Label { method: method_name(&method), route, status };
+    context.metrics.requests.get_or_create(&label).inc();
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// Methods that anybody may invent would make as many counters.
+fn method_name(method: &axum::http::Method) -> String {
+    let known = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"];
+    let known = known.into_iter().find(|it| *it == method.as_str());
+    known.unwrap_or("other").to_owned()
+}
+
+/// A mistake of ours: whoever asked is told where to find it in the log.
+fn caught(panic: Box<dyn std::any::Any + Send>) -> Response {
+    use std::hash::{BuildHasher, RandomState};
+    let id = RandomState::new().hash_one(std::time::SystemTime::now());
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no words");
+    tracing::error!(id = format!("{id:016x}"), text, "a handler panicked");
+    Failure::internal(id).into_response()
+}

@@ -1,0 +1,82 @@
+//! Sites and their prices.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use tradewind_daemon::live::Ask;
+use tradewind_model::PoolId;
+
+use crate::api::{Context, blocking};
+use crate::documents::{PriceChange, SiteList};
+use crate::doors::Caller;
+use crate::extract::{At, Document};
+use crate::failure::{Answer, Failure};
+use crate::openapi::Refusals;
+use crate::views::{jobs::site_name, sites};
+
+/// All sites: they are public.
+#[utoipa::path(
+    get, path = "/v1/sites", tag = "sites",
+    responses((status = 200, description = "all sites with their pools", body = SiteList), Refusals),
+)]
+pub(crate) async fn list(State(context): State<Context>, _: Caller) -> Answer<Json<SiteList>> {
+    context.look(|live| sites::list(live.state())).await.map(Json)
+}
+
+/// Sets what a pool costs: its owner and administrators may. An empty document brings the
+/// configuration's prices back. Jobs that run go on paying what they agreed on.
+#[utoipa::path(
+    put, path = "/v1/sites/{site}/pools/{pool}/price", tag = "sites",
+    params(
+        ("site" = String, Path, description = "the site"),
+        ("pool" = String, Path, description = "the pool's name at its site"),
+    ),
+    request_body = PriceChange,
+    responses((status = 200, description = "all sites; prices follow in a second", body = SiteList), Refusals),
+)]
+pub(crate) async fn price(
+    State(context): State<Context>,
+    caller: Caller,
+    At((site, pool)): At<(String, String)>,
+    Document(change): Document<PriceChange>,
+) -> Answer<Json<SiteList>> {
+    let text = tariff(&change)?;
+    let id = find(&context, &site, &pool).await?;
+    if let Some(text) = &text {
+        let (tariffs, text) = (Arc::clone(&context.tariffs), text.clone());
+        let field = if change.price.is_some() { "price" } else { "tariff" };
+        let sound = blocking(move || tariffs.check(id, &text)).await?;
+        sound.map_err(|wrong| Failure::invalid(wrong, "see `price`").in_field(field))?;
+    }
+    context.ask(caller.actor, Ask::Tariff { pool: id, text }).await?;
+    context.look(|live| sites::list(live.state())).await.map(Json)
+}
+
+/// The table in TOML that the change asks for.
+fn tariff(change: &PriceChange) -> Answer<Option<String>> {
+    match (&change.price, &change.tariff) {
+        (Some(_), Some(_)) => {
+            let hint = "keep one of them";
+            Err(Failure::invalid("both `price` and `tariff`", hint).in_field("tariff"))
+        }
+        (Some(price), None) => {
+            let price = price.price().ok_or_else(|| {
+                Failure::invalid("a price is at least 0", "give credits").in_field("price")
+            })?;
+            Ok(Some(format!("price = {price}\n")))
+        }
+        (None, tariff) => Ok(tariff.clone()),
+    }
+}
+
+async fn find(context: &Context, site: &str, pool: &str) -> Answer<PoolId> {
+    let (wanted_site, wanted) = (site.to_owned(), format!("{site}/{pool}"));
+    let found = context.look(move |live| {
+        let state = live.state();
+        let mut pools = state.market.pools().iter();
+        let same = |id, name: &str| site_name(state, id) == wanted_site && name == wanted;
+        pools.find(|(id, it)| same(*id, &it.name)).map(|(id, _)| id)
+    });
+    found.await?.ok_or_else(|| Failure::unknown(format!("there is no pool `{site}/{pool}`")))
+}

@@ -1,0 +1,67 @@
+//! Reading what is handed in: a document with every field, or a script with options.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use tradewind_io::input::Input;
+use tradewind_io::submission::script::{self, Around};
+use tradewind_io::submission::{Submission, Work, document};
+use tradewind_model::Time;
+
+use crate::documents::ScriptSubmission;
+use crate::extract;
+use crate::failure::{Answer, Failure};
+
+/// The form with a script has options, and the other has none.
+#[derive(Debug, Deserialize)]
+struct Probe {
+    #[serde(default)]
+    options: Option<IgnoredAny>,
+}
+
+/// What was handed in, and what is probably not meant.
+pub(super) fn read(bytes: &[u8]) -> Answer<(Submission, Vec<String>)> {
+    match serde_json::from_slice::<Probe>(bytes) {
+        Ok(Probe { options: Some(_) }) => script(extract::read(bytes)?),
+        Err(wrong) if wrong.is_syntax() || wrong.is_eof() => {
+            Err(Failure::malformed(format!("not JSON: {wrong}"), "see the API's document"))
+        }
+        _ => {
+            // TOML is for files: the same reader would take it.
+            let input = Input::new("submission", bytes);
+            Ok((document::parse(&input)?, Vec::new()))
+        }
+    }
+}
+
+fn script(it: ScriptSubmission) -> Answer<(Submission, Vec<String>)> {
+    let ScriptSubmission { script, arguments, options, file, variables, time_zone } = it;
+    let words: Vec<String> = options.into_iter().flatten().collect();
+    let (mut given, rest) =
+        script::command_line(&words).map_err(|it| Failure::from(it).in_field("options"))?;
+    if let Some(stray) = rest.first() {
+        let message = format!("`{stray}` is no option");
+        let hint = "a script's own arguments belong into `arguments`";
+        return Err(Failure::invalid(message, hint).in_field("options"));
+    }
+    let (more, mut warnings) = script::environment(&variables);
+    given.extend(more);
+    let zone = time_zone.unwrap_or_else(|| "UTC".to_owned());
+    let zone = jiff::tz::TimeZone::get(&zone).map_err(|_| {
+        let message = format!("there is no time zone `{zone}`");
+        Failure::invalid(message, "write `Europe/Oslo`, for one").in_field("time_zone")
+    })?;
+    let around = Around { now: now(), zone: &zone, variables: &variables };
+    let work = script.map(|text| Work::Script { text, arguments });
+    let file = file.unwrap_or_else(|| "script".to_owned());
+    let (submission, more) = script::parse(&file, work, &given, &around)?;
+    warnings.extend(more.iter().cloned());
+    Ok((submission, warnings.iter().map(ToString::to_string).collect()))
+}
+
+/// Seconds since 1970.
+pub(super) fn now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time(i64::try_from(since.as_secs()).unwrap_or(0))
+}

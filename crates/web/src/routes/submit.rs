@@ -1,0 +1,82 @@
+//! Handing jobs in.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use serde::Deserialize;
+use tradewind_daemon::live::{Ask, Reply};
+use utoipa::IntoParams;
+
+use super::submission;
+use crate::api::Context;
+use crate::documents::Submitted;
+use crate::doors::Caller;
+use crate::extract::{self, Selection};
+use crate::failure::{Answer, Failure};
+use crate::openapi::{Refusals, Work};
+
+/// The longest `Idempotency-Key`.
+const MAX_KEY: usize = 128;
+
+/// How to submit.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct How {
+    /// The quote that is accepted: its price and start, or nothing.
+    quote: Option<u64>,
+}
+
+/// Hands a job in, or an array of jobs. The answer comes when it is safe on disk.
+#[utoipa::path(
+    post, path = "/v1/jobs", tag = "jobs", params(
+        How,
+        ("Idempotency-Key" = Option<String>, Header,
+            description = "the same key again gives the same jobs, and changes nothing"),
+    ),
+    request_body(content = Work, description = "every field spelt out; or with `options`, a script"),
+    responses((status = 201, description = "taken on", body = Submitted), Refusals),
+)]
+pub(crate) async fn submit(
+    State(context): State<Context>,
+    caller: Caller,
+    Selection(how): Selection<How>,
+    headers: HeaderMap,
+    extract::Json(body): extract::Json,
+) -> Answer<(StatusCode, Json<Submitted>)> {
+    let done = take_on(&context, caller, &how, &headers, &body).await;
+    let done = done.inspect_err(|_| {
+        context.metrics.refusals.inc();
+    })?;
+    Ok((StatusCode::CREATED, Json(done)))
+}
+
+async fn take_on(
+    context: &Context,
+    caller: Caller,
+    how: &How,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Answer<Submitted> {
+    let key = key(headers)?;
+    let (submission, warnings) = submission::read(body)?;
+    let quote = how.quote.or(submission.quote);
+    let ask = Ask::Submit { submission: Arc::new(submission), key, quote };
+    match context.ask(caller.actor, ask).await? {
+        Reply::Jobs(jobs) => Ok(Submitted { jobs, warnings }),
+        Reply::Number(_) | Reply::Done => Err(Failure::unavailable("the market said nothing")),
+    }
+}
+
+fn key(headers: &HeaderMap) -> Answer<Option<String>> {
+    let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
+    let text = key.to_str().ok().map(str::trim);
+    let text = text.filter(|text| (1..=MAX_KEY).contains(&text.len()));
+    let text = text.ok_or_else(|| {
+        let message = format!("the key is not 1 to {MAX_KEY} printable characters");
+        Failure::malformed(message, "a random UUID will do").in_field("Idempotency-Key")
+    })?;
+    Ok(Some(text.to_owned()))
+}

@@ -1,0 +1,155 @@
+//! Listening and stopping.
+
+mod connections;
+mod tls;
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::thread::JoinHandle;
+
+use axum_server::Handle;
+use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
+use hyper_util::rt::TokioTimer;
+
+use crate::api::{Api, Context};
+use crate::feed;
+use crate::routes;
+use connections::Counted;
+
+/// Where to listen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listen {
+    /// Port 0: any.
+    pub address: SocketAddr,
+    /// Needed beyond loopback.
+    pub tls: Option<Tls>,
+}
+
+/// Files in PEM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tls {
+    /// The certificate, and those that it hangs on.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+}
+
+/// Why nobody listens.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Tokens would cross the network in the clear.
+    #[error(
+        "{0} is beyond this machine, and there is no TLS: tokens could be read on the way; give a \
+         certificate and its key, or listen on 127.0.0.1"
+    )]
+    Open(SocketAddr),
+    /// The address cannot be had.
+    #[error("cannot listen on {address}: {what}")]
+    Bind {
+        /// Which.
+        address: SocketAddr,
+        /// What the system says.
+        what: std::io::Error,
+    },
+    /// Certificate or key cannot be used.
+    #[error("{path}: {what}")]
+    Tls {
+        /// Which file.
+        path: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// Something that is always there is not.
+    #[error("{0}")]
+    System(String),
+}
+
+/// The server, on threads of its own.
+#[derive(Debug)]
+pub struct Server {
+    /// Where it listens.
+    pub address: SocketAddr,
+    context: Context,
+    handle: Handle<SocketAddr>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Takes no more requests, lets those that run come to an end within
+    /// [`crate::Limits::patience`], and returns then.
+    pub fn stop(self) {
+        self.context.feed.stop();
+        self.handle.graceful_shutdown(Some(self.context.limits.patience));
+        for thread in self.threads {
+            drop(thread.join());
+        }
+    }
+}
+
+/// Threads that turn the wheel; those that wait for the market come on top.
+const WORKERS: usize = 2;
+/// Requests that may wait for the market at the same time.
+const WAITING: usize = 256;
+
+/// Starts to listen, and returns once it does.
+///
+/// # Errors
+/// [`ServeError`]: nothing runs then.
+pub fn serve(api: Api, listen: Listen) -> Result<Server, ServeError> {
+    let Listen { address, tls } = listen;
+    if tls.is_none() && !address.ip().to_canonical().is_loopback() {
+        return Err(ServeError::Open(address));
+    }
+    let tls = tls.as_ref().map(tls::config).transpose()?;
+    let bind = |what| ServeError::Bind { address, what };
+    let listener = TcpListener::bind(address).map_err(bind)?;
+    listener.set_nonblocking(true).map_err(bind)?;
+    let address = listener.local_addr().map_err(bind)?;
+    let context = Context::new(api);
+    let events = feed::follow(&context).map_err(ServeError::System)?;
+    let system = |wrong: std::io::Error| ServeError::System(format!("no threads: {wrong}"));
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(WORKERS)
+        .max_blocking_threads(WAITING)
+        .thread_name("http")
+        .enable_all()
+        .build()
+        .map_err(system)?;
+    let handle = Handle::new();
+    let (inside, stopper) = (context.clone(), handle.clone());
+    let thread = std::thread::Builder::new().name("http".to_owned()).spawn(move || {
+        let ended = runtime.block_on(run(&inside, listener, tls, stopper));
+        if let Err(wrong) = ended {
+            tracing::error!(%wrong, "the server has stopped");
+        }
+        // Long looks ahead may go on; nobody waits for their answers.
+        runtime.shutdown_background();
+    });
+    let threads = vec![thread.map_err(system)?, events];
+    tracing::info!(%address, "listening");
+    Ok(Server { address, context, handle, threads })
+}
+
+async fn run(
+    context: &Context,
+    listener: TcpListener,
+    tls: Option<RustlsConfig>,
+    handle: Handle<SocketAddr>,
+) -> std::io::Result<()> {
+    let limits = &context.limits;
+    let counted = Counted::new(limits.connections);
+    let mut server = axum_server::from_tcp(listener)?.handle(handle).http1_only();
+    let http = server.http_builder();
+    let mut http = http.http1();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(limits.request_time)
+        .max_buf_size(limits.header_bytes.max(8_192));
+    let service = routes::router(context).into_make_service_with_connect_info::<SocketAddr>();
+    match tls {
+        None => server.acceptor(counted).serve(service).await,
+        Some(config) => {
+            let secure = RustlsAcceptor::new(config).handshake_timeout(limits.request_time);
+            server.acceptor(secure.acceptor(counted)).serve(service).await
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Accounts as documents.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use tradewind_daemon::live::money::{self, Account, Motive};
+use tradewind_daemon::live::rights::{Actor, Role};
+use tradewind_daemon::live::state::State;
+
+use crate::documents::{self, AccountList, Credits, Posting, Statement};
+
+/// Whether the caller may see the account: one's own, those of projects that one has jobs for,
+/// of sites that one owns, and what is held for one's jobs.
+pub(crate) fn may_see(state: &State, actor: &Actor, account: &Account) -> bool {
+    match account {
+        _ if actor.role == Role::Administrator => true,
+        Account::Bank => false,
+        Account::User(name) => *name == actor.user,
+        Account::Held(job) => state.jobs.get(job).is_some_and(|job| job.user == actor.user),
+        Account::Owner(site) => owns(state, actor, site),
+        Account::Project(project) => {
+            let mut jobs = state.jobs.values().filter(|job| job.user == actor.user);
+            jobs.any(|job| job.submission.project.as_ref() == Some(project))
+        }
+    }
+}
+
+/// Whether the site is the caller's.
+pub(crate) fn owns(state: &State, actor: &Actor, site: &str) -> bool {
+    let place = state.market.pools().sites().iter().position(|it| it.name == site);
+    let owner = place.and_then(|place| state.owners.get(place));
+    owner.is_some_and(|owner| *owner == actor.user)
+}
+
+/// What is held for the jobs of each payer.
+fn held(state: &State) -> BTreeMap<Account, i128> {
+    let mut held = BTreeMap::new();
+    for (account, balance) in state.accounts.balances() {
+        let Account::Held(job) = account else { continue };
+        if let Some(job) = state.jobs.get(job) {
+            *held.entry(job.payer()).or_default() += balance;
+        }
+    }
+    held
+}
+
+fn line(account: &Account, balance: i128, held: &BTreeMap<Account, i128>) -> documents::Account {
+    let held = Credits(held.get(account).copied().unwrap_or(0));
+    documents::Account { account: account.to_string(), balance: Credits(balance), held }
+}
+
+/// A page of accounts. Those of jobs are left out: they are in the jobs.
+pub(crate) fn list(
+    state: &State,
+    actor: &Actor,
+    after: Option<&Account>,
+    limit: usize,
+) -> AccountList {
+    let held = held(state);
+    let all: BTreeMap<&Account, i128> = state.accounts.balances().collect();
+    let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+    let visible =
+        |account: &Account| !matches!(account, Account::Held(_)) && may_see(state, actor, account);
+    let mut found = all
+        .range::<&Account, _>((from.as_ref(), Bound::Unbounded))
+        .filter(|(account, _)| visible(account));
+    let page: Vec<documents::Account> = found
+        .by_ref()
+        .take(limit)
+        .map(|(account, balance)| line(account, *balance, &held))
+        .collect();
+    let next = found.next().and_then(|_| page.last().map(|it| it.account.clone()));
+    AccountList { accounts: page, next }
+}
+
+/// An account's balance and postings after `after`; of these the first `limit`.
+pub(crate) fn statement(state: &State, account: &Account, after: u64, limit: usize) -> Statement {
+    let own =
+        |it: &&money::Posting| it.number > after && (it.from == *account || it.to == *account);
+    let mut postings = state.accounts.postings().filter(own);
+    let page: Vec<Posting> = postings.by_ref().take(limit).map(posting).collect();
+    let next = postings.next().and_then(|_| page.last().map(|it| it.number));
+    let balance = state.accounts.balance(account);
+    Statement { account: line(account, balance, &held(state)), postings: page, next }
+}
+
+fn posting(it: &money::Posting) -> Posting {
+    let (motive, job, note) = match &it.motive {
+        Motive::Grant(note) => ("grant", None, Some(note.clone())),
+        Motive::Hold(job) => ("hold", Some(*job), None),
+        Motive::Settle(job) => ("settle", Some(*job), None),
+        Motive::Refund(job) => ("refund", Some(*job), None),
+    };
+    Posting {
+        number: it.number,
+        at: it.at.0,
+        from: it.from.to_string(),
+        to: it.to.to_string(),
+        amount: it.amount.into(),
+        motive: motive.to_owned(),
+        job,
+        note: note.filter(|note| !note.is_empty()),
+    }
+}

@@ -1,0 +1,179 @@
+//! Jobs as documents.
+
+use std::collections::BTreeSet;
+
+use tradewind_daemon::live::money::Account;
+use tradewind_daemon::live::rights::Actor;
+use tradewind_daemon::live::state::{Finish, Job, Part, Phase, State};
+use tradewind_io::submission::document;
+use tradewind_model::{Place, PoolId};
+
+use super::words;
+use crate::documents::{
+    self, ArrayPlace, Booking, Credits, ExitStatus, Expectation, HistoryEntry, JobList,
+};
+
+/// Which jobs are wanted.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Filter {
+    /// In these states; empty: in any.
+    pub(crate) states: Vec<String>,
+    pub(crate) user: Option<String>,
+    pub(crate) site: Option<String>,
+    pub(crate) name: Option<String>,
+    pub(crate) after: u64,
+    pub(crate) limit: usize,
+}
+
+/// The job, if there is one and the caller may see it.
+pub(crate) fn find<'a>(state: &'a State, actor: &Actor, number: u64) -> Option<&'a Job> {
+    state.jobs.get(&number).filter(|job| actor.may_act_for(&job.user))
+}
+
+/// A page of jobs. Linear in the jobs that are looked at.
+pub(crate) fn list(state: &State, actor: &Actor, filter: &Filter) -> JobList {
+    let wanted = |job: &&Job| {
+        actor.may_act_for(&job.user)
+            && filter.user.as_ref().is_none_or(|user| *user == job.user)
+            && filter.name.as_ref().is_none_or(|name| *name == job.submission.name)
+            && (filter.states.is_empty() || filter.states.iter().any(|it| it == words::state(job)))
+            && filter.site.as_ref().is_none_or(|site| sites(state, job).contains(site.as_str()))
+    };
+    let jobs = state.jobs.range(filter.after.saturating_add(1)..).map(|(_, job)| job);
+    let mut jobs = jobs.filter(wanted);
+    let page: Vec<documents::Job> =
+        jobs.by_ref().take(filter.limit).map(|job| line(state, job)).collect();
+    let next = jobs.next().and_then(|_| page.last().map(|job| job.id));
+    JobList { jobs: page, next }
+}
+
+fn sites<'a>(state: &'a State, job: &Job) -> BTreeSet<&'a str> {
+    job.parts.iter().map(|part| site_name(state, part.pool)).collect()
+}
+
+/// The name of a pool's site.
+pub(crate) fn site_name(state: &State, pool: PoolId) -> &str {
+    &state.market.pools().sites()[state.site_of(pool).0 as usize].name
+}
+
+/// The name of a pool.
+pub(crate) fn pool_name(state: &State, pool: PoolId) -> &str {
+    &state.market.pools().pool(pool).name
+}
+
+/// A job as lists show it.
+pub(crate) fn line(state: &State, job: &Job) -> documents::Job {
+    let (reason, message) = words::reason(state, job).unzip();
+    documents::Job {
+        id: job.number,
+        name: job.submission.name.clone(),
+        user: job.user.clone(),
+        project: job.submission.project.clone(),
+        state: words::state(job).to_owned(),
+        reason: reason.map(str::to_owned),
+        message,
+        array: job.array.map(|(first, index)| ArrayPlace { first, index }),
+        nodes: job.submission.tasks,
+        submitted: job.submitted.0,
+        started: job.started.map(|at| at.0),
+        ended: job.ended.map(|at| at.0),
+        expected_start: expectation(state, job),
+        sites: sites(state, job).into_iter().map(str::to_owned).collect(),
+        paid: job.paid.into(),
+        held: Credits(state.accounts.balance(&Account::Held(job.number))),
+        exit: exit(&job.phase),
+        restarts: job.attempt,
+        cancelled_by: job.cancelled_by.clone(),
+        booking: booking(state, job),
+        parts: Vec::new(),
+        history: Vec::new(),
+        submission: None,
+    }
+}
+
+/// A job with all that is known of it.
+pub(crate) fn whole(state: &State, job: &Job) -> documents::Job {
+    let place = |place: &Place| {
+        let shares = place.shares(job.submission.tasks);
+        let names = shares.map(|it| format!("{} × {}", it.nodes, pool_name(state, it.pool)));
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let entry = |(at, what): &(tradewind_model::Time, _)| {
+        let (what, detail) = words::happening(what, place);
+        HistoryEntry { at: at.0, what: what.to_owned(), detail }
+    };
+    documents::Job {
+        parts: job.parts.iter().map(|it| part(state, it)).collect(),
+        history: job.history.iter().map(entry).collect(),
+        submission: Some(document::value(&job.submission)),
+        ..line(state, job)
+    }
+}
+
+fn part(state: &State, part: &Part) -> documents::Part {
+    documents::Part {
+        site: site_name(state, part.pool).to_owned(),
+        pool: pool_name(state, part.pool).to_owned(),
+        nodes: part.nodes,
+        price: part.price.into(),
+        limit: part.limit.0,
+        node_names: part.names.clone(),
+        since: part.since.map(|at| at.0),
+        ended: part.exit.as_ref().map(|(at, _)| at.0),
+        exit: part.exit.as_ref().map(|(_, exit)| words::exit(exit)),
+    }
+}
+
+fn exit(phase: &Phase) -> Option<ExitStatus> {
+    match phase {
+        Phase::Over(Finish::Completed) => Some(ExitStatus { code: 0, signal: 0 }),
+        Phase::Over(Finish::Failed(code)) => Some(ExitStatus { code: *code, signal: 0 }),
+        Phase::Over(Finish::Killed(signal)) => Some(ExitStatus { code: 0, signal: *signal }),
+        _ => None,
+    }
+}
+
+fn booking(state: &State, job: &Job) -> Option<Booking> {
+    let booking = job.booking.as_ref()?;
+    let shares = booking.place.shares(job.submission.tasks);
+    Some(Booking {
+        start: booking.start.0,
+        end: booking.ends.iter().max().map_or(booking.start.0, |at| at.0),
+        pools: shares.map(|share| pool_name(state, share.pool).to_owned()).collect(),
+    })
+}
+
+/// When a waiting job is expected, with the range of what all sites' last jobs did: where it will
+/// run is not known yet.
+fn expectation(state: &State, job: &Job) -> Option<Expectation> {
+    if !matches!(job.phase, Phase::Waiting | Phase::Held(_)) {
+        return None;
+    }
+    let booked = job.booking.as_ref().map(|it| it.start);
+    let at = booked.or(job.expected)?;
+    let mut slips: Vec<i64> = state.slips.values().flatten().copied().collect();
+    slips.sort_unstable();
+    let off = |percent| quantile(&slips, percent).unwrap_or(0);
+    let early = at.0.saturating_add(off(10).min(0)).max(state.now().0.min(at.0));
+    let late = at.0.saturating_add(off(90).max(0));
+    Some(Expectation { at: at.0, early, late, samples: slips.len() as u32 })
+}
+
+/// The value below which `percent` of the sorted values are; `None` of none.
+pub(crate) fn quantile(sorted: &[i64], percent: usize) -> Option<i64> {
+    let last = sorted.len().checked_sub(1)?;
+    sorted.get((last * percent + 50) / 100).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_of_few() {
+        assert_eq!(quantile(&[], 50), None);
+        assert_eq!(quantile(&[7], 90), Some(7));
+        let ten: Vec<i64> = (0..=10).collect();
+        assert_eq!([10, 50, 90].map(|it| quantile(&ten, it)), [Some(1), Some(5), Some(9)]);
+    }
+}

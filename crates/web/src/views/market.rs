@@ -1,0 +1,46 @@
+//! The market as a document.
+
+use tradewind_daemon::live::money::Account;
+use tradewind_daemon::live::state::{Phase, State};
+
+use crate::documents::{Credits, JobCounts, Market, MoneyTotals};
+
+/// The market as a whole. Linear in the jobs.
+pub(crate) fn market(state: &State) -> Market {
+    let pools = state.market.pools();
+    Market {
+        name: state.name.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        policy: state.policy.clone(),
+        time: state.now().0,
+        sites: pools.sites().len() as u32,
+        nodes: pools.nodes(),
+        free: state.market.free(),
+        users: state.users.len() as u32,
+        jobs: counts(state),
+        money: MoneyTotals {
+            granted: Credits(-state.accounts.balance(&Account::Bank)),
+            held: Credits(held(state)),
+        },
+    }
+}
+
+/// Jobs by phase.
+pub(crate) fn counts(state: &State) -> JobCounts {
+    let mut counts = JobCounts::default();
+    for job in state.jobs.values() {
+        *match job.phase {
+            Phase::Held(_) => &mut counts.held,
+            Phase::Waiting => &mut counts.waiting,
+            Phase::Running => &mut counts.running,
+            Phase::Over(_) => &mut counts.over,
+        } += 1;
+    }
+    counts
+}
+
+/// What is held for jobs.
+pub(crate) fn held(state: &State) -> i128 {
+    let held = state.accounts.balances().filter(|(account, _)| matches!(account, Account::Held(_)));
+    held.map(|(_, balance)| balance).sum()
+}

@@ -1,0 +1,8 @@
+//! The market's state as documents: what each caller may see of it.
+
+pub(crate) mod accounts;
+pub(crate) mod jobs;
+pub(crate) mod market;
+pub(crate) mod reports;
+pub(crate) mod sites;
+pub(crate) mod words;

@@ -1,0 +1,78 @@
+//! What users and sites did, as a document.
+
+use std::collections::BTreeMap;
+
+use tradewind_daemon::live::money::Account;
+use tradewind_daemon::live::rights::{Actor, Role};
+use tradewind_daemon::live::state::{Finish, Job, Phase, State};
+use tradewind_model::{SiteId, Time};
+
+use super::accounts::owns;
+use crate::documents::{Credits, Report, SiteReport, UserReport};
+
+/// What users and sites did, by the jobs that are kept. Linear in these.
+pub(crate) fn report(state: &State, actor: &Actor) -> Report {
+    let from = state.jobs.values().map(|job| job.submitted).min();
+    let mut users = BTreeMap::<&str, (UserReport, i64, i64)>::new();
+    for job in state.jobs.values().filter(|job| actor.may_act_for(&job.user)) {
+        count(state.now(), job, users.entry(&job.user).or_default());
+    }
+    let users = users.into_iter().map(|(user, (report, waits, started))| UserReport {
+        user: user.to_owned(),
+        mean_wait: (started > 0).then(|| waits / started),
+        ..report
+    });
+    let sites = 0..state.market.pools().sites().len();
+    Report {
+        from: from.map(|at| at.0),
+        until: state.now().0,
+        users: users.collect(),
+        sites: sites.map(|place| site(state, actor, place, from)).collect(),
+    }
+}
+
+fn count(now: Time, job: &Job, (report, waits, started): &mut (UserReport, i64, i64)) {
+    report.jobs += 1;
+    match &job.phase {
+        Phase::Over(Finish::Completed) => report.completed += 1,
+        Phase::Over(_) => report.failed += 1,
+        _ => report.active += 1,
+    }
+    let began = job.parts.iter().filter_map(|part| part.since).min();
+    if let Some(began) = began {
+        *waits += (began - job.submitted).0;
+        *started += 1;
+    }
+    report.node_seconds += job.parts.iter().map(|part| ran(now, part)).sum::<i64>();
+    report.spent = Credits(report.spent.0 + i128::from(job.paid.0));
+}
+
+/// Node-seconds that a part ran so far.
+fn ran(now: Time, part: &tradewind_daemon::live::state::Part) -> i64 {
+    let until = part.exit.as_ref().map_or(now, |(at, _)| *at);
+    part.since.map_or(0, |since| (until - since).0.max(0) * i64::from(part.nodes))
+}
+
+fn site(state: &State, actor: &Actor, place: usize, from: Option<Time>) -> SiteReport {
+    let id = SiteId(place as u32);
+    let pools = state.market.pools();
+    let name = pools.sites()[place].name.clone();
+    let parts = state.jobs.values().flat_map(|job| &job.parts);
+    let parts = parts.filter(|part| state.site_of(part.pool) == id && part.since.is_some());
+    let (mut number, mut node_seconds) = (0, 0);
+    for part in parts {
+        number += 1;
+        node_seconds += ran(state.now(), part);
+    }
+    let nodes: u32 = pools.as_slice().iter().filter(|it| it.site == id).map(|it| it.nodes).sum();
+    let all = from.map(|from| (state.now() - from).0 * i64::from(nodes)).filter(|all| *all > 0);
+    let seen = actor.role == Role::Administrator || owns(state, actor, &name);
+    SiteReport {
+        owner: state.owners.get(place).cloned().unwrap_or_default(),
+        parts: number,
+        node_seconds,
+        utilisation: all.map(|all| node_seconds as f64 / all as f64),
+        earned: seen.then(|| Credits(state.accounts.balance(&Account::Owner(name.clone())))),
+        site: name,
+    }
+}

@@ -1,0 +1,62 @@
+//! Sites as documents.
+
+use tradewind_daemon::live::state::{State, Why};
+use tradewind_model::{PoolId, SiteId};
+
+use super::jobs::quantile;
+use crate::documents::{Delay, Pool, Site, SiteList};
+
+/// All sites: they are public.
+pub(crate) fn list(state: &State) -> SiteList {
+    let pools = state.market.pools();
+    let sites = pools.sites().iter().enumerate().map(|(place, site)| {
+        let id = SiteId(place as u32);
+        let own = pools.iter().filter(|(_, pool)| pool.site == id);
+        Site {
+            name: site.name.clone(),
+            owner: state.owners.get(place).cloned().unwrap_or_default(),
+            away_since: state.away.get(&id).map(|at| at.0),
+            pools: own.map(|(id, _)| pool(state, id)).collect(),
+            delay: delay(state, id),
+        }
+    });
+    SiteList { sites: sites.collect() }
+}
+
+fn delay(state: &State, site: SiteId) -> Option<Delay> {
+    let mut slips: Vec<i64> = state.slips.get(&site)?.iter().copied().collect();
+    slips.sort_unstable();
+    let [p10, p50, p90] = [10, 50, 90].map(|percent| quantile(&slips, percent));
+    Some(Delay { p10: p10?, p50: p50?, p90: p90?, samples: slips.len() as u32 })
+}
+
+fn pool(state: &State, id: PoolId) -> Pool {
+    let it = state.market.pools().pool(id);
+    let (mut down, mut local, mut withheld, mut booked) = (0, 0, 0, 0);
+    for (why, closure) in state.closures.iter().filter(|(why, _)| why.pool() == id) {
+        let Some((what, true)) = state.market.closure_state(*closure) else { continue };
+        match why {
+            Why::Down(_) => down += what.nodes,
+            Why::Local(..) | Why::Stray(..) => local += what.nodes,
+            Why::Withheld(..) => withheld += what.nodes,
+            Why::Booked(..) => booked += what.nodes,
+        }
+    }
+    let free = state.market.free_in(id);
+    let gone = [down, local, withheld, booked, free].iter().sum();
+    let attributes =
+        it.attributes.iter().filter(|(name, _)| !["site", "pool"].contains(&name.as_str()));
+    Pool {
+        name: it.name.clone(),
+        nodes: it.nodes,
+        performance: it.performance.into(),
+        price: it.price.into(),
+        down,
+        local,
+        withheld,
+        booked,
+        ours: it.nodes.saturating_sub(gone),
+        free,
+        attributes: attributes.map(|(name, value)| (name.clone(), value.to_string())).collect(),
+    }
+}

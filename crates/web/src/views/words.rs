@@ -1,0 +1,149 @@
+//! States and reasons in Slurm's words.
+
+use tradewind_daemon::live::state::{Finish, Happening, Hold, Job, Phase, Setback, State};
+use tradewind_daemon::site::Exit;
+use tradewind_model::Reason;
+
+/// The job's state, as `squeue` and `sacct` call it.
+pub(crate) fn state(job: &Job) -> &'static str {
+    match &job.phase {
+        Phase::Held(_) | Phase::Waiting => "PENDING",
+        Phase::Running if job.cancelled_by.is_some() => "COMPLETING",
+        Phase::Running if job.parts.iter().any(|part| part.since.is_some()) => "RUNNING",
+        Phase::Running => "CONFIGURING",
+        Phase::Over(finish) => finished(finish),
+    }
+}
+
+/// The state of a job that ended like this.
+pub(crate) fn finished(finish: &Finish) -> &'static str {
+    match finish {
+        Finish::Completed => "COMPLETED",
+        Finish::Failed(_) | Finish::Killed(_) => "FAILED",
+        Finish::Timeout => "TIMEOUT",
+        Finish::OutOfMemory => "OUT_OF_MEMORY",
+        Finish::NodeFail => "NODE_FAIL",
+        Finish::Refused(Reason::TooLate { .. }) => "DEADLINE",
+        Finish::Cancelled | Finish::Refused(_) | Finish::Dependency(_) => "CANCELLED",
+    }
+}
+
+/// Why the job is in its state: a word as in `squeue`, and a sentence.
+pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)> {
+    match &job.phase {
+        Phase::Held(hold) => Some(held(hold)),
+        Phase::Waiting => Some(waiting(state, job)),
+        Phase::Running => None,
+        Phase::Over(finish) => ended(finish),
+    }
+}
+
+/// The word and the sentence for a hold.
+pub(crate) fn held(hold: &Hold) -> (&'static str, String) {
+    let (word, text) = match hold {
+        Hold::User => ("JobHeldUser", "its user holds it; release it to let it run"),
+        Hold::Dependency => ("Dependency", "it waits for other jobs"),
+        Hold::Array => ("JobArrayTaskLimit", "as many of its array run as may"),
+        Hold::Booked => ("Reservation", "its window is booked, and has not come"),
+        Hold::Lost => {
+            ("JobRequeuedHeld", "nobody knows whether it ran; release it to run it again")
+        }
+        Hold::Funds(needed) => {
+            let text = format!("its payer has less than the {needed} credits that it may cost");
+            return ("AssocGrpBillingMinutes", text);
+        }
+        Hold::Rejected(why) => {
+            return ("JobLaunchFailedHeld", format!("sites would not start it: {why}"));
+        }
+    };
+    (word, text.to_owned())
+}
+
+fn waiting(state: &State, job: &Job) -> (&'static str, String) {
+    let start = job.submission.terms.earliest_start;
+    let head = state.market.head();
+    match start.filter(|start| *start > state.now()) {
+        Some(start) => ("BeginTime", format!("it is not to start before {}", start.0)),
+        None if job.id.is_some() && job.id == head => {
+            ("Resources", "it is the first in the queue, and waits for nodes".to_owned())
+        }
+        None => ("Priority", "others are before it in the queue".to_owned()),
+    }
+}
+
+fn ended(finish: &Finish) -> Option<(&'static str, String)> {
+    match finish {
+        Finish::Completed | Finish::Cancelled => None,
+        Finish::Failed(code) => {
+            Some(("NonZeroExitCode", format!("it ended with exit code {code}")))
+        }
+        Finish::Killed(signal) => Some(("RaisedSignal", format!("signal {signal} ended it"))),
+        Finish::Timeout => Some(("TimeLimit", "it reached its time limit".to_owned())),
+        Finish::OutOfMemory => Some(("OutOfMemory", "it used more memory than it may".to_owned())),
+        Finish::NodeFail => {
+            Some(("NodeDown", "its nodes died, or nobody knows what became of it".to_owned()))
+        }
+        Finish::Refused(reason) => Some((refused(reason), reason.to_string())),
+        Finish::Dependency(job) => {
+            let text = format!("job {job} did not end as it had to");
+            Some(("DependencyNeverSatisfied", text))
+        }
+    }
+}
+
+fn refused(reason: &Reason) -> &'static str {
+    match reason {
+        Reason::WiderThanGrid { .. } | Reason::WiderThanQueues { .. } => "PartitionNodeLimit",
+        Reason::TooFewNodes { .. } => "BadConstraints",
+        Reason::TooLate { .. } => "DeadLine",
+        Reason::BudgetShort { .. } | Reason::PricedOut { .. } | Reason::BudgetLimit { .. } => {
+            "AssocGrpBillingMinutes"
+        }
+        _ => "Declined",
+    }
+}
+
+/// An entry of a job's history: a word, and more about it.
+pub(crate) fn happening(
+    it: &Happening,
+    pool: impl Fn(&tradewind_model::Place) -> String,
+) -> (&'static str, Option<String>) {
+    match it {
+        Happening::Submitted => ("submitted", None),
+        Happening::Held(hold) => ("held", Some(held(hold).1)),
+        Happening::Queued => ("queued", None),
+        Happening::Planned(place) => ("planned", Some(pool(place))),
+        Happening::Began => ("began", None),
+        Happening::Setback(setback) => ("set_back", Some(set_back(setback))),
+        Happening::Cancelling(by) => ("cancelling", Some(format!("by {by}"))),
+        Happening::Over(finish) => {
+            let more = ended(finish).map(|(_, text)| format!(": {text}")).unwrap_or_default();
+            ("over", Some(format!("{}{more}", finished(finish))))
+        }
+    }
+}
+
+/// What set a job back.
+pub(crate) fn set_back(setback: &Setback) -> String {
+    match setback {
+        Setback::Refused(why) => format!("the site would not start it: {why}"),
+        Setback::Displaced => "the owner's own jobs took its nodes".to_owned(),
+        Setback::Lost => "its nodes died or were lost".to_owned(),
+        Setback::Funds => "its payer had too little".to_owned(),
+    }
+}
+
+/// How a part ended, in a word.
+pub(crate) fn exit(exit: &Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("exit {code}"),
+        Exit::Signal(signal) => format!("signal {signal}"),
+        Exit::TimeLimit => "time limit".to_owned(),
+        Exit::Withdrawn => "withdrawn".to_owned(),
+        Exit::OutOfMemory => "out of memory".to_owned(),
+        Exit::NodeFailed => "node failed".to_owned(),
+        Exit::Lost => "lost".to_owned(),
+        Exit::NotStarted(why) => format!("not started: {why}"),
+        Exit::Refused(why) => format!("refused: {why}"),
+    }
+}

@@ -1,0 +1,60 @@
+use serde_json::json;
+
+use crate::stage::{Stage, job};
+
+#[test]
+fn a_quote_is_kept_and_can_be_accepted_once() {
+    let stage = Stage::new();
+    let (status, quotes) = stage.call("ana", "POST", "/v1/quotes", job(1));
+    assert_eq!(status, 200, "{quotes}");
+    let all = quotes["quotes"].as_array().unwrap();
+    let id = all[0]["id"].as_u64().unwrap();
+    assert_eq!(all[1]["id"].as_u64(), Some(id), "equal windows have one id");
+    assert!(all[2]["id"].is_null() && all[2]["reason"].is_string());
+    assert_eq!(all[0]["nodes"][0]["pool"], "alpha/x");
+    let accept =
+        |user: &str, nodes| stage.call(user, "POST", &format!("/v1/jobs?quote={id}"), job(nodes));
+    assert_eq!(accept("bob", 1).0, 404);
+    assert_eq!(accept("ana", 2).0, 409);
+    let (status, done) = accept("ana", 1);
+    assert_eq!(status, 201, "{done}");
+    assert_eq!(accept("ana", 1).0, 404);
+    let (_, seen) = stage.get("ana", &format!("/v1/jobs/{}", done["jobs"][0]));
+    assert_eq!((&seen["state"], &seen["reason"]), (&json!("PENDING"), &json!("Reservation")));
+    assert_eq!(seen["expected_start"]["at"], seen["booking"]["start"]);
+    stage.stop();
+}
+
+#[test]
+fn whatif_shows_only_what_the_caller_may_see() {
+    let stage = Stage::new();
+    let (anas, bobs) = (stage.submit("ana", 1), stage.submit("bob", 1));
+    let jobs = |user: &str| {
+        let (status, found) = stage.call(user, "POST", "/v1/whatif", json!({"policy": "css"}));
+        assert_eq!((status, &found["before"]), (200, &json!("easy")));
+        let changes = found["changes"].as_array().unwrap().iter();
+        changes.map(|it| it["job"].as_u64().unwrap()).collect::<Vec<u64>>()
+    };
+    assert_eq!(["ana", "bob", "root"].map(jobs), [vec![anas], vec![bobs], vec![anas, bobs]]);
+    let without = json!({"without_job": bobs});
+    assert_eq!(stage.call("ana", "POST", "/v1/whatif", without).0, 404);
+    let (status, failure) = stage.call("ana", "POST", "/v1/whatif", json!({"horizon": 0}));
+    assert_eq!((status, &failure["error"]["field"]), (422, &json!("horizon")));
+    stage.stop();
+}
+
+#[test]
+fn a_mistake_of_ours_is_caught_and_has_an_id() {
+    let stage = Stage::new();
+    for _ in 0..2 {
+        stage.submit("ana", 2);
+    }
+    let third = stage.submit("ana", 1);
+    let (status, found) = stage.get("ana", &format!("/v1/jobs/{third}/explain"));
+    assert_eq!((status, &found["job"]), (200, &json!(third)), "{found}");
+    let fourth = stage.submit("ana", 2);
+    let (status, failure) = stage.get("ana", &format!("/v1/jobs/{fourth}/explain"));
+    assert_eq!((status, &failure["error"]["kind"]), (500, &json!("internal")), "{failure}");
+    assert_eq!(stage.get("ana", "/v1/me").0, 200);
+    stage.stop();
+}

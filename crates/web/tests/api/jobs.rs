@@ -1,0 +1,117 @@
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tradewind_daemon::site::Exit;
+
+use crate::stage::{Stage, job};
+
+#[test]
+fn a_job_from_submission_to_its_end() {
+    let stage = Stage::new();
+    let id = stage.submit("ana", 1);
+    let seen = stage.until(id, "RUNNING");
+    assert_eq!(seen["parts"][0]["node_names"], json!(["n1"]));
+    assert_eq!(seen["submission"]["command"], json!(["true"]));
+    let (status, text) =
+        stage.send("ana", "GET", &format!("/v1/jobs/{id}/output?bytes=8"), &[], vec![]);
+    assert_eq!((status, text.as_str()), (200, &*format!("put of {id}")));
+    let path = format!("/v1/jobs/{id}/wait?seconds=30");
+    let begin = Instant::now();
+    let waited = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| stage.get("ana", &path));
+        std::thread::sleep(Duration::from_millis(200));
+        stage.end(id, Exit::Code(3));
+        waiting.join().unwrap()
+    });
+    assert!(begin.elapsed() < Duration::from_secs(20));
+    let (status, seen) = waited;
+    assert_eq!((status, &seen["state"]), (200, &json!("FAILED")));
+    assert_eq!(seen["exit"], json!({"code": 3, "signal": 0}));
+    assert_eq!(seen["reason"], "NonZeroExitCode");
+    let words: Vec<&str> =
+        seen["history"].as_array().unwrap().iter().filter_map(|it| it["what"].as_str()).collect();
+    assert_eq!(words, ["submitted", "queued", "planned", "began", "over"]);
+    stage.stop();
+}
+
+#[test]
+fn held_released_cancelled() {
+    let stage = Stage::new();
+    let mut held = job(1);
+    held["held"] = json!(true);
+    let (_, done) = stage.call("ana", "POST", "/v1/jobs", held);
+    let id = done["jobs"][0].as_u64().unwrap();
+    let path = format!("/v1/jobs/{id}");
+    let (_, seen) = stage.get("ana", &path);
+    assert_eq!((&seen["state"], &seen["reason"]), (&json!("PENDING"), &json!("JobHeldUser")));
+    let (status, _) = stage.get("ana", &format!("{path}/output"));
+    assert_eq!(status, 409);
+    let (status, _) = stage.call("ana", "POST", &format!("{path}/release"), json!(null));
+    assert_eq!(status, 200);
+    stage.until(id, "RUNNING");
+    let (status, failure) = stage.call("ana", "POST", &format!("{path}/hold"), json!(null));
+    assert_eq!((status, &failure["error"]["kind"]), (409, &json!("conflict")));
+    let (status, seen) = stage.call("ana", "DELETE", &path, json!(null));
+    assert_eq!((status, &seen["state"]), (200, &json!("COMPLETING")));
+    assert_eq!(stage.until(id, "CANCELLED")["cancelled_by"], "ana");
+    let (status, _) = stage.call("ana", "DELETE", &path, json!(null));
+    assert_eq!(status, 409);
+    stage.stop();
+}
+
+#[test]
+fn a_key_makes_one_job_of_many_submissions() {
+    let stage = Stage::new();
+    let send = |key: &str| {
+        let body = job(1).to_string().into_bytes();
+        stage.send("ana", "POST", "/v1/jobs", &[("Idempotency-Key", key)], body)
+    };
+    assert_eq!(send("a"), send("a"));
+    assert_ne!(send("a"), send("b"));
+    let (status, text) = send(&"x".repeat(200));
+    assert!(status == 400 && text.contains("Idempotency-Key"), "{text}");
+    stage.stop();
+}
+
+#[test]
+fn a_script_with_options() {
+    let stage = Stage::new();
+    let script = "#!/bin/sh\n#SBATCH --job-name=deep --time=1\ntrue\n";
+    let body = json!({"script": script, "options": [["--budget", "500"], ["--nodes=2"]]});
+    let (status, done) = stage.call("ana", "POST", "/v1/jobs", body);
+    assert_eq!(status, 201, "{done}");
+    let (_, seen) = stage.get("ana", &format!("/v1/jobs/{}", done["jobs"][0]));
+    assert_eq!((&seen["name"], &seen["nodes"]), (&json!("deep"), &json!(2)));
+    assert_eq!(seen["submission"]["budget"].to_string(), "500");
+    let wrong = json!({"script": script, "options": [["--budgte", "5"]]});
+    let (status, failure) = stage.call("ana", "POST", "/v1/jobs", wrong);
+    assert_eq!((status, &failure["error"]["field"]), (422, &json!("options")), "{failure}");
+    stage.stop();
+}
+
+#[test]
+fn lists_have_pages_and_filters() {
+    let stage = Stage::new();
+    let mut array = job(2);
+    array["array"] = json!("0-4");
+    let (_, done) = stage.call("ana", "POST", "/v1/jobs", array);
+    assert_eq!(done["jobs"].as_array().unwrap().len(), 5);
+    let bobs = stage.submit("bob", 1);
+    let ids = |path: &str| -> (Vec<u64>, Option<u64>) {
+        let (status, list) = stage.get("root", path);
+        assert_eq!(status, 200, "{list}");
+        let jobs = list["jobs"].as_array().unwrap().iter();
+        (jobs.map(|it| it["id"].as_u64().unwrap()).collect(), list["next"].as_u64())
+    };
+    assert_eq!(ids("/v1/jobs?limit=2"), (vec![1, 2], Some(2)));
+    assert_eq!(ids("/v1/jobs?limit=4&after=2"), (vec![3, 4, 5, bobs], None));
+    assert_eq!(ids("/v1/jobs?user=bob"), (vec![bobs], None));
+    assert_eq!(ids("/v1/jobs?state=completed"), (vec![], None));
+    let pending = ids("/v1/jobs?state=pending").0;
+    assert_eq!(pending, [3, 4, 5, bobs]);
+    let (_, third) = stage.get("root", "/v1/jobs/3");
+    assert_eq!(third["reason"], "Resources");
+    assert_eq!(stage.get("root", "/v1/jobs/4").1["reason"], "Priority");
+    assert_eq!(ids("/v1/jobs?site=nowhere").0, [] as [u64; 0]);
+    stage.stop();
+}

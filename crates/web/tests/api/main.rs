@@ -1,0 +1,12 @@
+//! The API as clients see it: a real server on a real market.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod advice;
+mod bad;
+mod jobs;
+mod limits;
+mod money;
+mod rights;
+mod stage;
+mod streams;
+mod tls;

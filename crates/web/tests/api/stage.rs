@@ -1,0 +1,374 @@
+//! A whole market for a test: an engine on a store in memory, sites that are driven by hand, and
+//! a server on a free port.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+use tradewind_daemon::codec::{Codec, CodecError};
+use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing};
+use tradewind_daemon::live::rights::{Actor, Role};
+use tradewind_daemon::live::state::Booking;
+use tradewind_daemon::live::{Ask, Make, Record, Refusal, Settings, State};
+use tradewind_daemon::site::{
+    Exit, Finding, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Survey, Tag,
+};
+use tradewind_daemon::store::Origin;
+use tradewind_daemon::store::memory::Disk;
+use tradewind_model::{
+    Admission, Attribute, Demand, JobId, Money, Performance, Place, Pool, PoolId, Pools, Price,
+    Reason, SiteId, Span, Time,
+};
+use tradewind_sched::policy::{Policy, gridfill};
+use tradewind_web::documents::{Explanation, Totals, WhatIf, WhatIfQuestion};
+use tradewind_web::{
+    Advisor, Api, Limits, Listen, MarketView, Outputs, Proposal, Server, Tariffs, Tls, new_secret,
+    serve,
+};
+
+/// What is never read again needs no format.
+#[derive(Debug)]
+struct NoCodec;
+
+impl Codec for NoCodec {
+    const VERSION: u32 = 0;
+    fn record(&self, _: &Record) -> Vec<u8> {
+        vec![0]
+    }
+    fn read_record(&self, _: &[u8]) -> Result<Record, CodecError> {
+        Err(CodecError("never written".to_owned()))
+    }
+    fn state(&self, _: &State) -> Vec<u8> {
+        vec![]
+    }
+    fn read_state(&self, _: u32, _: &[u8]) -> Result<State, CodecError> {
+        Err(CodecError("never written".to_owned()))
+    }
+}
+
+#[derive(Debug)]
+struct Easy;
+
+impl Make for Easy {
+    fn make(&self, policy: &str, _: &Pools) -> Result<Box<dyn Policy + Send>, String> {
+        match policy {
+            "easy" | "other" => {
+                Ok(Box::new(gridfill::GridFill::new(gridfill::Settings::default())))
+            }
+            wrong => Err(format!("there is no policy `{wrong}`")),
+        }
+    }
+}
+
+pub(crate) fn now() -> Time {
+    Time(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64)
+}
+
+/// The tasks of a site that is driven by hand.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Hand(Arc<Mutex<BTreeMap<Tag, Seen>>>);
+
+impl Hand {
+    pub(crate) fn tasks(&self) -> MutexGuard<'_, BTreeMap<Tag, Seen>> {
+        self.0.lock().unwrap()
+    }
+
+    /// The job's task ends like this.
+    pub(crate) fn end(&self, job: u64, exit: Exit) {
+        for (tag, seen) in self.tasks().iter_mut().filter(|(tag, _)| tag.job == job) {
+            let Seen::Running { since, .. } = seen else { panic!("{tag}: {seen:?}") };
+            *seen = Seen::Ended { since: Some(*since), at: now(), exit: exit.clone() };
+        }
+    }
+}
+
+#[derive(Debug)]
+struct ByHand {
+    pools: Vec<PoolSetup>,
+    tasks: Hand,
+}
+
+impl Site for ByHand {
+    fn pools(&self) -> &[PoolSetup] {
+        &self.pools
+    }
+    fn survey(&mut self) -> Result<Survey, SiteError> {
+        let pools = vec![PoolSurvey { up: 2, ..PoolSurvey::default() }];
+        Ok(Survey { pools, tasks: self.tasks.tasks().clone() })
+    }
+    fn submit(&mut self, order: &Order) -> Result<(), SiteError> {
+        let running = Seen::Running { since: now(), nodes: vec!["n1".to_owned()] };
+        self.tasks.tasks().entry(order.tag.clone()).or_insert(running);
+        Ok(())
+    }
+    fn withdraw(&mut self, tag: &Tag) -> Result<(), SiteError> {
+        let ended = Seen::Ended { since: None, at: now(), exit: Exit::Withdrawn };
+        self.tasks.tasks().insert(tag.clone(), ended);
+        Ok(())
+    }
+    fn forget(&mut self, tag: &Tag) -> Result<(), SiteError> {
+        self.tasks.tasks().remove(tag);
+        Ok(())
+    }
+    fn output(&mut self, _: &Tag, _: usize) -> Result<Vec<u8>, SiteError> {
+        Ok(vec![])
+    }
+    fn doctor(&mut self) -> Vec<Finding> {
+        vec![]
+    }
+}
+
+/// Everything that the API cannot do itself, by rote.
+#[derive(Debug)]
+pub(crate) struct ByRote;
+
+impl Outputs for ByRote {
+    fn tail(&self, _: SiteId, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
+        let text = format!("output of {}", tag.job).into_bytes();
+        Ok(text[text.len().saturating_sub(most)..].to_vec())
+    }
+}
+
+impl Tariffs for ByRote {
+    fn check(&self, _: PoolId, text: &str) -> Result<(), String> {
+        match text.starts_with("price = ") {
+            true => Ok(()),
+            false => Err("line 1: this is no price".to_owned()),
+        }
+    }
+}
+
+impl Advisor for ByRote {
+    fn quote(&self, view: &MarketView, demand: &Demand) -> Result<Vec<Proposal>, Refusal> {
+        let start = now() + Span(1_000);
+        let booking = Booking {
+            start,
+            ends: vec![start + demand.estimate],
+            place: Place::Pool(PoolId(0)),
+            prices: vec![view.market.pools().pool(PoolId(0)).price],
+        };
+        let found = |criterion: &str| Proposal {
+            criterion: criterion.to_owned(),
+            exact: true,
+            answer: Ok((booking.clone(), Money(60_000_000))),
+        };
+        let none =
+            Proposal { criterion: "cost".to_owned(), exact: true, answer: Err(Reason::NoValue) };
+        Ok(vec![found("start"), found("finish"), none])
+    }
+
+    fn whatif(&self, view: &MarketView, question: &WhatIfQuestion) -> Result<WhatIf, Refusal> {
+        let totals = Totals {
+            started: 0,
+            refused: 0,
+            open: 0,
+            mean_wait: Some(1.5),
+            makespan: 0,
+            income: Money(0).into(),
+        };
+        let changes = view.numbers.values().map(|job| tradewind_web::documents::JobChange {
+            job: *job,
+            before: Default::default(),
+            after: Default::default(),
+        });
+        Ok(WhatIf {
+            before: view.policy.clone(),
+            after: question.policy.clone().unwrap_or_default(),
+            from: 0,
+            until: 0,
+            totals_before: totals.clone(),
+            totals_after: totals,
+            same: 0,
+            sooner: 0,
+            later: 0,
+            changes: changes.collect(),
+        })
+    }
+
+    fn explain(&self, view: &MarketView, job: JobId) -> Result<Explanation, Refusal> {
+        if view.market.demand(job).unwrap().processors == 2 {
+            panic!("a mistake in an advisor");
+        }
+        Ok(Explanation {
+            job: view.numbers[&job],
+            reason: None,
+            message: "others are before it".to_owned(),
+            expected_start: None,
+            ahead: Some(1),
+            relaxations: vec![],
+            fall_backs: vec![],
+            fair_share: None,
+        })
+    }
+}
+
+fn pools() -> Pools {
+    let pool = |name: &str, site: u32, performance| {
+        let (of, own) = name.split_once('/').unwrap();
+        let text = |text: &str| Attribute::Text(text.to_owned());
+        Pool {
+            name: name.to_owned(),
+            site: SiteId(site),
+            nodes: 2,
+            performance: Performance::from_thousandths(performance).unwrap(),
+            price: Price(1_000_000),
+            attributes: [("site".to_owned(), text(of)), ("pool".to_owned(), text(own))].into(),
+            admission: Admission::NONE,
+        }
+    };
+    let site = |name: &str| tradewind_model::Site { name: name.to_owned() };
+    let both = vec![pool("alpha/x", 0, 1_000), pool("beta/y", 1, 2_000)];
+    Pools::new(vec![site("alpha"), site("beta")], both).unwrap()
+}
+
+/// A market with a server.
+pub(crate) struct Stage {
+    pub(crate) hands: [Hand; 2],
+    /// By user: the secret of a token. `root` is an administrator, `olga` owns `alpha`.
+    pub(crate) tokens: BTreeMap<&'static str, String>,
+    pub(crate) address: SocketAddr,
+    pub(crate) engine: Engine,
+    pub(crate) server: Server,
+    agent: ureq::Agent,
+    scheme: &'static str,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Stage {
+        if std::env::var_os("LOGS").is_some() { drop(tracing_subscriber::fmt().with_max_level(tracing_subscriber::filter::LevelFilter::WARN).try_init()); }
+        Stage::with(Limits::default(), None, ureq::tls::TlsConfig::default())
+    }
+
+    pub(crate) fn limited(limits: Limits) -> Stage {
+        Stage::with(limits, None, ureq::tls::TlsConfig::default())
+    }
+
+    pub(crate) fn with(limits: Limits, tls: Option<Tls>, trust: ureq::tls::TlsConfig) -> Stage {
+        let origin = Origin { market: "m".to_owned(), created: 0 };
+        let hands = [Hand::default(), Hand::default()];
+        let sites = [("alpha", "olga", "x"), ("beta", "otto", "y")].into_iter().zip(&hands);
+        let sites = sites.map(|((name, owner, pool), hand)| {
+            let performance = Performance::from_thousandths(1_000).unwrap();
+            let attributes = Default::default();
+            let pools =
+                vec![PoolSetup { name: pool.to_owned(), nodes: 2, performance, attributes }];
+            let site = Box::new(ByHand { pools, tasks: hand.clone() });
+            let survey_every = Duration::from_millis(20);
+            SiteSetup { name: name.to_owned(), owner: owner.to_owned(), site, survey_every }
+        });
+        let setup = Setup {
+            market: "m".to_owned(),
+            store: Box::new(Disk::new(origin).open().unwrap()),
+            codec: NoCodec,
+            pools: Arc::new(pools()),
+            sites: sites.collect(),
+            maker: Arc::new(Easy),
+            policy: "easy".to_owned(),
+            settings: Settings::default(),
+            timing: Timing::default(),
+        };
+        let engine = Engine::start(setup).unwrap();
+        let market = engine.handle.clone();
+        let roles = [("root", Role::Administrator), ("olga", Role::Owner), ("otto", Role::Owner)];
+        let roles = roles.into_iter().chain([("ana", Role::User), ("bob", Role::User)]);
+        let tokens = roles.map(|(name, role)| {
+            let (secret, hash) = new_secret().unwrap();
+            let root = Actor { user: "root".to_owned(), role: Role::Administrator };
+            let (user, note) = (name.to_owned(), String::new());
+            market.ask(root, Ask::Admit { user, role, hash, note }).unwrap();
+            (name, secret)
+        });
+        let tokens = tokens.collect();
+        let (advisor, outputs, tariffs) = (Arc::new(ByRote), Arc::new(ByRote), Arc::new(ByRote));
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let api = Api { market, outputs, advisor, tariffs, limits };
+        let server = serve(api, Listen { address: ([127, 0, 0, 1], 0).into(), tls }).unwrap();
+        let client = ureq::Agent::config_builder().tls_config(trust).http_status_as_error(false);
+        let agent = client.build().new_agent();
+        Stage { hands, tokens, address: server.address, engine, server, agent, scheme }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("{}://localhost:{}{path}", self.scheme, self.address.port())
+            .replace("http://localhost", "http://127.0.0.1")
+    }
+
+    /// Sends anything.
+    pub(crate) fn send(
+        &self,
+        user: &str,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Vec<u8>,
+    ) -> (u16, String) {
+        let mut request = ureq::http::Request::builder().method(method).uri(self.url(path));
+        if let Some(token) = self.tokens.get(user) {
+            request = request.header("Authorization", format!("Bearer {token}"));
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let run = |request| {
+            self.agent.configure_request(request).allow_non_standard_methods(true).build()
+        };
+        let mut answer = match body.is_empty() {
+            true => self.agent.run(run(request.body(vec![]).unwrap())).unwrap(),
+            false => self.agent.run(run(request.body(body).unwrap())).unwrap(),
+        };
+        let status = answer.status().as_u16();
+        (status, answer.body_mut().read_to_string().unwrap())
+    }
+
+    /// Sends a document, or nothing if it is `null`.
+    pub(crate) fn call(&self, user: &str, method: &str, path: &str, body: Value) -> (u16, Value) {
+        let body = if body.is_null() { vec![] } else { body.to_string().into_bytes() };
+        let (status, text) = self.send(user, method, path, &[], body);
+        let value = serde_json::from_str(&text).unwrap_or(Value::String(text));
+        (status, value)
+    }
+
+    pub(crate) fn get(&self, user: &str, path: &str) -> (u16, Value) {
+        self.call(user, "GET", path, Value::Null)
+    }
+
+    /// Hands in a job of so many nodes, and returns its number.
+    pub(crate) fn submit(&self, user: &str, nodes: u32) -> u64 {
+        let (status, done) = self.call(user, "POST", "/v1/jobs", job(nodes));
+        assert_eq!(status, 201, "{done}");
+        done["jobs"][0].as_u64().unwrap()
+    }
+
+    /// Waits until the job is in this state.
+    pub(crate) fn until(&self, job: u64, state: &str) -> Value {
+        let begin = Instant::now();
+        loop {
+            let (_, seen) = self.get("root", &format!("/v1/jobs/{job}"));
+            if seen["state"] == state {
+                return seen;
+            }
+            assert!(begin.elapsed() < Duration::from_secs(20), "{seen}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// The job's task ends like this, at whichever site it is.
+    pub(crate) fn end(&self, job: u64, exit: Exit) {
+        self.until(job, "RUNNING");
+        let at = |hand: &&Hand| hand.tasks().keys().any(|tag| tag.job == job);
+        self.hands.iter().filter(at).for_each(|hand| hand.end(job, exit.clone()));
+    }
+
+    pub(crate) fn stop(self) {
+        self.server.stop();
+        self.engine.handle.stop();
+        self.engine.wait();
+    }
+}
+
+/// A job of so many nodes for a minute.
+pub(crate) fn job(nodes: u32) -> Value {
+    json!({"name": "t", "command": ["true"], "nodes": nodes, "time": 60})
+}
