@@ -62,14 +62,7 @@ async fn take_on(
 ) -> Answer<Submitted> {
     let key = key(headers)?;
     let (submission, warnings) = submission::read(body)?;
-    let quote = match (how.quote, &submission.quote) {
-        (Some(quote), _) => Some(quote),
-        (None, None) => None,
-        (None, Some(text)) => Some(text.parse().map_err(|_| {
-            let hint = "quotes have numbers; see `POST /v1/quotes`";
-            Failure::invalid(format!("there is no quote `{text}`"), hint).in_field("quote")
-        })?),
-    };
+    let quote = how.quote.or(submission.quote);
     let ask = Ask::Submit { submission: Arc::new(submission), key, quote };
     match context.ask(caller.actor, ask).await? {
         Reply::Jobs(jobs) => Ok(Submitted { jobs, warnings }),
