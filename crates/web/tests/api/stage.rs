@@ -237,13 +237,6 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn new() -> Stage {
-        if std::env::var_os("LOGS").is_some() {
-            drop(
-                tracing_subscriber::fmt()
-                    .with_max_level(tracing_subscriber::filter::LevelFilter::WARN)
-                    .try_init(),
-            );
-        }
         Stage::with(Limits::default(), None, ureq::tls::TlsConfig::default())
     }
 
