@@ -7,8 +7,8 @@ use crate::commands::live::{
     wait, whatif,
 };
 use crate::commands::{
-    analyze, combine, completions, explain, generate, merge, plan, quote, reproduce, simulate,
-    snapshot,
+    analyze, combine, completions, explain, generate, local_task, merge, plan, quote, reproduce,
+    simulate, snapshot, up,
 };
 
 /// An economic metascheduler: plans parallel jobs on clusters that are not all yours.
@@ -59,6 +59,11 @@ pub(crate) enum Format {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run the live market: sites, journal, API, all in one process.
+    Up(up::Args),
+    /// Look after a task of a local site.
+    #[command(hide = true)]
+    LocalTask(local_task::Args),
     /// Hand in a job: a script with `#SBATCH` and `#TRADEWIND` lines, or a command.
     Submit(Box<submit::Args>),
     /// List jobs of the live market.

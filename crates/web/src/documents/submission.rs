@@ -106,7 +106,7 @@ pub struct Submission {
     pub comment: Option<String>,
     /// The number of the quote that is accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub quote: Option<String>,
+    pub quote: Option<u64>,
     /// Options for a site's own manager.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub passed_through: Vec<Passed>,

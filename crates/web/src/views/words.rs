@@ -143,6 +143,7 @@ pub(crate) fn exit(exit: &Exit) -> String {
         Exit::OutOfMemory => "out of memory".to_owned(),
         Exit::NodeFailed => "node failed".to_owned(),
         Exit::Lost => "lost".to_owned(),
+        Exit::Refused(why) => format!("refused: {why}"),
         Exit::NotStarted(why) => format!("not started: {why}"),
         Exit::Refused(why) => format!("refused: {why}"),
     }

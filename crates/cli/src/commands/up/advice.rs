@@ -129,17 +129,12 @@ fn quotes(free: &FreeTime, demand: &Demand) -> Vec<Quote> {
 }
 
 fn proposal(market: &Market, demand: &Demand, free: &FreeTime, quote: Quote) -> Proposal {
-    let exact = quote.answer.as_ref().is_ok_and(|found| matches!(found.proof, Proof::Optimal));
+    let exact = quote.answer.as_ref().is_ok_and(|found| matches!(found.proof, Proof::Exact));
     let answer = quote.answer.map(|found| booking(market, demand, free, &found.window));
     Proposal { criterion: criterion_name(&quote.criterion), exact, answer }
 }
 
-fn booking(
-    market: &Market,
-    demand: &Demand,
-    free: &FreeTime,
-    window: &Window,
-) -> (Booking, Money) {
+fn booking(market: &Market, demand: &Demand, free: &FreeTime, window: &Window) -> (Booking, Money) {
     let (place, start) = (free.place(window), window.start());
     let (mut ends, mut prices) = (Vec::new(), Vec::new());
     for share in place.shares(demand.processors) {
