@@ -3,6 +3,7 @@
 
 mod advice;
 mod bad;
+mod contract;
 mod jobs;
 mod limits;
 mod money;
