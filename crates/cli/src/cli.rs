@@ -3,8 +3,8 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    analyze, combine, completions, explain, generate, merge, plan, quote, reproduce, simulate,
-    snapshot,
+    analyze, combine, completions, explain, generate, local_task, merge, plan, quote, reproduce,
+    simulate, snapshot, up,
 };
 
 /// An economic metascheduler: plans parallel jobs on clusters that are not all yours.
@@ -55,6 +55,11 @@ pub(crate) enum Format {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run the live market: sites, journal, API, all in one process.
+    Up(up::Args),
+    /// Look after a task of a local site.
+    #[command(hide = true)]
+    LocalTask(local_task::Args),
     /// Turn a moment of a workload log (SWF) into a planning problem.
     Snapshot(snapshot::Args),
     /// Show what one job could get: the best window by every criterion, cost against finish.

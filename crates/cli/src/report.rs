@@ -19,7 +19,7 @@ pub(crate) enum Volume {
 }
 
 /// The voice on standard error. Colours follow `NO_COLOR` and what standard error is.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Report {
     pub(crate) volume: Volume,
 }

@@ -1,6 +1,7 @@
 //! Yardsticks for tests and benchmarks, and the worlds to measure them on.
 
 pub mod auction;
+pub mod collisions;
 pub mod instances;
 #[cfg(feature = "mip")]
 pub mod mip;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use highs::{HighsModelStatus, RowProblem, Sense};
 use tradewind_model::Objective;
+use tradewind_sched::combine::disjoint::{Busy, Offer};
 use tradewind_sched::combine::{Bounds, Choice, Combination};
 
 /// What the solver said.
@@ -66,6 +67,77 @@ pub fn best(
         HighsModelStatus::Infeasible => Verdict::Infeasible,
         other => Verdict::Unsolved(format!("{other:?}")),
     }
+}
+
+/// The most jobs that can have an offer each without collisions and within the bounds, and the
+/// best sum for `objective` with that many; `None` if the solver stopped for another reason.
+///
+/// One binary column per offer, one row per job, bound, and moment at which some span begins.
+pub fn select(
+    jobs: &[Vec<Offer>],
+    objective: Objective,
+    bounds: Bounds,
+    most_seconds: f64,
+) -> Option<(usize, i64)> {
+    let placed = pack(jobs, bounds, None, most_seconds, &|_| 1.0)?.0;
+    let (_, chosen) = pack(jobs, bounds, Some(placed), most_seconds, &|it| gain(it, objective))?;
+    let sum = |it: &Choice| (gain(it, objective).abs()) as i64;
+    let picked = jobs.iter().zip(&chosen).filter_map(|(job, at)| at.map(|at| job[at].choice));
+    Some((placed, picked.map(|choice| sum(&choice)).sum()))
+}
+
+/// Jobs with an offer, and which.
+type Packed = (usize, Vec<Option<usize>>);
+
+fn pack(
+    jobs: &[Vec<Offer>],
+    bounds: Bounds,
+    placed: Option<usize>,
+    most_seconds: f64,
+    worth: &dyn Fn(&Choice) -> f64,
+) -> Option<Packed> {
+    let mut problem = RowProblem::default();
+    let mut column = |it: &Offer| problem.add_integer_column(worth(&it.choice), 0..=1);
+    let columns: Vec<Vec<_>> =
+        jobs.iter().map(|job| job.iter().map(&mut column).collect()).collect();
+    let all = || columns.iter().flatten().copied().zip(jobs.iter().flatten());
+    for job in &columns {
+        problem.add_row(..=1, job.iter().map(|&column| (column, 1.0)).collect::<Vec<_>>());
+    }
+    if let Some(most) = bounds.time {
+        let row: Vec<_> = all().map(|(at, it)| (at, it.choice.time as f64)).collect();
+        problem.add_row(..=most as f64, row);
+    }
+    if let Some(most) = bounds.budget {
+        let row: Vec<_> = all().map(|(at, it)| (at, it.choice.cost as f64)).collect();
+        problem.add_row(..=most as f64, row);
+    }
+    if let Some(placed) = placed {
+        problem.add_row(placed as f64.., all().map(|(at, _)| (at, 1.0)).collect::<Vec<_>>());
+    }
+    for Busy { resource, start, .. } in jobs.iter().flatten().flat_map(|it| &it.busy) {
+        let covers = |it: &Busy| it.resource == *resource && it.start <= *start && *start < it.end;
+        let row = all().filter(|(_, it)| it.busy.iter().any(covers)).map(|(at, _)| (at, 1.0));
+        problem.add_row(..=1, row.collect::<Vec<_>>());
+    }
+    let mut model = problem.optimise(Sense::Maximise);
+    model.make_quiet();
+    model.set_option("threads", 1);
+    model.set_option("mip_rel_gap", 0.0);
+    model.set_option("mip_abs_gap", 0.0);
+    model.set_option("time_limit", most_seconds);
+    let solved = model.solve();
+    if solved.status() != HighsModelStatus::Optimal {
+        return None;
+    }
+    let solution = solved.get_solution();
+    let mut values = solution.columns().iter();
+    let chosen = jobs.iter().map(|job| {
+        let taken: Vec<bool> = values.by_ref().take(job.len()).map(|&x| x > 0.5).collect();
+        taken.iter().position(|&taken| taken)
+    });
+    let chosen: Vec<Option<usize>> = chosen.collect();
+    Some((chosen.iter().flatten().count(), chosen))
 }
 
 /// What a choice adds to the sum to maximise.

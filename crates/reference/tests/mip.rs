@@ -2,8 +2,10 @@
 #![cfg(feature = "mip")]
 
 use tradewind_model::Objective;
+use tradewind_reference::collisions;
 use tradewind_reference::instances::{Class, Scale, bounds, drawn, objectives};
 use tradewind_reference::mip::{self, Verdict};
+use tradewind_sched::combine::disjoint::select;
 use tradewind_sched::combine::{Bounds, Choice, Combination, best};
 
 const SCALE: Scale = Scale { time: 2_000, cost: 200_000 };
@@ -50,6 +52,50 @@ fn verdicts_are_equal_with_both_bounds() {
         let budget = Some(middle - middle / 40 * (seed as i64 - 4));
         for objective in [Objective::MaxIncome, Objective::MinIdle, Objective::MinTime] {
             check(&jobs, objective, Bounds { time, budget });
+        }
+    }
+}
+
+/// Papers' sizes, from roomy to so narrow that not all jobs fit.
+#[test]
+fn choices_among_colliding_offers_are_equal() {
+    for seed in 0..12 {
+        let jobs = 3 + seed as usize % 5;
+        let (nodes, horizon) = if seed % 3 == 0 { (4, 30) } else { (6, 150) };
+        let size = collisions::Size { jobs, offers: 8 + seed as usize, nodes, horizon };
+        let jobs = collisions::drawn(size, seed);
+        for objective in
+            [Objective::MinTime, Objective::MinCost, Objective::MaxIncome, Objective::MinIdle]
+        {
+            let bounds = collisions::bounds(&jobs, objective);
+            let ours = select(&jobs, objective, bounds, None, 10_000_000);
+            assert_eq!(ours.gap, None, "{seed} {objective:?}");
+            let mine = (ours.selection.placed(), ours.selection.objective(objective));
+            let theirs = mip::select(&jobs, objective, bounds, 20.0);
+            assert_eq!(Some(mine), theirs, "{seed} {objective:?}");
+        }
+    }
+}
+
+/// Larger ones, where not all is proven: the solver's optimum lies between ours and our bound.
+#[test]
+fn gaps_hold() {
+    for seed in 0..2 {
+        let size = collisions::Size { jobs: 20, offers: 15, nodes: 10, horizon: 150 };
+        let jobs = collisions::drawn(size, seed);
+        for objective in [Objective::MinTime, Objective::MinCost] {
+            let bounds = collisions::bounds(&jobs, objective);
+            let Some((placed, sum)) = mip::select(&jobs, objective, bounds, 20.0) else { continue };
+            let ours = select(&jobs, objective, bounds, None, 20_000);
+            let mine = (ours.selection.placed(), ours.selection.objective(objective));
+            let Some(gap) = ours.gap else {
+                assert_eq!(mine, (placed, sum));
+                continue;
+            };
+            assert!(mine.0 <= placed && placed <= gap.placed, "{seed} {objective:?}");
+            if mine.0 == placed {
+                assert!(gap.objective <= sum && sum <= mine.1, "{seed} {objective:?} {gap:?}");
+            }
         }
     }
 }

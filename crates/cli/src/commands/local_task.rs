@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::exit::Exit;
+
 /// Which task.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -10,7 +12,11 @@ pub(crate) struct Args {
     folder: PathBuf,
 }
 
-/// Looks after the task until it is over.
-pub(crate) fn run(args: &Args) -> ExitCode {
-    tradewind_daemon::site::local::supervise(&args.folder)
+/// Looks after the task until it is over. It has no standard streams: whatever is to be told is
+/// in the folder.
+pub(crate) fn run(args: &Args) -> Exit {
+    match tradewind_daemon::site::local::supervise(&args.folder) {
+        ExitCode::SUCCESS => Exit::Ok,
+        _ => Exit::Negative,
+    }
 }

@@ -5,12 +5,14 @@ pub(crate) mod combine;
 pub(crate) mod completions;
 pub(crate) mod explain;
 pub(crate) mod generate;
+pub(crate) mod local_task;
 pub(crate) mod merge;
 pub(crate) mod plan;
 pub(crate) mod quote;
 pub(crate) mod reproduce;
 pub(crate) mod simulate;
 pub(crate) mod snapshot;
+pub(crate) mod up;
 
 use crate::cli::{Cli, Command};
 use crate::exit::Outcome;
@@ -20,6 +22,8 @@ use crate::report::Report;
 pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
     let format = cli.global.format;
     match &cli.command {
+        Command::Up(args) => up::run(args, report),
+        Command::LocalTask(args) => Ok(local_task::run(args)),
         Command::Simulate(args) => simulate::run(args, format, report),
         Command::Reproduce(args) => reproduce::run(args, format, report),
         Command::Merge(args) => merge::run(args, format, report),

@@ -190,7 +190,6 @@ pub(crate) fn build(
 ///
 /// # Errors
 /// If there is no such policy, or it cannot be live.
-#[cfg_attr(not(test), expect(dead_code, reason = "for whoever runs jobs"))]
 pub(crate) fn live(name: &str, pools: &Pools, seed: u64) -> Result<Box<dyn Policy>, Failure> {
     let limited = pools.as_slice().iter().find(|pool| pool.admission != Admission::NONE);
     if let Some(pool) = limited.filter(|_| ignores_limits(name)) {

@@ -6,7 +6,7 @@ use crate::live::Record;
 choice!(Record {
     "created" => Created { market },
     "gridded" => Gridded { pools, owners },
-    "began" => Began { release, policy },
+    "began" => Began { release, policy, usage },
     "decided" => Decided { commands },
     "submitted" => Submitted { job, user, submission, array, key },
     "held" => Held { job, hold },

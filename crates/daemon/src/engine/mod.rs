@@ -7,6 +7,7 @@
 
 pub mod gauges;
 mod handle;
+mod nothing;
 pub mod recovery;
 mod run;
 mod sites;
@@ -14,5 +15,5 @@ mod sites;
 pub use gauges::Gauges;
 pub use handle::{Gone, Handle, News, Watch};
 pub use recovery::{RecoveryError, recover, replay};
-pub use run::{Engine, Setup, Timing};
+pub use run::{Engine, Open, Setup, Timing};
 pub use sites::{Reader, SiteSetup};

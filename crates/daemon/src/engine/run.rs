@@ -10,6 +10,7 @@ use tradewind_model::{Pools, Span, Time};
 
 use super::gauges::Gauges;
 use super::handle::{Handle, Message, News};
+use super::nothing::Nothing;
 use super::recovery::{RecoveryError, recover};
 use super::sites::{Reader, SiteSetup, Worker};
 use crate::codec::Codec;
@@ -17,13 +18,13 @@ use crate::live::{Act, Input, Kind, Live, Make, Record, Refusal, Reply, Settings
 use crate::site::Tag;
 use crate::store::{Snapshot, Store, StoreError};
 
+/// Opens a journal.
+pub type Open = Box<dyn FnMut() -> Result<Box<dyn Store>, StoreError> + Send>;
+
 /// Everything that a live market is made of.
-#[derive(Debug)]
 pub struct Setup<C> {
-    /// A name for tags, if the journal is new: lower-case letters and digits.
-    pub market: String,
-    /// Where the journal is.
-    pub store: Box<dyn Store>,
+    /// Opens the journal; again, if it could not be written.
+    pub open: Open,
     /// How it is written.
     pub codec: C,
     /// Sites and pools; those that the journal knows, in their places, first.
@@ -75,11 +76,12 @@ impl Engine {
     /// If the journal cannot be read or written, or there is no such policy: for people.
     pub fn start<C: Codec + 'static>(setup: Setup<C>) -> Result<Engine, String> {
         let (handle, messages) = Handle::pair();
-        let Setup { market, store, codec, pools, sites, maker, policy, settings, timing } = setup;
+        let Setup { mut open, codec, pools, sites, maker, policy, settings, timing } = setup;
         let owners = sites.iter().map(|site| site.owner.clone()).collect();
-        let base = Base { market, codec, pools, owners, maker, policy, settings, timing };
+        let base = Base { codec, pools, owners, maker, policy, settings, timing };
         let gauges = Arc::clone(handle.gauges());
-        let mut journal = Journal { store, snapshot_at: 0, gauges };
+        let store = open().map_err(|wrong| wrong.to_string())?;
+        let mut journal = Journal { store, open, sound: true, snapshot_at: 0, gauges };
         let live = base.live(&mut journal).map_err(|wrong| wrong.to_string())?;
         let mut workers = Vec::new();
         for (place, site) in sites.into_iter().enumerate() {
@@ -117,7 +119,6 @@ fn clock() -> Time {
 
 /// What does not change while the engine runs.
 struct Base<C> {
-    market: String,
     codec: C,
     pools: Arc<Pools>,
     owners: Vec<String>,
@@ -129,12 +130,24 @@ struct Base<C> {
 
 struct Journal {
     store: Box<dyn Store>,
+    open: Open,
+    /// Whether the last append went well.
+    sound: bool,
     /// The row of the last snapshot.
     snapshot_at: u64,
     gauges: Arc<Gauges>,
 }
 
 impl Journal {
+    /// What is safe after a failure is known after an opening only.
+    fn reopen(&mut self) -> Result<(), StoreError> {
+        // The old one holds the lock until it is gone.
+        self.store = Box::new(Nothing(self.store.origin().clone()));
+        self.store = (self.open)()?;
+        self.sound = true;
+        Ok(())
+    }
+
     fn write<C: Codec>(
         &mut self,
         codec: &C,
@@ -152,6 +165,7 @@ impl Journal {
         self.gauges.appends.add(1, took);
         self.gauges.rows.add(rows.len() as u64, took);
         self.gauges.written(self.store.last());
+        self.sound = appended.is_ok();
         appended
     }
 }
@@ -176,7 +190,7 @@ impl<C: Codec> Base<C> {
         let at = clock().max(state.now());
         let mut first = Vec::new();
         if state.name.is_empty() {
-            first.push(Record::Created { market: self.market.clone() });
+            first.push(Record::Created { market: journal.store.origin().market.clone() });
         }
         let same = state.is_gridded() && same_grid(&state, &self.pools, &self.owners);
         if !same {
@@ -336,7 +350,12 @@ impl<C: Codec> Loop<C> {
 
     /// Tries to go on after the journal could not be written.
     fn revive(&mut self) -> bool {
-        match self.base.live(&mut self.journal) {
+        let opened = match self.journal.sound {
+            true => Ok(()),
+            false => self.journal.reopen(),
+        };
+        let opened = opened.map_err(StartError::Store);
+        match opened.and_then(|()| self.base.live(&mut self.journal)) {
             Ok(live) => {
                 tracing::info!("the journal is whole; going on");
                 self.live = Some(live);
@@ -415,8 +434,8 @@ impl<C: Codec> Loop<C> {
 }
 
 fn unavailable() -> Refusal {
-    let message = "the journal cannot be written; nothing was done";
-    Refusal::new(Kind::Unavailable, message, "look into the log: is the disk full?")
+    let message = "the journal cannot be written: look whether it was done before you ask again";
+    Refusal::new(Kind::Unavailable, message, "the daemon's log says why; is the disk full?")
 }
 
 /// Nobody is there to do it.

@@ -65,7 +65,7 @@ fn history() -> Vec<(i64, Record)> {
     vec![
         (1000, Record::Created { market: "m2".to_owned() }),
         (1000, Record::Gridded { pools, owners }),
-        (1000, Record::Began { release, policy }),
+        (1000, Record::Began { release, policy, usage: vec![] }),
         (
             1001,
             Record::Admitted {

@@ -291,10 +291,7 @@ impl Live {
             Err(wrong) => refused(Kind::Invalid, wrong, "`simulate --help` has all names"),
             Ok(made) => {
                 self.policy = made;
-                self.fresh = true;
-                self.wake = None;
-                let release = env!("CARGO_PKG_VERSION").to_owned();
-                self.put(at, Record::Began { release, policy })?;
+                self.go_on(at, &policy)?;
                 Ok(Ok(Reply::Done))
             }
         }

@@ -24,6 +24,7 @@ mod tells;
 #[cfg(test)]
 mod tests;
 mod tick;
+mod usage;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -145,10 +146,8 @@ impl Live {
             out: Vec::new(),
         };
         live.remember();
-        let release = env!("CARGO_PKG_VERSION").to_owned();
         let at = at.max(live.state.now());
-        let began = Record::Began { release, policy: policy.to_owned() };
-        live.put(at, began).map_err(|wrong| wrong.to_string())?;
+        live.go_on(at, policy).map_err(|wrong| wrong.to_string())?;
         let records = std::mem::take(&mut live.out);
         Ok((live, Step { records, answer: None }))
     }
@@ -198,6 +197,15 @@ impl Live {
             }
         };
         Ok(Step { records: std::mem::take(&mut self.out), answer })
+    }
+
+    /// The policy that was just made begins.
+    fn go_on(&mut self, at: Time, policy: &str) -> Result<(), Wrong> {
+        (self.fresh, self.wake) = (true, None);
+        let usage = self.state.usage(at);
+        self.policy.resume(&usage);
+        let (release, policy) = (env!("CARGO_PKG_VERSION").to_owned(), policy.to_owned());
+        self.put(at, Record::Began { release, policy, usage: usage.into_iter().collect() })
     }
 
     /// Makes a change, and keeps what the policy must hear of it.

@@ -87,6 +87,9 @@ impl State {
             ("SLURM_JOB_NAME", job.submission.name.clone()),
             ("SLURM_CLUSTER_NAME", site.clone()),
             ("SLURM_JOB_NUM_NODES", part.nodes.to_string()),
+            // The site puts its names of the nodes there.
+            ("SLURM_JOB_NODELIST", "%N".to_owned()),
+            ("TRADEWIND_NODES", "%N".to_owned()),
             ("SLURM_JOB_PARTITION", self.own_name(part).to_owned()),
             ("SLURM_RESTART_COUNT", job.attempt.to_string()),
             ("TRADEWIND_JOB_ID", job.number.to_string()),

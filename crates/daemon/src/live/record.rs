@@ -31,6 +31,9 @@ pub enum Record {
         release: String,
         /// As the command line writes it.
         policy: String,
+        /// Processor-seconds that users have used, as far as they still count: by the users'
+        /// places.
+        usage: Vec<(i64, u64)>,
     },
     /// The policy saw everything up to here, and said this.
     Decided {

@@ -16,8 +16,8 @@ use tradewind_daemon::live::{Ask, Make, Record, Refusal, Settings, State};
 use tradewind_daemon::site::{
     Exit, Finding, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Survey, Tag,
 };
-use tradewind_daemon::store::Origin;
 use tradewind_daemon::store::memory::Disk;
+use tradewind_daemon::store::{Origin, Store};
 use tradewind_model::{
     Admission, Attribute, Demand, JobId, Money, Performance, Place, Pool, PoolId, Pools, Price,
     Reason, SiteId, Span, Time,
@@ -259,8 +259,9 @@ impl Stage {
             SiteSetup { name: name.to_owned(), owner: owner.to_owned(), site, survey_every }
         });
         let setup = Setup {
-            market: "m".to_owned(),
-            store: Box::new(Disk::new(origin).open().unwrap()),
+            open: Box::new(move || {
+                Ok(Box::new(Disk::new(origin.clone()).open().unwrap()) as Box<dyn Store>)
+            }),
             codec: NoCodec,
             pools: Arc::new(pools()),
             sites: sites.collect(),

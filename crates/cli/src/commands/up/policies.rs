@@ -16,7 +16,9 @@ const SEED: u64 = 1;
 
 impl Make for Policies {
     fn make(&self, name: &str, pools: &Pools) -> Result<Box<dyn Policy + Send>, String> {
-        policy::live(name, pools, SEED).map(|made| made as Box<dyn Policy + Send>).map_err(|failure| words(&failure))
+        policy::live(name, pools, SEED)
+            .map(|made| made as Box<dyn Policy + Send>)
+            .map_err(|failure| words(&failure))
     }
 }
 

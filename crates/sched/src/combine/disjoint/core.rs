@@ -41,6 +41,8 @@ pub(super) struct Core {
     pub(super) jobs: Vec<Range<usize>>,
     cells: Vec<u32>,
     pub(super) cell_count: usize,
+    /// By job, the least value of its items.
+    least: Vec<i128>,
     /// `i64::MAX` where there is none.
     pub(super) limits: [i64; ROWS],
     /// What one unit of the objective is worth in values, with the sign of its direction.
@@ -63,6 +65,7 @@ impl Core {
             jobs: Vec::new(),
             cells: Vec::new(),
             cell_count: cells.count,
+            least: Vec::new(),
             limits,
             unit: worth.unit,
         };
@@ -78,6 +81,8 @@ impl Core {
             if core.items.len() == first || hopeless < none {
                 core.push(None, worth.none, [0, 0, 1], &[]);
             }
+            let values = core.items[first..].iter().map(|item| item.value);
+            core.least.push(values.min().unwrap_or_default());
             core.jobs.push(first..core.items.len());
         }
         core
@@ -91,6 +96,11 @@ impl Core {
 
     pub(super) fn cells_of(&self, item: usize) -> &[u32] {
         &self.cells[self.items[item].cells.clone()]
+    }
+
+    /// The least value of the job's items.
+    pub(super) fn least_value(&self, job: usize) -> i128 {
+        self.least[job]
     }
 
     /// Σ value.

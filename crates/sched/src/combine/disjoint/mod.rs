@@ -9,7 +9,8 @@
 //!    property), so one row per largest set of overlapping spans says all of a resource.
 //! 2. `prices`: the Lagrangian relaxation of all rows. Every set of prices that are not negative
 //!    gives a proven bound; subgradients with Polyak's steps look for good ones, and a greedy
-//!    repair at these prices (`greedy`) gives solutions.
+//!    repair at these prices (`greedy`) gives solutions, which jobs that move aside for others make
+//!    better (`swap`).
 //! 3. `search`: branch and bound at the best prices found, which is exact unless it takes more
 //!    steps than allowed.
 //!
@@ -20,6 +21,7 @@ mod core;
 mod greedy;
 mod prices;
 mod search;
+mod swap;
 #[cfg(test)]
 mod tests;
 
@@ -156,11 +158,14 @@ struct Solved {
 /// all jobs.
 fn solve(core: &Core, known: Option<Vec<usize>>, work_limit: u64, steps: &mut u64) -> Solved {
     let known = known.unwrap_or_else(|| core.nothing());
-    let budget = *steps + (work_limit - work_limit.min(*steps)) / 2;
+    let budget = *steps + (work_limit - work_limit.min(*steps)) / 4 * 3;
     let priced = prices::improve(core, known, budget, steps);
     if priced.bound >= core.value(&priced.items) {
         return Solved { bound: core.value(&priced.items), items: priced.items };
     }
+    let budget = *steps + (work_limit - work_limit.min(*steps)) / 2;
+    let mut priced = priced;
+    swap::improve(core, &mut priced.items, budget, steps);
     let found = search::search(core, &priced, work_limit, steps);
     let bound = if found.complete { core.value(&found.items) } else { priced.bound };
     Solved { items: found.items, bound }

@@ -1,23 +1,25 @@
 //! Lagrangian relaxation: prices for cells and weights, and the bounds that they prove.
 
 use super::core::{Core, MOST_VALUE, ROWS};
-use super::greedy;
+use super::{greedy, swap};
 
 /// Prices count in this part of a unit of value.
 pub(super) const SCALE: i128 = 1 << 20;
 /// Subgradients count in this part of a unit.
 const FINE: i128 = 1 << 8;
 /// Steps are shrunk in this part.
-const STEP: i128 = 1 << 4;
+const STEP: i128 = 1 << 6;
 /// Weights are counted in at most so many bits: rounding both down keeps every solution.
 const WEIGHT_BITS: u32 = 24;
 /// More than all values together.
 const MOST_PRICE: i128 = SCALE * MOST_VALUE;
-const MOST_ROUNDS: u32 = 300;
+const MOST_ROUNDS: u32 = 2_000;
 /// Rounds without a better bound until steps are halved.
 const PATIENCE: u32 = 12;
 /// A repair takes place in the first round, and in every so many.
 const REPAIR_EVERY: u32 = 10;
+/// What a repair may take to move jobs aside, in rounds' worth of steps.
+const SWAP_ROUNDS: u64 = 5;
 
 /// The best prices and the best selection found.
 #[derive(Debug)]
@@ -97,10 +99,13 @@ pub(super) fn improve(core: &Core, known: Vec<usize>, work_limit: u64, steps: &m
         let whole = prices.whole();
         let scaled = items.iter().map(|&item| reduced[item]).sum::<i128>() - whole;
         if round % REPAIR_EVERY == 0
-            && let Some(found) = greedy::repair(core, &reduced, steps)
-            && core.value(&found) < core.value(&best.items)
+            && let Some(mut found) = greedy::repair(core, &reduced, steps)
         {
-            best.items = found;
+            let budget = *steps + SWAP_ROUNDS * core.items.len() as u64;
+            swap::improve(core, &mut found, budget.min(work_limit), steps);
+            if core.value(&found) < core.value(&best.items) {
+                best.items = found;
+            }
         }
         since += 1;
         if scaled > best_scaled {

@@ -1,0 +1,283 @@
+//! Looking ahead for users of the live market: the production policies, carried on in virtual
+//! time from a copy of it.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use tradewind_daemon::live::state::Booking;
+use tradewind_daemon::live::{Kind, Refusal};
+use tradewind_io::scenario::criterion_name;
+use tradewind_model::{Demand, Horizon, JobId, Market, Money, Reason, Span, Time, Window};
+use tradewind_sched::explain::{self, Change};
+use tradewind_sched::free::{FreeTime, Taken};
+use tradewind_sched::quote::{self, Quote};
+use tradewind_sched::window::{Proof, Search};
+use tradewind_sim::fork::{self, Beliefs, Forecast, Limits, Outcome};
+use tradewind_web::documents::{
+    Explanation, Fate, JobChange, Offer, OfferedNodes, Relaxation, Totals, WhatIf, WhatIfQuestion,
+};
+use tradewind_web::{Advisor, MarketView, Proposal};
+
+use super::policies::words;
+use crate::policy;
+
+/// How long a forecast may take: what it found by then has to do.
+const PATIENCE: Duration = Duration::from_secs(8);
+/// How far windows are looked for.
+const HORIZON: Span = Span(30 * 86_400);
+/// Draws of policies that draw, as in the live market.
+const SEED: u64 = 1;
+/// Windows that stand by if a job's own is lost.
+const FALL_BACKS: usize = 3;
+
+/// Advises by simulation.
+#[derive(Debug)]
+pub(crate) struct Lookout;
+
+impl Advisor for Lookout {
+    fn quote(&self, view: &MarketView, demand: &Demand) -> Result<Vec<Proposal>, Refusal> {
+        let taken = reserved(view)?;
+        let free = free(&view.market, demand, &taken)?;
+        let quotes = quotes(&free, demand);
+        Ok(quotes.into_iter().map(|quote| proposal(&view.market, demand, &free, quote)).collect())
+    }
+
+    fn whatif(&self, view: &MarketView, question: &WhatIfQuestion) -> Result<WhatIf, Refusal> {
+        let horizon = question.horizon.map_or(Limits::HORIZON, Span);
+        let after = question.policy.clone().unwrap_or_else(|| view.policy.clone());
+        let as_it_is = forecast(&view.market, &view.policy, horizon)?;
+        let as_asked = match question.without_job {
+            None => forecast(&view.market, &after, horizon)?,
+            Some(number) => forecast(&without(view, number)?, &after, horizon)?,
+        };
+        Ok(difference(view, after, &as_it_is, &as_asked))
+    }
+
+    fn explain(&self, view: &MarketView, job: JobId) -> Result<Explanation, Refusal> {
+        let unknown = || Refusal::new(Kind::Unknown, "the job does not wait in the queue", "");
+        let demand = view.market.demand(job).ok_or_else(unknown)?;
+        let forecast = forecast(&view.market, &view.policy, Limits::HORIZON)?;
+        let own = forecast.jobs.get(&job).and_then(Outcome::runs);
+        // What all others take; the job itself is to be placed.
+        let others = without_job(&view.market, job)?;
+        let others = self::forecast(&others, &view.policy, Limits::HORIZON)?;
+        let taken: Vec<Taken> = others.taken().collect();
+        let free = free(&view.market, demand, &taken)?;
+        let request = demand.request();
+        let snapshot = &free.snapshot;
+        let search = Search::best(request.criterion.clone());
+        let told = explain::explain(&snapshot.grid, &snapshot.slots, &request, &search);
+        let proposals = quotes(&free, demand).into_iter();
+        let proposals = proposals.map(|quote| proposal(&view.market, demand, &free, quote));
+        let fall_backs = fall_backs(view, demand, proposals);
+        let (reason, message) = match (&told.answer, own) {
+            (Err(reason), _) => (Some(reason.code().to_owned()), reason.to_string()),
+            (Ok(_), Some(runs)) => (None, format!("it is expected to start at {}", runs.start)),
+            (Ok(_), None) => (None, "it waits for jobs before it".to_owned()),
+        };
+        Ok(Explanation {
+            job: view.numbers.get(&job).copied().unwrap_or_default(),
+            reason,
+            message,
+            expected_start: own.map(|runs| runs.start.0),
+            ahead: Some(view.market.queue().take_while(|other| *other < job).count() as u64),
+            relaxations: told.relaxations.iter().map(relaxation).collect(),
+            fall_backs,
+            fair_share: None,
+        })
+    }
+}
+
+/// The market carried on under a policy, for as long as there is patience.
+fn forecast(market: &Market, policy: &str, horizon: Span) -> Result<Forecast, Refusal> {
+    let made = policy::live(policy, market.pools(), SEED);
+    let mut made = made.map_err(|wrong| {
+        Refusal::new(Kind::Invalid, words(&wrong), "`tradewind simulate --help` names policies")
+    })?;
+    let begin = Instant::now();
+    let mut watch = |_| match begin.elapsed() < PATIENCE {
+        true => ControlFlow::Continue(()),
+        false => ControlFlow::Break(()),
+    };
+    let limits = Limits { horizon, ..Limits::default() };
+    let done = fork::fork(market, &mut *made, &Beliefs::default(), limits, &mut watch);
+    done.map_err(|wrong| Refusal::new(Kind::Conflict, wrong.to_string(), "ask again"))
+}
+
+/// When jobs that wait are expected to start.
+pub(crate) fn starts(market: &Market, policy: &str) -> Vec<(JobId, Time)> {
+    let Ok(forecast) = forecast(market, policy, Limits::HORIZON) else { return Vec::new() };
+    let waiting = market.queue();
+    waiting.filter_map(|job| Some((job, forecast.jobs.get(&job)?.runs()?.start))).collect()
+}
+
+/// What waiting jobs are expected to take: whoever asks for a quote comes after them.
+fn reserved(view: &MarketView) -> Result<Vec<Taken>, Refusal> {
+    Ok(forecast(&view.market, &view.policy, HORIZON)?.taken().collect())
+}
+
+fn free(market: &Market, demand: &Demand, taken: &[Taken]) -> Result<FreeTime, Refusal> {
+    let horizon = Horizon { start: market.now(), end: market.now() + HORIZON };
+    let free = FreeTime::new(market, demand, taken, horizon);
+    free.map_err(|wrong| Refusal::new(Kind::Conflict, wrong.to_string(), ""))
+}
+
+fn quotes(free: &FreeTime, demand: &Demand) -> Vec<Quote> {
+    let snapshot = &free.snapshot;
+    let request = demand.request();
+    quote::quotes(&snapshot.grid, &snapshot.slots, &request, Search::DEFAULT_WORK_LIMIT)
+}
+
+fn proposal(market: &Market, demand: &Demand, free: &FreeTime, quote: Quote) -> Proposal {
+    let exact = quote.answer.as_ref().is_ok_and(|found| matches!(found.proof, Proof::Exact));
+    let answer = quote.answer.map(|found| booking(market, demand, free, &found.window));
+    Proposal { criterion: criterion_name(&quote.criterion), exact, answer }
+}
+
+fn booking(market: &Market, demand: &Demand, free: &FreeTime, window: &Window) -> (Booking, Money) {
+    let (place, start) = (free.place(window), window.start());
+    let (mut ends, mut prices) = (Vec::new(), Vec::new());
+    for share in place.shares(demand.processors) {
+        let pool = market.pools().pool(share.pool);
+        ends.push(start + pool.length_of(demand.estimate));
+        prices.push(pool.price);
+    }
+    (Booking { start, ends, place, prices }, window.cost())
+}
+
+/// The first few of the proposals that differ.
+fn fall_backs(
+    view: &MarketView,
+    demand: &Demand,
+    proposals: impl Iterator<Item = Proposal>,
+) -> Vec<Offer> {
+    let mut seen: Vec<Booking> = Vec::new();
+    let mut offers = Vec::new();
+    for Proposal { criterion, exact, answer } in proposals {
+        let Ok((booking, cost)) = answer else { continue };
+        if seen.contains(&booking) || offers.len() == FALL_BACKS {
+            continue;
+        }
+        offers.push(offer(view, demand, (criterion, exact), &booking, cost));
+        seen.push(booking);
+    }
+    offers
+}
+
+fn offer(
+    view: &MarketView,
+    demand: &Demand,
+    (criterion, exact): (String, bool),
+    booking: &Booking,
+    cost: Money,
+) -> Offer {
+    let pools = view.market.pools();
+    let shares = booking.place.shares(demand.processors);
+    let nodes = shares.zip(&booking.ends).zip(&booking.prices).map(|((share, end), price)| {
+        let pool = pools.pool(share.pool);
+        OfferedNodes {
+            site: pools.sites()[pool.site.0 as usize].name.clone(),
+            pool: pool.name.clone(),
+            nodes: share.nodes,
+            end: end.0,
+            price: (*price).into(),
+        }
+    });
+    Offer {
+        criterion,
+        exact,
+        id: None,
+        start: Some(booking.start.0),
+        finish: booking.ends.iter().max().map(|end| end.0),
+        cost: Some(cost.into()),
+        expires: None,
+        nodes: nodes.collect(),
+        reason: None,
+    }
+}
+
+fn relaxation(it: &explain::Relaxation) -> Relaxation {
+    let by = match &it.change {
+        Change::Budget(more) => more.to_string(),
+        Change::MaxPrice(more) => more.to_string(),
+        Change::Deadline(later) => format!("{later}s"),
+        Change::EarliestStart(earlier) => format!("-{earlier}s"),
+        Change::MinPerformance(less) => format!("-{}.{:03}", less / 1_000, less % 1_000),
+        Change::Tasks(fewer) => format!("-{fewer}"),
+        Change::Attribute(name) => format!("without {name}"),
+    };
+    let limit = it.change.limit().to_owned();
+    Relaxation { limit, by, start: it.window.start().0, cost: it.window.cost().into() }
+}
+
+/// The market as if the job had never been submitted.
+fn without(view: &MarketView, number: u64) -> Result<Market, Refusal> {
+    let id = view.numbers.iter().find(|(_, job)| **job == number).map(|(id, _)| *id);
+    let id = id.ok_or_else(|| {
+        Refusal::new(Kind::Unknown, format!("job {number} neither waits nor runs"), "see `jobs`")
+    })?;
+    without_job(&view.market, id)
+}
+
+fn without_job(market: &Market, job: JobId) -> Result<Market, Refusal> {
+    let mut state = market.state();
+    state.jobs.retain(|other| other.job != job);
+    let restored = Market::restore(state);
+    restored.map_err(|wrong| Refusal::new(Kind::Conflict, wrong.to_string(), ""))
+}
+
+fn difference(view: &MarketView, after: String, old: &Forecast, new: &Forecast) -> WhatIf {
+    let (mut same, mut sooner, mut later) = (0, 0, 0);
+    let mut changes = Vec::new();
+    for (id, number) in &view.numbers {
+        let (Some(before), Some(then)) = (old.jobs.get(id), new.jobs.get(id)) else { continue };
+        if before == then {
+            same += 1;
+            continue;
+        }
+        let end = |outcome: &Outcome| outcome.runs().map_or(Time::MAX, |runs| runs.end);
+        sooner += u32::from(end(then) < end(before));
+        later += u32::from(end(then) > end(before));
+        changes.push(JobChange { job: *number, before: fate(before), after: fate(then) });
+    }
+    WhatIf {
+        before: view.policy.clone(),
+        after,
+        from: old.from.0,
+        until: old.until.max(new.until).0,
+        totals_before: totals(old),
+        totals_after: totals(new),
+        same,
+        sooner,
+        later,
+        changes,
+    }
+}
+
+fn fate(outcome: &Outcome) -> Fate {
+    match outcome {
+        Outcome::Runs(runs) => Fate {
+            start: Some(runs.start.0),
+            end: Some(runs.end.0),
+            cost: Some(runs.cost.into()),
+            refused: None,
+        },
+        Outcome::Refused { reason, .. } => {
+            let reason: &Reason = reason;
+            Fate { refused: Some(reason.to_string()), ..Fate::default() }
+        }
+        Outcome::Open { .. } => Fate::default(),
+    }
+}
+
+fn totals(forecast: &Forecast) -> Totals {
+    let of = &forecast.totals;
+    Totals {
+        started: of.started,
+        refused: of.refused,
+        open: of.open,
+        mean_wait: of.mean_wait,
+        makespan: of.makespan.0,
+        income: Money(of.income.iter().sum::<i128>().try_into().unwrap_or(i64::MAX)).into(),
+    }
+}

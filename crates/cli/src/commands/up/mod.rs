@@ -1,0 +1,250 @@
+//! `tradewind up`: the live market, with everything that it needs, in one process.
+
+pub(crate) mod advice;
+mod demo;
+mod forecasts;
+pub(crate) mod place;
+mod policies;
+mod schedules;
+mod service;
+pub(crate) mod tariff;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tradewind_daemon::codec::Json;
+use tradewind_daemon::engine::{Engine, Reader, Setup, Timing};
+use tradewind_daemon::live::Ask;
+use tradewind_daemon::live::rights::{Actor, Role};
+use tradewind_daemon::site::{SiteError, Tag};
+use tradewind_daemon::store::sqlite::Sqlite;
+use tradewind_daemon::store::{Store, StoreError};
+use tradewind_io::settings::{self, Pool, Settings};
+use tradewind_model::{PoolId, SiteId};
+use tradewind_web::{Api, Limits, Listen, Outputs, Rate, Server, Tariffs, Tls};
+
+use crate::exit::{Exit, Failure, Outcome};
+use crate::report::Report;
+use crate::{input, output, sites};
+use place::Place;
+
+/// Where, and with what.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind up
+  tradewind up --demo
+  tradewind up --config tradewind.toml --state /var/lib/tradewind
+
+Without a configuration there are two small sites on this machine, `alpha` and `beta`, whose
+nodes are slots for real processes. The URL and the file of the administrator's token are printed;
+`tradewind submit`, `jobs`, `ledger` and the other commands find both by themselves.
+
+Ctrl-C or SIGTERM stops it. Running jobs go on, and the next `up` takes them over.")]
+pub(crate) struct Args {
+    /// The folder for everything that must last [default: $XDG_STATE_HOME/tradewind].
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+    /// The address of the API [default: 127.0.0.1:8460].
+    #[arg(long, value_name = "HOST:PORT")]
+    listen: Option<SocketAddr>,
+    /// The configuration; see docs/tradewind-toml.md.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Also submit a small batch of real commands, and tell what becomes of it.
+    #[arg(long)]
+    demo: bool,
+    /// How much the log tells: error, warn, info, debug or trace.
+    #[arg(long, value_name = "LEVEL", default_value = "warn")]
+    log: tracing::Level,
+    /// Write the log as lines of JSON.
+    #[arg(long)]
+    log_json: bool,
+}
+
+pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
+    log(args);
+    let settings = read(args, report)?;
+    let place = Place::new(args.state.as_deref())?;
+    place.make()?;
+    let engine = start(&place, &settings)?;
+    let token = admit(&engine, &place)?;
+    let server = listen(args, &settings, &engine)?;
+    let url = url(&server, &settings);
+    place::write_private(&place.url(), &format!("{url}\n"))?;
+    output::print(&format!("{url}\n"))?;
+    report.note(&format!("the administrator's token is in {}", token.display()));
+    let watcher = schedules::Watcher::start(engine.handle.clone(), &settings);
+    let watcher = watcher.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))?;
+    let forecasts = forecasts::Forecaster::start(engine.handle.clone());
+    let forecasts = forecasts.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))?;
+    service::notify("READY=1");
+    if args.demo {
+        demo::play(&engine.handle, report)?;
+    }
+    let waited = service::wait();
+    service::notify("STOPPING=1");
+    report.note("stopping; running jobs go on");
+    watcher.stop();
+    forecasts.stop();
+    server.stop();
+    engine.handle.stop();
+    engine.wait();
+    drop(std::fs::remove_file(place.url()));
+    waited.map_err(|wrong| Failure::usage(format!("cannot wait for signals: {wrong}")))?;
+    Ok(Exit::Ok)
+}
+
+fn log(args: &Args) {
+    let log = tracing_subscriber::fmt().with_max_level(args.log).with_writer(std::io::stderr);
+    match args.log_json {
+        true => log.json().init(),
+        false => log.with_target(false).init(),
+    }
+}
+
+fn read(args: &Args, report: &Report) -> Result<Settings, Failure> {
+    let Some(path) = &args.config else { return Ok(Settings::default()) };
+    let read = settings::load(&path.to_string_lossy());
+    let (settings, warnings) =
+        read.map_err(|wrong| Failure { exit: Exit::Usage, ..Failure::from(wrong) })?;
+    input::warn(&warnings, report);
+    Ok(settings)
+}
+
+/// The market of the folder, running.
+fn start(place: &Place, settings: &Settings) -> Result<Engine, Failure> {
+    let journal = place.journal();
+    let pools = Arc::new(sites::pools(settings)?);
+    // Opened first: whoever has the journal has the sites.
+    let mut first = Some(open(&journal).map_err(|wrong| explain(&wrong))?);
+    let again = journal.clone();
+    let open = Box::new(move || match first.take() {
+        Some(first) => Ok(first),
+        None => open(&again),
+    });
+    let allowed = tradewind_daemon::live::Settings {
+        max_jobs: settings.limits.jobs as usize,
+        max_jobs_per_user: settings.limits.jobs_per_user as usize,
+        new_user_grant: settings.money.new_user_grant,
+        ..tradewind_daemon::live::Settings::default()
+    };
+    let setup = Setup {
+        open,
+        codec: Json,
+        pools,
+        sites: sites::open(settings, place.folder())?,
+        maker: Arc::new(policies::Policies),
+        policy: settings.market.policy.clone(),
+        settings: allowed,
+        timing: Timing::default(),
+    };
+    let started = Engine::start(setup);
+    started.map_err(|wrong| {
+        let hint = "`tradewind journal verify` looks into the journal, `tradewind doctor` at sites";
+        Failure::usage(wrong).hint(hint)
+    })
+}
+
+fn open(journal: &std::path::Path) -> Result<Box<dyn Store>, StoreError> {
+    Ok(Box::new(Sqlite::open(journal)?))
+}
+
+fn explain(wrong: &StoreError) -> Failure {
+    let failure = Failure::usage(wrong.to_string());
+    match wrong {
+        StoreError::Busy { .. } => {
+            failure.hint("a market runs here already; or say another folder: `--state DIR`")
+        }
+        _ => failure.hint("see docs/journal.md"),
+    }
+}
+
+pub(crate) fn administrator() -> Actor {
+    Actor { user: sites::ADMINISTRATOR.to_owned(), role: Role::Administrator }
+}
+
+/// Makes a token for the administrator, if there is none in the folder; returns its file.
+fn admit(engine: &Engine, place: &Place) -> Result<PathBuf, Failure> {
+    let file = place.token();
+    let known = std::fs::read_to_string(&file).ok().map(|text| tradewind_web::hash_of(text.trim()));
+    let stands = engine
+        .handle
+        .look(move |live| live.state().tokens.values().any(|token| Some(token.hash) == known));
+    if stands.unwrap_or(false) {
+        return Ok(file);
+    }
+    let secret = tradewind_web::new_secret();
+    let (secret, hash) =
+        secret.map_err(|wrong| Failure::usage(format!("no randomness: {wrong}")))?;
+    let ask = Ask::Admit {
+        user: sites::ADMINISTRATOR.to_owned(),
+        role: Role::Administrator,
+        hash,
+        note: "made by `tradewind up`".to_owned(),
+    };
+    let asked = engine.handle.ask(administrator(), ask);
+    asked.map_err(|refusal| Failure::usage(refusal.to_string()))?;
+    place::write_private(&file, &format!("{secret}\n"))?;
+    Ok(file)
+}
+
+fn listen(args: &Args, settings: &Settings, engine: &Engine) -> Result<Server, Failure> {
+    let rate = settings.limits.requests_per_second;
+    let limits = Limits {
+        per_token: Rate { per_second: rate, burst: rate.saturating_mul(2) },
+        body_bytes: settings.limits.body as usize,
+        ..Limits::default()
+    };
+    let api = Api {
+        market: engine.handle.clone(),
+        outputs: Arc::new(Readers(engine.readers.clone())),
+        advisor: Arc::new(advice::Lookout),
+        tariffs: Arc::new(Tables(all_pools(settings))),
+        limits,
+    };
+    let address = args.listen.unwrap_or(settings.listen.address);
+    let tls = settings.listen.tls.as_ref();
+    let tls = tls.map(|tls| Tls {
+        certificate: PathBuf::from(&tls.certificate),
+        key: PathBuf::from(&tls.key),
+    });
+    let served = tradewind_web::serve(api, Listen { address, tls });
+    served.map_err(|wrong| {
+        Failure::usage(wrong.to_string()).hint("another address: `--listen HOST:PORT`; port 0: any")
+    })
+}
+
+fn url(server: &Server, settings: &Settings) -> String {
+    let scheme = if settings.listen.tls.is_some() { "https" } else { "http" };
+    format!("{scheme}://{}", server.address)
+}
+
+/// All pools of a configuration, in the market's order.
+pub(super) fn all_pools(settings: &Settings) -> Vec<Pool> {
+    sites::configured(settings).iter().flat_map(|site| site.pools.clone()).collect()
+}
+
+/// What tasks have written, asked of the sites' threads.
+#[derive(Debug)]
+struct Readers(Vec<Reader>);
+
+impl Outputs for Readers {
+    fn tail(&self, site: SiteId, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
+        let reader = self.0.get(site.0 as usize);
+        let reader = reader.ok_or_else(|| SiteError::Away("the site is gone".to_owned()))?;
+        reader.tail(tag, most)
+    }
+}
+
+/// Owners' tables of prices.
+#[derive(Debug)]
+struct Tables(Vec<Pool>);
+
+impl Tariffs for Tables {
+    fn check(&self, pool: PoolId, text: &str) -> Result<(), String> {
+        let pool = self.0.get(pool.index()).ok_or_else(|| "there is no such pool".to_owned())?;
+        tariff::read(pool, text).map(|_| ())
+    }
+}
