@@ -12,7 +12,7 @@ use crate::documents::{self, Problem};
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {
     status: StatusCode,
-    problem: Problem,
+    problem: Box<Problem>,
 }
 
 /// What handlers return.
@@ -27,7 +27,7 @@ impl Failure {
     ) -> Failure {
         let (kind, message, hint) = (kind.to_owned(), message.into(), hint.into());
         let problem = Problem { kind, message, hint, field: None, also: Vec::new() };
-        Failure { status, problem }
+        Failure { status, problem: Box::new(problem) }
     }
 
     /// What was sent cannot be read.
@@ -79,7 +79,7 @@ impl Failure {
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let status = self.status;
-        let body = Json(documents::Failure { error: self.problem });
+        let body = Json(documents::Failure { error: *self.problem });
         match status {
             StatusCode::UNAUTHORIZED => {
                 (status, [(header::WWW_AUTHENTICATE, "Bearer")], body).into_response()
@@ -121,7 +121,7 @@ impl From<Diagnostics> for Failure {
         let first = problems.next();
         let mut failure = Failure::invalid("this cannot be run", "");
         if let Some(first) = first {
-            failure.problem = Problem { also: problems.collect(), ..first };
+            *failure.problem = Problem { also: problems.collect(), ..first };
         }
         failure
     }
