@@ -54,6 +54,10 @@ impl Failure {
         Failure::new(StatusCode::UNAUTHORIZED, "unauthorized", message, hint)
     }
 
+    pub(crate) fn is_unauthorized(&self) -> bool {
+        self.status == StatusCode::UNAUTHORIZED
+    }
+
     pub(crate) fn limit(message: impl Into<String>) -> Failure {
         Failure::new(StatusCode::TOO_MANY_REQUESTS, "limit", message, "try again in a second")
     }
