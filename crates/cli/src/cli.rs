@@ -2,6 +2,10 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::live::{
+    control, events, grant, job, jobs, ledger, output, policy, price, report, sites, submit, token,
+    wait, whatif,
+};
 use crate::commands::{
     analyze, combine, completions, explain, generate, local_task, merge, plan, quote, reproduce,
     simulate, snapshot, up,
@@ -60,10 +64,44 @@ pub(crate) enum Command {
     /// Look after a task of a local site.
     #[command(hide = true)]
     LocalTask(local_task::Args),
+    /// Hand in a job: a script with `#SBATCH` and `#TRADEWIND` lines, or a command.
+    Submit(Box<submit::Args>),
+    /// List jobs of the live market.
+    Jobs(jobs::Args),
+    /// Show one job: state, reason, expected start, parts, money, history.
+    Job(job::Args),
+    /// Wait until jobs are over, and exit as they did.
+    Wait(wait::Args),
+    /// Print what a job has written.
+    Output(output::Args),
+    /// Stop jobs, or keep them from running.
+    Cancel(control::CancelArgs),
+    /// Keep waiting jobs out of the queue.
+    Hold(control::HoldArgs),
+    /// Let held jobs into the queue.
+    Release(control::ReleaseArgs),
+    /// Say what would change under another policy, or without a job.
+    Whatif(whatif::Args),
+    /// List sites: nodes, load, prices.
+    Sites(sites::Args),
+    /// Show or set what a pool costs.
+    Price(price::Args),
+    /// Show an account: balance and postings.
+    Ledger(ledger::Args),
+    /// Move money to an account.
+    Grant(grant::Args),
+    /// Make, list and revoke tokens.
+    Token(token::Args),
+    /// Show or choose the policy that decides.
+    Policy(policy::Args),
+    /// Sum up what users and sites did.
+    Report(report::Args),
+    /// Print what happens in the market.
+    Events(events::Args),
     /// Turn a moment of a workload log (SWF) into a planning problem.
     Snapshot(snapshot::Args),
     /// Show what one job could get: the best window by every criterion, cost against finish.
-    Quote(quote::Args),
+    Quote(Box<quote::Args>),
     /// Say why a job has no window, and the smallest change that would give it one.
     Explain(explain::Args),
     /// Plan a batch: alternatives for each job, then the best combination of them.

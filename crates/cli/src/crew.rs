@@ -64,7 +64,7 @@ pub(crate) fn work<T: Send>(
 /// refuses to tell us, they end it at once, and what is finished is still kept.
 pub(crate) fn listen(stop: &Arc<AtomicBool>) {
     for signal in [SIGINT, SIGTERM] {
-        let code = i32::from(Exit::Interrupted as u8);
+        let code = i32::from(Exit::Interrupted.code());
         // In this order: the flag is not up yet when the first signal comes.
         let _ = flag::register_conditional_shutdown(signal, code, Arc::clone(stop));
         let _ = flag::register(signal, Arc::clone(stop));

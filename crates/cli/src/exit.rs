@@ -7,24 +7,42 @@ use std::process::ExitCode;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Done, or done as far as anyone still reads.
-    Ok = 0,
+    Ok,
     /// The answer is no.
-    Negative = 1,
+    Negative,
     /// The arguments or the configuration make no sense.
-    Usage = 2,
+    Usage,
     /// A file cannot be read, or is not what it should be.
-    Data = 3,
+    Data,
     /// Nothing satisfies what was asked.
-    Infeasible = 4,
+    Infeasible,
     /// Our fault.
-    Bug = 70,
+    Bug,
     /// Stopped from outside; what was done so far is kept.
-    Interrupted = 130,
+    Interrupted,
+    /// That of a job which was waited for.
+    Job(u8),
+}
+
+impl Exit {
+    /// As the shell sees it.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Exit::Ok => 0,
+            Exit::Negative => 1,
+            Exit::Usage => 2,
+            Exit::Data => 3,
+            Exit::Infeasible => 4,
+            Exit::Bug => 70,
+            Exit::Interrupted => 130,
+            Exit::Job(code) => code,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(exit as u8)
+        ExitCode::from(exit.code())
     }
 }
 
@@ -51,6 +69,11 @@ impl Failure {
     /// Arguments that make no sense.
     pub(crate) fn usage(message: impl Into<String>) -> Failure {
         Failure::new(Exit::Usage, message)
+    }
+
+    /// The answer is no.
+    pub(crate) fn negative(message: impl Into<String>) -> Failure {
+        Failure::new(Exit::Negative, message)
     }
 
     /// Input that cannot be used.
@@ -97,6 +120,6 @@ pub(crate) fn install_bug_notice() {
             env!("CARGO_PKG_VERSION"),
             place.unwrap_or_default()
         );
-        std::process::exit(i32::from(Exit::Bug as u8));
+        std::process::exit(i32::from(Exit::Bug.code()));
     }));
 }

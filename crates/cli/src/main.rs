@@ -3,8 +3,10 @@
 
 mod brackets;
 mod cli;
+mod client;
 mod commands;
 mod crew;
+mod decisions;
 mod documents;
 mod exit;
 mod input;

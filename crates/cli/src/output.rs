@@ -13,6 +13,13 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     written.map_err(|error| failed(&error))
 }
 
+/// Prints `bytes` on standard output as they are.
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
+    let mut to = std::io::stdout().lock();
+    let written = to.write_all(bytes).and_then(|()| to.flush());
+    written.map_err(|error| failed(&error))
+}
+
 /// Prints text that may carry colours; they are dropped where they are not wanted.
 pub(crate) fn print_styled(text: &str) -> Result<(), Failure> {
     let mut to = anstream::stdout().lock();

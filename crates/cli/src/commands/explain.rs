@@ -10,7 +10,9 @@ use tradewind_sched::policy::cyclic::{self, Cyclic};
 use tradewind_sched::window::Search;
 
 use crate::cli::Format;
-use crate::exit::{Exit, Outcome};
+use crate::client::Place;
+use crate::commands::live;
+use crate::exit::{Exit, Failure, Outcome};
 use crate::report::Report;
 use crate::{documents, input, output, tables};
 
@@ -21,24 +23,36 @@ Examples:
   tradewind explain examples/batch.toml --job wing-study
   tradewind explain examples/batch.toml --job wing-study --format json
   tradewind explain examples/batch.toml --job wing-study --after-batch
+  tradewind explain 7
 
-The job is judged alone, as if it came first; with `--after-batch` on what the plan of all other
+A number without `--job` is a job of the live market. A job of a scenario is judged alone, as if it came first; with `--after-batch` on what the plan of all other
 jobs leaves.")]
 pub(crate) struct Args {
-    /// A scenario in JSON or TOML; `-` reads standard input.
-    #[arg(value_name = "SCENARIO")]
-    scenario: String,
-    /// The job's name.
+    /// A scenario in JSON or TOML, `-` reads standard input; or the number of a job of the live
+    /// market.
+    #[arg(value_name = "SCENARIO|ID")]
+    what: String,
+    /// The name of a job of the scenario.
     #[arg(long, value_name = "NAME")]
-    job: String,
+    job: Option<String>,
     /// Plan all other jobs first (as `plan` does without options), and judge on what they leave.
-    #[arg(long)]
+    #[arg(long, requires = "job")]
     after_batch: bool,
+    #[command(flatten)]
+    place: Place,
 }
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
-    let snapshot = input::scenario(&args.scenario, report)?.snapshot;
-    let job = input::job(&snapshot, &args.job)?;
+    let job = match (&args.job, args.what.parse()) {
+        (Some(job), _) => job,
+        (None, Ok(number)) => return live::explain::run(number, &args.place, format),
+        (None, Err(_)) => {
+            let hint = "give `--job NAME` for a job of a scenario, or the number of a live one";
+            return Err(Failure::usage(format!("`{}` is no number of a job", args.what)).hint(hint));
+        }
+    };
+    let snapshot = input::scenario(&args.what, report)?.snapshot;
+    let job = input::job(&snapshot, job)?;
     let search = Search::best(job.request.criterion.clone());
     let left = args.after_batch.then(|| after_batch(&snapshot, &job.name));
     let slots = left.as_ref().unwrap_or(&snapshot.slots);

@@ -5,6 +5,7 @@ pub(crate) mod combine;
 pub(crate) mod completions;
 pub(crate) mod explain;
 pub(crate) mod generate;
+pub(crate) mod live;
 pub(crate) mod local_task;
 pub(crate) mod merge;
 pub(crate) mod plan;
@@ -34,6 +35,23 @@ pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
         Command::Plan(args) => plan::run(args, format, report),
         Command::Combine(args) => combine::run(args, format),
         Command::Analyze(args) => analyze::run(args, format, report),
+        Command::Submit(args) => live::submit::run(args, format, report),
+        Command::Jobs(args) => live::jobs::run(args, format),
+        Command::Job(args) => live::job::run(args, format),
+        Command::Wait(args) => live::wait::run(args, format, report),
+        Command::Output(args) => live::output::run(args),
+        Command::Cancel(args) => live::control::cancel(args, format, report),
+        Command::Hold(args) => live::control::hold(args, format, report),
+        Command::Release(args) => live::control::release(args, format, report),
+        Command::Whatif(args) => live::whatif::run(args, format),
+        Command::Sites(args) => live::sites::run(args, format),
+        Command::Price(args) => live::price::run(args, format),
+        Command::Ledger(args) => live::ledger::run(args, format),
+        Command::Grant(args) => live::grant::run(args, format),
+        Command::Token(args) => live::token::run(args, format),
+        Command::Policy(args) => live::policy::run(args, format),
+        Command::Report(args) => live::report::run(args, format),
+        Command::Events(args) => live::events::run(args, format, report),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => completions::man(args),
     }

@@ -1,4 +1,4 @@
-//! `tradewind quote`: what one job could get.
+//! `tradewind quote`: what one job could get, in a scenario or on the live market.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,9 @@ use tradewind_sched::quote::{self, Front, Quote, Rejected};
 use tradewind_sched::window::{Proof, Search};
 
 use crate::cli::Format;
-use crate::exit::{Exit, Outcome};
+use crate::client::Place;
+use crate::commands::live::{self, options::JobOptions};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::report::Report;
 use crate::tables::{self, Column, Side};
 use crate::{documents, input, output};
@@ -16,30 +18,57 @@ use tradewind_io::scenario::criterion_name;
 
 /// For which job.
 #[derive(Debug, clap::Args)]
+#[command(infer_long_args = true)]
+#[command(override_usage = "tradewind quote [OPTIONS] SCENARIO --job NAME\n       \
+                            tradewind quote [OPTIONS] SCRIPT [ARGS]...\n       \
+                            tradewind quote [OPTIONS] -- COMMAND [ARGS]...")]
 #[command(after_help = "\
 Examples:
   tradewind quote examples/batch.toml --job forecast
   tradewind quote examples/batch.toml --job forecast --format json
+  tradewind quote --time 10 --nodes 2 train.sh
+  tradewind quote --time fast:10m,slow:30m -- ./simulate
 
-Exit code 4 if there is no window by any criterion.")]
+With `--job`, of a scenario in a file. Without it, of the live market, with the options of `submit`:
+each window has a number by which `submit --quote` accepts it until it expires. Exit code 4 if there
+is no window by any criterion.")]
 pub(crate) struct Args {
-    /// A scenario in JSON or TOML; `-` reads standard input.
-    #[arg(value_name = "SCENARIO")]
-    scenario: String,
-    /// The job's name.
+    /// With `--job`: a scenario in JSON or TOML; `-` reads standard input. Without it: what `submit`
+    /// takes, a script or, behind `--`, a command.
+    #[arg(value_name = "SCENARIO|SCRIPT")]
+    words: Vec<String>,
+    /// The name of a job of the scenario.
     #[arg(long, value_name = "NAME")]
-    job: String,
-    /// The most points of the front of cost against finish.
+    job: Option<String>,
+    /// The most points of the front of cost against finish, of a scenario.
     #[arg(long, value_name = "N", default_value_t = 50)]
     max_points: usize,
-    /// Steps that a bounded search (processor-time, sum) may take.
+    /// Steps that a bounded search (processor-time, sum) may take, of a scenario.
     #[arg(long, value_name = "N", default_value_t = Search::DEFAULT_WORK_LIMIT)]
     work_limit: u64,
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    options: JobOptions,
 }
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
-    let snapshot = input::scenario(&args.scenario, report)?.snapshot;
-    let job = input::job(&snapshot, &args.job)?;
+    let Some(job) = &args.job else {
+        return live::quote::run(&args.words, (&args.options, &args.place), format, report);
+    };
+    match (&args.words[..], args.options.0.first()) {
+        ([scenario], None) => of_scenario(scenario, job, args, format, report),
+        (_, Some(given)) => {
+            let message = format!("`--{}` is for the live market", given.option.name);
+            Err(Failure::usage(message).hint("leave out it or `--job`"))
+        }
+        _ => Err(Failure::usage("with `--job`, one scenario is wanted")),
+    }
+}
+
+fn of_scenario(scenario: &str, job: &str, args: &Args, format: Format, report: &Report) -> Outcome {
+    let snapshot = input::scenario(scenario, report)?.snapshot;
+    let job = input::job(&snapshot, job)?;
     let (grid, slots, request) = (&snapshot.grid, &snapshot.slots, &job.request);
     let quotes = quote::quotes(grid, slots, request, args.work_limit);
     let front = quote::front(grid, slots, request, args.max_points);

@@ -1,0 +1,338 @@
+//! The market as commands see it: questions over HTTP, answers as documents.
+
+pub(crate) mod place;
+mod transport;
+pub(crate) mod words;
+
+use std::hash::{BuildHasher, RandomState};
+use std::io::{BufRead, BufReader};
+use std::time::{Duration, Instant, SystemTime};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tradewind_web::documents::{self, Problem};
+use ureq::Agent;
+use ureq::http::Method;
+
+use crate::exit::{Exit, Failure};
+use crate::{exit, output};
+use place::Found;
+pub(crate) use place::Place;
+use transport::{Answer, Heard, Question};
+
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// A market that answers.
+pub(crate) struct Market {
+    found: Found,
+    agent: Agent,
+}
+
+/// A document as the market sent it.
+#[derive(Debug, Clone)]
+pub(crate) struct Sent(pub(crate) Value);
+
+impl Sent {
+    /// As data.
+    ///
+    /// # Errors
+    /// If it is something else: the market is of another release.
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, Failure> {
+        serde_json::from_value(self.0.clone()).map_err(|wrong| strange(&wrong.to_string()))
+    }
+
+    /// Prints all of it as JSON.
+    pub(crate) fn print(&self) -> Result<(), Failure> {
+        output::json(&self.0)
+    }
+}
+
+impl Market {
+    /// The market of `place`; not asked yet.
+    ///
+    /// # Errors
+    /// If there is none, or no token for it.
+    pub(crate) fn open(place: &Place) -> Result<Market, Failure> {
+        let found = place.find()?;
+        Ok(Market { agent: transport::agent(&found)?, found })
+    }
+
+    /// Whether it was found in a folder of this machine: paths mean the same to both.
+    pub(crate) fn is_here(&self) -> bool {
+        self.found.here
+    }
+
+    /// How long an answer may take.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.found.timeout
+    }
+
+    /// What is at `path`.
+    pub(crate) fn get(&self, path: &str) -> Result<Sent, Failure> {
+        self.ask(Method::GET, path, None)
+    }
+
+    /// The bytes at `path`.
+    pub(crate) fn bytes(&self, path: &str) -> Result<Vec<u8>, Failure> {
+        let question = question(Method::GET, path, None);
+        let answer = transport::ask(&self.agent, &self.found, &question);
+        let answer = answer.map_err(|silence| silence.failure)?;
+        match answer.status {
+            200..=299 => Ok(answer.body),
+            _ => Err(refusal(&answer)),
+        }
+    }
+
+    /// Asks with a document.
+    pub(crate) fn post(&self, path: &str, body: &impl Serialize) -> Result<Sent, Failure> {
+        self.ask(Method::POST, path, Some(bytes_of(body)?))
+    }
+
+    /// Asks without one.
+    pub(crate) fn post_nothing(&self, path: &str) -> Result<Sent, Failure> {
+        self.ask(Method::POST, path, None)
+    }
+
+    /// Sets what is at `path`.
+    pub(crate) fn put(&self, path: &str, body: &impl Serialize) -> Result<Sent, Failure> {
+        self.ask(Method::PUT, path, Some(bytes_of(body)?))
+    }
+
+    /// Ends what is at `path`.
+    pub(crate) fn delete(&self, path: &str) -> Result<Sent, Failure> {
+        self.ask(Method::DELETE, path, None)
+    }
+
+    fn ask(&self, method: Method, path: &str, body: Option<Vec<u8>>) -> Result<Sent, Failure> {
+        let answer = transport::ask(&self.agent, &self.found, &question(method, path, body));
+        sent(&answer.map_err(|silence| silence.failure)?)
+    }
+
+    /// All pages at `path`: their lists of `key` joined, in one document.
+    pub(crate) fn pages(&self, path: &str, key: &str) -> Result<Sent, Failure> {
+        let mut all: Option<Value> = None;
+        let mut after = None;
+        loop {
+            let sign = if path.contains('?') { '&' } else { '?' };
+            let more = after.map(|it: String| format!("&after={it}")).unwrap_or_default();
+            let Sent(mut page) = self.get(&format!("{path}{sign}limit=1000{more}"))?;
+            let next = page.as_object_mut().and_then(|it| it.remove("next"));
+            match &mut all {
+                None => all = Some(page),
+                Some(all) => {
+                    let items = page.get_mut(key).and_then(Value::as_array_mut);
+                    let items = items.map(std::mem::take).unwrap_or_default();
+                    all.get_mut(key).and_then(Value::as_array_mut).map(|it| it.extend(items));
+                }
+            }
+            after = match next {
+                Some(Value::String(name)) => Some(encode(&name)),
+                Some(Value::Number(number)) => Some(number.to_string()),
+                _ => return Ok(Sent(all.unwrap_or_default())),
+            };
+        }
+    }
+
+    /// Hands a job in, once, whatever happens on the way: where there was no answer, it is asked
+    /// again with the same key.
+    pub(crate) fn submit(&self, body: &Value, key: &str) -> Result<Sent, Failure> {
+        let key = Some(key.to_owned());
+        let question =
+            Question { key, ..question(Method::POST, "/v1/jobs", Some(bytes_of(body)?)) };
+        let begun = Instant::now();
+        let mut heard = Heard::No;
+        loop {
+            let late = begun.elapsed() >= self.found.timeout;
+            match transport::ask(&self.agent, &self.found, &question) {
+                Ok(answer) if [429, 503].contains(&answer.status) && !late => {}
+                Ok(answer) => return sent(&answer),
+                Err(silence) => {
+                    if silence.heard == Heard::Perhaps {
+                        heard = Heard::Perhaps;
+                    }
+                    if heard == Heard::No {
+                        return Err(silence.failure);
+                    }
+                    if late {
+                        return Err(unsure(silence.failure, &question));
+                    }
+                }
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// The job as soon as it is over. The market may be away meanwhile, as long as an answer may
+    /// take: where it is then, `place` says.
+    pub(crate) fn wait(place: &Place, job: u64) -> Result<Sent, Failure> {
+        let mut heard = Instant::now();
+        loop {
+            let market = Market::open(place)?;
+            let seconds = (market.timeout().as_secs() / 2).clamp(1, 30);
+            let path = format!("/v1/jobs/{job}/wait?seconds={seconds}");
+            let asked = question(Method::GET, &path, None);
+            match transport::ask(&market.agent, &market.found, &asked) {
+                Ok(answer) if answer.status != 503 => {
+                    heard = Instant::now();
+                    let job = sent(&answer)?;
+                    if words::is_over(job.0.get("state").and_then(Value::as_str)) {
+                        return Ok(job);
+                    }
+                    continue;
+                }
+                Ok(answer) if heard.elapsed() > market.timeout() => return Err(refusal(&answer)),
+                Err(silence) if heard.elapsed() > market.timeout() => return Err(silence.failure),
+                _ => std::thread::sleep(PAUSE),
+            }
+        }
+    }
+
+    /// Follows the events: the data of each, until the market breaks off, or nothing
+    /// comes for as long as `quiet` says.
+    pub(crate) fn events(
+        &self,
+        path: &str,
+        quiet: Option<Duration>,
+        mut each: impl FnMut(&str) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let agent = transport::stream(&self.found, quiet)?;
+        let sent = transport::send(&agent, &self.found, &question(Method::GET, path, None));
+        let mut response = sent.map_err(|silence| silence.failure)?;
+        let status = response.status().as_u16();
+        if status != 200 {
+            let body = response.body_mut().read_to_vec().unwrap_or_default();
+            return Err(refusal(&Answer { status, body }));
+        }
+        let mut lines = BufReader::new(response.into_body().into_reader()).lines();
+        while let Some(Ok(line)) = lines.next() {
+            if let Some(data) = line.strip_prefix("data:") {
+                each(data.trim_start())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn question(method: Method, path: &str, body: Option<Vec<u8>>) -> Question {
+    Question { method, path: path.to_owned(), body, key: None }
+}
+
+fn bytes_of(body: &impl Serialize) -> Result<Vec<u8>, Failure> {
+    serde_json::to_vec(body).map_err(|wrong| strange(&wrong.to_string()))
+}
+
+/// The document of a good answer.
+fn sent(answer: &Answer) -> Result<Sent, Failure> {
+    match answer.status {
+        204 => Ok(Sent(Value::Null)),
+        200..=299 => serde_json::from_slice(&answer.body)
+            .map(Sent)
+            .map_err(|wrong| strange(&wrong.to_string())),
+        _ => Err(refusal(answer)),
+    }
+}
+
+/// A bad answer, for people.
+fn refusal(answer: &Answer) -> Failure {
+    let Ok(documents::Failure { error }) = serde_json::from_slice(&answer.body) else {
+        return strange(&format!("status {}", answer.status));
+    };
+    let exit = match error.kind.as_str() {
+        "malformed" | "invalid" | "too_large" => Exit::Data,
+        "unauthorized" | "method" | "media_type" => Exit::Usage,
+        "internal" => Exit::Bug,
+        _ => Exit::Negative,
+    };
+    let mut problems = vec![problem(&error)];
+    problems.extend(error.also.iter().map(problem));
+    Failure { exit, problems }
+}
+
+fn problem(it: &Problem) -> exit::Problem {
+    let message = match &it.field {
+        Some(field) => format!("{field}: {}", it.message),
+        None => it.message.clone(),
+    };
+    let hint = match it.kind.as_str() {
+        "unauthorized" => {
+            "give another token: `--token-file FILE` or `TRADEWIND_TOKEN`; an administrator \
+             issues one with `tradewind token new USER`"
+        }
+        _ => it.hint.as_str(),
+    };
+    exit::Problem { message, hint: Some(hint.to_owned()).filter(|hint| !hint.is_empty()) }
+}
+
+/// Something answers that is no market of this release.
+fn strange(what: &str) -> Failure {
+    let hint = "is this the URL of a market, and of this release?";
+    Failure::usage(format!("the answer is not understood: {what}")).hint(hint)
+}
+
+/// Nobody knows whether the job was taken on.
+fn unsure(mut failure: Failure, question: &Question) -> Failure {
+    let key = question.key.as_deref().unwrap_or_default();
+    let hint = format!(
+        "nobody knows whether the job was taken on: submit it again with `--key {key}`, and it is \
+         not taken on twice"
+    );
+    failure.exit = Exit::Negative;
+    failure.hint(hint)
+}
+
+/// A key that nobody else uses.
+pub(crate) fn new_key() -> String {
+    let half = || RandomState::new().hash_one((SystemTime::now(), std::process::id()));
+    format!("{:016x}{:016x}", half(), half())
+}
+
+/// A text as a part of a URL.
+pub(crate) fn encode(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:".contains(&byte);
+    let show = |byte: u8| match plain(byte) {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
+    };
+    text.bytes().map(show).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(status: u16, body: &str) -> Answer {
+        Answer { status, body: body.as_bytes().to_vec() }
+    }
+
+    #[test]
+    fn refusals_have_exit_codes_by_meaning() {
+        for (kind, expected) in [
+            ("invalid", Exit::Data),
+            ("unknown", Exit::Negative),
+            ("unauthorized", Exit::Usage),
+            ("internal", Exit::Bug),
+        ] {
+            let body = format!(r#"{{"error":{{"kind":"{kind}","message":"m","hint":"h"}}}}"#);
+            assert_eq!(sent(&answer(422, &body)).unwrap_err().exit, expected, "{kind}");
+        }
+        let odd = sent(&answer(502, "<html>")).unwrap_err();
+        assert!(odd.problems[0].message.contains("status 502"));
+    }
+
+    #[test]
+    fn all_problems_are_told() {
+        let body = r#"{"error":{"kind":"invalid","message":"a","field":"x","also":[
+            {"kind":"invalid","message":"b","hint":"do c"}]}}"#;
+        let told = sent(&answer(422, body)).unwrap_err().problems;
+        assert_eq!(told[0].message, "x: a");
+        assert_eq!((told[1].message.as_str(), told[1].hint.as_deref()), ("b", Some("do c")));
+    }
+
+    #[test]
+    fn names_are_safe_in_urls() {
+        assert_eq!(encode("user:ana/x?é"), "user:ana%2Fx%3F%C3%A9");
+        assert_ne!(new_key(), new_key());
+    }
+}

@@ -1,0 +1,177 @@
+//! How a command finds its market: by its URL and token, or by the folder of a market that runs
+//! on this machine.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::exit::Failure;
+
+/// Which market, and as whom.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Market")]
+pub(crate) struct Place {
+    /// Where the market is; else `$TRADEWIND_URL`, else what the folder of `--state` says.
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// The file of the token; else `$TRADEWIND_TOKEN`, else that in the folder of `--state`.
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// The folder of a market on this machine [default: `$XDG_STATE_HOME/tradewind`].
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+    /// Authorities to trust instead of the usual ones: certificates in PEM.
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// How long an answer may take, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30,
+        value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    timeout: u64,
+}
+
+/// Everything that is needed to ask a market.
+#[derive(Clone)]
+pub(crate) struct Found {
+    /// Without a slash at its end.
+    pub(super) url: String,
+    pub(super) token: String,
+    /// Certificates in PEM, and their file.
+    pub(super) ca: Option<(PathBuf, Vec<u8>)>,
+    pub(super) timeout: Duration,
+    /// Whether it was found in a folder of this machine: paths mean the same to both of us.
+    pub(super) here: bool,
+}
+
+/// The folder of the user's own market.
+///
+/// # Errors
+/// If there is no home.
+pub(crate) fn folder(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(given) = given {
+        return Ok(given.to_owned());
+    }
+    let set = |name: &str| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+    let state = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
+    state.map(|state| state.join("tradewind")).ok_or_else(|| {
+        Failure::usage("there is no home: HOME is not set").hint("say where: `--state DIR`")
+    })
+}
+
+/// The journal of the market in this folder.
+pub(crate) fn journal(folder: &Path) -> PathBuf {
+    folder.join("journal.db")
+}
+
+impl Place {
+    /// Finds the market; does not ask it anything yet.
+    ///
+    /// # Errors
+    /// If there is none, or no token for it.
+    pub(crate) fn find(&self) -> Result<Found, Failure> {
+        let given = self.url.clone().or_else(|| variable("TRADEWIND_URL"));
+        let (url, here) = match given {
+            Some(url) => (url, false),
+            None => (self.running()?, true),
+        };
+        let url = url.trim().trim_end_matches('/').to_owned();
+        check(&url)?;
+        let ca = self.ca.as_ref().map(|path| read(path).map(|bytes| (path.clone(), bytes)));
+        let token = self.token(here)?;
+        let timeout = Duration::from_secs(self.timeout);
+        Ok(Found { url, token, ca: ca.transpose()?, timeout, here })
+    }
+
+    /// What the market of the folder wrote down about itself.
+    fn running(&self) -> Result<String, Failure> {
+        let folder = folder(self.state.as_deref())?;
+        let file = folder.join("url");
+        std::fs::read_to_string(&file).map_err(|wrong| match wrong.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => {
+                let message =
+                    format!("no market is running here: there is no `{}`", file.display());
+                Failure::usage(message).hint("start one: `tradewind up`; or name one: `--url URL`")
+            }
+            _ => Failure::usage(format!("failed to read `{}`: {wrong}", file.display())),
+        })
+    }
+
+    /// The file that is named, or the variable, or, `here`, the administrator's own.
+    fn token(&self, here: bool) -> Result<String, Failure> {
+        let hint = "set `TRADEWIND_TOKEN`, or give `--token-file FILE`; an administrator issues \
+                    one with `tradewind token new USER`";
+        let text = match (&self.token_file, variable("TRADEWIND_TOKEN")) {
+            (Some(path), _) => String::from_utf8_lossy(&read(path)?).into_owned(),
+            (None, Some(text)) => text,
+            (None, None) if here => {
+                let path = folder(self.state.as_deref())?.join("admin.token");
+                let text = std::fs::read_to_string(&path);
+                text.map_err(|wrong| {
+                    let message = format!("no token: `{}`: {wrong}", path.display());
+                    Failure::usage(message).hint(hint)
+                })?
+            }
+            (None, None) => return Err(Failure::usage("no token for this market").hint(hint)),
+        };
+        let token = text.trim().to_owned();
+        match !token.is_empty() && token.chars().all(|c| c.is_ascii_graphic()) {
+            true => Ok(token),
+            false => Err(Failure::usage("the token is not one line of letters").hint(hint)),
+        }
+    }
+}
+
+/// A variable that is set to something.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|text| !text.trim().is_empty())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let failed = |wrong| Failure::usage(format!("failed to read `{}`: {wrong}", path.display()));
+    std::fs::read(path).map_err(failed)
+}
+
+/// Tokens go to this machine, or under TLS: nowhere else.
+fn check(url: &str) -> Result<(), Failure> {
+    let wrong = |why: &str, hint: &str| {
+        Err(Failure::usage(format!("the market's URL `{url}` {why}")).hint(hint))
+    };
+    if url.contains(char::is_whitespace) || url.contains('?') || url.contains('#') {
+        return wrong("is none", "write `https://HOST[:PORT]`");
+    }
+    match (url.strip_prefix("http://"), url.strip_prefix("https://")) {
+        (_, Some(rest)) if !rest.is_empty() => Ok(()),
+        (Some(rest), _) if is_loopback(rest) => Ok(()),
+        (Some(_), _) => {
+            wrong("would send the token in the clear", "use `https://`, as beyond this machine")
+        }
+        _ => wrong("has no `http://` or `https://`", "write `https://HOST[:PORT]`"),
+    }
+}
+
+/// Whether `HOST[:PORT][/…]` is this machine.
+pub(super) fn is_loopback(rest: &str) -> bool {
+    let host = rest.split('/').next().unwrap_or_default();
+    // `user@host` would be another host than it seems.
+    let name = match host.strip_prefix('[') {
+        Some(six) => six.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let address = name.parse::<std::net::IpAddr>();
+    !host.contains('@') && (name == "localhost" || address.is_ok_and(|it| it.is_loopback()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_stay_on_this_machine_or_go_under_tls() {
+        for good in ["http://127.0.0.1:8460", "http://[::1]:1", "http://localhost", "https://a.b"] {
+            assert!(check(good).is_ok(), "{good}");
+        }
+        for bad in ["http://example.org", "http://127.0.0.1@example.org", "ftp://x", "https://", ""]
+        {
+            assert!(check(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Requests over HTTP, and what may go wrong below it.
+
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ureq::http::{Method, Request, Response};
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, Body};
+
+use super::place::{Found, is_loopback};
+use crate::exit::Failure;
+
+/// How long it may take to reach the market.
+const CONNECT: Duration = Duration::from_secs(5);
+/// The longest answer: bytes.
+const LONGEST: u64 = 256 << 20;
+
+/// Whether somebody may have heard us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// Nobody was there.
+    No,
+    /// Perhaps: there was no answer.
+    Perhaps,
+}
+
+/// No answer.
+#[derive(Debug, Clone)]
+pub(super) struct Silence {
+    pub(super) heard: Heard,
+    pub(super) failure: Failure,
+}
+
+/// An answer, good or not.
+#[derive(Debug, Clone)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) body: Vec<u8>,
+}
+
+/// What goes out.
+#[derive(Debug, Clone)]
+pub(super) struct Question {
+    pub(super) method: Method,
+    /// From the first slash.
+    pub(super) path: String,
+    /// JSON.
+    pub(super) body: Option<Vec<u8>>,
+    /// For submissions.
+    pub(super) key: Option<String>,
+}
+
+/// A way to the market that answers whole.
+pub(super) fn agent(found: &Found) -> Result<Agent, Failure> {
+    let timeout = Some(found.timeout);
+    Ok(settings(found)?.timeout_global(timeout).build().into())
+}
+
+/// A way to the market for answers that never end, but where nothing comes for so long.
+pub(super) fn stream(found: &Found, quiet: Option<Duration>) -> Result<Agent, Failure> {
+    let timeout = Some(found.timeout);
+    // The market says something at least every quarter of a minute.
+    let silence = Some(quiet.unwrap_or(Duration::from_secs(60)));
+    Ok(settings(found)?.timeout_recv_response(timeout).timeout_per_read(silence).build().into())
+}
+
+fn settings(
+    found: &Found,
+) -> Result<ureq::config::ConfigBuilder<ureq::typestate::AgentScope>, Failure> {
+    let mut config = Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .timeout_connect(Some(CONNECT.min(found.timeout)))
+        .user_agent(concat!("tradewind/", env!("CARGO_PKG_VERSION")));
+    let rest = found.url.split_once("://").map_or("", |(_, rest)| rest);
+    if is_loopback(rest) {
+        config = config.proxy(None);
+    }
+    if let Some((path, pem)) = &found.ca {
+        let wrong = |why: &str| {
+            let message = format!("`{}`: {why}", path.display());
+            Failure::usage(message).hint("`--ca` takes certificates in PEM")
+        };
+        let mut certificates = Vec::new();
+        for item in parse_pem(pem) {
+            if let PemItem::Certificate(it) = item.map_err(|it| wrong(&it.to_string()))? {
+                certificates.push(it);
+            }
+        }
+        if certificates.is_empty() {
+            return Err(wrong("there is no certificate in it"));
+        }
+        let roots = RootCerts::Specific(Arc::new(certificates));
+        config = config.tls_config(TlsConfig::builder().root_certs(roots).build());
+    }
+    Ok(config)
+}
+
+/// Asks, and reads the whole answer.
+pub(super) fn ask(agent: &Agent, found: &Found, question: &Question) -> Result<Answer, Silence> {
+    let mut response = send(agent, found, question)?;
+    let status = response.status().as_u16();
+    let body = response.body_mut().with_config().limit(LONGEST).read_to_vec();
+    let body = body.map_err(|wrong| silence(found, &wrong))?;
+    Ok(Answer { status, body })
+}
+
+/// Asks, and reads nothing but the head of the answer.
+pub(super) fn send(
+    agent: &Agent,
+    found: &Found,
+    question: &Question,
+) -> Result<Response<Body>, Silence> {
+    let mut request = Request::builder()
+        .method(&question.method)
+        .uri(format!("{}{}", found.url, question.path))
+        .header("Authorization", format!("Bearer {}", found.token));
+    if let Some(key) = &question.key {
+        request = request.header("Idempotency-Key", key);
+    }
+    let sent = match &question.body {
+        Some(body) => {
+            let request = request.header("Content-Type", "application/json").body(body.as_slice());
+            request.map_err(ureq::Error::from).and_then(|it| agent.run(it))
+        }
+        None => request.body(()).map_err(ureq::Error::from).and_then(|it| agent.run(it)),
+    };
+    sent.map_err(|wrong| silence(found, &wrong))
+}
+
+/// What a missing answer means.
+fn silence(found: &Found, wrong: &ureq::Error) -> Silence {
+    let url = &found.url;
+    let nobody = |why: String| {
+        let hint = match found.here {
+            true => "it was stopped, or died: `tradewind up` starts it again, and nothing is lost",
+            false => "is it running, and is this its URL?",
+        };
+        let failure = Failure::usage(format!("no market answers at {url}: {why}")).hint(hint);
+        Silence { heard: Heard::No, failure }
+    };
+    match wrong {
+        ureq::Error::Io(error) if error.kind() == ErrorKind::ConnectionRefused => {
+            nobody("connection refused".to_owned())
+        }
+        ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => {
+            nobody("it took too long to reach it".to_owned())
+        }
+        ureq::Error::HostNotFound => nobody("there is no such host".to_owned()),
+        ureq::Error::ConnectionFailed => nobody("the connection failed".to_owned()),
+        ureq::Error::BadUri(why) => nobody(format!("not a URL: {why}")),
+        ureq::Error::Rustls(why) => no_trust(url, &why.to_string()),
+        ureq::Error::Tls(why) => no_trust(url, why),
+        ureq::Error::Io(error) if error.to_string().contains("certificate") => {
+            no_trust(url, &error.to_string())
+        }
+        other => {
+            let (seconds, hint) = (found.timeout.as_secs(), "`--timeout SECONDS` waits longer");
+            let message = match other {
+                ureq::Error::Timeout(_) => format!("{url} did not answer within {seconds} s"),
+                other => format!("{url} broke off: {other}"),
+            };
+            let failure = Failure::negative(message).hint(hint);
+            Silence { heard: Heard::Perhaps, failure }
+        }
+    }
+}
+
+fn no_trust(url: &str, why: &str) -> Silence {
+    let hint = "if its certificate is of an authority of your own, give `--ca FILE`";
+    let failure = Failure::usage(format!("no trusted connection to {url}: {why}")).hint(hint);
+    Silence { heard: Heard::No, failure }
+}

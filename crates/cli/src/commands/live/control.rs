@@ -1,0 +1,107 @@
+//! `tradewind cancel`, `hold` and `release`.
+
+use serde_json::Value;
+use tradewind_web::documents::Job;
+
+use super::joined;
+use crate::cli::Format;
+use crate::client::{Market, Place, Sent};
+use crate::exit::{Exit, Failure, Outcome};
+use crate::report::Report;
+
+/// Which jobs.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind cancel 7
+  tradewind cancel 7 8 9
+
+A job that runs is over when its site has stopped it: `tradewind wait` waits for that. Exit code 1
+if one of them could not be cancelled; the others are all the same.")]
+pub(crate) struct CancelArgs {
+    #[command(flatten)]
+    jobs: Jobs,
+}
+
+/// Which jobs.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind hold 7
+
+A job that waits stays out of the queue until it is released. Exit code 1 if one of them could not
+be held, as when it runs already.")]
+pub(crate) struct HoldArgs {
+    #[command(flatten)]
+    jobs: Jobs,
+}
+
+/// Which jobs.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind release 7
+
+Exit code 1 if one of them could not be released.")]
+pub(crate) struct ReleaseArgs {
+    #[command(flatten)]
+    jobs: Jobs,
+}
+
+#[derive(Debug, clap::Args)]
+struct Jobs {
+    /// Numbers of jobs.
+    #[arg(value_name = "ID", required = true)]
+    jobs: Vec<u64>,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(crate) fn cancel(args: &CancelArgs, format: Format, report: &Report) -> Outcome {
+    each(&args.jobs, format, report, |market, job| market.delete(&format!("/v1/jobs/{job}")))
+}
+
+pub(crate) fn hold(args: &HoldArgs, format: Format, report: &Report) -> Outcome {
+    each(&args.jobs, format, report, |market, job| {
+        market.post_nothing(&format!("/v1/jobs/{job}/hold"))
+    })
+}
+
+pub(crate) fn release(args: &ReleaseArgs, format: Format, report: &Report) -> Outcome {
+    each(&args.jobs, format, report, |market, job| {
+        market.post_nothing(&format!("/v1/jobs/{job}/release"))
+    })
+}
+
+/// Does it to all of them, and tells of those where it failed.
+fn each(
+    Jobs { jobs, place }: &Jobs,
+    format: Format,
+    report: &Report,
+    act: impl Fn(&Market, u64) -> Result<Sent, Failure>,
+) -> Outcome {
+    let market = Market::open(place)?;
+    let mut done: Vec<Value> = Vec::new();
+    let mut exit = Exit::Ok;
+    for job in jobs {
+        match act(&market, *job) {
+            Ok(sent) => done.push(sent.0),
+            Err(failure) if failure.exit == Exit::Negative => {
+                report.failure(&failure);
+                exit = Exit::Negative;
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    match format {
+        // As `scancel` and `scontrol`: nothing to say where all went well.
+        Format::Table => {}
+        Format::Json if done.is_empty() => {}
+        Format::Json => joined(done).print()?,
+        Format::Csv => {
+            let jobs: Vec<Job> = Sent(Value::Array(done)).read()?;
+            super::jobs::sheet_csv(&jobs).print_csv()?;
+        }
+    }
+    Ok(exit)
+}

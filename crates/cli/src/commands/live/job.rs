@@ -1,0 +1,169 @@
+//! `tradewind job`: all that is known of one job.
+
+use std::fmt::Write as _;
+
+use owo_colors::OwoColorize as _;
+use tradewind_web::documents::{Expectation, Explanation, Job, Part};
+
+use super::{Sheet, explain, jobs, output};
+use crate::cli::Format;
+use crate::client::words::{length, moment, moment_or_none};
+use crate::client::{Market, Place};
+use crate::exit::{Exit, Failure, Outcome};
+use crate::output::print_styled;
+use crate::tables::Side;
+
+/// Which job.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind job 7
+  tradewind job 7 --output
+  tradewind job 7 --format json
+
+For a job that waits, its reason, its expected start and its fall-backs are shown, too.")]
+pub(crate) struct Args {
+    /// Its number.
+    #[arg(value_name = "ID")]
+    job: u64,
+    /// Show the end of what it has written, too.
+    #[arg(long)]
+    output: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(crate) fn run(args: &Args, format: Format) -> Outcome {
+    let market = Market::open(&args.place)?;
+    let mut sent = market.get(&format!("/v1/jobs/{}", args.job))?;
+    let job: Job = sent.read()?;
+    let tail = match args.output {
+        true => Some(String::from_utf8_lossy(&output::tail(&market, args.job)?).into_owned()),
+        false => None,
+    };
+    match format {
+        Format::Json => {
+            if let (Some(tail), Some(fields)) = (tail, sent.0.as_object_mut()) {
+                fields.insert("output".to_owned(), tail.into());
+            }
+            sent.print()?;
+        }
+        Format::Csv => jobs::sheet_csv(&[job]).print_csv()?,
+        Format::Table => {
+            let waits = job.state == "PENDING";
+            let mut text = page(&job);
+            if waits {
+                text.push_str(&outlook(&market, args.job)?);
+            }
+            if let Some(tail) = tail {
+                let _ = write!(text, "\noutput\n\n{tail}");
+            }
+            print_styled(&text)?;
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+/// Why it waits, and what else it may get. No answer is no mistake: the job is shown all the same.
+fn outlook(market: &Market, job: u64) -> Result<String, Failure> {
+    match market.get(&format!("/v1/jobs/{job}/explain")) {
+        Ok(sent) => {
+            let explanation: Explanation = sent.read()?;
+            Ok(format!("\n{}", explain::sentences(&explanation)))
+        }
+        Err(_) => Ok(String::new()),
+    }
+}
+
+fn page(job: &Job) -> String {
+    let mut text = format!("{} {}\n\n", format!("job {}", job.id).bold(), job.name);
+    let mut line = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            let _ = writeln!(text, "{name:<15} {value}");
+        }
+    };
+    let state = match (&job.reason, &job.message) {
+        (Some(reason), Some(message)) => format!("{} ({reason}: {message})", job.state),
+        (Some(reason), None) => format!("{} ({reason})", job.state),
+        _ => job.state.clone(),
+    };
+    line("state", Some(state));
+    line("user", Some(job.user.clone()));
+    line("project", job.project.clone());
+    line("nodes", Some(job.nodes.to_string()));
+    let array = job.array.map(|it| format!("index {} of the array of job {}", it.index, it.first));
+    line("array", array);
+    line("submitted", Some(moment(job.submitted)));
+    line("expected start", job.expected_start.as_ref().map(expected));
+    let booked = job.booking.as_ref();
+    line(
+        "booked",
+        booked.map(|it| {
+            format!("{} to {} on {}", moment(it.start), moment(it.end), it.pools.join(", "))
+        }),
+    );
+    line("started", job.started.map(moment));
+    line("ended", job.ended.map(moment));
+    line("time", jobs::time(job).map(length));
+    line(
+        "exit",
+        job.exit.map(|it| match it.signal {
+            0 => format!("code {}", it.code),
+            signal => format!("signal {signal}"),
+        }),
+    );
+    line("restarts", Some(job.restarts).filter(|it| *it > 0).map(|it| it.to_string()));
+    line("cancelled by", job.cancelled_by.clone());
+    line("paid", Some(format!("{} credits; {} held", job.paid, job.held)));
+    if !job.parts.is_empty() {
+        let _ = write!(text, "\n{}", parts(&job.parts).table());
+    }
+    if !job.history.is_empty() {
+        text.push_str("\nhistory\n\n");
+    }
+    for entry in &job.history {
+        let detail = entry.detail.as_ref().map(|it| format!("  {it}")).unwrap_or_default();
+        let _ = writeln!(text, "{}  {:<10}{detail}", moment(entry.at), entry.what);
+    }
+    text
+}
+
+/// The moment, and how sure it is.
+pub(super) fn expected(it: &Expectation) -> String {
+    let Expectation { at, early, late, samples } = it;
+    match samples {
+        0 => format!("{} (nothing learnt yet of how sure that is)", moment(*at)),
+        _ => format!(
+            "{} (8 in 10 between {} and {}, by {samples} past starts)",
+            moment(*at),
+            moment(*early),
+            moment(*late)
+        ),
+    }
+}
+
+fn parts(parts: &[Part]) -> Sheet {
+    let columns = vec![
+        ("POOL", Side::Left),
+        ("NODES", Side::Right),
+        ("PRICE", Side::Right),
+        ("LIMIT", Side::Right),
+        ("SINCE", Side::Left),
+        ("ENDED", Side::Left),
+        ("EXIT", Side::Left),
+        ("NODELIST", Side::Left),
+    ];
+    let row = |part: &Part| {
+        vec![
+            part.pool.clone(),
+            part.nodes.to_string(),
+            part.price.to_string(),
+            length(part.limit),
+            moment_or_none(part.since),
+            moment_or_none(part.ended),
+            part.exit.clone().unwrap_or_default(),
+            part.node_names.join(","),
+        ]
+    };
+    Sheet { columns, rows: parts.iter().map(row).collect() }
+}

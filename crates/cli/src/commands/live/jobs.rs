@@ -1,0 +1,182 @@
+//! `tradewind jobs`: the queue, as `squeue` shows it.
+
+use tradewind_web::documents::{Credits, Job, JobList};
+
+use super::Sheet;
+use crate::cli::Format;
+use crate::client::words::{self, length, moment};
+use crate::client::{Market, Place, encode};
+use crate::exit::{Exit, Outcome};
+use crate::tables::Side;
+
+/// Which jobs.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind jobs
+  tradewind jobs --all --user ana
+  tradewind jobs --states PD,R --site alpha --format csv
+
+Without options: your jobs that have not ended; an administrator sees everybody's. START is when
+the job started, or is expected to; COST what it has paid and what is held for it.")]
+pub(crate) struct Args {
+    /// Also those that are over and still known.
+    #[arg(short, long)]
+    all: bool,
+    /// Of this user.
+    #[arg(short, long, value_name = "NAME")]
+    user: Option<String>,
+    /// In these states, long or short, with commas: `PENDING,R`.
+    #[arg(short = 't', long, value_name = "STATES", value_parser = words::states)]
+    states: Option<String>,
+    /// With nodes at this site.
+    #[arg(long, value_name = "NAME")]
+    site: Option<String>,
+    /// Of this name.
+    #[arg(short, long, value_name = "NAME")]
+    name: Option<String>,
+    #[command(flatten)]
+    place: Place,
+}
+
+impl Args {
+    fn path(&self) -> String {
+        let states = match (&self.states, self.all) {
+            (Some(states), _) => Some(states.clone()),
+            (None, true) => None,
+            (None, false) => Some(words::open_states()),
+        };
+        let fields = [
+            ("state", states.as_ref()),
+            ("user", self.user.as_ref()),
+            ("site", self.site.as_ref()),
+            ("name", self.name.as_ref()),
+        ];
+        let given = fields.into_iter().filter_map(|(key, value)| Some((key, value?)));
+        let given: Vec<String> =
+            given.map(|(key, value)| format!("{key}={}", encode(value))).collect();
+        match given.is_empty() {
+            true => "/v1/jobs".to_owned(),
+            false => format!("/v1/jobs?{}", given.join("&")),
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args, format: Format) -> Outcome {
+    let sent = Market::open(&args.place)?.pages(&args.path(), "jobs")?;
+    let JobList { jobs, .. } = sent.read()?;
+    match format {
+        Format::Csv => sheet_csv(&jobs).print_csv()?,
+        _ => sheet(&jobs).print(&sent, format)?,
+    }
+    Ok(Exit::Ok)
+}
+
+fn sheet(jobs: &[Job]) -> Sheet {
+    let columns = vec![
+        ("JOBID", Side::Right),
+        ("NAME", Side::Left),
+        ("USER", Side::Left),
+        ("ST", Side::Left),
+        ("TIME", Side::Right),
+        ("NODES", Side::Right),
+        ("START", Side::Left),
+        ("COST", Side::Right),
+        ("SITES(REASON)", Side::Left),
+    ];
+    let row = |job: &Job| {
+        vec![
+            job.id.to_string(),
+            match job.array {
+                Some(place) => format!("{}[{}]", job.name, place.index),
+                None => job.name.clone(),
+            },
+            job.user.clone(),
+            words::short(&job.state).to_owned(),
+            length(time(job).unwrap_or(0)),
+            job.nodes.to_string(),
+            start(job),
+            cost(job).to_string(),
+            place(job),
+        ]
+    };
+    Sheet { columns, rows: jobs.iter().map(row).collect() }
+}
+
+/// How long it has run, if it has begun.
+pub(super) fn time(job: &Job) -> Option<i64> {
+    let until = job.ended.unwrap_or_else(words::now);
+    job.started.map(|started| (until - started).max(0))
+}
+
+/// All that it can cost.
+fn cost(job: &Job) -> Credits {
+    Credits(job.paid.0.saturating_add(job.held.0))
+}
+
+fn start(job: &Job) -> String {
+    match (job.started, &job.expected_start) {
+        (Some(at), _) => moment(at),
+        (None, Some(expected)) => moment(expected.at),
+        (None, None) => "N/A".to_owned(),
+    }
+}
+
+/// The sites, or why it has none, as `squeue` writes it.
+fn place(job: &Job) -> String {
+    match (&job.sites[..], &job.reason) {
+        ([], Some(reason)) => format!("({reason})"),
+        (sites, _) => sites.join(","),
+    }
+}
+
+/// With all fields of a line, times in seconds since 1970.
+pub(super) fn sheet_csv(jobs: &[Job]) -> Sheet {
+    let heads = [
+        "jobid",
+        "name",
+        "user",
+        "project",
+        "state",
+        "reason",
+        "array",
+        "index",
+        "nodes",
+        "submitted",
+        "expected_start",
+        "started",
+        "ended",
+        "sites",
+        "paid",
+        "held",
+        "exit_code",
+        "signal",
+        "restarts",
+    ];
+    let number = |it: Option<i64>| it.map(|it| it.to_string()).unwrap_or_default();
+    let row = |job: &Job| {
+        vec![
+            job.id.to_string(),
+            job.name.clone(),
+            job.user.clone(),
+            job.project.clone().unwrap_or_default(),
+            job.state.clone(),
+            job.reason.clone().unwrap_or_default(),
+            job.array.map(|it| it.first.to_string()).unwrap_or_default(),
+            number(job.array.map(|it| it.index.into())),
+            job.nodes.to_string(),
+            job.submitted.to_string(),
+            number(job.expected_start.map(|it| it.at)),
+            number(job.started),
+            number(job.ended),
+            job.sites.join(" "),
+            job.paid.to_string(),
+            job.held.to_string(),
+            number(job.exit.map(|it| it.code.into())),
+            number(job.exit.map(|it| it.signal.into())),
+            job.restarts.to_string(),
+        ]
+    };
+    let columns = heads.map(|head| (head, Side::Left)).to_vec();
+    Sheet { columns, rows: jobs.iter().map(row).collect() }
+}

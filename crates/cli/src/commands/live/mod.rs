@@ -1,0 +1,68 @@
+//! Commands of the live market: questions to the daemon that `tradewind up` runs.
+
+pub(crate) mod control;
+pub(crate) mod events;
+pub(crate) mod explain;
+pub(crate) mod grant;
+pub(crate) mod job;
+pub(crate) mod jobs;
+pub(crate) mod ledger;
+pub(crate) mod options;
+pub(crate) mod output;
+pub(crate) mod policy;
+pub(crate) mod price;
+pub(crate) mod quote;
+pub(crate) mod report;
+pub(crate) mod sites;
+pub(crate) mod submit;
+pub(crate) mod token;
+pub(crate) mod wait;
+pub(crate) mod whatif;
+mod work;
+
+use serde_json::Value;
+
+use crate::cli::Format;
+use crate::client::Sent;
+use crate::exit::Failure;
+use crate::output::{csv, print, print_styled};
+use crate::tables::{self, Column};
+
+/// Rows under their heads, for people or for spreadsheets.
+#[derive(Debug)]
+struct Sheet {
+    columns: Vec<Column>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Sheet {
+    /// Prints it, or the document that it shows.
+    fn print(self, sent: &Sent, format: Format) -> Result<(), Failure> {
+        match format {
+            Format::Json => sent.print(),
+            Format::Csv => self.print_csv(),
+            Format::Table => print_styled(&self.table()),
+        }
+    }
+
+    fn table(self) -> String {
+        tables::table(&self.columns, self.rows)
+    }
+
+    /// With heads in small letters, without blanks.
+    fn print_csv(self) -> Result<(), Failure> {
+        let head =
+            |(head, _): &Column| head.to_lowercase().replace([' ', '('], "_").replace(')', "");
+        let mut rows = vec![self.columns.iter().map(head).collect()];
+        rows.extend(self.rows);
+        print(&csv(&rows)?)
+    }
+}
+
+/// One document if it is one, else a list of them.
+fn joined(mut all: Vec<Value>) -> Sent {
+    match all.len() {
+        1 => Sent(all.remove(0)),
+        _ => Sent(Value::Array(all)),
+    }
+}

@@ -1,0 +1,114 @@
+//! The options of `submit` and `quote`, from the table of all options of `sbatch`: one source of
+//! help, completions, manual pages and of what a job script may say.
+
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+use tradewind_io::submission::options::{Kind, Known, OPTIONS, Owner, Takes};
+use tradewind_io::submission::script::{Given, Origin};
+
+/// Options that the command line has for itself, under these names.
+const OURS: [&str; 6] = ["help", "parsable", "quiet", "verbose", "version", "wait"];
+/// Letters that mean something else in every command.
+const LETTERS: [char; 4] = ['h', 'q', 'v', 'V'];
+
+/// What the job is to be like, as far as the command line says; in its order.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct JobOptions(pub(crate) Vec<Given>);
+
+fn options() -> impl Iterator<Item = &'static Known> {
+    OPTIONS.iter().filter(|known| !OURS.contains(&known.name))
+}
+
+fn argument(known: &'static Known) -> Arg {
+    let heading = match (known.owner, known.kind) {
+        (Owner::Tradewind, _) => "Job: terms of the market",
+        (Owner::Slurm, Kind::PassedThrough) => "Job: for the managers of sites",
+        (Owner::Slurm, _) => "Job: as with sbatch",
+    };
+    let short = known.short.filter(|letter| !LETTERS.contains(letter));
+    let arg = Arg::new(known.name)
+        .long(known.name)
+        .short(short)
+        .help(known.says)
+        .help_heading(heading)
+        // What is refused says why when it is given.
+        .hide(known.kind == Kind::Refused)
+        .hide_short_help(known.kind == Kind::PassedThrough);
+    let valued = |arg: Arg| arg.action(ArgAction::Append).value_name("VALUE");
+    match known.takes {
+        Takes::Value => valued(arg).allow_hyphen_values(true),
+        Takes::Perhaps => {
+            valued(arg).num_args(0..=1).require_equals(true).default_missing_value("")
+        }
+        Takes::Nothing => arg.action(ArgAction::Count),
+    }
+}
+
+impl clap::Args for JobOptions {
+    fn augment_args(command: Command) -> Command {
+        options().fold(command, |command, known| command.arg(argument(known)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        JobOptions::augment_args(command)
+    }
+}
+
+impl FromArgMatches for JobOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<JobOptions, clap::Error> {
+        let mut given: Vec<(usize, Given)> = Vec::new();
+        for known in options() {
+            let places = matches.indices_of(known.name).into_iter().flatten();
+            let values: Vec<Option<String>> = match known.takes {
+                // The last of them counts.
+                Takes::Nothing => vec![None; usize::from(matches.get_count(known.name) > 0)],
+                Takes::Value | Takes::Perhaps => {
+                    let all = matches.get_many::<String>(known.name).into_iter().flatten();
+                    all.map(|value| Some(value.clone())).collect()
+                }
+            };
+            for (place, value) in places.zip(values) {
+                let value = value.filter(|value| known.takes == Takes::Value || !value.is_empty());
+                given.push((place, Given { option: known, value, origin: Origin::CommandLine }));
+            }
+        }
+        given.sort_by_key(|(place, _)| *place);
+        Ok(JobOptions(given.into_iter().map(|(_, given)| given).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = JobOptions::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Args as _;
+
+    use super::*;
+
+    fn read(line: &str) -> String {
+        let command = JobOptions::augment_args(Command::new("submit").infer_long_args(true));
+        let command = command.arg(Arg::new("rest").num_args(0..).trailing_var_arg(true));
+        let words = std::iter::once("submit").chain(line.split_whitespace());
+        let matches = command.try_get_matches_from(words).unwrap();
+        let show = |it: &Given| match &it.value {
+            Some(value) => format!("{}={value}", it.option.name),
+            None => it.option.name.to_owned(),
+        };
+        let given = JobOptions::from_arg_matches(&matches).unwrap();
+        let mut shown: Vec<String> = given.0.iter().map(show).collect();
+        shown.extend(matches.get_many::<String>("rest").into_iter().flatten().cloned());
+        shown.join(" ")
+    }
+
+    #[test]
+    fn options_are_read_as_sbatch_reads_them() {
+        assert_eq!(
+            read("-N2 -n 4 --time 10 --job-n=x -Ha1 --nice --nice=3 --begin -1 run.sh -N 3"),
+            "nodes=2 ntasks=4 time=10 job-name=x hold array=1 nice nice=3 begin=-1 run.sh -N 3"
+        );
+        assert_eq!(read("--requeue --no-requeue --requeue"), "no-requeue requeue");
+        assert_eq!(read("--uid 7 --wait-all-nodes 1"), "uid=7 wait-all-nodes=1");
+    }
+}

@@ -1,0 +1,176 @@
+//! `tradewind quote SCRIPT`: what a job could get on the live market, to be accepted.
+
+use std::fmt::Write as _;
+
+use tradewind_io::submission::document;
+use tradewind_web::documents::{Offer, OfferedNodes, Quotes};
+
+use super::options::JobOptions;
+use super::{Sheet, submit, work};
+use crate::cli::Format;
+use crate::client::words::{length, moment};
+use crate::client::{Market, Place, Sent};
+use crate::exit::{Exit, Failure, Outcome};
+use crate::output;
+use crate::report::Report;
+use crate::tables::{Column, Side};
+
+pub(crate) fn run(
+    words: &[String],
+    (options, place): (&JobOptions, &Place),
+    format: Format,
+    report: &Report,
+) -> Outcome {
+    let mut submission = work::read(words, options, report)?;
+    let market = Market::open(place)?;
+    submit::at_home(&mut submission, &market);
+    let sent = market.post("/v1/quotes", &document::value(&submission))?;
+    let Quotes { quotes } = sent.read()?;
+    match format {
+        Format::Json => sent.print()?,
+        Format::Csv => csv(&quotes).print_csv()?,
+        Format::Table => output::print_styled(&table(&quotes))?,
+    }
+    Ok(if has_window(&sent)? { Exit::Ok } else { Exit::Infeasible })
+}
+
+/// Whether there is a window by any criterion.
+pub(super) fn has_window(sent: &Sent) -> Result<bool, Failure> {
+    let Quotes { quotes } = sent.read()?;
+    Ok(quotes.iter().any(|offer| offer.start.is_some()))
+}
+
+/// An offer with the windows that are the same: `start, finish`.
+struct Line<'a> {
+    criteria: String,
+    offer: &'a Offer,
+}
+
+/// One line for each window.
+fn lines(quotes: &[Offer]) -> Vec<Line<'_>> {
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    for offer in quotes.iter().filter(|offer| offer.start.is_some()) {
+        match lines.iter_mut().find(|line| line.offer.id.is_some() && line.offer.id == offer.id) {
+            Some(line) => {
+                let _ = write!(line.criteria, ", {}", offer.criterion);
+            }
+            None => lines.push(Line { criteria: offer.criterion.clone(), offer }),
+        }
+    }
+    lines
+}
+
+fn table(quotes: &[Offer]) -> String {
+    const COLUMNS: [Column; 7] = [
+        ("QUOTE", Side::Right),
+        ("LEAST", Side::Left),
+        ("START", Side::Left),
+        ("FINISH", Side::Left),
+        ("COST", Side::Right),
+        ("NODES", Side::Left),
+        ("EXPIRES", Side::Left),
+    ];
+    let lines = lines(quotes);
+    let row = |line: &Line<'_>| {
+        let Offer { id, start, finish, cost, expires, nodes, exact, .. } = line.offer;
+        let show = |at: &Option<i64>| at.map(moment).unwrap_or_default();
+        let proof = if *exact { "" } else { " (heuristic)" };
+        vec![
+            id.map(|id| id.to_string()).unwrap_or_default(),
+            format!("{}{proof}", line.criteria),
+            show(start),
+            show(finish),
+            cost.map(|cost| cost.to_string()).unwrap_or_default(),
+            names(nodes),
+            show(expires),
+        ]
+    };
+    let mut text = String::new();
+    if !lines.is_empty() {
+        let rows = lines.iter().map(row).collect();
+        text.push_str(&Sheet { columns: COLUMNS.to_vec(), rows }.table());
+        text.push_str(&limits(&lines));
+    }
+    for offer in quotes.iter().filter(|offer| offer.start.is_none()) {
+        let why = offer.reason.as_deref().unwrap_or("no reason given");
+        let _ = writeln!(text, "no window by {}: {why}", offer.criterion);
+    }
+    let accept = lines.first().and_then(|line| line.offer.id);
+    if let Some(id) = accept {
+        let _ = writeln!(text, "\nto accept one: `tradewind submit --quote {id} …`");
+    }
+    text
+}
+
+/// The limit and the price on the nodes of each quote.
+fn limits(lines: &[Line<'_>]) -> String {
+    const COLUMNS: [Column; 5] = [
+        ("QUOTE", Side::Right),
+        ("POOL", Side::Left),
+        ("NODES", Side::Right),
+        ("LIMIT", Side::Right),
+        ("PRICE", Side::Right),
+    ];
+    let mut rows = Vec::new();
+    for Line { offer, .. } in lines {
+        for part in &offer.nodes {
+            rows.push(vec![
+                offer.id.map(|id| id.to_string()).unwrap_or_default(),
+                part.pool.clone(),
+                part.nodes.to_string(),
+                length(part.end - offer.start.unwrap_or(part.end)),
+                part.price.to_string(),
+            ]);
+        }
+    }
+    let table = Sheet { columns: COLUMNS.to_vec(), rows }.table();
+    format!("\nthe time limit on each node, and its price per second\n\n{table}")
+}
+
+fn names(nodes: &[OfferedNodes]) -> String {
+    let each = nodes.iter().map(|it| format!("{} × {}", it.nodes, it.pool));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// One row for each criterion and pool.
+fn csv(quotes: &[Offer]) -> Sheet {
+    let heads = [
+        "criterion",
+        "exact",
+        "quote",
+        "start",
+        "finish",
+        "cost",
+        "expires",
+        "pool",
+        "nodes",
+        "limit",
+        "price",
+        "reason",
+    ];
+    let text = |at: Option<i64>| at.map(|at| at.to_string()).unwrap_or_default();
+    let mut rows = Vec::new();
+    for offer in quotes {
+        let first = vec![
+            offer.criterion.clone(),
+            offer.exact.to_string(),
+            offer.id.map(|id| id.to_string()).unwrap_or_default(),
+            text(offer.start),
+            text(offer.finish),
+            offer.cost.map(|cost| cost.to_string()).unwrap_or_default(),
+            text(offer.expires),
+        ];
+        for part in &offer.nodes {
+            let limit = part.end - offer.start.unwrap_or(part.end);
+            let (nodes, price) = (part.nodes.to_string(), part.price.to_string());
+            let more = vec![part.pool.clone(), nodes, limit.to_string(), price, String::new()];
+            rows.push([first.clone(), more].concat());
+        }
+        if offer.nodes.is_empty() {
+            let mut more = vec![String::new(); 4];
+            more.push(offer.reason.clone().unwrap_or_default());
+            rows.push([first, more].concat());
+        }
+    }
+    Sheet { columns: heads.map(|head| (head, Side::Left)).to_vec(), rows }
+}

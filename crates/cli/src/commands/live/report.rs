@@ -1,0 +1,92 @@
+//! `tradewind report`: what users and sites did.
+
+use std::fmt::Write as _;
+
+use tradewind_web::documents::{Report as Document, SiteReport, UserReport};
+
+use super::Sheet;
+use crate::cli::Format;
+use crate::client::words::{length, moment};
+use crate::client::{Market, Place};
+use crate::exit::{Exit, Outcome};
+use crate::output;
+use crate::tables::Side;
+
+/// Of which market.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind report
+  tradewind report --format csv > users.csv
+
+Over the jobs that are still known. You see yourself, and an administrator everybody; what sites
+earned is for their owners. CSV has the users.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(crate) fn run(args: &Args, format: Format) -> Outcome {
+    let sent = Market::open(&args.place)?.get("/v1/report")?;
+    let report: Document = sent.read()?;
+    match format {
+        Format::Json => sent.print()?,
+        Format::Csv => users(&report.users).print_csv()?,
+        Format::Table => {
+            let until = moment(report.until);
+            let mut text = match report.from {
+                Some(from) => format!("{} to {until}\n\n", moment(from)),
+                None => format!("until {until}: no jobs\n\n"),
+            };
+            let _ =
+                write!(text, "{}\n{}", users(&report.users).table(), sites(&report.sites).table());
+            output::print_styled(&text)?;
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+fn users(all: &[UserReport]) -> Sheet {
+    let columns = vec![
+        ("USER", Side::Left),
+        ("JOBS", Side::Right),
+        ("COMPLETED", Side::Right),
+        ("FAILED", Side::Right),
+        ("ACTIVE", Side::Right),
+        ("MEAN WAIT", Side::Right),
+        ("NODE SECONDS", Side::Right),
+        ("SPENT", Side::Right),
+    ];
+    let row = |it: &UserReport| {
+        let counts = [it.jobs, it.completed, it.failed, it.active];
+        let mut row = vec![it.user.clone()];
+        row.extend(counts.map(|count| count.to_string()));
+        row.push(it.mean_wait.map_or_else(|| "N/A".to_owned(), length));
+        row.extend([it.node_seconds.to_string(), it.spent.to_string()]);
+        row
+    };
+    Sheet { columns, rows: all.iter().map(row).collect() }
+}
+
+fn sites(all: &[SiteReport]) -> Sheet {
+    let columns = vec![
+        ("SITE", Side::Left),
+        ("OWNER", Side::Left),
+        ("PARTS", Side::Right),
+        ("NODE SECONDS", Side::Right),
+        ("USED", Side::Right),
+        ("EARNED", Side::Right),
+    ];
+    let row = |it: &SiteReport| {
+        let used = it.utilisation.map(|it| format!("{:.1} %", it * 100.0));
+        vec![
+            it.site.clone(),
+            it.owner.clone(),
+            it.parts.to_string(),
+            it.node_seconds.to_string(),
+            used.unwrap_or_else(|| "N/A".to_owned()),
+            it.earned.map(|it| it.to_string()).unwrap_or_else(|| "N/A".to_owned()),
+        ]
+    };
+    Sheet { columns, rows: all.iter().map(row).collect() }
+}

@@ -1,0 +1,68 @@
+//! `tradewind sites`: nodes and prices, as `sinfo` shows them.
+
+use tradewind_web::documents::{Pool, Site, SiteList};
+
+use super::Sheet;
+use crate::cli::Format;
+use crate::client::{Market, Place};
+use crate::exit::{Exit, Outcome};
+use crate::tables::Side;
+
+/// Of which market.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind sites
+  tradewind sites --format json
+
+OURS are nodes with jobs of the market, LOCAL those of the owner's own jobs, WITHHELD not offered
+now, BOOKED set aside for accepted quotes. LATE is how much later than expected the last jobs
+started there: half of them, and nine in ten; in seconds.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(crate) fn run(args: &Args, format: Format) -> Outcome {
+    let sent = Market::open(&args.place)?.get("/v1/sites")?;
+    let SiteList { sites } = sent.read()?;
+    sheet(&sites).print(&sent, format)?;
+    Ok(Exit::Ok)
+}
+
+/// A row for each pool.
+pub(super) fn sheet(sites: &[Site]) -> Sheet {
+    let columns = vec![
+        ("POOL", Side::Left),
+        ("STATE", Side::Left),
+        ("NODES", Side::Right),
+        ("FREE", Side::Right),
+        ("OURS", Side::Right),
+        ("LOCAL", Side::Right),
+        ("WITHHELD", Side::Right),
+        ("BOOKED", Side::Right),
+        ("DOWN", Side::Right),
+        ("PERF", Side::Right),
+        ("PRICE", Side::Right),
+        ("OWNER", Side::Left),
+        ("LATE", Side::Right),
+    ];
+    let row = |site: &Site, pool: &Pool| {
+        let late = site.delay.map(|it| format!("{} {}", it.p50, it.p90));
+        let counts = [pool.nodes, pool.free, pool.ours, pool.local, pool.withheld, pool.booked];
+        let mut row = vec![pool.name.clone(), state(site).to_owned()];
+        row.extend(counts.map(|count| count.to_string()));
+        row.push(pool.down.to_string());
+        row.push(tradewind_io::decimal::format(pool.performance.0, 3));
+        row.push(pool.price.to_string());
+        row.push(site.owner.clone());
+        row.push(late.unwrap_or_else(|| "N/A".to_owned()));
+        row
+    };
+    let pools = sites.iter().flat_map(|site| site.pools.iter().map(move |pool| (site, pool)));
+    Sheet { columns, rows: pools.map(|(site, pool)| row(site, pool)).collect() }
+}
+
+fn state(site: &Site) -> &'static str {
+    if site.away_since.is_some() { "down" } else { "up" }
+}

@@ -1,0 +1,120 @@
+//! `tradewind submit`: a job is handed in.
+
+use serde_json::{Value, json};
+use tradewind_io::submission::{Submission, document};
+use tradewind_web::documents::Submitted;
+
+use super::options::JobOptions;
+use super::{quote, wait, work};
+use crate::cli::Format;
+use crate::client::{self, Market, Place};
+use crate::exit::{Exit, Failure, Outcome};
+use crate::report::Report;
+use crate::{exit, output};
+
+/// What is to run, and on which terms.
+#[derive(Debug, clap::Args)]
+#[command(infer_long_args = true)]
+#[command(override_usage = "tradewind submit [OPTIONS] SCRIPT [ARGS]...\n       \
+                            tradewind submit [OPTIONS] -- COMMAND [ARGS]...\n       \
+                            tradewind submit [OPTIONS] --wrap LINE")]
+#[command(after_help = "\
+Examples:
+  tradewind submit --time 10 --nodes 2 train.sh data.csv
+  tradewind submit --time 1 --budget 5 -- ./simulate --steps 1000
+  tradewind submit --time 1 --wrap 'sleep 10; echo done'
+  tradewind submit --time 10 --quote 12 train.sh
+  tradewind submit --time 10 --dry-run train.sh
+  JOB=$(tradewind submit --parsable --time 5 prepare.sh)
+  tradewind submit --dependency afterok:$JOB --time 30 train.sh
+
+`-q` is `--quiet` here: write `--qos`. Options that are refused say why when they are given; all of
+them are in docs/submit.md.")]
+pub(crate) struct Args {
+    /// A script with `#SBATCH` and `#TRADEWIND` lines and its arguments; or, behind `--`, a
+    /// command. `-` reads a script from standard input.
+    #[arg(value_name = "SCRIPT", trailing_var_arg = true)]
+    words: Vec<String>,
+    /// Wait until the job is over, and exit as it did.
+    #[arg(short = 'W', long)]
+    wait: bool,
+    /// Print the job's number and nothing else.
+    #[arg(long)]
+    parsable: bool,
+    /// Hand nothing in: print what would be asked as JSON, and what the job could get.
+    #[arg(long, conflicts_with_all = ["wait", "parsable"])]
+    dry_run: bool,
+    /// Whatever was handed in with the same key before is not handed in again.
+    #[arg(long, value_name = "TEXT")]
+    key: Option<String>,
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    options: JobOptions,
+}
+
+pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
+    let mut submission = work::read(&args.words, &args.options, report)?;
+    let market = Market::open(&args.place)?;
+    at_home(&mut submission, &market);
+    let body = document::value(&submission);
+    if args.dry_run {
+        return dry_run(&market, &body);
+    }
+    let key = args.key.clone().unwrap_or_else(client::new_key);
+    let sent = market.submit(&body, &key)?;
+    let Submitted { jobs, warnings } = sent.read()?;
+    for warning in warnings {
+        report.warning(&exit::Problem { message: warning, hint: None });
+    }
+    let first = jobs.first().copied().unwrap_or_default();
+    match format {
+        Format::Json => sent.print()?,
+        Format::Csv => {
+            let rows = jobs.iter().map(|job| vec![job.to_string()]);
+            let head = vec!["jobid".to_owned()];
+            output::print(&output::csv(&std::iter::once(head).chain(rows).collect::<Vec<_>>())?)?;
+        }
+        Format::Table if args.parsable => output::print(&format!("{first}\n"))?,
+        Format::Table => output::print(&said(&jobs))?,
+    }
+    match args.wait {
+        true => wait::until_over(&args.place, &jobs, report).map(|(exit, _)| exit),
+        false => Ok(Exit::Ok),
+    }
+}
+
+/// A market on this machine runs jobs where they were handed in, as `sbatch` has it.
+pub(super) fn at_home(submission: &mut Submission, market: &Market) {
+    let directory = &mut submission.surroundings.directory;
+    if market.is_here() && directory.is_none() {
+        let here = std::env::current_dir().ok();
+        *directory = here.and_then(|path| path.into_os_string().into_string().ok());
+    }
+}
+
+fn said(jobs: &[u64]) -> String {
+    match jobs {
+        [first, .., last] => {
+            format!("Submitted batch job {first}\n{} jobs, up to {last}\n", jobs.len())
+        }
+        [one] => format!("Submitted batch job {one}\n"),
+        [] => String::new(),
+    }
+}
+
+/// Both documents, in one.
+fn dry_run(market: &Market, body: &Value) -> Outcome {
+    let quotes = match market.post("/v1/quotes", body) {
+        Ok(sent) => sent,
+        Err(Failure { exit: Exit::Negative, problems }) => {
+            // The job stands as it is, and would be refused.
+            output::json(&json!({"submission": body}))?;
+            return Err(Failure { exit: Exit::Negative, problems });
+        }
+        Err(failure) => return Err(failure),
+    };
+    let found = quote::has_window(&quotes)?;
+    output::json(&json!({"submission": body, "quotes": quotes.0["quotes"]}))?;
+    Ok(if found { Exit::Ok } else { Exit::Infeasible })
+}

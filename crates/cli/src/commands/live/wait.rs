@@ -1,0 +1,95 @@
+//! `tradewind wait`: until jobs are over, and exits as they did.
+
+use serde_json::Value;
+use tradewind_web::documents::{ExitStatus, Job};
+
+use super::joined;
+use crate::cli::Format;
+use crate::client::{Market, Place};
+use crate::exit::{Exit, Failure, Outcome};
+use crate::report::Report;
+
+/// For which jobs.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind wait 7
+  tradewind wait 7 8 9 && echo all of them completed
+
+The exit code is the job's own, 128 and the signal's number if a signal ended it, 1 if it ended
+otherwise (cancelled, time limit, lost nodes, memory, deadline); of several jobs the highest. If the
+market goes away, it is looked for as long as `--timeout` says; then the code is 2, and a job that
+the caller does not have is 1: see standard error.")]
+pub(crate) struct Args {
+    /// Numbers of jobs.
+    #[arg(value_name = "ID", required = true)]
+    jobs: Vec<u64>,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
+    let (exit, jobs) = until_over(&args.place, &args.jobs, report)?;
+    let sent = joined(jobs);
+    match format {
+        Format::Table => {}
+        Format::Json => sent.print()?,
+        Format::Csv => {
+            let jobs: Vec<Job> = match sent.0 {
+                Value::Array(_) => sent.read()?,
+                _ => vec![sent.read()?],
+            };
+            super::jobs::sheet_csv(&jobs).print_csv()?;
+        }
+    }
+    Ok(exit)
+}
+
+/// Waits for all of `jobs`; the highest exit code, and the jobs as they ended.
+pub(super) fn until_over(
+    place: &Place,
+    jobs: &[u64],
+    report: &Report,
+) -> Result<(Exit, Vec<Value>), Failure> {
+    let mut highest = 0;
+    let mut all = Vec::new();
+    for number in jobs {
+        let sent = Market::wait(place, *number)?;
+        let job: Job = sent.read()?;
+        let code = code(&job.state, job.exit);
+        if code != 0 {
+            let why = job.message.map(|why| format!(": {why}")).unwrap_or_default();
+            report.note(&format!("job {number} is {}{why}", job.state));
+        }
+        highest = highest.max(code);
+        all.push(sent.0);
+    }
+    Ok((Exit::Job(highest), all))
+}
+
+/// What the shell is told of a job that is over.
+fn code(state: &str, exit: Option<ExitStatus>) -> u8 {
+    match exit {
+        Some(ExitStatus { signal, .. }) if signal > 0 => {
+            u8::try_from(signal.saturating_add(128)).unwrap_or(u8::MAX)
+        }
+        Some(ExitStatus { code, .. }) if code != 0 => u8::try_from(code).unwrap_or(u8::MAX),
+        _ if state == "COMPLETED" => 0,
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_those_of_the_job() {
+        let exit = |code, signal| Some(ExitStatus { code, signal });
+        assert_eq!(code("COMPLETED", exit(0, 0)), 0);
+        assert_eq!(code("FAILED", exit(7, 0)), 7);
+        assert_eq!(code("FAILED", exit(0, 9)), 137);
+        assert_eq!(code("FAILED", exit(-1, 0)), 255);
+        assert_eq!((code("TIMEOUT", None), code("CANCELLED", None)), (1, 1));
+    }
+}
