@@ -62,7 +62,7 @@ impl Client {
     /// Hands the job in again and again until it is acknowledged; its number.
     fn submit(&self, mark: &str, log: &Path) -> u64 {
         // One write of one line: whoever writes it has run.
-        let command = format!("echo {mark} >> {}; sleep 0.1", log.display());
+        let command = format!("echo {mark} >> {}; sleep 0.05", log.display());
         let job = json!({
             "name": mark, "command": ["sh", "-c", command], "nodes": 1, "time": 60,
             "on_lost": "fail", "output": "/dev/null"
@@ -115,6 +115,7 @@ fn a_hundred_kills_lose_nothing_and_repeat_nothing() {
                     let mark = format!("m{hand}-{count}");
                     let number = client.submit(&mark, &log);
                     promised.lock().unwrap().insert(mark, number);
+                    thread::sleep(Duration::from_millis(150));
                 }
             })
         })
