@@ -3,8 +3,8 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::live::{
-    control, events, grant, job, jobs, ledger, output, policy, price, report, sites, submit, token,
-    wait, whatif,
+    backup, control, doctor, events, grant, job, jobs, journal, ledger, output, policy, price,
+    report, sites, submit, token, wait, whatif,
 };
 use crate::commands::{
     analyze, combine, completions, explain, generate, local_task, merge, plan, quote, reproduce,
@@ -98,6 +98,14 @@ pub(crate) enum Command {
     Report(report::Args),
     /// Print what happens in the market.
     Events(events::Args),
+    /// Prove, replay or export the market's journal.
+    Journal(journal::Args),
+    /// Copy the journal, also while the market runs.
+    Backup(backup::BackupArgs),
+    /// Bring a copy of the journal back.
+    Restore(backup::RestoreArgs),
+    /// Look whether sites have what they need, and say what to do.
+    Doctor(doctor::Args),
     /// Turn a moment of a workload log (SWF) into a planning problem.
     Snapshot(snapshot::Args),
     /// Show what one job could get: the best window by every criterion, cost against finish.

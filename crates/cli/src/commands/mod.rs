@@ -52,6 +52,10 @@ pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
         Command::Policy(args) => live::policy::run(args, format),
         Command::Report(args) => live::report::run(args, format),
         Command::Events(args) => live::events::run(args, format, report),
+        Command::Journal(args) => live::journal::run(args, format),
+        Command::Backup(args) => live::backup::backup(args, format),
+        Command::Restore(args) => live::backup::restore(args, format),
+        Command::Doctor(args) => live::doctor::run(args, format, report),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => completions::man(args),
     }

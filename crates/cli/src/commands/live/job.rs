@@ -13,6 +13,9 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::output::print_styled;
 use crate::tables::Side;
 
+/// Bytes of its output.
+const SHOWN: u64 = 4_096;
+
 /// Which job.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -38,7 +41,10 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
     let mut sent = market.get(&format!("/v1/jobs/{}", args.job))?;
     let job: Job = sent.read()?;
     let tail = match args.output {
-        true => Some(String::from_utf8_lossy(&output::tail(&market, args.job)?).into_owned()),
+        true => {
+            let bytes = output::tail(&market, args.job, SHOWN)?;
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        }
         false => None,
     };
     match format {

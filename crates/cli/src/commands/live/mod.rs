@@ -1,11 +1,14 @@
 //! Commands of the live market: questions to the daemon that `tradewind up` runs.
 
+pub(crate) mod backup;
 pub(crate) mod control;
+pub(crate) mod doctor;
 pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod grant;
 pub(crate) mod job;
 pub(crate) mod jobs;
+pub(crate) mod journal;
 pub(crate) mod ledger;
 pub(crate) mod options;
 pub(crate) mod output;
@@ -64,5 +67,29 @@ fn joined(mut all: Vec<Value>) -> Sent {
     match all.len() {
         1 => Sent(all.remove(0)),
         _ => Sent(Value::Array(all)),
+    }
+}
+
+/// Prints the fields of an object, one a line for people.
+fn facts(document: &Value, format: Format) -> Result<(), Failure> {
+    let fields = document.as_object().into_iter().flatten();
+    let show = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "none".to_owned(),
+        Value::Array(items) if items.is_empty() => "none".to_owned(),
+        other => other.to_string(),
+    };
+    match format {
+        Format::Json => crate::output::json(document),
+        Format::Table => {
+            let line = |(name, value): (&String, &Value)| {
+                format!("{:<18} {}\n", name.replace('_', " "), show(value))
+            };
+            print_styled(&fields.map(line).collect::<String>())
+        }
+        Format::Csv => {
+            let (names, values) = fields.map(|(name, value)| (name.clone(), show(value))).unzip();
+            print(&csv(&[names, values])?)
+        }
     }
 }

@@ -1,5 +1,12 @@
 //! `tradewind output`: what a job has written.
 
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tradewind_web::documents::Job;
+
 use crate::client::{Market, Place};
 use crate::exit::{Exit, Failure, Outcome};
 
@@ -25,13 +32,37 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let market = Market::open(&args.place)?;
-    let bytes = market.bytes(&format!("/v1/jobs/{}/output?bytes={}", args.job, args.bytes))?;
-    crate::output::print_bytes(&bytes)?;
+    crate::output::print_bytes(&tail(&market, args.job, args.bytes)?)?;
     Ok(Exit::Ok)
 }
 
-/// The end of what it has written.
-pub(super) fn tail(market: &Market, job: u64) -> Result<Vec<u8>, Failure> {
-    const SHOWN: u64 = 4_096;
-    market.bytes(&format!("/v1/jobs/{job}/output?bytes={SHOWN}"))
+/// The last `most` bytes of what it has written: from its site, or, where the site has forgotten
+/// the job and is on this machine, from the file.
+pub(super) fn tail(market: &Market, job: u64, most: u64) -> Result<Vec<u8>, Failure> {
+    let asked = market.bytes(&format!("/v1/jobs/{job}/output?bytes={most}"));
+    let Err(failure) = asked else { return asked };
+    if failure.exit != Exit::Negative || !market.is_here() {
+        return Err(failure);
+    }
+    let job: Job = market.get(&format!("/v1/jobs/{job}"))?.read()?;
+    let file = job.ended.and_then(|_| file(&job)).ok_or_else(|| failure.clone())?;
+    end_of(&file, most)
+        .map_err(|wrong| Failure::negative(format!("failed to read `{}`: {wrong}", file.display())))
+}
+
+/// Where it was told to write, if that has no pattern but the job's number.
+fn file(job: &Job) -> Option<PathBuf> {
+    let submission = job.submission.as_ref()?;
+    let text = |key: &str| submission.get(key).and_then(Value::as_str);
+    let name = text("output").unwrap_or("tradewind-%j.out").replace("%j", &job.id.to_string());
+    (!name.contains('%')).then(|| Path::new(text("directory").unwrap_or(".")).join(name))
+}
+
+fn end_of(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

@@ -1,13 +1,13 @@
 //! `tradewind policy`: who decides, and the market as a whole.
 
+use serde_json::{Value, json};
 use tradewind_web::documents::{Market as Whole, PolicyChoice};
 
-use super::Sheet;
+use super::facts;
 use crate::cli::Format;
 use crate::client::words::moment;
 use crate::client::{Market, Place};
 use crate::exit::{Exit, Outcome};
-use crate::tables::Side;
 
 /// Which one.
 #[derive(Debug, clap::Args)]
@@ -35,31 +35,29 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
         }
         None => market.get("/v1/market")?,
     };
-    let whole: Whole = sent.read()?;
-    sheet(&whole).print(&sent, format)?;
+    let it: Whole = sent.read()?;
+    match format {
+        Format::Json => sent.print()?,
+        Format::Table | Format::Csv => facts(&summary(&it), format)?,
+    }
     Ok(Exit::Ok)
 }
 
-fn sheet(it: &Whole) -> Sheet {
-    let columns = vec![
-        ("MARKET", Side::Left),
-        ("POLICY", Side::Left),
-        ("TIME", Side::Left),
-        ("SITES", Side::Right),
-        ("NODES", Side::Right),
-        ("FREE", Side::Right),
-        ("USERS", Side::Right),
-        ("HELD", Side::Right),
-        ("WAITING", Side::Right),
-        ("RUNNING", Side::Right),
-        ("OVER", Side::Right),
-        ("GRANTED", Side::Right),
-        ("CREDITS HELD", Side::Right),
-    ];
-    let mut row = vec![it.name.clone(), it.policy.clone(), moment(it.time)];
-    row.extend([it.sites, it.nodes, it.free, it.users].map(|count| count.to_string()));
-    let jobs = &it.jobs;
-    row.extend([jobs.held, jobs.waiting, jobs.running, jobs.over].map(|count| count.to_string()));
-    row.extend([it.money.granted, it.money.held].map(|amount| amount.to_string()));
-    Sheet { columns, rows: vec![row] }
+fn summary(it: &Whole) -> Value {
+    json!({
+        "market": it.name,
+        "release": it.version,
+        "policy": it.policy,
+        "time": moment(it.time),
+        "sites": it.sites,
+        "nodes": it.nodes,
+        "free_nodes": it.free,
+        "users": it.users,
+        "jobs_held": it.jobs.held,
+        "jobs_waiting": it.jobs.waiting,
+        "jobs_running": it.jobs.running,
+        "jobs_over": it.jobs.over,
+        "credits_granted": it.money.granted,
+        "credits_held": it.money.held,
+    })
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use tradewind_io::submission::document;
-use tradewind_web::documents::{Offer, OfferedNodes, Quotes};
+use tradewind_web::documents::{Offer, Quotes};
 
 use super::options::JobOptions;
 use super::{Sheet, submit, work};
@@ -46,6 +46,15 @@ struct Line<'a> {
     offer: &'a Offer,
 }
 
+impl Line<'_> {
+    fn least(&self, quotes: &[Offer]) -> &str {
+        match self.criteria.split(", ").count() == quotes.len() {
+            true => "every criterion",
+            false => &self.criteria,
+        }
+    }
+}
+
 /// One line for each window.
 fn lines(quotes: &[Offer]) -> Vec<Line<'_>> {
     let mut lines: Vec<Line<'_>> = Vec::new();
@@ -61,27 +70,25 @@ fn lines(quotes: &[Offer]) -> Vec<Line<'_>> {
 }
 
 fn table(quotes: &[Offer]) -> String {
-    const COLUMNS: [Column; 7] = [
+    const COLUMNS: [Column; 6] = [
         ("QUOTE", Side::Right),
         ("LEAST", Side::Left),
         ("START", Side::Left),
         ("FINISH", Side::Left),
         ("COST", Side::Right),
-        ("NODES", Side::Left),
         ("EXPIRES", Side::Left),
     ];
     let lines = lines(quotes);
     let row = |line: &Line<'_>| {
-        let Offer { id, start, finish, cost, expires, nodes, exact, .. } = line.offer;
+        let Offer { id, start, finish, cost, expires, exact, .. } = line.offer;
         let show = |at: &Option<i64>| at.map(moment).unwrap_or_default();
         let proof = if *exact { "" } else { " (heuristic)" };
         vec![
             id.map(|id| id.to_string()).unwrap_or_default(),
-            format!("{}{proof}", line.criteria),
+            format!("{}{proof}", line.least(quotes)),
             show(start),
             show(finish),
             cost.map(|cost| cost.to_string()).unwrap_or_default(),
-            names(nodes),
             show(expires),
         ]
     };
@@ -125,11 +132,6 @@ fn limits(lines: &[Line<'_>]) -> String {
     }
     let table = Sheet { columns: COLUMNS.to_vec(), rows }.table();
     format!("\nthe time limit on each node, and its price per second\n\n{table}")
-}
-
-fn names(nodes: &[OfferedNodes]) -> String {
-    let each = nodes.iter().map(|it| format!("{} × {}", it.nodes, it.pool));
-    each.collect::<Vec<_>>().join(", ")
 }
 
 /// One row for each criterion and pool.

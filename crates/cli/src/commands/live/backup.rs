@@ -1,0 +1,75 @@
+//! `tradewind backup` and `tradewind restore`: a copy of the journal, there and back.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use tradewind_daemon::store::Verified;
+use tradewind_daemon::store::sqlite;
+
+use super::facts;
+use super::journal::{found, stored};
+use crate::cli::Format;
+use crate::client::place;
+use crate::client::words::moment;
+use crate::exit::{Exit, Failure, Outcome};
+
+/// To where.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind backup /backups/market.db
+  tradewind backup market.db --state /var/lib/tradewind
+
+Also while the market runs, which is not held up. The copy is checked, and only its owner can read
+it. Exit code 1 if the journal is damaged.")]
+pub(crate) struct BackupArgs {
+    /// A file that is not there yet.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The folder of the market [default: `$XDG_STATE_HOME/tradewind`].
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+}
+
+/// From where to where.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind restore /backups/market.db --state /var/lib/tradewind
+
+There must be no journal in the folder. The market keeps its name and what runs at its sites, so a
+market and its copy must never both be in use.")]
+pub(crate) struct RestoreArgs {
+    /// A backup.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The folder of the market that it becomes.
+    #[arg(long, value_name = "DIR")]
+    state: PathBuf,
+}
+
+pub(crate) fn backup(args: &BackupArgs, format: Format) -> Outcome {
+    let from = found(args.state.as_deref())?;
+    let copied = sqlite::backup(&from, &args.file).map_err(|wrong| stored(&wrong))?;
+    told(&args.file, &copied, format)
+}
+
+pub(crate) fn restore(args: &RestoreArgs, format: Format) -> Outcome {
+    let to = place::journal(&args.state);
+    if !args.file.exists() {
+        return Err(Failure::data(format!("there is no backup `{}`", args.file.display())));
+    }
+    let copied = sqlite::restore(&args.file, &to).map_err(|wrong| stored(&wrong))?;
+    told(&to, &copied, format)
+}
+
+fn told(path: &Path, copied: &Verified, format: Format) -> Outcome {
+    let document = json!({
+        "journal": path.display().to_string(),
+        "rows": copied.rows,
+        "last": copied.times.map(|(_, last)| moment(last)),
+        "chain": copied.digest.to_string(),
+    });
+    facts(&document, format)?;
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,221 @@
+//! `tradewind journal`: the market's journal, proved, replayed and exported.
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tradewind_daemon::codec::{Codec as _, Json};
+use tradewind_daemon::engine::RecoveryError;
+use tradewind_daemon::journal::{JournalError, Proof, prove, state_after};
+use tradewind_daemon::live::State;
+use tradewind_daemon::store::sqlite::{self, Sqlite};
+use tradewind_daemon::store::{Digest, ExportError, Store as _, StoreError, Verified, export};
+
+use super::facts;
+use crate::cli::Format;
+use crate::client::place;
+use crate::client::words::moment;
+use crate::exit::{Exit, Failure, Outcome};
+use crate::output;
+
+/// What to do with the journal.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Prove that the journal is whole, and that its state is what its rows make.
+    Verify(Where),
+    /// Make the state anew from the rows alone, up to any of them.
+    Replay(ReplayArgs),
+    /// Write all rows as lines of JSON.
+    Export(ExportArgs),
+}
+
+/// Which journal.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind journal verify
+  tradewind journal verify --state /var/lib/tradewind
+  tradewind journal verify --file backup.db
+
+Also while the market runs. Exit code 1 if the journal is damaged or a state is not what the rows
+make.")]
+struct Where {
+    #[command(flatten)]
+    journal: Journal,
+}
+
+#[derive(Debug, clap::Args)]
+struct Journal {
+    /// The folder of the market [default: `$XDG_STATE_HOME/tradewind`].
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+    /// A journal by itself, such as a backup.
+    #[arg(long, value_name = "FILE", conflicts_with = "state")]
+    file: Option<PathBuf>,
+}
+
+/// Up to where.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind journal replay
+  tradewind journal replay --to 310 --format json > then.json
+
+No snapshot is asked: the state is made of rows. JSON is all of it.")]
+struct ReplayArgs {
+    /// The last row that counts; all of them without it.
+    #[arg(long, value_name = "ROW")]
+    to: Option<u64>,
+    #[command(flatten)]
+    journal: Journal,
+}
+
+/// To where.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind journal export | jq -c .body
+  tradewind journal export --output rows.jsonl")]
+struct ExportArgs {
+    /// A file instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    journal: Journal,
+}
+
+impl Journal {
+    fn path(&self) -> Result<PathBuf, Failure> {
+        match &self.file {
+            Some(file) => Ok(file.clone()),
+            None => found(self.state.as_deref()),
+        }
+    }
+}
+
+/// The journal of the market in this folder, which must be there.
+pub(super) fn found(state: Option<&Path>) -> Result<PathBuf, Failure> {
+    let folder = place::folder(state)?;
+    let path = place::journal(&folder);
+    match path.exists() {
+        true => Ok(path),
+        false => {
+            let message = format!("there is no journal: `{}`", path.display());
+            Err(Failure::usage(message).hint("name the folder of a market: `--state DIR`"))
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args, format: Format) -> Outcome {
+    match &args.what {
+        What::Verify(args) => proof(&args.journal.path()?, format),
+        What::Replay(args) => replay(args, format),
+        What::Export(args) => write(args),
+    }
+}
+
+fn proof(path: &Path, format: Format) -> Outcome {
+    let verified = sqlite::check(path).map_err(|wrong| stored(&wrong))?;
+    let mut store = Sqlite::look(path).map_err(|wrong| stored(&wrong))?;
+    let proof = prove(&mut store, &Json).map_err(|wrong| journal(&wrong))?;
+    let document = document(path, &proof, &verified);
+    facts(&document, format)?;
+    Ok(Exit::Ok)
+}
+
+fn document(path: &Path, proof: &Proof, whole: &Verified) -> Value {
+    let (first, last) = proof.verified.times.unzip();
+    json!({
+        "journal": path.display().to_string(),
+        "rows": proof.verified.rows,
+        "first": first.map(moment),
+        "last": last.map(moment),
+        "chain": proof.verified.digest.to_string(),
+        "snapshot": proof.snapshot,
+        "damaged_snapshots": whole.damaged_snapshots,
+        "state": proof.state.to_string(),
+        "proved": true,
+    })
+}
+
+fn replay(args: &ReplayArgs, format: Format) -> Outcome {
+    let path = args.journal.path()?;
+    let mut store = Sqlite::look(&path).map_err(|wrong| stored(&wrong))?;
+    let to = args.to.unwrap_or_else(|| store.last());
+    let state = state_after(&mut store, &Json, to).map_err(|wrong| journal(&wrong))?;
+    let bytes = Json.state(&state);
+    match format {
+        Format::Json => {
+            output::print_bytes(&bytes)?;
+            output::print("\n")?;
+        }
+        Format::Table | Format::Csv => facts(&summary(to, &state, Digest::of(&bytes)), format)?,
+    }
+    Ok(Exit::Ok)
+}
+
+fn summary(row: u64, state: &State, digest: Digest) -> Value {
+    json!({
+        "row": row,
+        "time": moment(state.now().0),
+        "market": state.name,
+        "policy": state.policy,
+        "jobs": state.jobs.len(),
+        "tokens": state.tokens.len(),
+        "state": digest.to_string(),
+    })
+}
+
+fn write(args: &ExportArgs) -> Outcome {
+    let path = args.journal.path()?;
+    let mut store = Sqlite::look(&path).map_err(|wrong| stored(&wrong))?;
+    let failed = |wrong: ExportError| match wrong {
+        ExportError::Store(wrong) => stored(&wrong),
+        ExportError::Write(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            Failure::quiet()
+        }
+        ExportError::Write(_) => Failure::data(wrong.to_string()),
+    };
+    match &args.output {
+        Some(to) => output::write_with(to, |file: &mut File| {
+            let mut buffer = BufWriter::new(file);
+            export(&mut store, &mut buffer).map_err(std::io::Error::other)?;
+            buffer.flush()
+        })?,
+        None => {
+            let mut to = BufWriter::new(std::io::stdout().lock());
+            export(&mut store, &mut to).map_err(failed)?;
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+/// What is wrong with a file is a negative answer; that it cannot be read at all is none.
+pub(super) fn stored(wrong: &StoreError) -> Failure {
+    let message = wrong.to_string();
+    match wrong {
+        StoreError::Damaged { .. } => {
+            Failure::negative(message).hint("`tradewind restore` brings a backup back")
+        }
+        StoreError::Io { .. } => Failure::data(message),
+        StoreError::Busy { .. } => Failure::usage(message).hint("is the market running?"),
+        StoreError::TooNew { .. } => Failure::usage(message).hint("use that release"),
+    }
+}
+
+fn journal(wrong: &JournalError) -> Failure {
+    match wrong {
+        JournalError::Rows(RecoveryError::Store(wrong)) => stored(wrong),
+        JournalError::NoRow { .. } => Failure::usage(wrong.to_string()),
+        JournalError::Rows(_) | JournalError::Different { .. } => {
+            Failure::negative(wrong.to_string())
+        }
+    }
+}
