@@ -6,6 +6,7 @@ mod cli;
 mod client;
 mod commands;
 mod crew;
+mod decisions;
 mod documents;
 mod exit;
 mod input;

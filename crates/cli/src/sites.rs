@@ -21,7 +21,7 @@ pub(crate) const SUPERVISE: &str = "local-task";
 /// Whose a site is that names no owner.
 pub(crate) const ADMINISTRATOR: &str = "admin";
 /// How often a local site is looked at: it costs next to nothing.
-const LOCAL_SURVEY: Duration = Duration::from_millis(250);
+const LOCAL_SURVEY: Duration = Duration::from_millis(100);
 
 /// The sites of `settings`; two small ones on this machine if it has none.
 pub(crate) fn configured(settings: &Settings) -> Cow<'_, [Site]> {

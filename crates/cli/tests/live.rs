@@ -177,6 +177,7 @@ fn a_killed_market_comes_back_and_nothing_is_lost() {
     stage.text(&["wait", "2", "3", "4"], 0);
     let proof = stage.json(&["journal", "verify"]);
     assert_eq!(proof["proved"], Value::Bool(true), "{proof}");
+    assert_eq!(stage.json(&["journal", "replay", "--decisions"])["same"], Value::Bool(true));
 
     let copy = stage.folder.path().join("copy.db");
     stage.text(&["backup", copy.to_str().unwrap()], 0);

@@ -12,7 +12,7 @@ use crate::documents::{self, Problem};
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {
     status: StatusCode,
-    problem: Problem,
+    problem: Box<Problem>,
 }
 
 /// What handlers return.
@@ -27,7 +27,7 @@ impl Failure {
     ) -> Failure {
         let (kind, message, hint) = (kind.to_owned(), message.into(), hint.into());
         let problem = Problem { kind, message, hint, field: None, also: Vec::new() };
-        Failure { status, problem }
+        Failure { status, problem: Box::new(problem) }
     }
 
     /// What was sent cannot be read.
@@ -52,6 +52,10 @@ impl Failure {
     pub(crate) fn unauthorized(message: impl Into<String>) -> Failure {
         let hint = "send `Authorization: Bearer tw_…`; an administrator issues tokens";
         Failure::new(StatusCode::UNAUTHORIZED, "unauthorized", message, hint)
+    }
+
+    pub(crate) fn is_unauthorized(&self) -> bool {
+        self.status == StatusCode::UNAUTHORIZED
     }
 
     pub(crate) fn limit(message: impl Into<String>) -> Failure {
@@ -79,7 +83,7 @@ impl Failure {
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let status = self.status;
-        let body = Json(documents::Failure { error: self.problem });
+        let body = Json(documents::Failure { error: *self.problem });
         match status {
             StatusCode::UNAUTHORIZED => {
                 (status, [(header::WWW_AUTHENTICATE, "Bearer")], body).into_response()
@@ -121,7 +125,7 @@ impl From<Diagnostics> for Failure {
         let first = problems.next();
         let mut failure = Failure::invalid("this cannot be run", "");
         if let Some(first) = first {
-            failure.problem = Problem { also: problems.collect(), ..first };
+            *failure.problem = Problem { also: problems.collect(), ..first };
         }
         failure
     }

@@ -23,36 +23,42 @@ pub(crate) enum Work {
 /// The answers that are not good ones, alike everywhere.
 pub(crate) struct Refusals;
 
+/// Status, name in the description, and what it says.
+const REFUSALS: [(&str, &str, &str); 11] = [
+    ("400", "Malformed", "the request cannot be read"),
+    ("401", "Unauthorized", "no token, or one that does not open"),
+    ("403", "Forbidden", "the token may not do that"),
+    ("404", "Unknown", "there is no such thing, or not for the caller"),
+    ("409", "Conflict", "it does not fit what is there now"),
+    ("413", "TooLarge", "the body is too large"),
+    ("415", "MediaType", "the body is not JSON"),
+    ("422", "Invalid", "the request makes no sense; `field` says where"),
+    ("429", "Limit", "too many requests, or jobs; `Retry-After` says when"),
+    ("503", "Unavailable", "not now: the journal cannot be written, or the market has stopped"),
+    ("default", "Other", "something else is wrong"),
+];
+
 impl IntoResponses for Refusals {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        let all = [
-            ("400", "the request cannot be read"),
-            ("401", "no token, or one that does not open"),
-            ("403", "the token may not do that"),
-            ("404", "there is no such thing, or not for the caller"),
-            ("409", "it does not fit what is there now"),
-            ("413", "the body is too large"),
-            ("415", "the body is not JSON"),
-            ("422", "the request makes no sense; `field` says where"),
-            ("429", "too many requests, or jobs; `Retry-After` says when"),
-            ("503", "not now: the journal cannot be written, or the market has stopped"),
-        ];
-        let response = |what: &str| {
-            let schema = Ref::from_schema_name("Failure");
-            let content = Content::new(Some(schema));
-            ResponseBuilder::new().description(what).content("application/json", content).build()
-        };
-        all.into_iter().map(|(status, what)| (status.to_owned(), response(what).into())).collect()
+        let reference = |name: &str| Ref::new(format!("#/components/responses/{name}")).into();
+        REFUSALS.iter().map(|(status, name, _)| ((*status).to_owned(), reference(name))).collect()
     }
 }
 
-struct Tokens;
+/// What all paths share.
+struct Shared;
 
-impl Modify for Tokens {
+impl Modify for Shared {
     fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
         let scheme = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("tw_…");
         let components = openapi.components.get_or_insert_default();
         components.add_security_scheme("token", SecurityScheme::Http(scheme.build()));
+        for (_, name, what) in REFUSALS {
+            let content = Content::new(Some(Ref::from_schema_name("Failure")));
+            let response = ResponseBuilder::new().description(what);
+            let response = response.content("application/json", content).build();
+            components.responses.insert(name.to_owned(), response.into());
+        }
     }
 }
 
@@ -72,7 +78,7 @@ impl Modify for Tokens {
         advice::whatif, events::stream, open::healthy, open::ready, open::metrics, open::openapi,
     ),
     components(schemas(documents::Failure, documents::Submission, documents::ScriptSubmission)),
-    modifiers(&Tokens),
+    modifiers(&Shared),
     security(("token" = [])),
 )]
 struct Description;

@@ -55,7 +55,7 @@ impl Live {
                 self.put(at, Record::Expelled { token })?;
                 Ok(Ok(Reply::Done))
             }
-            Ask::Policy { policy } => self.switch(at, policy),
+            Ask::Policy { policy } => self.switch(at, &policy),
         }
     }
 
@@ -285,13 +285,13 @@ impl Live {
     }
 
     /// Another policy begins.
-    fn switch(&mut self, at: Time, policy: String) -> Answer {
+    fn switch(&mut self, at: Time, policy: &str) -> Answer {
         let pools: &Pools = self.state.market.pools();
-        match self.maker.make(&policy, pools) {
+        match self.maker.make(policy, pools) {
             Err(wrong) => refused(Kind::Invalid, wrong, "`simulate --help` has all names"),
             Ok(made) => {
                 self.policy = made;
-                self.go_on(at, &policy)?;
+                self.go_on(at, policy)?;
                 Ok(Ok(Reply::Done))
             }
         }

@@ -134,7 +134,7 @@ impl Live {
             job.parts.iter().filter_map(|part| Some(&part.exit.as_ref()?.1)).collect();
         let sure =
             |exit: &&Exit| matches!(exit, Exit::Withdrawn | Exit::NotStarted(_) | Exit::Refused(_));
-        if !exits.iter().all(|exit| sure(exit)) {
+        if !exits.iter().all(sure) {
             return self.lost(at, number);
         }
         let hopeless = exits.iter().find_map(|exit| match exit {

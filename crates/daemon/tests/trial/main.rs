@@ -5,8 +5,6 @@
 //!
 //! One world again: `TRADEWIND_TRIAL_SEED=N cargo test -p tradewind-daemon --test trial one -- --nocapture`.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-#![expect(clippy::panic, reason = "that is how a test fails")]
-#![expect(clippy::print_stderr, reason = "one world tells what happens in it")]
 
 mod checks;
 mod codec;

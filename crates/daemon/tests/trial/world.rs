@@ -194,7 +194,7 @@ impl World {
     /// What really ran, and what the daemon thinks: for people.
     pub(crate) fn story(&self) -> String {
         let mut lines = vec![format!("now {}, the daemon's clock off by {}", self.now, self.skew)];
-        let runs = self.sites.iter().flat_map(|site| site.history());
+        let runs = self.sites.iter().flat_map(FakeSite::history);
         lines.extend(runs.map(|ran| format!("{} from {}: {:?}", ran.tag, ran.since, ran.ended)));
         let jobs = self.daemon.iter().flat_map(|(live, _)| live.state().jobs.values());
         lines.extend(jobs.map(|job| format!("job {}: {:?}", job.number, job.history)));
@@ -247,7 +247,7 @@ impl World {
             match self.rng.random_range(0..4) {
                 0 => self.sites[site].end_local(name),
                 _ => {
-                    self.sites[site].set_local(name, LocalJob { pool, nodes, shown, from, length })
+                    self.sites[site].set_local(name, LocalJob { pool, nodes, shown, from, length });
                 }
             }
         }

@@ -148,8 +148,10 @@ async fn enter(context: &Context, address: IpAddr, headers: &HeaderMap) -> Answe
         return Err(Failure::limit("too many requests from this address"));
     }
     let found = identify(context, headers).await;
-    let caller = found.inspect_err(|_| {
-        doors.addresses.take(address, Limits::WRONG_TOKEN, now);
+    let caller = found.inspect_err(|failure| {
+        if failure.is_unauthorized() {
+            doors.addresses.take(address, Limits::WRONG_TOKEN, now);
+        }
     })?;
     match doors.tokens.take(caller.token, 1, now) {
         true => Ok(caller),

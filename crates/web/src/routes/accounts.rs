@@ -54,7 +54,7 @@ fn parse(text: &str, field: &str) -> Answer<Account> {
 
 /// Accounts that the caller may see; what is held for jobs is in the jobs.
 #[utoipa::path(
-    get, path = "/v1/accounts", tag = "money", params(AccountPage),
+    get, path = "/v1/accounts", tag = "money", operation_id = "list_accounts", params(AccountPage),
     responses((status = 200, description = "a page of accounts", body = AccountList), Refusals),
 )]
 pub(crate) async fn list(
@@ -71,7 +71,7 @@ pub(crate) async fn list(
 
 /// An account with its postings; the last 100,000 of all accounts are kept.
 #[utoipa::path(
-    get, path = "/v1/accounts/{account}", tag = "money",
+    get, path = "/v1/accounts/{account}", tag = "money", operation_id = "show_account",
     params(("account" = String, Path, description = "as in `user:ana`"), PostingPage),
     responses((status = 200, description = "balance and postings", body = Statement), Refusals),
 )]
@@ -96,7 +96,7 @@ pub(crate) async fn statement(
 
 /// Moves money: administrators may.
 #[utoipa::path(
-    post, path = "/v1/transfers", tag = "money", request_body = Transfer,
+    post, path = "/v1/transfers", tag = "money", operation_id = "transfer", request_body = Transfer,
     responses((status = 201, description = "the account that has it now", body = Statement), Refusals),
 )]
 pub(crate) async fn transfer(

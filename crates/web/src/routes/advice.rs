@@ -30,7 +30,7 @@ fn turn(context: &Context) -> Answer<OwnedSemaphorePermit> {
 /// What a job could get now. Each offer may be accepted by its id until it expires: its price and
 /// its start are kept then, or the submission is refused with what changed.
 #[utoipa::path(
-    post, path = "/v1/quotes", tag = "advice",
+    post, path = "/v1/quotes", tag = "advice", operation_id = "quote",
     request_body(content = Work, description = "as for `POST /v1/jobs`"),
     responses((status = 200, description = "one offer for each criterion", body = Quotes), Refusals),
 )]
@@ -138,7 +138,7 @@ fn offer(
 
 /// The market carried on in virtual time, as it is and as asked. Nothing changes.
 #[utoipa::path(
-    post, path = "/v1/whatif", tag = "advice", request_body = WhatIfQuestion,
+    post, path = "/v1/whatif", tag = "advice", operation_id = "what_if", request_body = WhatIfQuestion,
     responses((status = 200, description = "both, side by side", body = WhatIf), Refusals),
 )]
 pub(crate) async fn whatif(
@@ -177,7 +177,7 @@ pub(crate) async fn whatif(
 
 /// Why a job waits, and the least that would change it.
 #[utoipa::path(
-    get, path = "/v1/jobs/{id}/explain", tag = "advice",
+    get, path = "/v1/jobs/{id}/explain", tag = "advice", operation_id = "explain_job",
     params(("id" = u64, Path, description = "the job")),
     responses((status = 200, description = "reason and remedies", body = Explanation), Refusals),
 )]

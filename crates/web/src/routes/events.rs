@@ -43,7 +43,7 @@ pub(crate) struct From {
 /// journal; a client that comes back with the last one goes on there. `reset` says that events
 /// were missed.
 #[utoipa::path(
-    get, path = "/v1/events", tag = "events",
+    get, path = "/v1/events", tag = "events", operation_id = "stream_events",
     params(From, ("Last-Event-ID" = Option<u64>, Header, description = "as `after`")),
     responses(
         (status = 200, description = "a stream without end; `data` is an event each", body = Event,

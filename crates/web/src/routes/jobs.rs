@@ -77,7 +77,7 @@ impl Which {
 
 /// Jobs of the caller; an administrator sees all. Those that are over are kept for some days.
 #[utoipa::path(
-    get, path = "/v1/jobs", tag = "jobs", params(Which),
+    get, path = "/v1/jobs", tag = "jobs", operation_id = "list_jobs", params(Which),
     responses((status = 200, description = "a page of jobs, by number", body = JobList), Refusals),
 )]
 pub(crate) async fn list(
@@ -105,7 +105,7 @@ async fn find(context: &Context, caller: &Caller, number: u64) -> Answer<Job> {
 
 /// A job with its history and parts.
 #[utoipa::path(
-    get, path = "/v1/jobs/{id}", tag = "jobs", params(("id" = u64, Path, description = "the job")),
+    get, path = "/v1/jobs/{id}", tag = "jobs", operation_id = "show_job", params(("id" = u64, Path, description = "the job")),
     responses((status = 200, description = "the job", body = Job), Refusals),
 )]
 pub(crate) async fn show(
@@ -118,7 +118,7 @@ pub(crate) async fn show(
 
 /// Stops a job, or keeps it from running. A running one ends when its site has stopped it.
 #[utoipa::path(
-    delete, path = "/v1/jobs/{id}", tag = "jobs",
+    delete, path = "/v1/jobs/{id}", tag = "jobs", operation_id = "cancel_job",
     params(("id" = u64, Path, description = "the job")),
     responses((status = 200, description = "as it is now", body = Job), Refusals),
 )]
@@ -133,7 +133,7 @@ pub(crate) async fn cancel(
 
 /// Keeps a waiting job out of the queue.
 #[utoipa::path(
-    post, path = "/v1/jobs/{id}/hold", tag = "jobs",
+    post, path = "/v1/jobs/{id}/hold", tag = "jobs", operation_id = "hold_job",
     params(("id" = u64, Path, description = "the job")),
     responses((status = 200, description = "as it is now", body = Job), Refusals),
 )]
@@ -148,7 +148,7 @@ pub(crate) async fn hold(
 
 /// Lets a held job into the queue.
 #[utoipa::path(
-    post, path = "/v1/jobs/{id}/release", tag = "jobs",
+    post, path = "/v1/jobs/{id}/release", tag = "jobs", operation_id = "release_job",
     params(("id" = u64, Path, description = "the job")),
     responses((status = 200, description = "as it is now", body = Job), Refusals),
 )]
@@ -172,7 +172,7 @@ pub(crate) struct HowLong {
 
 /// The job, as soon as it is over; or as it is when the time is up. Ask again then.
 #[utoipa::path(
-    get, path = "/v1/jobs/{id}/wait", tag = "jobs",
+    get, path = "/v1/jobs/{id}/wait", tag = "jobs", operation_id = "wait_for_job",
     params(("id" = u64, Path, description = "the job"), HowLong),
     responses((status = 200, description = "as it is now", body = Job), Refusals),
 )]
@@ -233,7 +233,7 @@ pub(crate) struct HowMuch {
 
 /// The end of what the job has written to standard output, as its first part's site has it.
 #[utoipa::path(
-    get, path = "/v1/jobs/{id}/output", tag = "jobs",
+    get, path = "/v1/jobs/{id}/output", tag = "jobs", operation_id = "show_output",
     params(("id" = u64, Path, description = "the job"), HowMuch),
     responses(
         (status = 200, description = "the bytes as they are", body = String, content_type = "text/plain"),

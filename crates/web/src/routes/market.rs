@@ -17,7 +17,7 @@ const MAX_POLICY: usize = 500;
 
 /// The market as a whole: public for all who may come in.
 #[utoipa::path(
-    get, path = "/v1/market", tag = "market",
+    get, path = "/v1/market", tag = "market", operation_id = "show_market",
     responses((status = 200, description = "policy, time, totals", body = Market), Refusals),
 )]
 pub(crate) async fn show(State(context): State<Context>, _: Caller) -> Answer<Json<Market>> {
@@ -26,7 +26,7 @@ pub(crate) async fn show(State(context): State<Context>, _: Caller) -> Answer<Js
 
 /// Has another policy decide from now on: administrators may.
 #[utoipa::path(
-    put, path = "/v1/market/policy", tag = "market", request_body = PolicyChoice,
+    put, path = "/v1/market/policy", tag = "market", operation_id = "set_policy", request_body = PolicyChoice,
     responses((status = 200, description = "as it is now", body = Market), Refusals),
 )]
 pub(crate) async fn policy(
@@ -44,7 +44,7 @@ pub(crate) async fn policy(
 
 /// What users and sites did, by the jobs that are kept.
 #[utoipa::path(
-    get, path = "/v1/report", tag = "market",
+    get, path = "/v1/report", tag = "market", operation_id = "show_report",
     responses((status = 200, description = "per user and per site", body = Report), Refusals),
 )]
 pub(crate) async fn report(State(context): State<Context>, caller: Caller) -> Answer<Json<Report>> {

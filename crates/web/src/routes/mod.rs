@@ -59,7 +59,7 @@ pub(crate) fn router(context: &Context) -> Router {
             let (status, hint) = (StatusCode::METHOD_NOT_ALLOWED, "see `/openapi.json`");
             Failure::new(status, "method", "this path knows no such method", hint)
         })
-        .layer(CatchPanicLayer::custom(|panic| caught(panic)))
+        .layer(CatchPanicLayer::custom(caught))
         .layer(from_fn_with_state(context.clone(), count))
         .with_state(context.clone())
 }
@@ -117,6 +117,7 @@ fn method_name(method: &axum::http::Method) -> String {
 }
 
 /// A mistake of ours: whoever asked is told where to find it in the log.
+#[expect(clippy::needless_pass_by_value, reason = "the layer hands it over")]
 fn caught(panic: Box<dyn std::any::Any + Send>) -> Response {
     use std::hash::{BuildHasher, RandomState};
     let id = RandomState::new().hash_one(std::time::SystemTime::now());

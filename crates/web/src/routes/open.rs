@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Whether the process runs.
 #[utoipa::path(
-    get, path = "/healthz", tag = "open", security(()),
+    get, path = "/healthz", tag = "open", operation_id = "health", security(()),
     responses((status = 200, description = "it does", body = Health)),
 )]
 pub(crate) async fn healthy() -> Json<Health> {
@@ -27,7 +27,7 @@ pub(crate) async fn healthy() -> Json<Health> {
 
 /// Whether the market answers.
 #[utoipa::path(
-    get, path = "/readyz", tag = "open", security(()),
+    get, path = "/readyz", tag = "open", operation_id = "readiness", security(()),
     responses(
         (status = 200, description = "it does", body = Health),
         (status = 503, description = "not now", body = crate::documents::Failure),
@@ -45,7 +45,7 @@ pub(crate) async fn ready(State(context): State<Context>) -> Answer<Json<Health>
 
 /// Numbers for Prometheus: without a token on this machine, from elsewhere for administrators.
 #[utoipa::path(
-    get, path = "/metrics", tag = "open",
+    get, path = "/metrics", tag = "open", operation_id = "metrics",
     responses((status = 200, description = "in OpenMetrics' text format", body = String), Refusals),
 )]
 pub(crate) async fn metrics(State(context): State<Context>) -> Answer<Response> {
@@ -56,7 +56,7 @@ pub(crate) async fn metrics(State(context): State<Context>) -> Answer<Response> 
 
 /// This description.
 #[utoipa::path(
-    get, path = "/openapi.json", tag = "open", security(()),
+    get, path = "/openapi.json", tag = "open", operation_id = "openapi", security(()),
     responses((status = 200, description = "OpenAPI 3.1")),
 )]
 pub(crate) async fn openapi() -> Response {

@@ -17,7 +17,7 @@ use crate::views::{jobs::site_name, sites};
 
 /// All sites: they are public.
 #[utoipa::path(
-    get, path = "/v1/sites", tag = "sites",
+    get, path = "/v1/sites", tag = "sites", operation_id = "list_sites",
     responses((status = 200, description = "all sites with their pools", body = SiteList), Refusals),
 )]
 pub(crate) async fn list(State(context): State<Context>, _: Caller) -> Answer<Json<SiteList>> {
@@ -27,7 +27,7 @@ pub(crate) async fn list(State(context): State<Context>, _: Caller) -> Answer<Js
 /// Sets what a pool costs: its owner and administrators may. An empty document brings the
 /// configuration's prices back. Jobs that run go on paying what they agreed on.
 #[utoipa::path(
-    put, path = "/v1/sites/{site}/pools/{pool}/price", tag = "sites",
+    put, path = "/v1/sites/{site}/pools/{pool}/price", tag = "sites", operation_id = "set_price",
     params(
         ("site" = String, Path, description = "the site"),
         ("pool" = String, Path, description = "the pool's name at its site"),

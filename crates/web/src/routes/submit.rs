@@ -31,7 +31,7 @@ pub(crate) struct How {
 
 /// Hands a job in, or an array of jobs. The answer comes when it is safe on disk.
 #[utoipa::path(
-    post, path = "/v1/jobs", tag = "jobs", params(
+    post, path = "/v1/jobs", tag = "jobs", operation_id = "submit_job", params(
         How,
         ("Idempotency-Key" = Option<String>, Header,
             description = "the same key again gives the same jobs, and changes nothing"),

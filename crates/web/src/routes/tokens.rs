@@ -53,7 +53,7 @@ impl From<Role> for rights::Role {
 
 /// Who the caller is.
 #[utoipa::path(
-    get, path = "/v1/me", tag = "tokens",
+    get, path = "/v1/me", tag = "tokens", operation_id = "show_me",
     responses((status = 200, description = "the caller", body = Myself), Refusals),
 )]
 pub(crate) async fn me(Caller { actor, token }: Caller) -> Json<Myself> {
@@ -62,7 +62,7 @@ pub(crate) async fn me(Caller { actor, token }: Caller) -> Json<Myself> {
 
 /// The caller's tokens; an administrator sees all. Their secrets are kept nowhere.
 #[utoipa::path(
-    get, path = "/v1/tokens", tag = "tokens", params(TokenPage),
+    get, path = "/v1/tokens", tag = "tokens", operation_id = "list_tokens", params(TokenPage),
     responses((status = 200, description = "a page of tokens", body = TokenList), Refusals),
 )]
 pub(crate) async fn list(
@@ -90,7 +90,7 @@ pub(crate) async fn list(
 
 /// Makes a token: administrators may. Its secret is in the answer, and nowhere else.
 #[utoipa::path(
-    post, path = "/v1/tokens", tag = "tokens", request_body = NewToken,
+    post, path = "/v1/tokens", tag = "tokens", operation_id = "issue_token", request_body = NewToken,
     responses((status = 201, description = "the token with its secret", body = IssuedToken), Refusals),
 )]
 pub(crate) async fn issue(
@@ -117,7 +117,7 @@ pub(crate) async fn issue(
 
 /// Makes a token useless, at once: administrators may.
 #[utoipa::path(
-    delete, path = "/v1/tokens/{id}", tag = "tokens",
+    delete, path = "/v1/tokens/{id}", tag = "tokens", operation_id = "revoke_token",
     params(("id" = u64, Path, description = "the token")),
     responses((status = 204, description = "it opens nothing any more"), Refusals),
 )]

@@ -145,6 +145,5 @@ pub(crate) fn exit(exit: &Exit) -> String {
         Exit::Lost => "lost".to_owned(),
         Exit::Refused(why) => format!("refused: {why}"),
         Exit::NotStarted(why) => format!("not started: {why}"),
-        Exit::Refused(why) => format!("refused: {why}"),
     }
 }

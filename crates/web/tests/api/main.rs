@@ -1,8 +1,10 @@
 //! The API as clients see it: a real server on a real market.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+#![expect(clippy::needless_pass_by_value, reason = "short calls read better")]
 
 mod advice;
 mod bad;
+mod contract;
 mod jobs;
 mod limits;
 mod money;

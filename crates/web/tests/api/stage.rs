@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use crate::contract;
 use serde_json::{Value, json};
 use tradewind_daemon::codec::{Codec, CodecError};
 use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing};
@@ -327,6 +328,7 @@ impl Stage {
         let body = if body.is_null() { vec![] } else { body.to_string().into_bytes() };
         let (status, text) = self.send(user, method, path, &[], body);
         let value = serde_json::from_str(&text).unwrap_or(Value::String(text));
+        contract::check(method, path, status, &value);
         (status, value)
     }
 

@@ -17,8 +17,8 @@ Examples:
   tradewind price alpha/main tariff.toml
   tradewind price alpha/main --reset
 
-A table is that of the configuration: `price = 0.002`, and `[[prices]]` with `hours`, `load` and
-`price`. Jobs that run go on paying what they agreed on; jobs that wait are planned anew.")]
+A table is as in the configuration: first `price = 0.002`, then `[[site.price]]` with `hours`,
+`load` and `price`. Jobs that run go on paying what they agreed on; jobs that wait are planned anew.")]
 pub(crate) struct Args {
     /// As `tradewind sites` calls it.
     #[arg(value_name = "SITE/POOL")]

@@ -4,7 +4,7 @@ pub(crate) mod advice;
 mod demo;
 mod forecasts;
 pub(crate) mod place;
-mod policies;
+pub(crate) mod policies;
 mod schedules;
 mod service;
 pub(crate) mod tariff;
