@@ -1,6 +1,8 @@
 //! The tree of commands and options: the one source of help, completions and man pages.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::fmt::Write as _;
+
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 use crate::commands::live::{
     backup, control, doctor, events, grant, job, jobs, journal, ledger, output, policy, price,
@@ -24,11 +26,49 @@ pub(crate) struct Cli {
 
 const AFTER: &str = "\
 Examples:
+  tradewind up --demo
+  tradewind submit --time 10 --nodes 2 train.sh
   tradewind plan examples/batch.toml
   tradewind quote examples/batch.toml --job forecast
   tradewind snapshot log.swf.gz --at 10d --horizon 24h --seed 1 | tradewind plan -
 
 Exit codes: 0 ok, 1 negative answer, 2 usage, 3 input data, 4 infeasible, 70 bug.";
+
+/// Commands that need no market; all others are its own.
+const OFFLINE: [&str; 11] = [
+    "snapshot",
+    "plan",
+    "combine",
+    "generate",
+    "simulate",
+    "merge",
+    "analyze",
+    "reproduce",
+    "completions",
+    "man",
+    "help",
+];
+
+/// The tree of commands, with its list in two parts.
+pub(crate) fn tree() -> clap::Command {
+    let command = Cli::command();
+    let list = |wanted: &dyn Fn(&str) -> bool| {
+        let all = command.get_subcommands().filter(|it| !it.is_hide_set() && wanted(it.get_name()));
+        all.fold(String::new(), |mut list, it| {
+            let about = it.get_about().map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(list, "  {:<12} {about}", it.get_name());
+            list
+        })
+    };
+    let offline = |name: &str| OFFLINE.contains(&name);
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\nLive market:\n{}\nPlanning and \
+         simulation:\n{}\nOptions:\n{{options}}{{after-help}}",
+        list(&|name| !offline(name)),
+        list(&offline)
+    );
+    command.help_template(template)
+}
 
 /// Options of every command.
 #[derive(Debug, Clone, Args)]

@@ -20,7 +20,7 @@ mod values;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 
 use crate::cli::Cli;
 use crate::exit::Exit;
@@ -32,7 +32,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     exit::install_bug_notice();
-    let cli = match Cli::try_parse() {
+    let parsed = cli::tree().try_get_matches();
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return usage(&error).into(),
     };

@@ -100,10 +100,10 @@ fn help(commands: &[&str]) -> String {
 /// The commands that the help of a command lists.
 fn commands(of: &[&str]) -> Vec<String> {
     let text = help(of);
+    let heads = ["Commands:", "Live market:", "Planning and simulation:"];
     text.lines()
-        .skip_while(|line| *line != "Commands:")
-        .skip(1)
-        .take_while(|line| line.starts_with("  "))
+        .skip_while(|line| !heads.contains(line))
+        .take_while(|line| *line != "Options:")
         .filter_map(|line| line.strip_prefix("  "))
         .filter(|line| !line.starts_with(' '))
         .filter_map(|line| line.split_whitespace().next())

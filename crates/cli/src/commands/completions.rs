@@ -1,9 +1,8 @@
 //! `tradewind completions` and `tradewind man`: made from the one tree of commands.
 
-use clap::CommandFactory as _;
 use clap_complete::Shell;
 
-use crate::cli::Cli;
+use crate::cli;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
 
@@ -33,13 +32,13 @@ pub(crate) struct ManArgs {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "tradewind", &mut script);
+    clap_complete::generate(args.shell, &mut cli::tree(), "tradewind", &mut script);
     output::print(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Ok)
 }
 
 pub(crate) fn man(args: &ManArgs) -> Outcome {
-    let mut tree = Cli::command();
+    let mut tree = cli::tree();
     tree.build();
     let mut command = &tree;
     for name in &args.command {

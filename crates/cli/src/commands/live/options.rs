@@ -39,7 +39,7 @@ fn argument(known: &'static Known) -> Arg {
         Takes::Perhaps => {
             valued(arg).num_args(0..=1).require_equals(true).default_missing_value("")
         }
-        Takes::Nothing => arg.action(ArgAction::Count),
+        Takes::Nothing => arg.action(ArgAction::SetTrue).overrides_with(known.name),
     }
 }
 
@@ -59,8 +59,7 @@ impl FromArgMatches for JobOptions {
         for known in options() {
             let places = matches.indices_of(known.name).into_iter().flatten();
             let values: Vec<Option<String>> = match known.takes {
-                // The last of them counts.
-                Takes::Nothing => vec![None; usize::from(matches.get_count(known.name) > 0)],
+                Takes::Nothing => vec![None; usize::from(matches.get_flag(known.name))],
                 Takes::Value | Takes::Perhaps => {
                     let all = matches.get_many::<String>(known.name).into_iter().flatten();
                     all.map(|value| Some(value.clone())).collect()
