@@ -124,7 +124,9 @@ impl Market {
                 Some(all) => {
                     let items = page.get_mut(key).and_then(Value::as_array_mut);
                     let items = items.map(std::mem::take).unwrap_or_default();
-                    all.get_mut(key).and_then(Value::as_array_mut).map(|it| it.extend(items));
+                    if let Some(list) = all.get_mut(key).and_then(Value::as_array_mut) {
+                        list.extend(items);
+                    }
                 }
             }
             after = match next {

@@ -54,6 +54,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let Some(job) = &args.job else {
+        scenario_without_job(&args.words)?;
         return live::quote::run(&args.words, (&args.options.0, &args.place), format, report);
     };
     match (&args.words[..], args.options.0.0.first()) {
@@ -63,6 +64,17 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
             Err(Failure::usage(message).hint("leave out it or `--job`"))
         }
         _ => Err(Failure::usage("with `--job`, one scenario is wanted")),
+    }
+}
+
+/// Nobody means a file of this name to be a job script.
+fn scenario_without_job(words: &[String]) -> Result<(), Failure> {
+    match words {
+        [file] if file.ends_with(".json") || file.ends_with(".toml") => {
+            let message = format!("`{file}` is a scenario, and no job of it is named");
+            Err(Failure::usage(message).hint("give `--job NAME`"))
+        }
+        _ => Ok(()),
     }
 }
 

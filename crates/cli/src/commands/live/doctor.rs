@@ -1,6 +1,6 @@
 //! `tradewind doctor`: whether sites have what they need, and what to do.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tradewind_daemon::site::{Finding, Verdict};
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         None => Settings::default(),
     };
     let folder = place::folder(args.state.as_deref())?;
-    let all = look(&settings, folder)?;
+    let all = look(&settings, &folder)?;
     let bad = all.iter().any(|(_, finding)| finding.verdict == Verdict::Bad);
     let document = Sent(Value::Array(all.iter().map(|(site, it)| document(site, it)).collect()));
     sheet(&all).print(&document, format)?;
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
 
 /// A running market has its sites' folders to itself, so ours are beside them, on the same disk,
 /// and are removed again.
-fn look(settings: &Settings, folder: PathBuf) -> Result<Vec<(String, Finding)>, Failure> {
+fn look(settings: &Settings, folder: &Path) -> Result<Vec<(String, Finding)>, Failure> {
     let scratch = Scratch(folder.join(format!("doctor-{}", std::process::id())));
     std::fs::create_dir_all(&scratch.0).map_err(|wrong| {
         let message = format!("failed to make `{}`: {wrong}", scratch.0.display());
