@@ -67,17 +67,12 @@ struct Journal {
 Examples:
   tradewind journal replay
   tradewind journal replay --to 310 --format json > then.json
-  tradewind journal replay --decisions
 
-No snapshot is asked: the state is made of rows. JSON is all of it. With `--decisions` the simulator
-is told what the market was told, and has to decide as the market did; exit code 1 if it does not.")]
+No snapshot is asked: the state is made of rows. JSON is all of it.")]
 struct ReplayArgs {
     /// The last row that counts; all of them without it.
     #[arg(long, value_name = "ROW")]
     to: Option<u64>,
-    /// Make every decision again, and compare.
-    #[arg(long, conflicts_with = "to")]
-    decisions: bool,
     #[command(flatten)]
     journal: Journal,
 }
@@ -130,7 +125,12 @@ fn proof(path: &Path, format: Format) -> Outcome {
     let verified = sqlite::check(path).map_err(|wrong| stored(&wrong))?;
     let mut store = Sqlite::look(path).map_err(|wrong| stored(&wrong))?;
     let proof = prove(&mut store, &Json).map_err(|wrong| journal(&wrong))?;
-    let document = document(path, &proof, &verified);
+    let decisions = decisions::retrace(&mut store, &Json).map_err(|wrong| {
+        Failure::negative(wrong)
+            .hint("the policies of this program decide otherwise than those that kept this journal")
+    })?;
+    let mut document = document(path, &proof, &verified);
+    document["decisions"] = json!(decisions);
     facts(&document, format)?;
     Ok(Exit::Ok)
 }
@@ -153,12 +153,6 @@ fn document(path: &Path, proof: &Proof, whole: &Verified) -> Value {
 fn replay(args: &ReplayArgs, format: Format) -> Outcome {
     let path = args.journal.path()?;
     let mut store = Sqlite::look(&path).map_err(|wrong| stored(&wrong))?;
-    if args.decisions {
-        let rows = store.last();
-        let made = decisions::retrace(&mut store, &Json).map_err(Failure::negative)?;
-        facts(&json!({"rows": rows, "decisions": made, "same": true}), format)?;
-        return Ok(Exit::Ok);
-    }
     let to = args.to.unwrap_or_else(|| store.last());
     let state = state_after(&mut store, &Json, to).map_err(|wrong| journal(&wrong))?;
     let bytes = Json.state(&state);
