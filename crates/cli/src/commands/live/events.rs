@@ -79,6 +79,9 @@ fn line(event: &Event, data: &str, format: Format) -> Result<String, Failure> {
 
 /// `2026-11-21T14:03:02 planned job 7 (ana) alpha/main`.
 fn sentence(event: &Event) -> String {
+    if event.kind == "reset" {
+        return format!("{:19}  reset       events up to row {} were missed\n", "", event.seq);
+    }
     let mut text = format!("{}  {:<10}", moment(event.at), event.kind);
     let mut add = |part: Option<String>| {
         if let Some(part) = part {

@@ -25,11 +25,13 @@ pub(crate) fn run(job: u64, place: &Place, format: Format) -> Outcome {
 
 /// Reason, outlook, remedies and fall-backs.
 pub(super) fn sentences(it: &Explanation) -> String {
-    let mut text = match &it.reason {
-        Some(reason) => format!("job {} ({reason}): {}.\n", it.job, it.message),
-        None => format!("job {}: {}.\n", it.job, it.message),
+    let job = it.job;
+    let mut text = match (&it.reason, it.expected_start) {
+        (Some(reason), _) => format!("job {job} ({reason}): {}.\n", it.message),
+        (None, Some(at)) => format!("job {job} is expected to start at {}.\n", moment(at)),
+        (None, None) => format!("job {job}: {}.\n", it.message),
     };
-    if let Some(at) = it.expected_start {
+    if let (Some(_), Some(at)) = (&it.reason, it.expected_start) {
         let _ = writeln!(text, "It is expected to start at {}.", moment(at));
     }
     if let Some(ahead) = it.ahead {

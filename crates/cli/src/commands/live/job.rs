@@ -128,8 +128,9 @@ fn page(job: &Job) -> String {
         text.push_str("\nhistory\n\n");
     }
     for entry in &job.history {
-        let detail = entry.detail.as_ref().map(|it| format!("  {it}")).unwrap_or_default();
-        let _ = writeln!(text, "{}  {:<10}{detail}", moment(entry.at), entry.what);
+        let detail = entry.detail.as_deref().unwrap_or_default();
+        let line = format!("{}  {:<10}  {detail}", moment(entry.at), entry.what);
+        let _ = writeln!(text, "{}", line.trim_end());
     }
     text
 }
