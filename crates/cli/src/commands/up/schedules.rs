@@ -33,7 +33,8 @@ impl Watcher {
     /// If there is no thread for it.
     pub(crate) fn start(market: Handle, settings: &Settings) -> std::io::Result<Watcher> {
         let stop = Arc::new(AtomicBool::new(false));
-        let pools = settings.sites.iter().flat_map(|site| site.pools.clone()).collect();
+        let sites = crate::sites::configured(settings);
+        let pools = sites.iter().flat_map(|site| site.pools.clone()).collect();
         let zone = settings.zone.clone().unwrap_or_else(TimeZone::system);
         let rules = settings.market.clone();
         let mut eye = Eye { market, pools, zone, rules, last: None, policy: None };
