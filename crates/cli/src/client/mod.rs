@@ -64,11 +64,6 @@ impl Market {
         self.found.here
     }
 
-    /// How long an answer may take.
-    pub(crate) fn timeout(&self) -> Duration {
-        self.found.timeout
-    }
-
     /// What is at `path`.
     pub(crate) fn get(&self, path: &str) -> Result<Sent, Failure> {
         self.ask(Method::GET, path, None)
@@ -166,28 +161,34 @@ impl Market {
         }
     }
 
-    /// The job as soon as it is over. The market may be away meanwhile, as long as an answer may
-    /// take: where it is then, `place` says.
+    /// The job as soon as it is over. Once it has answered, the market may be away for as long as
+    /// an answer may take: where it is then, `place` says.
     pub(crate) fn wait(place: &Place, job: u64) -> Result<Sent, Failure> {
-        let mut heard = Instant::now();
-        loop {
-            let market = Market::open(place)?;
-            let seconds = (market.timeout().as_secs() / 2).clamp(1, 30);
-            let path = format!("/v1/jobs/{job}/wait?seconds={seconds}");
-            let asked = question(Method::GET, &path, None);
-            match transport::ask(&market.agent, &market.found, &asked) {
-                Ok(answer) if answer.status != 503 => {
-                    heard = Instant::now();
-                    let job = sent(&answer)?;
-                    if words::is_over(job.0.get("state").and_then(Value::as_str)) {
-                        return Ok(job);
-                    }
-                    continue;
+        let is_over = |job: &Sent| words::is_over(job.0.get("state").and_then(Value::as_str));
+        let mut last = Market::open(place)?.get(&format!("/v1/jobs/{job}"))?;
+        let mut patience = Patience::new(place);
+        patience.heard();
+        while !is_over(&last) {
+            match Market::open(place).and_then(|market| market.look(job)) {
+                Ok(answer) => {
+                    patience.heard();
+                    last = sent(&answer)?;
                 }
-                Ok(answer) if heard.elapsed() > market.timeout() => return Err(refusal(&answer)),
-                Err(silence) if heard.elapsed() > market.timeout() => return Err(silence.failure),
-                _ => std::thread::sleep(PAUSE),
+                Err(failure) => patience.pause(failure)?,
             }
+        }
+        Ok(last)
+    }
+
+    /// What is said of the job when it is over or some seconds have passed; an error may pass.
+    fn look(&self, job: u64) -> Result<Answer, Failure> {
+        let seconds = (self.found.timeout.as_secs() / 2).clamp(1, 30);
+        let path = format!("/v1/jobs/{job}/wait?seconds={seconds}");
+        let question = question(Method::GET, &path, None);
+        match transport::ask(&self.agent, &self.found, &question) {
+            Ok(answer) if answer.status == 503 => Err(refusal(&answer)),
+            Ok(answer) => Ok(answer),
+            Err(silence) => Err(silence.failure),
         }
     }
 
@@ -213,6 +214,40 @@ impl Market {
                 each(data.trim_start())?;
             }
         }
+        Ok(())
+    }
+}
+
+/// With a market that has answered, and may be started again meanwhile.
+#[derive(Debug)]
+pub(crate) struct Patience {
+    answered: bool,
+    /// Since when there is no answer.
+    since: Option<Instant>,
+    most: Duration,
+}
+
+impl Patience {
+    pub(crate) fn new(place: &Place) -> Patience {
+        Patience { answered: false, since: None, most: place.timeout() }
+    }
+
+    /// It has answered.
+    pub(crate) fn heard(&mut self) {
+        self.answered = true;
+        self.since = None;
+    }
+
+    /// Waits a moment after a failure that may pass.
+    ///
+    /// # Errors
+    /// The failure, if it has lasted too long, or there never was an answer.
+    pub(crate) fn pause(&mut self, failure: Failure) -> Result<(), Failure> {
+        let since = *self.since.get_or_insert_with(Instant::now);
+        if !self.answered || since.elapsed() > self.most {
+            return Err(failure);
+        }
+        std::thread::sleep(PAUSE);
         Ok(())
     }
 }

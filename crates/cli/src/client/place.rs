@@ -63,6 +63,11 @@ pub(crate) fn journal(folder: &Path) -> PathBuf {
 }
 
 impl Place {
+    /// How long an answer may take.
+    pub(crate) fn timeout(&self) -> Duration {
+        Duration::from_secs(self.timeout)
+    }
+
     /// Finds the market; does not ask it anything yet.
     ///
     /// # Errors
@@ -77,7 +82,7 @@ impl Place {
         check(&url)?;
         let ca = self.ca.as_ref().map(|path| read(path).map(|bytes| (path.clone(), bytes)));
         let token = self.token(here)?;
-        let timeout = Duration::from_secs(self.timeout);
+        let timeout = self.timeout();
         Ok(Found { url, token, ca: ca.transpose()?, timeout, here })
     }
 

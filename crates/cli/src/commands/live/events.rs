@@ -6,10 +6,13 @@ use tradewind_web::documents::Event;
 
 use crate::cli::Format;
 use crate::client::words::moment;
-use crate::client::{Market, Place};
+use crate::client::{Market, Patience, Place};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::print;
 use crate::report::Report;
+
+/// Before a stream that ended is asked for again.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// Which events.
 #[derive(Debug, clap::Args)]
@@ -40,27 +43,41 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     if format == Format::Csv {
         print("seq,at,kind,jobid,user,state,reason,site,pools,nodes,time,amount,message\n")?;
     }
-    let mut market = Market::open(&args.place)?;
     let mut after = args.after.or((!args.follow).then_some(0));
+    let mut patience = Patience::new(&args.place);
     loop {
         let path = path(args, after);
         let until = if args.follow { None } else { Some(Duration::from_secs(1)) };
-        let told = market.events(&path, until, |data| {
-            let event: Event = serde_json::from_str(data).map_err(|wrong| {
-                Failure::negative(format!("an event is not understood: {wrong}"))
-            })?;
-            after = Some(event.seq);
-            print(&line(&event, data, format)?)?;
-            Ok(())
+        let mut lost = None;
+        let told = Market::open(&args.place).and_then(|market| {
+            market.events(&path, until, |data| {
+                let printed = tell(data, format);
+                match printed {
+                    Ok(seq) => after = Some(seq),
+                    Err(failure) => lost = Some(failure.clone()),
+                }
+                lost.clone().map_or(Ok(()), Err)
+            })
         });
-        match told {
-            Ok(()) if !args.follow => return Ok(Exit::Ok),
-            Ok(()) => report.detail(|| "the stream ended; asking again".to_owned()),
-            Err(failure) => return Err(failure),
+        match (lost, told) {
+            (Some(failure), _) => return Err(failure),
+            (None, Ok(())) if !args.follow => return Ok(Exit::Ok),
+            (None, Ok(())) => {
+                patience.heard();
+                report.detail(|| "the stream ended; asking again".to_owned());
+                std::thread::sleep(PAUSE);
+            }
+            (None, Err(failure)) => patience.pause(failure)?,
         }
-        std::thread::sleep(Duration::from_secs(1));
-        market = Market::open(&args.place)?;
     }
+}
+
+/// Prints an event; its row.
+fn tell(data: &str, format: Format) -> Result<u64, Failure> {
+    let event: Event = serde_json::from_str(data)
+        .map_err(|wrong| Failure::negative(format!("an event is not understood: {wrong}")))?;
+    print(&line(&event, data, format)?)?;
+    Ok(event.seq)
 }
 
 fn path(args: &Args, after: Option<u64>) -> String {
