@@ -139,7 +139,7 @@ fn options(of: &[&str]) -> Vec<String> {
     let option = |line: &str| {
         let start = line.trim_start();
         let at = start.starts_with('-').then(|| start.find("--")).flatten()?;
-        let name = start[at..].split([' ', ',', '<', '=']).next()?;
+        let name = start[at..].split([' ', ',', '<', '=', '[', '.']).next()?;
         (!common.contains(&name)).then(|| name.to_owned())
     };
     text.lines().take_while(|line| *line != "Examples:").filter_map(option).collect()

@@ -9,7 +9,7 @@ use tradewind_sched::window::{Proof, Search};
 
 use crate::cli::Format;
 use crate::client::Place;
-use crate::commands::live::{self, options::JobOptions};
+use crate::commands::live::{self, options::Unlisted};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::report::Report;
 use crate::tables::{self, Column, Side};
@@ -49,14 +49,14 @@ pub(crate) struct Args {
     #[command(flatten)]
     place: Place,
     #[command(flatten)]
-    options: JobOptions,
+    options: Unlisted,
 }
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let Some(job) = &args.job else {
-        return live::quote::run(&args.words, (&args.options, &args.place), format, report);
+        return live::quote::run(&args.words, (&args.options.0, &args.place), format, report);
     };
-    match (&args.words[..], args.options.0.first()) {
+    match (&args.words[..], args.options.0.0.first()) {
         ([scenario], None) => of_scenario(scenario, job, args, format, report),
         (_, Some(given)) => {
             let message = format!("`--{}` is for the live market", given.option.name);

@@ -17,7 +17,7 @@ use crate::cli::Format;
 use crate::client::place;
 use crate::client::words::moment;
 use crate::exit::{Exit, Failure, Outcome};
-use crate::output;
+use crate::{decisions, output};
 
 /// What to do with the journal.
 #[derive(Debug, clap::Args)]
@@ -125,7 +125,13 @@ fn proof(path: &Path, format: Format) -> Outcome {
     let verified = sqlite::check(path).map_err(|wrong| stored(&wrong))?;
     let mut store = Sqlite::look(path).map_err(|wrong| stored(&wrong))?;
     let proof = prove(&mut store, &Json).map_err(|wrong| journal(&wrong))?;
-    let document = document(path, &proof, &verified);
+    let decisions = decisions::retrace(&mut store, &Json).map_err(|wrong| {
+        let failure = Failure { exit: Exit::Negative, ..Failure::data(wrong) };
+        failure
+            .hint("the policies of this program decide otherwise than those that kept this journal")
+    })?;
+    let mut document = document(path, &proof, &verified);
+    document["decisions"] = json!(decisions);
     facts(&document, format)?;
     Ok(Exit::Ok)
 }

@@ -81,6 +81,30 @@ impl FromArgMatches for JobOptions {
     }
 }
 
+/// The same options for a command whose help only names `submit`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Unlisted(pub(crate) JobOptions);
+
+impl clap::Args for Unlisted {
+    fn augment_args(command: Command) -> Command {
+        options().fold(command, |command, known| command.arg(argument(known).hide(true)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Unlisted::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Unlisted {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Unlisted, clap::Error> {
+        JobOptions::from_arg_matches(matches).map(Unlisted)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.0.update_from_arg_matches(matches)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use clap::Args as _;

@@ -1,0 +1,211 @@
+//! The commands of the live market against a real daemon: real processes, a real journal, a real
+//! `SIGKILL`.
+#![expect(clippy::unwrap_used, reason = "a test that cannot run its programs has failed")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_tradewind");
+
+/// A market in a folder of its own, and where its users are.
+struct Stage {
+    folder: tempfile::TempDir,
+    daemon: Option<Child>,
+}
+
+impl Stage {
+    fn new() -> Stage {
+        let mut stage = Stage { folder: tempfile::tempdir().unwrap(), daemon: None };
+        stage.start();
+        stage
+    }
+
+    fn state(&self) -> PathBuf {
+        self.folder.path().join("state")
+    }
+
+    /// Starts the daemon, and waits until it answers.
+    fn start(&mut self) {
+        let url = self.state().join("url");
+        drop(std::fs::remove_file(&url));
+        let mut up = Command::new(PROGRAM);
+        up.args(["up", "--listen", "127.0.0.1:0", "--state"]).arg(self.state());
+        up.arg("--quiet").stdin(Stdio::null()).stdout(Stdio::null());
+        self.daemon = Some(up.spawn().unwrap());
+        let begun = Instant::now();
+        while self.run(&["policy"]).status.code() != Some(0) {
+            assert!(begun.elapsed() < Duration::from_secs(10), "the market does not come up");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// `SIGKILL`: nothing is tidied up.
+    fn kill(&mut self) {
+        let mut daemon = self.daemon.take().unwrap();
+        daemon.kill().unwrap();
+        daemon.wait().unwrap();
+    }
+
+    /// `tradewind COMMAND --state …` and the rest.
+    fn command(&self, words: &[&str]) -> Command {
+        let names = if ["journal", "token"].contains(&words[0]) { 2 } else { 1 };
+        let mut command = Command::new(PROGRAM);
+        command.current_dir(self.folder.path()).args(&words[..names]);
+        command.arg("--state").arg(self.state()).args(&words[names..]);
+        for name in ["TRADEWIND_URL", "TRADEWIND_TOKEN"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    /// What a command prints that exits with `code`.
+    fn text(&self, words: &[&str], code: i32) -> String {
+        let output = self.run(words);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn json(&self, words: &[&str]) -> Value {
+        let words = [words, &["--format", "json"]].concat();
+        serde_json::from_str(&self.text(&words, 0)).unwrap()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.folder.path().join(name), text).unwrap();
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if let Some(mut daemon) = self.daemon.take() {
+            drop(daemon.kill());
+            drop(daemon.wait());
+        }
+    }
+}
+
+/// The balance and what is held, of an account.
+fn money(stage: &Stage, account: &str) -> (f64, f64) {
+    let statement = stage.json(&["ledger", account]);
+    let number = |key: &str| statement["account"][key].to_string().parse().unwrap();
+    (number("balance"), number("held"))
+}
+
+const SCRIPT: &str = "#!/bin/sh
+#SBATCH --job-name=heat --time=1
+#TRADEWIND budget=1
+echo \"$@ in $(pwd -P)\"
+exit 3
+";
+
+#[test]
+fn a_job_from_its_quote_to_the_ledger() {
+    let stage = Stage::new();
+    stage.write("run.sh", SCRIPT);
+    let quotes = stage.json(&["quote", "run.sh"]);
+    let id = quotes["quotes"][0]["id"].to_string();
+    let said = stage.text(&["submit", "--quote", &id, "run.sh", "a b", "-x"], 0);
+    assert_eq!(said, "Submitted batch job 1\n");
+    // The job's own exit code, a signal's, and that of what was cancelled.
+    stage.text(&["wait", "1"], 3);
+    stage.text(&["submit", "--time", "1", "--wait", "--wrap", "kill -9 $$"], 137);
+    let number = stage.text(&["submit", "--parsable", "--time", "1", "--hold", "--", "true"], 0);
+    assert_eq!(number, "3\n");
+    assert!(stage.text(&["jobs"], 0).contains("(JobHeldUser)"));
+    stage.text(&["cancel", "3"], 0);
+    stage.text(&["wait", "3"], 1);
+    stage.text(&["cancel", "3", "99"], 1);
+
+    let written = stage.text(&["output", "1"], 0);
+    let here = stage.folder.path().canonicalize().unwrap();
+    assert_eq!(written, format!("a b -x in {}\n", here.display()));
+    let job = stage.json(&["job", "1"]);
+    assert_eq!((job["state"].as_str(), job["exit"]["code"].as_i64()), (Some("FAILED"), Some(3)));
+    let all = stage.json(&["jobs", "--all"]);
+    assert_eq!(all["jobs"].as_array().unwrap().len(), 3);
+    assert_eq!(stage.json(&["jobs"])["jobs"].as_array().unwrap().len(), 0);
+
+    let (balance, held) = money(&stage, "user:admin");
+    assert!(balance <= 1_000_000.0 && held == 0.0, "{balance} {held}");
+    stage.text(&["grant", "project:flow", "12.5", "--note", "October"], 0);
+    assert_eq!(money(&stage, "project:flow"), (12.5, 0.0));
+}
+
+#[test]
+fn the_same_key_is_the_same_job() {
+    let stage = Stage::new();
+    let submit = ["submit", "--parsable", "--key", "k1", "--time", "1", "--hold", "--", "true"];
+    assert_eq!(stage.text(&submit, 0), "1\n");
+    assert_eq!(stage.text(&submit, 0), "1\n");
+    // A user with a token of their own sees their own jobs only.
+    let token = stage.text(&["token", "new", "ana"], 0);
+    stage.write("ana.token", &token);
+    let jobs = stage.text(&["jobs", "--token-file", "ana.token"], 0);
+    assert!(!jobs.contains("true"), "{jobs}");
+    stage.text(&["job", "1", "--token-file", "ana.token"], 1);
+    stage.text(&["token", "revoke", "2"], 0);
+    stage.text(&["jobs", "--token-file", "ana.token"], 2);
+    // What makes no sense changes nothing.
+    stage.text(&["submit", "--time", "1", "--nodes", "99", "--", "true"], 3);
+    stage.text(&["price", "alpha/main", "0.5"], 0);
+    stage.text(&["price", "alpha/none", "0.5"], 1);
+    assert_eq!(stage.json(&["jobs", "--all"])["jobs"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_killed_market_comes_back_and_nothing_is_lost() {
+    let mut stage = Stage::new();
+    let said = stage.text(&["submit", "--time", "1", "--", "sh", "-c", "sleep 2; exit 5"], 0);
+    assert_eq!(said, "Submitted batch job 1\n");
+    let mut waiting = stage.command(&["wait", "1"]).spawn().unwrap();
+    stage.text(&["submit", "--time", "1", "--array", "0-2", "--wrap", "true"], 0);
+    // It has found the market by then.
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    stage.kill();
+    let refused = stage.run(&["jobs"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("no market answers"));
+    stage.start();
+    // Whoever waits goes on, and finds the market at its new port.
+    assert_eq!(waiting.wait().unwrap().code(), Some(5));
+    stage.text(&["wait", "2", "3", "4"], 0);
+    let proof = stage.json(&["journal", "verify"]);
+    assert_eq!(proof["proved"], Value::Bool(true), "{proof}");
+
+    let copy = stage.folder.path().join("copy.db");
+    stage.text(&["backup", copy.to_str().unwrap()], 0);
+    stage.kill();
+    let other = stage.folder.path().join("other");
+    restored(&copy, &other);
+    let there = other.to_str().unwrap();
+    let mut verify = Command::new(PROGRAM);
+    let verified = verify
+        .args(["journal", "verify", "--state", there])
+        .stdout(Stdio::null())
+        .status()
+        .unwrap();
+    assert!(verified.success());
+}
+
+fn restored(copy: &Path, folder: &Path) {
+    let mut restore = Command::new(PROGRAM);
+    let done = restore
+        .arg("restore")
+        .arg(copy)
+        .arg("--state")
+        .arg(folder)
+        .stdout(Stdio::null())
+        .status()
+        .unwrap();
+    assert!(done.success());
+    let again = restore.stderr(Stdio::null()).status().unwrap();
+    assert_eq!(again.code(), Some(3), "a journal is never overwritten");
+}

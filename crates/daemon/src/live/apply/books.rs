@@ -1,0 +1,115 @@
+//! Changes of what is not a job: tasks at sites, tokens, quotes.
+
+use super::Wrong;
+use crate::live::record::Record;
+use crate::live::state::{Happening, Known, Phase, State, Token, Wanted};
+use crate::site::{Seen, Tag};
+
+impl State {
+    pub(super) fn apply_to_task(&mut self, record: &Record) -> Result<(), Wrong> {
+        let missing = |tag: &Tag| Wrong::Task(tag.to_string());
+        match record {
+            Record::Acknowledged { tag } => {
+                let task = self.tasks.get_mut(tag).ok_or_else(|| missing(tag))?;
+                if task.known == Known::Nothing {
+                    task.known = Known::Acknowledged;
+                }
+                Ok(())
+            }
+            Record::Declined { tag, why } => {
+                let task = self.tasks.get_mut(tag).ok_or_else(|| missing(tag))?;
+                task.known = Known::Declined(why.clone());
+                task.wanted = Wanted::Stop;
+                Ok(())
+            }
+            Record::Withdrawn { tag } => {
+                let task = self.tasks.get_mut(tag).ok_or_else(|| missing(tag))?;
+                let why = match &task.known {
+                    Known::Declined(why) => Some(why.clone()),
+                    _ => None,
+                };
+                task.known = Known::Withdrawn(why);
+                Ok(())
+            }
+            Record::Saw { tag, seen } => {
+                let task = self.tasks.get_mut(tag).ok_or_else(|| missing(tag))?;
+                task.known = Known::Seen(seen.clone());
+                self.saw(tag, seen)
+            }
+            Record::Forgot { tag } => {
+                self.tasks.remove(tag).map(|_| ()).ok_or_else(|| missing(tag))
+            }
+            _ => Err(Wrong::Other("a record of another kind")),
+        }
+    }
+
+    /// What a site sees of a task is written down with the job, if it is of its present attempt.
+    fn saw(&mut self, tag: &Tag, seen: &Seen) -> Result<(), Wrong> {
+        let Some(job) = self.jobs.get_mut(&tag.job) else { return Ok(()) };
+        if job.attempt != tag.attempt || job.phase != Phase::Running {
+            return Ok(());
+        }
+        let first = job.parts.iter().all(|part| part.since.is_none());
+        let Some(part) = job.parts.get_mut(tag.part as usize) else { return Ok(()) };
+        match seen {
+            Seen::Waiting => {}
+            Seen::Running { since, nodes } => {
+                part.since = Some(*since);
+                part.names.clone_from(nodes);
+            }
+            Seen::Ended { since, at, exit } => {
+                part.since = since.or(part.since);
+                part.exit = Some((*at, exit.clone()));
+            }
+        }
+        let begins = first && part.since.is_some();
+        match begins {
+            true => self.note(tag.job, Happening::Began),
+            false => Ok(()),
+        }
+    }
+
+    pub(super) fn apply_to_token(&mut self, record: &Record) -> Result<(), Wrong> {
+        match record {
+            Record::Admitted { token, user, role, hash, note } => {
+                if *token != self.last_token + 1 {
+                    return Err(Wrong::Other("a token's number is not the next one"));
+                }
+                self.last_token = *token;
+                let (user, note) = (user.clone(), note.clone());
+                let issued = self.now();
+                let new = Token { user, role: *role, hash: *hash, note, issued };
+                self.tokens.insert(*token, new);
+                Ok(())
+            }
+            Record::Expelled { token } => {
+                let gone = self.tokens.remove(token);
+                gone.map(|_| ()).ok_or(Wrong::Other("a token that is not there"))
+            }
+            _ => Err(Wrong::Other("a record of another kind")),
+        }
+    }
+
+    pub(super) fn apply_to_quote(&mut self, record: &Record) -> Result<(), Wrong> {
+        match record {
+            Record::Quoted { quote } => {
+                if quote.number != self.last_quote + 1 {
+                    return Err(Wrong::Other("a quote's number is not the next one"));
+                }
+                self.last_quote = quote.number;
+                self.quotes.insert(quote.number, quote.clone());
+                Ok(())
+            }
+            Record::Taken { quote, job } => {
+                let gone = self.quotes.remove(quote);
+                let gone = gone.ok_or(Wrong::Other("a quote that is not there"))?;
+                match job {
+                    Some(job) => self.job(*job)?.booking = Some(gone.booking),
+                    None => return Ok(()),
+                }
+                Ok(())
+            }
+            _ => Err(Wrong::Other("a record of another kind")),
+        }
+    }
+}
