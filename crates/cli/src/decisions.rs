@@ -73,11 +73,11 @@ impl Trial {
                 let usage = usage.iter().copied().collect();
                 let policy = Reign { policy: policy.clone(), usage };
                 let began = Some(Began { policy, pools: self.pools.take() });
-                self.step(Step { at, began, events: vec![], commands: None })?;
+                self.step(&Step { at, began, events: vec![], commands: None })?;
             }
             Record::Decided { commands } => {
                 let commands = Some(commands.clone());
-                self.step(Step { at, began: None, events: vec![], commands })?;
+                self.step(&Step { at, began: None, events: vec![], commands })?;
             }
             _ => self.hear(at, event)?,
         }
@@ -88,13 +88,13 @@ impl Trial {
         let events: Vec<Event> = event.into_iter().collect();
         match events.is_empty() {
             true => Ok(()),
-            false => self.step(Step { at, began: None, events, commands: None }),
+            false => self.step(&Step { at, began: None, events, commands: None }),
         }
     }
 
-    fn step(&mut self, step: Step<Reign>) -> Result<(), String> {
+    fn step(&mut self, step: &Step<Reign>) -> Result<(), String> {
         let retrace = self.retrace.as_mut().ok_or("a decision before there were sites")?;
-        retrace.step(&step).map_err(|wrong| wrong.to_string())
+        retrace.step(step).map_err(|wrong| wrong.to_string())
     }
 
     fn end(self) -> Result<u64, String> {

@@ -149,8 +149,8 @@ mod tests {
     #[test]
     fn a_name_that_is_no_folder_is_refused() {
         let state = tempfile::tempdir().unwrap();
-        let mut settings = Settings::default();
-        settings.sites = vec![local_site("../up", ("p", 1), Price(0))];
+        let sites = vec![local_site("../up", ("p", 1), Price(0))];
+        let settings = Settings { sites, ..Settings::default() };
         let wrong = open(&settings, state.path()).unwrap_err();
         assert!(wrong.problems[0].message.contains("cannot be that of a folder"), "{wrong:?}");
     }

@@ -1,6 +1,6 @@
 //! The real daemon, killed at a hundred random moments while jobs are handed in and run: nothing
 //! that was acknowledged is lost, nothing runs twice, money is conserved, the journal proves it.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeMap;
 use std::fs;

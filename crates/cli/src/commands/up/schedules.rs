@@ -54,13 +54,16 @@ impl Watcher {
     }
 }
 
+/// Prices, and what is withheld.
+type Said = (Vec<(PoolId, Price)>, Vec<Withheld>);
+
 struct Eye {
     market: Handle,
     pools: Vec<Pool>,
     zone: TimeZone,
     rules: tradewind_io::settings::Market,
     /// What the market was told last.
-    last: Option<(Vec<(PoolId, Price)>, Vec<Withheld>)>,
+    last: Option<Said>,
     /// The policy that the rules asked for last.
     policy: Option<String>,
 }
