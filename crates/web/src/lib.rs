@@ -3,6 +3,7 @@
 //! - [`serve`]: listens, on loopback or with TLS, and stops without breaking anything off.
 //! - [`documents`]: what goes over the wire; clients read the same types.
 //! - [`openapi`]: the API's own description.
+//! - [`Events`]: what was written down, for whoever passes it on.
 //! - [`Advisor`], [`Outputs`], [`Tariffs`]: what the API needs and cannot do itself.
 //!
 //! Nothing is decided here: what callers want is said to the market ([`tradewind_daemon::engine`]),
@@ -22,4 +23,5 @@ mod views;
 
 pub use api::{Advisor, Api, Limits, MarketView, Outputs, Proposal, Rate, Tariffs};
 pub use doors::{hash_of, new_secret};
+pub use feed::{Events, Notice};
 pub use server::{Listen, ServeError, Server, Tls, serve};

@@ -4,6 +4,7 @@
 //! its row in the journal, so a client that comes back asks for what follows the last one it saw.
 //! What is older than what is kept, or was missed, is replaced by one event `reset`: look anew.
 
+mod events;
 mod tell;
 
 use std::collections::VecDeque;
@@ -19,6 +20,7 @@ use tradewind_daemon::live::rights::{Actor, Role};
 
 use crate::api::Context;
 use crate::documents::Event;
+pub use events::{Events, Notice};
 use tell::Teller;
 
 /// Events that are kept.
@@ -260,5 +262,29 @@ mod tests {
         (1..=more).for_each(|seq| feed.add(seq, vec![entry(seq)]));
         assert_eq!(seqs(&feed, 10, 1), (vec![11], 11, false));
         assert_eq!(seqs(&feed, 9, 1), (vec![11], 11, true));
+    }
+
+    #[test]
+    fn whoever_passes_events_on_gets_each_once_and_hears_of_gaps() {
+        let feed = Arc::new(Feed::new());
+        feed.begin(4);
+        feed.add(5, vec![entry(5)]);
+        let mut events = Events::new(Arc::clone(&feed));
+        feed.add(6, vec![entry(6), entry(6)]);
+        let places = |events: &mut Events| {
+            let fresh = events.fresh().into_iter();
+            fresh.map(|it| (it.seq, it.place, it.kind)).collect::<Vec<_>>()
+        };
+        let held = || "held".to_owned();
+        assert_eq!(places(&mut events), [(5, 0, held()), (6, 0, held()), (6, 1, held())]);
+        assert_eq!(places(&mut events), []);
+        let more = KEPT as u64 + 10;
+        (7..=more).for_each(|seq| feed.add(seq, vec![entry(seq)]));
+        assert_eq!(places(&mut events).len(), 1_000);
+        (more + 1..=2 * more).for_each(|seq| feed.add(seq, vec![entry(seq)]));
+        assert_eq!(places(&mut events)[0], (more + 10, 0, "reset".to_owned()));
+        assert!(!events.is_over());
+        feed.stop();
+        assert!(events.is_over());
     }
 }

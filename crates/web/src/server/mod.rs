@@ -5,6 +5,7 @@ mod tls;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use axum_server::Handle;
@@ -12,7 +13,7 @@ use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use hyper_util::rt::TokioTimer;
 
 use crate::api::{Api, Context};
-use crate::feed;
+use crate::feed::{self, Events};
 use crate::routes;
 use connections::Counted;
 
@@ -75,6 +76,11 @@ pub struct Server {
 }
 
 impl Server {
+    /// All events from the server's beginning on, for whoever passes them on.
+    pub fn events(&self) -> Events {
+        Events::new(Arc::clone(&self.context.feed))
+    }
+
     /// Takes no more requests, lets those that run come to an end within
     /// [`crate::Limits::patience`], and returns then.
     pub fn stop(self) {

@@ -3,6 +3,7 @@
 pub(crate) mod advice;
 mod demo;
 mod forecasts;
+mod notify;
 pub(crate) mod place;
 pub(crate) mod policies;
 mod schedules;
@@ -71,6 +72,7 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     let engine = start(&place, &settings)?;
     let token = admit(&engine, &place)?;
     let server = listen(args, &settings, &engine)?;
+    let notifier = notify::Notifier::start(engine.handle.clone(), server.events(), &settings)?;
     let url = url(&server, &settings);
     place::write_private(&place.url(), &format!("{url}\n"))?;
     output::print(&format!("{url}\n"))?;
@@ -89,6 +91,7 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     watcher.stop();
     forecasts.stop();
     server.stop();
+    notifier.stop();
     engine.handle.stop();
     engine.wait();
     drop(std::fs::remove_file(place.url()));
