@@ -293,9 +293,7 @@ fn mails_are_those_that_the_user_wants() {
 fn a_mail_says_what_became_of_the_job() {
     let mut letters = Letters::new(TimeZone::UTC);
     let wants = Wants { begin: true, end: true, fail: true };
-    let Some(mail) = letters.mail(&event("over", Some("FAILED")), &facts(1, wants)) else {
-        panic!("no mail");
-    };
+    let mail = letters.mail(&event("over", Some("FAILED")), &facts(1, wants)).unwrap();
     assert_eq!(mail.to, "ana@site.example");
     assert_eq!(mail.subject, "Tradewind: job 7 (wave): FAILED");
     let text = mail.text(&TimeZone::UTC);
