@@ -19,8 +19,8 @@ fn job(submit: i64, run: i64, processors: u32) -> Job {
 }
 
 /// Of one user, without any other terms.
-fn of(user: i64, job: Job) -> Job {
-    Job { terms: Some(Arc::new(Terms { user, ..Terms::NONE })), ..job }
+fn of(user: i64, job: &Job) -> Job {
+    Job { terms: Some(Arc::new(Terms { user, ..Terms::NONE })), ..*job }
 }
 
 fn world(pools: Arc<Pools>, jobs: Vec<Job>) -> World {
@@ -133,8 +133,8 @@ fn what_users_had_used_counts_after_a_change_of_policies() {
     ] {
         for cut in [None, Some(60), Some(150)] {
             // User 1 has used the cluster; user 2 comes later, and goes first.
-            let jobs = [of(1, job(0, 50, 4)), of(3, job(50, 100, 4))];
-            let waiting = [of(1, job(51, 10, 4)), of(2, job(52, 10, 4)), of(3, job(53, 10, 4))];
+            let jobs = [of(1, &job(0, 50, 4)), of(3, &job(50, 100, 4))];
+            let waiting = [of(1, &job(51, 10, 4)), of(2, &job(52, 10, 4)), of(3, &job(53, 10, 4))];
             let mut world = world(four(), jobs.into_iter().chain(waiting).collect());
             world.cuts.extend(cut);
             let expected = [0, 50, 160, 150, 170];
