@@ -104,7 +104,8 @@ impl From<Refusal> for Failure {
             Kind::Unknown => (StatusCode::NOT_FOUND, "unknown"),
             Kind::Forbidden => (StatusCode::FORBIDDEN, "forbidden"),
             Kind::Conflict => (StatusCode::CONFLICT, "conflict"),
-            Kind::Limit => (StatusCode::TOO_MANY_REQUESTS, "limit"),
+            // Asking again in a second does not help.
+            Kind::Limit => (StatusCode::CONFLICT, "limit"),
             Kind::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
         };
         Failure::new(status, kind, message, hint)

@@ -33,7 +33,7 @@ const REFUSALS: [(&str, &str, &str); 11] = [
     ("413", "TooLarge", "the body is too large"),
     ("415", "MediaType", "the body is not JSON"),
     ("422", "Invalid", "the request makes no sense; `field` says where"),
-    ("429", "Limit", "too many requests, or jobs; `Retry-After` says when"),
+    ("429", "Limit", "too many requests; `Retry-After` says when"),
     ("503", "Unavailable", "not now: the journal cannot be written, or the market has stopped"),
     ("default", "Other", "something else is wrong"),
 ];

@@ -354,8 +354,11 @@ impl State {
     fn over(&mut self, number: u64, finish: &Finish) -> Result<(), Wrong> {
         let at = self.now();
         let job = self.job(number)?;
+        // It ended when its last part did, whenever that was seen.
+        let last = job.parts.iter().filter_map(|part| part.exit.as_ref()).map(|(at, _)| *at).max();
+        let ran = job.phase == Phase::Running;
         job.phase = Phase::Over(finish.clone());
-        job.ended = Some(at);
+        job.ended = Some(last.filter(|_| ran).map_or(at, |last| last.min(at)));
         if let Some(id) = job.id {
             self.numbers.remove(&id);
         }

@@ -178,6 +178,19 @@ impl Live {
             let (tasks, work) = (quote.tasks, quote.work);
             return conflict(format!("quote {number} is for {tasks} nodes and {work} s of work"));
         }
+        let payer = submission.project.clone().map(Account::Project);
+        let payer = payer.unwrap_or_else(|| Account::User(actor.user.clone()));
+        let known = self.state.accounts.knows(&payer);
+        let there = match known {
+            true => self.state.accounts.balance(&payer),
+            false => i128::from(self.settings.new_user_grant.0),
+        };
+        let free = there - self.state.promised(&payer);
+        if free < i128::from(quote.cost.0) {
+            let free = Money(i64::try_from(free.max(0)).unwrap_or(i64::MAX));
+            let cost = quote.cost;
+            return conflict(format!("{payer} has {free} to spend, and the window costs {cost}"));
+        }
         self.state.stands(quote).or_else(conflict)
     }
 

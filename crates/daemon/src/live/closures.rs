@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Cause, Closure, PoolId, SiteId, Span, Time};
+use tradewind_model::{Cause, Closure, PoolId, Price, Share, SiteId, Span, Time};
 
 use super::input::Withheld;
+use super::money::Account;
 use super::record::Record;
-use super::state::{Quote, State, Why};
+use super::state::{Hold, Job, Phase, Quote, State, Why};
 use super::{Live, Wrong};
 use crate::site::{Seen, Survey};
 
@@ -213,6 +214,22 @@ impl State {
             _ => None,
         };
         survey.tasks.iter().filter_map(stray).collect()
+    }
+
+    /// What the account's booked windows that have not come will cost at most.
+    pub(super) fn promised(&self, payer: &Account) -> i128 {
+        let booked = self.jobs.values().filter(|job| job.phase == Phase::Held(Hold::Booked));
+        let own = booked.filter(|job| job.payer() == *payer);
+        let cost = |job: &Job| {
+            let Some(booking) = &job.booking else { return 0 };
+            let shares = booking.place.shares(job.submission.tasks);
+            let parts = shares.zip(&booking.ends).zip(&booking.prices);
+            let part = |((share, end), price): ((Share, &Time), &Price)| {
+                i128::from(price.of(share.nodes, *end - booking.start).0)
+            };
+            parts.map(part).sum::<i128>()
+        };
+        own.map(cost).sum()
     }
 
     /// Whether a quote's nodes are still free, at its prices; if not, what has changed.

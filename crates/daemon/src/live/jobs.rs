@@ -190,7 +190,7 @@ impl Live {
     pub(super) fn is_over(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let (user, array) = (job.user.clone(), job.array);
-        self.over.insert((at, number));
+        self.over.insert((job.ended.unwrap_or(at), number));
         if let Some(booking) = &job.booking {
             self.booked.remove(&(booking.start, number));
         }

@@ -5,10 +5,10 @@ use std::fmt;
 
 use tradewind_daemon::live::State;
 use tradewind_daemon::live::money::Account;
-use tradewind_daemon::live::state::{Hold, Phase};
+use tradewind_daemon::live::state::{Hold, Job, Phase};
 use tradewind_daemon::site::fake::{FakeSite, Ran};
 use tradewind_io::submission::OnLost;
-use tradewind_model::Time;
+use tradewind_model::{Money, Time};
 
 use crate::people::Promises;
 
@@ -127,7 +127,9 @@ pub(crate) fn finished(state: &State, at: Time) -> Check {
         Phase::Held(Hold::User | Hold::Lost | Hold::Rejected(_) | Hold::Funds(_)) => false,
         // Somebody before it waits for its user.
         Phase::Held(Hold::Dependency | Hold::Array) => false,
-        Phase::Held(Hold::Booked) | Phase::Waiting | Phase::Running => true,
+        // A policy that begins keeps those who cannot pay the prices of now.
+        Phase::Waiting => can_pay(state, job),
+        Phase::Held(Hold::Booked) | Phase::Running => true,
     });
     if let Some(job) = waits {
         let (number, phase) = (job.number, &job.phase);
@@ -137,6 +139,20 @@ pub(crate) fn finished(state: &State, at: Time) -> Check {
         Some((tag, task)) => broken("finished", format!("{tag} is still {task:?}")),
         None => Ok(()),
     }
+}
+
+/// Whether the job's budget is enough for the cheapest of all nodes.
+fn can_pay(state: &State, job: &Job) -> bool {
+    let Some(budget) = job.submission.terms.budget else { return true };
+    let Some(demand) = job.id.and_then(|id| state.market.demand(id)) else { return true };
+    let pools = state.market.pools().as_slice().iter().filter(|pool| pool.suits(demand));
+    let costs = pools.flat_map(|pool| {
+        let cost = pool.price.of(1, pool.length_of(demand.estimate));
+        std::iter::repeat_n(cost, pool.nodes as usize)
+    });
+    let mut costs: Vec<Money> = costs.collect();
+    costs.sort_unstable();
+    costs.iter().take(demand.processors as usize).copied().sum::<Money>() <= budget
 }
 
 /// The state is what the journal says.

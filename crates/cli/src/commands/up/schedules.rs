@@ -12,12 +12,14 @@ use tradewind_daemon::engine::{Gone, Handle};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::{Ask, Input, Live, Withheld};
 use tradewind_io::settings::{Pool, Settings};
-use tradewind_model::{PoolId, Price, Span, Time};
+use tradewind_model::{Cause, Market, PoolId, Price, Span, Time};
 
 /// How often load is looked at.
-const EVERY: Duration = Duration::from_secs(2);
-/// How far ahead the market is told of hours that are not offered.
-const AHEAD: Span = Span(2 * 86_400);
+const EVERY: Duration = Duration::from_secs(1);
+/// How far ahead the market is told of hours that are not offered: to the end of the day after
+/// so long. It stays the same all day, and so does what is said.
+const AHEAD: Span = Span(2 * DAY_S);
+const DAY_S: i64 = 86_400;
 
 /// Looks again and again until it is told to stop.
 #[derive(Debug)]
@@ -83,7 +85,7 @@ impl Eye {
             let own = tariffs.get(&id).and_then(|text| super::tariff::read(pool, text).ok());
             let pool = own.as_ref().unwrap_or(pool);
             prices.push((id, pool.price_at(now, load, &self.zone)));
-            let spans = pool.withheld(now, now + AHEAD, &self.zone);
+            let spans = pool.withheld(now, horizon(now), &self.zone);
             withheld.extend(spans.into_iter().map(|it| Withheld {
                 pool: id,
                 nodes: it.nodes,
@@ -140,6 +142,10 @@ impl Eye {
     }
 }
 
+fn horizon(now: Time) -> Time {
+    Time(((now + AHEAD).0 / DAY_S + 1) * DAY_S)
+}
+
 fn now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Time(i64::try_from(since.as_secs()).unwrap_or(0))
@@ -148,15 +154,38 @@ fn now() -> Time {
 /// By pool: thousandths of its nodes that somebody uses.
 fn loads(live: &Live) -> BTreeMap<PoolId, u32> {
     let market = &live.state().market;
-    let load = |nodes: u32, free: u32| u64::from(nodes - free) * 1_000 / u64::from(nodes.max(1));
-    let of = |(id, pool): (PoolId, &tradewind_model::Pool)| {
-        (id, load(pool.nodes, market.free_in(id)) as u32)
-    };
-    market.pools().iter().map(of).collect()
+    let pools = market.pools().iter();
+    pools.map(|(id, pool)| (id, thousandths(used(market, id), pool.nodes))).collect()
+}
+
+/// Nodes with jobs of the market or of the owner: those that are withheld or broken do not count.
+fn used(market: &Market, pool: PoolId) -> u32 {
+    let ours: u32 = market.running().map(|job| job.nodes_in(pool)).sum();
+    let owners = market.closures().filter(|(id, what)| {
+        let begun = market.closure_state(*id).is_some_and(|(_, begun)| begun);
+        begun && what.pool == pool && what.cause == Cause::Local
+    });
+    ours + owners.map(|(_, what)| what.nodes).sum::<u32>()
 }
 
 fn load_of_all(live: &Live) -> u32 {
     let market = &live.state().market;
-    let (nodes, free) = (market.processors(), market.free());
-    (u64::from(nodes - free) * 1_000 / u64::from(nodes.max(1))) as u32
+    let used = market.pools().iter().map(|(id, _)| used(market, id)).sum();
+    thousandths(used, market.processors())
+}
+
+fn thousandths(part: u32, whole: u32) -> u32 {
+    (u64::from(part) * 1_000 / u64::from(whole.max(1))) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_horizon_is_the_same_all_day() {
+        let noon = Time(1_800_000_000);
+        assert_eq!(horizon(noon), horizon(noon + Span(3_600)));
+        assert!(horizon(noon) - noon >= AHEAD && horizon(noon) - noon <= AHEAD + Span(DAY_S));
+    }
 }
