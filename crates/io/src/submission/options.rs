@@ -326,7 +326,7 @@ pub static OPTIONS: [Known; 112] = [
         NONE,
         Nothing,
         "",
-        "an output option: use `tradewind submit --format json`",
+        "of the command, not of a script: `tradewind submit --parsable`",
     ),
     honoured("partition", 'p', Value, "PARTITION", "pools, with commas"),
     passed("power", NONE, Value, "POWER", "power plugin"),
@@ -384,7 +384,13 @@ pub static OPTIONS: [Known; 112] = [
     ),
     refused("verbose", 'v', Nothing, "DEBUG", "an output option: use `tradewind --verbose submit`"),
     refused("version", 'V', Nothing, "", "of `tradewind` itself: `tradewind --version`"),
-    refused("wait", 'W', Nothing, "WAIT", "use `tradewind wait` after it"),
+    refused(
+        "wait",
+        'W',
+        Nothing,
+        "WAIT",
+        "of the command, not of a script: `tradewind submit --wait`",
+    ),
     honoured(
         "wait-all-nodes",
         NONE,
