@@ -97,6 +97,7 @@ impl Engine {
             workers,
             told: BTreeMap::new(),
             watchers: vec![],
+            tried: None,
         };
         let thread = std::thread::Builder::new()
             .name("market".to_owned())
@@ -237,7 +238,12 @@ struct Loop<C> {
     /// What sites were told, and when.
     told: BTreeMap<(Tag, Act), Instant>,
     watchers: Vec<SyncSender<News>>,
+    /// When it was last tried to go on.
+    tried: Option<Instant>,
 }
+
+/// So long after a failure it is tried again.
+const AGAIN: Duration = Duration::from_secs(1);
 
 impl<C: Codec> Loop<C> {
     fn go_on(mut self, messages: &Receiver<Message>) {
@@ -348,8 +354,12 @@ impl<C: Codec> Loop<C> {
         true
     }
 
-    /// Tries to go on after the journal could not be written.
+    /// Tries to go on after the journal could not be written, now and then.
     fn revive(&mut self) -> bool {
+        if self.tried.is_some_and(|tried| tried.elapsed() < AGAIN) {
+            return false;
+        }
+        self.tried = Some(Instant::now());
         let opened = match self.journal.sound {
             true => Ok(()),
             false => self.journal.reopen(),

@@ -10,6 +10,7 @@ mod schedules;
 mod service;
 pub(crate) mod tariff;
 
+use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -100,7 +101,9 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
 }
 
 fn log(args: &Args) {
+    let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let log = tracing_subscriber::fmt().with_max_level(args.log).with_writer(std::io::stderr);
+    let log = log.with_ansi(colours);
     match args.log_json {
         true => log.json().init(),
         false => log.with_target(false).init(),
