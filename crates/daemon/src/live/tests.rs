@@ -65,6 +65,7 @@ fn job(tasks: u32, seconds: i64) -> Submission {
         on_lost: OnLost::Fail,
         mail: None,
         comment: None,
+        gather: None,
         quote: None,
         passed_through: vec![],
     }

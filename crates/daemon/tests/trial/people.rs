@@ -1,6 +1,6 @@
 //! What users, owners and an administrator do: drawn, and remembered as far as it was promised.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rand::RngExt as _;
@@ -11,9 +11,9 @@ use tradewind_daemon::live::state::{Booking, Quote};
 use tradewind_daemon::live::{Ask, Live, Reply};
 use tradewind_daemon::site::fake;
 use tradewind_io::submission::{
-    Array, Conditions, Dependency, OnLost, Submission, Surroundings, TimeLimit, When,
+    Array, Conditions, Dependency, Gather, OnLost, Submission, Surroundings, TimeLimit, When,
 };
-use tradewind_model::{Money, Place, PoolId, Span};
+use tradewind_model::{Money, Place, PoolId, Span, Time};
 
 /// What was promised.
 #[derive(Debug, Clone, Default)]
@@ -22,6 +22,10 @@ pub(crate) struct Promises {
     pub(crate) jobs: BTreeMap<u64, OnLost>,
     /// Keys whose submission was acknowledged: the first job of each.
     pub(crate) keys: BTreeMap<String, u64>,
+    /// Jobs and attempts whose parts are to begin together.
+    pub(crate) together: BTreeSet<(u64, u32)>,
+    /// By job: when parts were to begin that had come together, as it was written down.
+    pub(crate) gathered: BTreeMap<u64, BTreeSet<Time>>,
 }
 
 const USERS: [&str; 3] = ["ana", "bo", "cy"];
@@ -68,6 +72,11 @@ fn submit(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> Ask {
         at_once: Some(rng.random_range(1..3)),
     });
     let on_lost = [OnLost::Fail, OnLost::Rerun, OnLost::Hold][rng.random_range(0..3usize)];
+    let gather = match rng.random_range(0..6) {
+        0 => Some(Gather::Apart),
+        1 => Some(Gather::Within(Span(rng.random_range(1..200)))),
+        _ => None,
+    };
     let budget = (rng.random_range(0..4) == 0).then(|| Money(rng.random_range(1..600) * 1_000_000));
     let submission = Submission {
         name: "job".to_owned(),
@@ -83,6 +92,7 @@ fn submit(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> Ask {
         on_lost,
         mail: None,
         comment: None,
+        gather,
         quote: None,
         passed_through: vec![],
     };

@@ -8,6 +8,7 @@ use rand_pcg::Pcg64Mcg;
 use tradewind_daemon::codec::Codec as _;
 use tradewind_daemon::engine::{recover, replay};
 use tradewind_daemon::live::money::Accounts;
+use tradewind_daemon::live::state::{Happening, Phase, Setback};
 use tradewind_daemon::live::{
     Act, Input, Instruction, Live, Make, Record, Settings, State, Step, Wrong,
 };
@@ -42,11 +43,15 @@ pub(crate) enum Mutant {
     ForgetsANumber,
     /// A site is never told anything after some time.
     FallsSilent,
+    /// Parts that are to begin together begin at once.
+    NeverWaits,
+    /// What waited for others in vain is paid for.
+    PaysForWaiting,
 }
 
 impl Mutant {
     /// All, with the checker that must catch it.
-    pub(crate) const ALL: [(Mutant, &'static str); 7] = [
+    pub(crate) const ALL: [(Mutant, &'static str); 9] = [
         (Mutant::AnswersTooSoon, "kept"),
         (Mutant::HandsInAgain, "once"),
         (Mutant::LosesARow, "replayed"),
@@ -54,6 +59,8 @@ impl Mutant {
         (Mutant::ForgetsABudget, "budgets"),
         (Mutant::ForgetsANumber, "books"),
         (Mutant::FallsSilent, "finished"),
+        (Mutant::NeverWaits, "together"),
+        (Mutant::PaysForWaiting, "slips"),
     ];
 }
 
@@ -107,6 +114,8 @@ pub(crate) struct World {
     promises: Promises,
     /// Jobs that ran where a site lost its memory: nobody can know of them.
     doubtful: BTreeSet<u64>,
+    /// Jobs that had nodes where a site lost its memory.
+    clouded: BTreeSet<u64>,
     steps: u64,
     silent: bool,
 }
@@ -175,6 +184,7 @@ impl World {
             told: BTreeMap::new(),
             promises: Promises::default(),
             doubtful: BTreeSet::new(),
+            clouded: BTreeSet::new(),
             steps: 0,
             silent: false,
         };
@@ -230,6 +240,7 @@ impl World {
         if self.chance(self.rates.amnesia) {
             let live = self.sites[site].history().iter().filter(|ran| ran.ended.is_none());
             self.doubtful.extend(live.map(|ran| ran.tag.job));
+            self.clouded.extend(self.sites[site].busy().map(|tag| tag.job));
             self.sites[site].crash(self.rng.random_range(0..4));
         }
         if self.chance(self.rates.nodes) {
@@ -293,7 +304,7 @@ impl World {
             return Ok(());
         }
         let site = self.rng.random_range(0..2usize);
-        match self.rng.random_range(0..12) {
+        match self.rng.random_range(0..13) {
             0 | 1 => {
                 let span = Span(self.rng.random_range(0..30));
                 self.pass(span);
@@ -303,6 +314,7 @@ impl World {
             6 => self.wish()?,
             7..=9 => self.take_in()?,
             10 => self.plan()?,
+            11 => self.set_aside(),
             _ => self.instruct(),
         }
         self.check()
@@ -332,6 +344,10 @@ impl World {
         };
         let begun = Live::begin(state, settings, Arc::new(Policies), &policy, self.clock());
         let (live, step) = begun.map_err(|wrong| unsound(&wrong))?;
+        for job in live.state().jobs.values() {
+            let at = job.rendezvous.as_ref().and_then(|it| it.at);
+            self.promises.gathered.entry(job.number).or_default().extend(at);
+        }
         self.daemon = Some((live, store));
         self.write(&step.records);
         Ok(())
@@ -354,6 +370,15 @@ impl World {
                     job.submission = Arc::new(cheap);
                 }
             }
+            Some(Mutant::PaysForWaiting) => {
+                let slipped =
+                    |what: &Happening| matches!(what, Happening::Setback(Setback::Slipped(..)));
+                let mut jobs = state.jobs.values_mut().filter(|job| job.phase == Phase::Waiting);
+                let job = jobs.find(|job| job.history.iter().any(|(_, what)| slipped(what)));
+                if let Some(job) = job {
+                    job.paid = Money(1);
+                }
+            }
             Some(Mutant::ForgetsANumber) => {
                 state.numbers.pop_first();
             }
@@ -370,6 +395,11 @@ impl World {
             rows.pop();
         }
         if rows.is_empty() || store.append(&rows).is_ok() {
+            for record in records {
+                if let Record::Gathered { job, at } = record {
+                    self.promises.gathered.entry(*job).or_default().insert(*at);
+                }
+            }
             return true;
         }
         self.die();
@@ -378,24 +408,22 @@ impl World {
 
     /// A site's thread says the next thing.
     fn talk(&mut self, site: usize) {
-        let Some(Instruction { tag, act, order, .. }) = self.orders[site].pop_front() else {
-            return;
-        };
+        let Some(mut instruction) = self.orders[site].pop_front() else { return };
+        if let Some(order) = &mut instruction.order
+            && self.mutant == Some(Mutant::NeverWaits)
+        {
+            order.gather = None;
+        }
         let fake = &mut self.sites[site];
-        let answer = match (act, order) {
-            (Act::Submit, Some(order)) => {
-                let answer = fake.submit(&order);
-                if self.mutant == Some(Mutant::HandsInAgain) && answer.is_err() {
-                    let mut again = *order;
-                    again.tag.attempt += 100;
-                    drop(fake.submit(&again));
-                }
-                answer
-            }
-            (Act::Submit, None) => return,
-            (Act::Withdraw, _) => fake.withdraw(&tag),
-            (Act::Forget, _) => fake.forget(&tag),
-        };
+        let answer = instruction.carry_out(fake);
+        let Instruction { tag, act, order, .. } = instruction;
+        if let Some(order) = order.filter(|_| answer.is_err())
+            && self.mutant == Some(Mutant::HandsInAgain)
+        {
+            let mut again = *order;
+            again.tag.attempt += 100;
+            drop(fake.submit(&again));
+        }
         self.inbox.push_back(Input::Answered { tag, act, answer });
     }
 
@@ -465,6 +493,9 @@ impl World {
         let Some((live, _)) = &self.daemon else { return };
         for order in live.orders(|tag, act| self.told.contains_key(&(tag.clone(), act))) {
             self.told.insert((order.tag.clone(), order.act), now);
+            if order.order.as_ref().is_some_and(|it| it.gather.is_some()) {
+                self.promises.together.insert((order.tag.job, order.tag.attempt));
+            }
             let silent = self.mutant == Some(Mutant::FallsSilent) && self.silent;
             if !silent {
                 self.orders[order.site.0 as usize].push_back(order);
@@ -472,11 +503,26 @@ impl World {
         }
     }
 
+    /// The sites' threads tell what is to be kept free.
+    fn set_aside(&mut self) {
+        let Some((live, _)) = &self.daemon else { return };
+        let mut all = live.asides();
+        for (place, fake) in self.sites.iter_mut().enumerate() {
+            let site = SiteId(place as u32);
+            let wanted = all.remove(&site).unwrap_or_default();
+            if let Ok(denied) = fake.set_aside("trial", &wanted) {
+                self.inbox.push_back(Input::SetAside { site, denied });
+            }
+        }
+    }
+
     fn check(&mut self) -> Result<(), Broken> {
         checks::once(&self.sites, &self.promises, &self.doubtful)?;
+        checks::together(&self.sites, &self.promises)?;
         let thorough = self.chance(20);
         let Some((live, store)) = &mut self.daemon else { return Ok(()) };
         let state = live.state();
+        checks::slips(state, &self.sites, &self.clouded)?;
         checks::kept(state, &self.promises)?;
         checks::books(state)?;
         checks::money(state)?;
@@ -507,7 +553,7 @@ impl World {
             let Some((live, _)) = &self.daemon else { continue };
             last = checks::finished(live.state(), self.now);
             if last.is_ok() {
-                return Ok(());
+                return checks::whole(live.state(), &self.sites, &self.clouded);
             }
         }
         last
@@ -527,6 +573,7 @@ impl World {
         self.take_in()?;
         self.plan()?;
         self.instruct();
+        self.set_aside();
         self.check()
     }
 
