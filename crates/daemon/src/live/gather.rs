@@ -66,7 +66,7 @@ impl Job {
 
     /// Whether the work of some of its parts never began.
     pub(super) fn is_incomplete(&self) -> bool {
-        self.rendezvous.is_some() && self.parts.iter().any(|part| part.since.is_none())
+        self.parts.iter().any(|part| part.since.is_none())
     }
 
     /// That its parts did not come together, if so.

@@ -125,7 +125,10 @@ impl Live {
         match verdict(&job.parts) {
             Finish::NodeFail => self.lost(at, number),
             // Others began and were stopped, and this one never heard that it should.
-            Finish::Completed | Finish::Cancelled if job.is_incomplete() => self.lost(at, number),
+            Finish::Completed if job.is_incomplete() => self.lost(at, number),
+            Finish::Cancelled if job.is_incomplete() && self.is_stopping(number) => {
+                self.lost(at, number)
+            }
             finish => self.finish(at, number, finish),
         }
     }

@@ -13,7 +13,7 @@ use tradewind_daemon::live::{
     Act, Input, Instruction, Live, Make, Record, Settings, State, Step, Wrong,
 };
 use tradewind_daemon::site::fake::{FakeSite, Fault, LocalJob};
-use tradewind_daemon::site::{PoolSetup, Site as _, Tag};
+use tradewind_daemon::site::{PoolSetup, Site as _, SiteError, Tag};
 use tradewind_daemon::store::memory::{Disk, Fault as DiskFault, Memory};
 use tradewind_daemon::store::{Origin, Snapshot, Store as _};
 use tradewind_model::{
@@ -116,8 +116,31 @@ pub(crate) struct World {
     doubtful: BTreeSet<u64>,
     /// Jobs that had nodes where a site lost its memory.
     clouded: BTreeSet<u64>,
-    steps: u64,
+    counts: Counts,
     silent: bool,
+}
+
+/// What happened, to know that enough does.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counts {
+    pub(crate) steps: u64,
+    /// Jobs whose parts came together, and those that did not.
+    pub(crate) gathered: u64,
+    pub(crate) slipped: u64,
+    /// Of the first, those of which every site told when they began.
+    pub(crate) launched: u64,
+    /// Windows that a site would not keep free.
+    pub(crate) unkept: u64,
+}
+
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, more: Counts) {
+        self.steps += more.steps;
+        self.gathered += more.gathered;
+        self.slipped += more.slipped;
+        self.launched += more.launched;
+        self.unkept += more.unkept;
+    }
 }
 
 fn pools(rng: &mut Pcg64Mcg) -> Pools {
@@ -185,7 +208,7 @@ impl World {
             promises: Promises::default(),
             doubtful: BTreeSet::new(),
             clouded: BTreeSet::new(),
-            steps: 0,
+            counts: Counts::default(),
             silent: false,
         };
         let first = [
@@ -197,8 +220,8 @@ impl World {
         world
     }
 
-    pub(crate) fn steps(&self) -> u64 {
-        self.steps
+    pub(crate) fn counts(&self) -> Counts {
+        self.counts
     }
 
     /// What really ran, and what the daemon thinks: for people.
@@ -298,7 +321,7 @@ impl World {
 
     /// One of the things that go on.
     fn step(&mut self) -> Result<(), Broken> {
-        self.steps += 1;
+        self.counts.steps += 1;
         if self.daemon.is_none() {
             self.start()?;
             return Ok(());
@@ -391,13 +414,20 @@ impl World {
         let Some((live, store)) = &mut self.daemon else { return false };
         let at = live.state().now().0;
         let mut rows: Vec<_> = records.iter().map(|it| (at, self.shelf.record(it))).collect();
-        if self.mutant == Some(Mutant::LosesARow) && self.steps > 100 && rows.len() > 1 {
+        if self.mutant == Some(Mutant::LosesARow) && self.counts.steps > 100 && rows.len() > 1 {
             rows.pop();
         }
         if rows.is_empty() || store.append(&rows).is_ok() {
             for record in records {
-                if let Record::Gathered { job, at } = record {
-                    self.promises.gathered.entry(*job).or_default().insert(*at);
+                match record {
+                    Record::Gathered { job, at } => {
+                        self.counts.gathered += 1;
+                        self.promises.gathered.entry(*job).or_default().insert(*at);
+                    }
+                    Record::Slipped { .. } => self.counts.slipped += 1,
+                    Record::Launched { .. } => self.counts.launched += 1,
+                    Record::Unkept { .. } => self.counts.unkept += 1,
+                    _ => {}
                 }
             }
             return true;
@@ -510,9 +540,14 @@ impl World {
         for (place, fake) in self.sites.iter_mut().enumerate() {
             let site = SiteId(place as u32);
             let wanted = all.remove(&site).unwrap_or_default();
-            if let Ok(denied) = fake.set_aside("trial", &wanted) {
-                self.inbox.push_back(Input::SetAside { site, denied });
-            }
+            let denied = match fake.set_aside("trial", &wanted) {
+                Ok(denied) => denied,
+                Err(SiteError::Refused(why)) => {
+                    wanted.iter().map(|aside| (aside.job, why.clone())).collect()
+                }
+                Err(_) => continue,
+            };
+            self.inbox.push_back(Input::SetAside { site, denied });
         }
     }
 
@@ -561,7 +596,7 @@ impl World {
 
     /// Everything that goes on, once.
     fn round(&mut self) -> Result<(), Broken> {
-        self.steps += 1;
+        self.counts.steps += 1;
         if self.daemon.is_none() {
             self.start()?;
         }
