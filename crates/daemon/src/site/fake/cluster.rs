@@ -22,6 +22,8 @@ pub(super) struct Task {
     pub(super) behaviour: Behaviour,
     /// It waits so long for others.
     pub(super) gather: Option<Span>,
+    /// What was handed in, if it waits for others: it will be told more.
+    pub(super) order: Option<Box<Order>>,
     /// When it was told that its work begins.
     pub(super) go: Option<Time>,
     /// It may have nodes that are set aside for its job.
@@ -281,6 +283,7 @@ impl Cluster {
             number: self.next,
             behaviour: behaviour::of(order),
             gather: order.gather,
+            order: order.gather.map(|_| Box::new(order.clone())),
             go: None,
             aside: order.aside,
             running: None,

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use tradewind_model::Time;
 
 use super::Ran;
-use super::behaviour::Temper;
+use super::behaviour::{self, Temper};
 use super::cluster::{Cluster, Ended, GRACE, Task};
-use crate::site::{Exit, Tag};
+use crate::site::{Exit, Go, Tag};
 
 impl Task {
     /// When something happens to it by itself.
@@ -28,12 +28,12 @@ impl Task {
 
 impl Cluster {
     /// The task may begin at that moment. The first one stands.
-    pub(super) fn go(&mut self, tag: &Tag, at: Time) {
-        let Some(task) = self.live.get_mut(tag) else { return };
-        if task.gather.is_none() || task.go.is_some() {
-            return;
-        }
-        task.go = Some(at);
+    pub(super) fn go(&mut self, tag: &Tag, go: &Go) {
+        let Some(task) = self.live.get_mut(tag).filter(|task| task.go.is_none()) else { return };
+        let Some(order) = &mut task.order else { return };
+        order.variables.extend(go.variables.clone());
+        task.behaviour = behaviour::of(order);
+        task.go = Some(go.at);
         if let Some(running) = &mut task.running {
             running.end = Time::MAX;
         }

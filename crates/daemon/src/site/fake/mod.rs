@@ -87,7 +87,7 @@ enum Request {
     Submit(Box<Order>),
     Withdraw(Tag),
     Forget(Tag),
-    Go(Tag, Time),
+    Go(Tag, Go),
 }
 
 /// The site. A clone is a world of its own.
@@ -198,8 +198,8 @@ impl FakeSite {
                 self.cluster.withdraw(tag);
                 Ok(())
             }
-            Request::Go(tag, at) => {
-                self.cluster.go(tag, *at);
+            Request::Go(tag, go) => {
+                self.cluster.go(tag, go);
                 Ok(())
             }
             Request::Forget(tag) if self.cluster.forget(tag) => Ok(()),
@@ -263,7 +263,7 @@ impl Site for FakeSite {
     }
 
     fn go(&mut self, tag: &Tag, go: &Go) -> Result<(), SiteError> {
-        self.ask(Request::Go(tag.clone(), go.at))
+        self.ask(Request::Go(tag.clone(), go.clone()))
     }
 
     fn set_aside(
