@@ -87,6 +87,11 @@ impl Profile {
         self.free
     }
 
+    /// The fewest processors that are free at any moment; may be negative. Constant time.
+    pub fn lowest(&self) -> i64 {
+        self.free + self.changes.sum().map_or(0, |sum| sum.least.min(0))
+    }
+
     /// Free processors at `at` (at the origin, if `at` is earlier).
     pub fn free_at(&self, at: Time) -> i64 {
         let mut reader = At { at, free: self.free };

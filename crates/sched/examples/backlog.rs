@@ -95,8 +95,7 @@ impl World {
         let price = self.random.random_range(1_000_000..1_800_000i64);
         let budget = Money(i64::from(tasks) * estimate * price);
         let terms = Terms { budget: self.random.random::<bool>().then_some(budget), ..Terms::NONE };
-        let demand =
-            Demand { terms: Some(Arc::new(terms)), ..Demand::new(tasks, Span(estimate)) };
+        let demand = Demand { terms: Some(Arc::new(terms)), ..Demand::new(tasks, Span(estimate)) };
         let job = JobId(self.market.submitted());
         self.happens(Event::Submitted { job, demand })
     }
@@ -162,7 +161,8 @@ impl World {
     /// Tasks are done.
     fn end(&mut self, job: JobId, pool: PoolId) -> Result<(), MarketError> {
         let holds = |other: usize| self.market.holds(job, PoolId(other as u32));
-        let last = (0..self.market.pools().as_slice().len()).filter(|other| holds(*other)).count() <= 1;
+        let last =
+            (0..self.market.pools().as_slice().len()).filter(|other| holds(*other)).count() <= 1;
         self.happens(match last {
             true => Event::Ended { job },
             false => Event::Released { job, pool },

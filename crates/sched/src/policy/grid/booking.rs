@@ -2,12 +2,22 @@
 
 use tradewind_model::{Place, PoolId, Share, Span, Time};
 
+use crate::policy::absences::Taken;
+
 /// Nodes of one pool, for as long as a task takes there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) pool: PoolId,
     pub(crate) nodes: u32,
     pub(crate) length: Span,
+}
+
+impl Part {
+    /// What it takes, from its start on.
+    pub(super) fn taken(&self, start: Time) -> Taken {
+        let Part { pool, nodes, length } = *self;
+        Taken { pool, nodes, from: start, until: start + length }
+    }
 }
 
 /// Where and when a job is to run: all its tasks start together.

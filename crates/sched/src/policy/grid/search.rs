@@ -3,6 +3,7 @@
 use tradewind_model::{FOR_EVER, Profile, Span, Time};
 
 use super::booking::{Booking, Part};
+use super::free::Free;
 use super::wish::{Group, Offer, Wish};
 
 /// A start in `[from, until)`.
@@ -45,40 +46,31 @@ impl Wish {
     /// O(s·g·(p + 1)·log n) for g pools, n changes and p pieces of free time in them that are too
     /// short, and s moments looked at: between two of them some pool has gained enough nodes, or
     /// one node where only money was short. No moment is looked at where there is one pool only.
-    pub(in crate::policy) fn earliest(&self, profiles: &[Profile], from: Time) -> Option<Booking> {
-        self.earliest_of(profiles, Starts::from(from), self.deadline)
+    pub(in crate::policy) fn earliest(&self, free: &Free, from: Time) -> Option<Booking> {
+        self.earliest_of(free, Starts::from(from), self.deadline)
     }
 
     /// The same among some starts.
-    pub(in crate::policy) fn earliest_among(
-        &self,
-        profiles: &[Profile],
-        starts: Starts,
-    ) -> Option<Booking> {
-        self.earliest_of(profiles, starts, self.deadline)
+    pub(in crate::policy) fn earliest_among(&self, free: &Free, starts: Starts) -> Option<Booking> {
+        self.earliest_of(free, starts, self.deadline)
     }
 
     /// Whether there is a place from `from` on that is over by `end`.
-    pub(in crate::policy) fn fits_by(&self, profiles: &[Profile], from: Time, end: Time) -> bool {
-        self.earliest_of(profiles, Starts::from(from), end.min(self.deadline)).is_some()
+    pub(in crate::policy) fn fits_by(&self, free: &Free, from: Time, end: Time) -> bool {
+        self.earliest_of(free, Starts::from(from), end.min(self.deadline)).is_some()
     }
 
     /// The place at `now`, if there is one.
-    pub(in crate::policy) fn now(&self, profiles: &[Profile], now: Time) -> Option<Booking> {
+    pub(in crate::policy) fn now(&self, free: &Free, now: Time) -> Option<Booking> {
         let starts = Starts { from: now, until: now + Span(1) };
-        self.earliest_of(profiles, starts, self.deadline)
+        self.earliest_of(free, starts, self.deadline)
     }
 
-    fn earliest_of(
-        &self,
-        profiles: &[Profile],
-        starts: Starts,
-        deadline: Time,
-    ) -> Option<Booking> {
+    fn earliest_of(&self, free: &Free, starts: Starts, deadline: Time) -> Option<Booking> {
         let mut bounds = Bounds { from: self.from(starts.from), until: starts.until, deadline };
         let mut best: Option<Found> = None;
         for group in &self.groups {
-            let found = self.earliest_in(group, profiles, bounds);
+            let found = self.earliest_in(group, free, bounds);
             let rank = |found: &Found| (found.1.start, found.0);
             if let Some(found) = found
                 && best.as_ref().is_none_or(|best| rank(&found) < rank(best))
@@ -95,17 +87,22 @@ impl Wish {
     }
 
     /// The earliest within one group.
-    fn earliest_in(&self, group: &Group, profiles: &[Profile], bounds: Bounds) -> Option<Found> {
-        if let [offer] = group.offers[..] {
-            return self.earliest_on(offer, &profiles[offer.pool.index()], bounds);
+    fn earliest_in(&self, group: &Group, free: &Free, bounds: Bounds) -> Option<Found> {
+        let profile = |offer: &Offer| &free.profiles()[offer.pool.index()];
+        if let [offer] = &group.offers[..] {
+            return self.earliest_on(*offer, profile(offer), bounds);
         }
-        let view = |offer: &Offer| View::new(*offer, &profiles[offer.pool.index()], bounds);
-        let mut views: Vec<View> = group.offers.iter().map(view).collect();
+        let view = |offer: &Offer| View::new(*offer, profile(offer), bounds);
+        let mut views: Vec<View<'_>> = group.offers.iter().map(view).collect();
+        let shortest = group.offers.iter().map(|offer| offer.length).min().unwrap_or_default();
         let mut at = bounds.from;
         while at < bounds.until {
+            if let Some(sum) = free.sum() {
+                at = sum.earliest_before(self.wanted, shortest, at, bounds.until)?;
+            }
             views.iter_mut().for_each(|view| view.look(at));
-            let free: u64 = views.iter().map(|view| u64::from(view.usable)).sum();
-            let missing = u64::from(self.wanted).saturating_sub(free);
+            let usable: u64 = views.iter().map(|view| u64::from(view.usable)).sum();
+            let missing = u64::from(self.wanted).saturating_sub(usable);
             if missing == 0
                 && let Some(found) = self.choose(&views, at)
             {
@@ -130,7 +127,7 @@ impl Wish {
 
     /// The cheapest nodes at `start`, if they keep to the budget. Views stand in the order of
     /// cost.
-    fn choose(&self, views: &[View], start: Time) -> Option<Found> {
+    fn choose(&self, views: &[View<'_>], start: Time) -> Option<Found> {
         let (mut left, mut cost) = (self.wanted, 0i128);
         let mut parts = Vec::new();
         for View { offer, usable, .. } in views.iter().filter(|view| view.usable > 0) {
@@ -148,7 +145,7 @@ impl Wish {
 
 /// The first moment at which there can be as many nodes more as are missing, or one more if none
 /// is: some pool has its part of them. `None` if there is no such moment.
-fn next(views: &mut [View], missing: u64) -> Option<Time> {
+fn next(views: &mut [View<'_>], missing: u64) -> Option<Time> {
     let rising = views.iter().filter(|view| view.usable < view.offer.nodes).count();
     let each = missing.div_ceil(rising.max(1) as u64).max(1);
     let mut first: Option<Time> = None;
