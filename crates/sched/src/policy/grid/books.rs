@@ -63,8 +63,8 @@ impl Books {
     }
 
     /// What is free.
-    pub(in crate::policy) fn free(&self) -> &Free {
-        &self.free
+    pub(in crate::policy) fn free(&mut self) -> &mut Free {
+        &mut self.free
     }
 
     /// By pool, what has become free since the last call, or since all was made anew.
@@ -217,6 +217,16 @@ impl Books {
     /// Sets nodes aside.
     pub(in crate::policy) fn take(&mut self, booking: &Booking) {
         booking.parts.iter().for_each(|part| self.free.take(part.taken(booking.start)));
+    }
+
+    /// Gives them back without a word, as they may be taken again.
+    pub(in crate::policy) fn lift(&mut self, booking: &Booking) {
+        booking.parts.iter().for_each(|part| self.free.lift(part.taken(booking.start)));
+    }
+
+    /// What was lifted will not be taken again.
+    pub(in crate::policy) fn open(&mut self, booking: &Booking) {
+        booking.parts.iter().for_each(|part| self.free.open(part.taken(booking.start)));
     }
 
     /// The opposite.

@@ -5,6 +5,7 @@ mod booking;
 mod books;
 mod free;
 mod names;
+mod rooms;
 mod search;
 mod wish;
 

@@ -4,6 +4,7 @@ use tradewind_model::{FOR_EVER, Profile, Span, Time};
 
 use super::booking::{Booking, Part};
 use super::free::Free;
+use super::rooms::Wanted;
 use super::wish::{Group, Offer, Wish};
 
 /// A start in `[from, until)`.
@@ -26,6 +27,8 @@ struct Bounds {
     from: Time,
     until: Time,
     deadline: Time,
+    /// When the job had nodes that it gave back to look for others.
+    lifted: Option<Starts>,
 }
 
 impl Bounds {
@@ -46,28 +49,39 @@ impl Wish {
     /// O(s·g·(p + 1)·log n) for g pools, n changes and p pieces of free time in them that are too
     /// short, and s moments looked at: between two of them some pool has gained enough nodes, or
     /// one node where only money was short. No moment is looked at where there is one pool only.
-    pub(in crate::policy) fn earliest(&self, free: &Free, from: Time) -> Option<Booking> {
-        self.earliest_of(free, Starts::from(from), self.deadline)
+    pub(in crate::policy) fn earliest(&self, free: &mut Free, from: Time) -> Option<Booking> {
+        self.earliest_of(free, self.bounds(Starts::from(from)))
     }
 
-    /// The same among some starts.
-    pub(in crate::policy) fn earliest_among(&self, free: &Free, starts: Starts) -> Option<Booking> {
-        self.earliest_of(free, starts, self.deadline)
+    /// The same among some starts, for a job that gave back what it had to look for a place.
+    pub(in crate::policy) fn earliest_among(
+        &self,
+        free: &mut Free,
+        starts: Starts,
+        lifted: Option<&Booking>,
+    ) -> Option<Booking> {
+        let lifted = lifted.map(Booking::extent);
+        self.earliest_of(free, Bounds { lifted, ..self.bounds(starts) })
     }
 
     /// Whether there is a place from `from` on that is over by `end`.
-    pub(in crate::policy) fn fits_by(&self, free: &Free, from: Time, end: Time) -> bool {
-        self.earliest_of(free, Starts::from(from), end.min(self.deadline)).is_some()
+    pub(in crate::policy) fn fits_by(&self, free: &mut Free, from: Time, end: Time) -> bool {
+        let bounds = self.bounds(Starts::from(from));
+        let deadline = end.min(bounds.deadline);
+        self.earliest_of(free, Bounds { deadline, ..bounds }).is_some()
     }
 
     /// The place at `now`, if there is one.
-    pub(in crate::policy) fn now(&self, free: &Free, now: Time) -> Option<Booking> {
-        let starts = Starts { from: now, until: now + Span(1) };
-        self.earliest_of(free, starts, self.deadline)
+    pub(in crate::policy) fn now(&self, free: &mut Free, now: Time) -> Option<Booking> {
+        self.earliest_of(free, self.bounds(Starts { from: now, until: now + Span(1) }))
     }
 
-    fn earliest_of(&self, free: &Free, starts: Starts, deadline: Time) -> Option<Booking> {
-        let mut bounds = Bounds { from: self.from(starts.from), until: starts.until, deadline };
+    fn bounds(&self, starts: Starts) -> Bounds {
+        let from = self.earliest_start.unwrap_or(starts.from).max(starts.from);
+        Bounds { from, until: starts.until, deadline: self.deadline, lifted: None }
+    }
+
+    fn earliest_of(&self, free: &mut Free, mut bounds: Bounds) -> Option<Booking> {
         let mut best: Option<Found> = None;
         for group in &self.groups {
             let found = self.earliest_in(group, free, bounds);
@@ -82,23 +96,22 @@ impl Wish {
         best.map(|(_, booking)| booking)
     }
 
-    fn from(&self, from: Time) -> Time {
-        self.earliest_start.unwrap_or(from).max(from)
-    }
-
     /// The earliest within one group.
-    fn earliest_in(&self, group: &Group, free: &Free, bounds: Bounds) -> Option<Found> {
-        let profile = |offer: &Offer| &free.profiles()[offer.pool.index()];
+    fn earliest_in(&self, group: &Group, free: &mut Free, bounds: Bounds) -> Option<Found> {
+        let (profiles, mut sum) = free.parts();
+        let profile = |offer: &Offer| &profiles[offer.pool.index()];
         if let [offer] = &group.offers[..] {
             return self.earliest_on(*offer, profile(offer), bounds);
         }
         let view = |offer: &Offer| View::new(*offer, profile(offer), bounds);
         let mut views: Vec<View<'_>> = group.offers.iter().map(view).collect();
-        let shortest = group.offers.iter().map(|offer| offer.length).min().unwrap_or_default();
-        let mut at = bounds.from;
-        while at < bounds.until {
-            if let Some(sum) = free.sum() {
-                at = sum.earliest_before(self.wanted, shortest, at, bounds.until)?;
+        let length = group.offers.iter().map(|offer| offer.length).min().unwrap_or_default();
+        let wanted = Wanted { nodes: self.wanted, length };
+        let Bounds { from: mut at, until, lifted, .. } = bounds;
+        while at < until {
+            // A look at the sum pays where there is more than one start.
+            if until > at + Span(1) {
+                at = sum.earliest(wanted, Starts { from: at, until }, lifted)?;
             }
             views.iter_mut().for_each(|view| view.look(at));
             let usable: u64 = views.iter().map(|view| u64::from(view.usable)).sum();

@@ -293,15 +293,14 @@ impl Fill {
         if starts.from >= starts.until {
             return;
         }
-        self.openings.note(books);
         let before = waiting.reserved.take();
-        before.iter().for_each(|booking| books.give(booking));
-        let found = waiting.wish.earliest_among(books.free(), starts);
+        before.iter().for_each(|booking| books.lift(booking));
+        let found = waiting.wish.earliest_among(books.free(), starts, before.as_ref());
         let found = found.or_else(|| before.clone().filter(|_| kept));
         found.iter().for_each(|booking| books.take(booking));
-        match found == before {
-            true => books.opened().for_each(drop),
-            false => self.openings.note_move(books, waiting.rank),
+        if found != before {
+            before.iter().for_each(|booking| books.open(booking));
+            self.openings.note_move(books, waiting.rank);
         }
         (waiting.reserved, waiting.settled) = (found, true);
     }
