@@ -13,6 +13,8 @@ use super::state::{Finish, Hold, Phase};
 use super::*;
 use crate::site::{Exit, LocalTask, PoolSurvey, Seen, Survey, Tag};
 
+mod gather;
+
 #[derive(Debug)]
 struct Easy;
 
@@ -119,7 +121,7 @@ impl Stage {
         let local: BTreeMap<String, LocalTask> =
             local.iter().map(|(name, nodes)| ((*name).to_owned(), task(*nodes))).collect();
         let pools = vec![PoolSurvey { up: 2, local, local_waiting: 0 }];
-        let survey = Ok(Survey { pools, tasks: tasks.into_iter().collect(), ..Survey::default() });
+        let survey = Ok(Survey { pools, ..look(tasks) });
         self.step(at, Input::Surveyed { site: SiteId(site), survey });
     }
 
@@ -130,6 +132,12 @@ impl Stage {
     fn balance(&self, account: &str) -> i128 {
         self.live.state().accounts.balance(&Account::parse(account).unwrap())
     }
+}
+
+/// A survey of two idle nodes.
+fn look(tasks: Vec<(Tag, Seen)>) -> Survey {
+    let pools = vec![PoolSurvey { up: 2, ..PoolSurvey::default() }];
+    Survey { pools, tasks: tasks.into_iter().collect(), ..Survey::default() }
 }
 
 fn running(since: Time) -> Seen {
