@@ -255,3 +255,16 @@ fn what_makes_no_sense_changes_nothing() {
     let decided = stage.records.iter().skip(records).filter(began).count();
     assert_eq!(stage.records.len(), records + decided);
 }
+
+#[test]
+fn a_number_that_a_site_knows_is_not_given_again() {
+    let mut stage = Stage::new();
+    let lost = |market: &str, job| Tag { market: market.to_owned(), job, attempt: 0, part: 0 };
+    let over = || ended(DAY, later(1), Exit::Code(0));
+    let tasks = vec![(lost("m", 6), over()), (lost("m", 4), over()), (lost("other", 99), over())];
+    stage.survey(later(1), 0, tasks.clone(), &[]);
+    stage.survey(later(2), 0, tasks, &[]);
+    assert_eq!(stage.submit(later(3), job(1, 60)), Ok(Reply::Jobs(vec![7])));
+    let skips = stage.records.iter().filter(|(_, it)| matches!(it, Record::Skipped { .. }));
+    assert_eq!(skips.count(), 1);
+}
