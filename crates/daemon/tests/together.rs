@@ -107,8 +107,10 @@ fn submit(engine: &Engine, script: &str) -> u64 {
     };
     let actor = Actor { user: "ana".to_owned(), role: Role::User };
     let ask = Ask::Submit { submission: Arc::new(submission), key: None, quote: None };
-    let Ok(Reply::Jobs(jobs)) = engine.handle.ask(actor, ask) else { panic!("not taken on") };
-    jobs[0]
+    match engine.handle.ask(actor, ask).unwrap() {
+        Reply::Jobs(jobs) => jobs[0],
+        other => unreachable!("{other:?}"),
+    }
 }
 
 /// The job, once this is so.
