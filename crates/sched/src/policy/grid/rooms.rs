@@ -13,7 +13,7 @@ use tradewind_model::{FOR_EVER, Profile, Span, Time};
 use super::search::Starts;
 
 /// So many pieces of given time are remembered for classes that are seldom asked.
-const REMEMBERED: usize = 2_048;
+const REMEMBERED: usize = if cfg!(test) { 4 } else { 2_048 };
 
 /// What is known of a profile.
 #[derive(Debug, Clone, Default)]

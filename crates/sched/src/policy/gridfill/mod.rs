@@ -19,6 +19,10 @@
 
 mod fill;
 mod openings;
+#[cfg(test)]
+mod plain;
+#[cfg(test)]
+mod tests;
 mod waiting;
 
 use std::collections::BTreeMap;
