@@ -108,7 +108,8 @@ impl Class {
         let touching =
             |(from, until): &(Time, Time)| Starts { from: *from - length + Span(1), until: *until };
         self.starts.extend(new.iter().map(touching));
-        self.starts.sort_unstable_by_key(|starts| starts.from);
+        // Stable, as the first of them are in order already.
+        self.starts.sort_by_key(|starts| starts.from);
         self.starts.dedup_by(|later, first| {
             let joins = later.from <= first.until;
             if joins {
