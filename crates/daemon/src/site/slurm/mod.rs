@@ -241,9 +241,6 @@ impl Slurm {
     fn begin(&mut self, order: &Order, pool: usize) -> Result<Begin, SiteError> {
         let ahead = hand_in::ahead(order, now());
         match (self.cluster.mode, ahead) {
-            _ if order.aside => {
-                Ok(Begin::Within(aside::name(&order.tag.market, order.tag.job, &order.pool)))
-            }
             (Mode::Reservation, _) => self.reserve_for(order, pool).map(Begin::Within),
             (_, None) => Ok(Begin::Now),
             (Mode::HoldRelease, Some(_)) => Ok(Begin::Held),
@@ -392,7 +389,8 @@ impl Site for Slurm {
     }
 
     fn go(&mut self, tag: &Tag, go: &Go) -> Result<(), SiteError> {
-        match self.tickets.get(tag).filter(|ticket| ticket.ended.is_none()) {
+        let waits = |ticket: &&Ticket| ticket.gather.is_some() && ticket.ended.is_none();
+        match self.tickets.get(tag).filter(waits) {
             Some(ticket) => self.spool(ticket).go(tag, go),
             None => Ok(()),
         }

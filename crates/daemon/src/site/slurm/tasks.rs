@@ -72,7 +72,7 @@ pub(super) fn judge(
     match trace {
         None => Verdict::Look,
         Some(Some(trace)) if is_other(job, trace) => absent(ticket, Some(Some(trace)), now),
-        Some(trace) => Verdict::Seen(ended(job, trace, now)),
+        Some(trace) => Verdict::Seen(ended(ticket, job, trace, now)),
     }
 }
 
@@ -103,7 +103,7 @@ fn waiting(job: &Job, trace: Option<Option<&Trace>>) -> Verdict {
     }
 }
 
-fn ended(job: &Job, trace: Option<&Trace>, now: Time) -> Seen {
+fn ended(ticket: &Ticket, job: &Job, trace: Option<&Trace>, now: Time) -> Seen {
     let told = trace.and_then(|trace| trace.end.as_ref());
     let has_run = !job.nodes.is_empty() && job.start > 0;
     let exit = exit(job, trace, has_run);
@@ -111,6 +111,9 @@ fn ended(job: &Job, trace: Option<&Trace>, now: Time) -> Seen {
         || told.is_some_and(|end| end.since.is_none())
         || (trace.is_none() && !matches!(exit, Exit::Code(_) | Exit::Signal(_)));
     let since = (has_run && !never).then_some(Time(job.start));
+    // Waiting for others is no work.
+    let began = trace.and_then(|trace| trace.began).map(seconds);
+    let since = if ticket.gather.is_some() { since.and(began) } else { since };
     let at = Time(if job.end > 0 { job.end } else { now.0 }).max(since.unwrap_or(Time(0)));
     Seen::Ended { since, at, exit }
 }
@@ -150,6 +153,7 @@ fn absent(ticket: &Ticket, trace: Option<Option<&Trace>>, now: Time) -> Verdict 
     let since = trace.here.as_ref().map(|here| seconds(here.at));
     if let Some(end) = &trace.end {
         let exit = if ticket.is_withdrawn { Exit::Withdrawn } else { end.exit.clone() };
+        let since = if ticket.gather.is_some() { trace.began.map(seconds) } else { since };
         let since = end.since.and(since);
         let at = seconds(end.at).max(since.unwrap_or(Time(0)));
         return Verdict::Seen(Seen::Ended { since, at, exit });
