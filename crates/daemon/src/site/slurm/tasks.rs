@@ -104,13 +104,10 @@ fn waiting(job: &Job, trace: Option<Option<&Trace>>) -> Verdict {
 }
 
 fn ended(ticket: &Ticket, job: &Job, trace: Option<&Trace>, now: Time) -> Seen {
-    let told = trace.and_then(|trace| trace.end.as_ref());
     let has_run = !job.nodes.is_empty() && job.start > 0;
     let exit = exit(job, trace, has_run);
-    let never = matches!(exit, Exit::NotStarted(_))
-        || told.is_some_and(|end| end.since.is_none())
-        || (trace.is_none() && !matches!(exit, Exit::Code(_) | Exit::Signal(_)));
-    let since = (has_run && !never).then_some(Time(job.start));
+    let has_begun = has_run && !matches!(exit, Exit::NotStarted(_));
+    let since = has_begun.then_some(Time(job.start));
     // Waiting for others is no work.
     let began = trace.and_then(|trace| trace.began).map(seconds);
     let since = if ticket.gather.is_some() { since.and(began) } else { since };
