@@ -8,6 +8,7 @@
 
 mod bench;
 mod cluster;
+mod gotchas;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

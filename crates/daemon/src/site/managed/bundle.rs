@@ -131,7 +131,10 @@ impl Bundle<'_> {
             }
             Work::Command(_) => text.push_str("task_script() { return 1; }\n"),
         }
-        let _ = writeln!(text, "task_work() {{ setsid -w env {}; }}", self.work().join(" "));
+        // The files are the command's own: what a shell has to say of its end is not in them.
+        let files = "<\"$tw_input\" >>\"$tw_output\" 2>>\"$tw_error\"";
+        let _ =
+            writeln!(text, "task_work() {{ setsid -w env {} {files}; }}", self.work().join(" "));
         text
     }
 
