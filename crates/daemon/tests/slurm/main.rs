@@ -9,6 +9,8 @@
 mod bench;
 mod cluster;
 mod gotchas;
+mod modes;
+mod users;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

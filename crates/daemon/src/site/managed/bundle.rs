@@ -131,10 +131,11 @@ impl Bundle<'_> {
             }
             Work::Command(_) => text.push_str("task_script() { return 1; }\n"),
         }
-        // The files are the command's own: what a shell has to say of its end is not in them.
+        // In a shell of its own, which becomes the command: others would write into the files that
+        // it was stopped.
+        let words = self.work().join(" ");
         let files = "<\"$tw_input\" >>\"$tw_output\" 2>>\"$tw_error\"";
-        let _ =
-            writeln!(text, "task_work() {{ setsid -w env {} {files}; }}", self.work().join(" "));
+        let _ = writeln!(text, "task_work() {{ (exec setsid -w env {words} {files}); }}");
         text
     }
 
