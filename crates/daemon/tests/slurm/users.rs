@@ -127,3 +127,27 @@ fn ready_in(bench: &mut SlurmBench<'_>, path: &str, user: &str) -> tradewind_dae
     bench.site().submit(&order).unwrap();
     order.tag
 }
+
+#[test]
+fn files_are_brought_and_taken_away() {
+    let cluster = Cluster::start(&Plan::of("v", 1));
+    let mut bench = SlurmBench::with(&cluster, "main", 1, |settings| {
+        let command = |words: [&str; 4]| words.map(str::to_owned).to_vec();
+        settings.cluster.stage_in =
+            vec![command(["cp", "-f", "{directory}/in-{job}", "{directory}/brought"])];
+        settings.cluster.stage_out =
+            vec![command(["cp", "-f", "{directory}/tradewind-{job}.out", "{directory}/taken"])];
+    });
+    let work = bench.folder.path().join("work");
+    std::fs::write(work.join("in-1"), "words").unwrap();
+    let text = "#!/bin/sh\ncat brought\n".to_owned();
+    let mut order = order(&mut bench, 1, &sleeps(0, 0));
+    order.work = Work::Script { text, arguments: Vec::new() };
+    bench.site().submit(&order).unwrap();
+    assert_eq!(until_ended(&mut bench, &order.tag).1, Exit::Code(0));
+    assert_eq!(std::fs::read_to_string(work.join("taken")).unwrap(), "words");
+    order.tag.job = 2;
+    let told = bench.site().submit(&order).unwrap_err();
+    assert!(matches!(&told, SiteError::Refused(why) if why.contains("in-2")), "{told:?}");
+    assert!(cluster.say(&["squeue", "-h", "-t", "all", "-o", "%k"]).lines().count() == 1);
+}

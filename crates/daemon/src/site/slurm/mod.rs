@@ -31,6 +31,7 @@ use super::local::sheet::refusal;
 use super::managed::accounts::account_of;
 use super::managed::bundle::{Bundle, Paths, Words};
 use super::managed::spool::Spool;
+use super::managed::stage::Stage;
 use super::managed::tickets::{Ended, Ending, Ticket, Tickets, stamp};
 use super::managed::tool::{Answer, Call, Prefix, Tool, Who};
 use super::{Aside, Exit, Finding, Go, Order, PoolSetup, Site, SiteError, Survey, Tag};
@@ -172,7 +173,7 @@ impl Slurm {
         }
     }
 
-    fn ticket(&self, order: &Order, account: String, output: String) -> Ticket {
+    fn ticket(&self, order: &Order, account: String, paths: &Paths) -> Ticket {
         let spool = self.cluster.spool.replace("{user}", &account);
         Ticket {
             tag: order.tag.to_string(),
@@ -182,7 +183,8 @@ impl Slurm {
             start: order.start.0,
             limit: order.limit.0,
             gather: order.gather.map(|span| span.0),
-            output,
+            directory: paths.directory.clone(),
+            output: paths.output.clone(),
             spool,
             account,
             is_held: false,
@@ -195,6 +197,7 @@ impl Slurm {
 
     /// Hands a task in whose ticket is written. What is refused leaves no ticket.
     fn hand_in(&mut self, order: &Order, pool: usize, script: &str) -> Result<(), SiteError> {
+        self.stage(&order.tag, &self.cluster.stage_in)?;
         let begin = self.begin(order, pool)?;
         let none = Members::default();
         let members = self.members.get(pool).unwrap_or(&none);
@@ -206,23 +209,31 @@ impl Slurm {
             options: &self.cluster.options,
             begin: &begin,
         };
+        // Before Slurm hears of it: whoever finds the job knows that it is to be released.
+        self.change(&order.tag, |ticket| ticket.is_held = begin == Begin::Held)?;
         let Some(ticket) = self.tickets.get(&order.tag) else { return Ok(()) };
         let account = ticket.account.clone();
         let words = hand_in::words(order, &ticket.mark(), &terms);
         let call = Call { who: Who::User(&account), words, input: script.as_bytes() };
         let answer = self.tool.run(&call).map_err(SiteError::from)?;
         if answer.is_good() {
-            let is_held = begin == Begin::Held;
-            return self.change(&order.tag, |ticket| {
-                ticket.is_taken = true;
-                ticket.is_held = is_held;
-            });
+            return self.change(&order.tag, |ticket| ticket.is_taken = true);
         }
         let why = self.tool.failure(&call, &answer);
-        match is_unanswered(&answer.err) || answer.code == Some(255) {
-            true => Err(SiteError::Unknown(why)),
-            false => Err(SiteError::Refused(why)),
+        if is_unanswered(&answer.err) || answer.code == Some(255) {
+            return Err(SiteError::Unknown(why));
         }
+        if let Begin::Within(name) = &begin {
+            self.give_back(name);
+        }
+        Err(SiteError::Refused(why))
+    }
+
+    /// Brings a task's files, or takes them away.
+    fn stage(&self, tag: &Tag, commands: &[Vec<String>]) -> Result<(), SiteError> {
+        let Some(ticket) = self.tickets.get(tag) else { return Ok(()) };
+        let (account, directory) = (ticket.account.as_str(), ticket.directory.as_str());
+        Stage { tool: &self.tool, account, tag, directory }.run(commands)
     }
 
     /// Nodes of the pool's partition that are not its own: only where hosts are named.
@@ -268,7 +279,7 @@ impl Slurm {
         }
     }
 
-    /// Stops a job, if it is the ticket's.
+    /// Stops a job of the ticket's account.
     fn cancel(&self, job: &Job, ticket: &Ticket) -> Result<(), SiteError> {
         let id = job.id.to_string();
         let call = Call::by(Who::User(&ticket.account), &["scancel", &id]);
@@ -326,7 +337,7 @@ impl Site for Slurm {
         let account = self.account(&order.user)?;
         let home = self.cluster.directory.replace("{user}", &account);
         let paths = Paths::of(order, &home);
-        let ticket = self.ticket(order, account, paths.output.clone());
+        let ticket = self.ticket(order, account, &paths);
         // Slurm sets what is called after it; the array is the market's.
         let is_ours = |name: &str| !name.starts_with("SLURM_") || name.starts_with("SLURM_ARRAY_");
         let variables = order.variables.clone().into_iter();

@@ -208,6 +208,7 @@ fn ticket() -> Ticket {
         start: 100,
         limit: 60,
         gather: None,
+        directory: String::new(),
         output: String::new(),
         spool: String::new(),
         is_held: false,
