@@ -7,6 +7,7 @@
 pub mod conformance;
 pub mod fake;
 pub mod local;
+pub mod managed;
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};

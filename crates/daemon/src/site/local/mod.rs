@@ -26,11 +26,11 @@
 
 mod doctor;
 mod entry;
-mod gone;
+pub(in crate::site) mod gone;
 mod owner;
 mod processes;
-mod records;
-mod sheet;
+pub(in crate::site) mod records;
+pub(in crate::site) mod sheet;
 mod supervise;
 
 use std::collections::{BTreeMap, BTreeSet};
