@@ -1,0 +1,92 @@
+//! Nodes kept free for jobs, by advance reservations that any user may make.
+//!
+//! A reservation's name tells whose it is. Giving one up kills the jobs in it, so one whose job has
+//! a task here is left alone until the task is over; then, or at its end, it goes.
+
+use tradewind_model::Span;
+
+use super::replies::Reservation;
+use super::{GridEngine, Pool, now, words};
+use crate::site::{Aside, SiteError, Tag};
+
+/// A reservation that is to begin within this time begins at once: a beginning that is past is
+/// refused, and clocks differ.
+const SOON: Span = Span(2);
+
+impl GridEngine {
+    /// Makes the site's reservations for `market` be those that are wanted.
+    pub(super) fn reserve(
+        &self,
+        market: &str,
+        wanted: &[Aside],
+    ) -> Result<Vec<(u64, String)>, SiteError> {
+        let own = [market.to_owned()];
+        let is_own = |one: &Reservation| {
+            !one.state.contains('d') && words::is_reservation_of(&one.name, &own)
+        };
+        let mut there = self.cluster().reservations(is_own)?;
+        there.retain(is_own);
+        let mut missing = Vec::new();
+        let mut denied = Vec::new();
+        for aside in wanted {
+            let Some(place) = self.pool(&aside.pool) else {
+                denied.push((aside.job, format!("there is no pool {:?}", aside.pool)));
+                continue;
+            };
+            let name = words::reservation_name(market, aside.job, place);
+            let is_good = |one: &Reservation| one.name == name && self.will_do(one, aside, place);
+            match there.iter().position(is_good) {
+                Some(index) => drop(there.swap_remove(index)),
+                None => missing.push((aside, place, name)),
+            }
+        }
+        for one in there.iter().filter(|one| !self.is_in_use(market, &one.name)) {
+            self.cluster().unreserve(&one.owner, &one.id)?;
+        }
+        for (aside, place, name) in missing {
+            let Some(pool) = self.settings.pools.get(place) else { continue };
+            if self.is_in_use(market, &name) {
+                continue;
+            }
+            let from = (aside.from > now() + SOON).then_some(aside.from);
+            let made = match self.account(&aside.user) {
+                Ok(account) => {
+                    let words = words::qrsub(aside, &name, pool, from);
+                    self.cluster().reserve(&account, words)?
+                }
+                Err(why) => Err(why),
+            };
+            denied.extend(made.err().map(|why| (aside.job, why)));
+        }
+        Ok(denied)
+    }
+
+    fn will_do(&self, one: &Reservation, aside: &Aside, place: usize) -> bool {
+        let unit = self.settings.pools.get(place).map_or(1, Pool::slots);
+        let slots: u32 = one.places.values().sum();
+        one.from <= aside.from.max(now() + SOON)
+            && one.until >= aside.until
+            && slots == aside.nodes.saturating_mul(unit)
+    }
+
+    /// Whether a task runs in it, or is about to.
+    fn is_in_use(&self, market: &str, name: &str) -> bool {
+        self.tickets.iter().any(|(tag, ticket)| {
+            let place = self.pool(&ticket.pool).unwrap_or(usize::MAX);
+            tag.market == market
+                && ticket.ended.is_none()
+                && words::reservation_name(market, tag.job, place) == name
+        })
+    }
+
+    /// The reservation in which a task is to run, if it is there.
+    pub(super) fn reservation_of(
+        &self,
+        tag: &Tag,
+        place: usize,
+    ) -> Result<Option<Reservation>, SiteError> {
+        let name = words::reservation_name(&tag.market, tag.job, place);
+        let all = self.cluster().reservations(|_| false)?;
+        Ok(all.into_iter().find(|one| one.name == name && !one.state.contains('d')))
+    }
+}

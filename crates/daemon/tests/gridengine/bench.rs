@@ -1,0 +1,125 @@
+//! A Grid Engine site under test, on a cluster of its own.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use tradewind_daemon::site::conformance::Bench;
+use tradewind_daemon::site::gridengine::{GridEngine, Mode, Pool, Settings, Unit};
+use tradewind_daemon::site::managed::accounts::Accounts;
+use tradewind_daemon::site::managed::tool::{Prefix, Tool};
+use tradewind_daemon::site::{PoolSetup, Site};
+use tradewind_model::{Performance, Time};
+
+use crate::fixture::Cluster;
+
+pub(crate) struct GridBench {
+    pub(crate) cluster: Cluster,
+    pub(crate) settings: Settings,
+    /// `None` only while it is being replaced.
+    grid: Option<GridEngine>,
+    /// The owner's job.
+    taken: Option<String>,
+}
+
+impl GridBench {
+    pub(crate) fn new() -> GridBench {
+        GridBench::with(|_| {})
+    }
+
+    /// With settings changed before the site is opened.
+    pub(crate) fn with(change: impl FnOnce(&mut Settings)) -> GridBench {
+        let cluster = Cluster::start();
+        let mut settings = settings(&cluster);
+        change(&mut settings);
+        let grid = Some(GridEngine::open(settings.clone()).unwrap());
+        GridBench { cluster, settings, grid, taken: None }
+    }
+
+    /// Asks until the answer is so; what it was last, if it never is.
+    pub(crate) fn until<T: std::fmt::Debug>(
+        &mut self,
+        seconds: u64,
+        mut ask: impl FnMut(&mut GridBench) -> T,
+        is_so: impl Fn(&T) -> bool,
+    ) -> T {
+        let end = Instant::now() + Duration::from_secs(seconds);
+        loop {
+            let last = ask(self);
+            if is_so(&last) {
+                return last;
+            }
+            assert!(Instant::now() < end, "after {seconds} s it is {last:?}");
+            self.wait();
+        }
+    }
+}
+
+fn settings(cluster: &Cluster) -> Settings {
+    let pool = |name: &str, queue: &str, nodes| Pool {
+        setup: PoolSetup {
+            name: name.to_owned(),
+            nodes,
+            performance: Performance::REFERENCE,
+            attributes: BTreeMap::new(),
+        },
+        queue: queue.to_owned(),
+        hosts: Vec::new(),
+        environment: Some("units".to_owned()),
+        unit: Unit::Slots(1),
+    };
+    let text = |name: &str| cluster.path(name).to_str().unwrap().to_owned();
+    Settings {
+        folder: cluster.path("site"),
+        tool: Tool {
+            site: "grid".to_owned(),
+            ours: Prefix::new(cluster.prefix()),
+            users: Prefix::default(),
+            environment: cluster.environment().into_iter().collect(),
+            timeout: Duration::from_secs(2),
+        },
+        accounts: Accounts::Of(BTreeMap::from([("*".to_owned(), "nobody".to_owned())])),
+        directory: text("work"),
+        spool: text("spool"),
+        mode: Mode::Begin,
+        pools: vec![pool("main", "main.q", 8), pool("other", "other.q", 2)],
+        options: Vec::new(),
+        grace: Duration::from_millis(300),
+        patience: Duration::from_secs(4),
+    }
+}
+
+impl Bench for GridBench {
+    fn site(&mut self) -> &mut dyn Site {
+        self.grid.as_mut().unwrap()
+    }
+
+    fn now(&mut self) -> Time {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        Time(i64::try_from(since.as_secs()).unwrap())
+    }
+
+    fn wait(&mut self) {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+
+    fn patience(&self) -> u32 {
+        200
+    }
+
+    fn restart(&mut self) {
+        self.grid = None;
+        self.grid = Some(GridEngine::open(self.settings.clone()).unwrap());
+    }
+
+    fn take(&mut self, nodes: u32) {
+        let listed = |bench: &mut GridBench| bench.cluster.must(&["qstat", "-u", "*"], "");
+        if let Some(id) = self.taken.take() {
+            self.cluster.must(&["qdel", &id], "");
+            self.until(10, listed, |listed| !listed.contains("owners"));
+        }
+        if nodes > 0 {
+            self.taken = Some(self.cluster.owners_job("owners", nodes, 60));
+            self.until(10, listed, |listed| listed.contains(" r "));
+        }
+    }
+}
