@@ -131,7 +131,10 @@ impl Bundle<'_> {
             }
             Work::Command(_) => text.push_str("task_script() { return 1; }\n"),
         }
-        let _ = writeln!(text, "task_work() {{ setsid -w env {}; }}", self.work().join(" "));
+        // The files are those of the command alone: what the shell says of its death is not its own.
+        let files = "<\"$tw_input\" >>\"$tw_output\" 2>>\"$tw_error\"";
+        let _ =
+            writeln!(text, "task_work() {{ setsid -w env {} {files}; }}", self.work().join(" "));
         text
     }
 

@@ -112,7 +112,7 @@ since=$(now)
 watch </dev/null >/dev/null 2>&1 &
 watcher=$!
 export tw_umask="$umask_before" tw_at="$folder"
-task_work <"$tw_input" >>"$tw_output" 2>>"$tw_error"
+task_work
 code=$?
 kill "$watcher" 2>/dev/null
 [ -f "$folder/began" ] && read -r since <"$folder/began"
