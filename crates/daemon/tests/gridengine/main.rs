@@ -7,4 +7,6 @@
 
 mod bench;
 mod conformance;
+mod faults;
 mod fixture;
+mod surprises;
