@@ -8,6 +8,7 @@ use std::time::Duration;
 use tradewind_daemon::engine::SiteSetup;
 use tradewind_daemon::site::PoolSetup;
 use tradewind_daemon::site::local::{self, Local};
+use tradewind_io::settings::cluster::Members;
 use tradewind_io::settings::schedule::Schedule;
 use tradewind_io::settings::{Kind, Pool, Settings, Site};
 use tradewind_model::{
@@ -40,6 +41,7 @@ fn local_site(name: &str, (pool, nodes): (&str, u32), price: Price) -> Site {
         nodes,
         performance: Performance::REFERENCE,
         attributes: Attributes::new(),
+        members: Members::default(),
         price,
         prices: Schedule::default(),
         offers: Schedule::default(),

@@ -61,7 +61,7 @@ fn job() -> Value {
         "directory": "/data", "output": "out-%j", "error": "err", "input": "in",
         "open_mode": "append", "environment": {"A": "b"},
         "after": [{"when": "afterok", "job": 7}], "array": "0-9:2,20%4", "held": true,
-        "on_lost": "rerun", "mail": {"to": "ana", "end": true}, "comment": "x", "quote": 7,
+        "on_lost": "rerun", "gather": "90s", "mail": {"to": "ana", "end": true}, "comment": "x", "quote": 7,
         "passed_through": [{"option": "qos", "value": "high"}]
     })
 }
@@ -133,7 +133,7 @@ fn the_schema_of_settings_takes_what_the_reader_takes() {
         "[limits]\nbody = 0",
         "[money]\nnew_user_grant = -1",
         "[notify]\nwebhooks = ['ftp://x']",
-        "site = [{ name = 'a', kind = 'slurm', pool = [{ name = 'p', nodes = 1 }] }]",
+        "site = [{ name = 'a', kind = 'pbs', pool = [{ name = 'p', nodes = 1 }] }]",
         "site = [{ name = 'a', kind = 'local', pool = [] }]",
         "site = [{ name = 'a', kind = 'local', pool = [{ name = 'p', nodes = 0 }] }]",
         "peers = [{ name = 'a', url = 'https://a.example' }]",

@@ -1,5 +1,6 @@
 //! `tradewind.toml`: how a daemon is set up. Without a file, [`Settings::default`] holds.
 
+pub mod cluster;
 mod hours;
 mod read;
 pub mod schedule;
@@ -10,10 +11,11 @@ mod tests;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use jiff::tz::TimeZone;
-use tradewind_model::{Attributes, Money, Performance, Price};
+use tradewind_model::{Attributes, Money, Performance, Price, Span};
 
 use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
+use cluster::{Cluster, Members};
 pub use hours::Hours;
 use schedule::Schedule;
 
@@ -45,11 +47,14 @@ pub struct Market {
     pub policy: String,
     /// Other policies by hours and load; the first that holds.
     pub rules: Schedule<String>,
+    /// How long the parts of a job at several sites wait for each other, to begin together.
+    pub gather: Span,
 }
 
 impl Default for Market {
     fn default() -> Market {
-        Market { policy: "easy".to_owned(), rules: Schedule::default() }
+        let (policy, rules) = ("easy".to_owned(), Schedule::default());
+        Market { policy, rules, gather: Span(120) }
     }
 }
 
@@ -141,10 +146,14 @@ pub struct Site {
 }
 
 /// How a site is reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// Processes on this machine.
     Local,
+    /// A cluster under Slurm.
+    Slurm(Box<Cluster>),
+    /// A cluster under Grid Engine.
+    GridEngine(Box<Cluster>),
 }
 
 /// Like nodes of a site.
@@ -158,6 +167,8 @@ pub struct Pool {
     pub performance: Performance,
     /// What each node offers; with `class`, if it has one.
     pub attributes: Attributes,
+    /// Which of a cluster's nodes it has.
+    pub members: Members,
     /// Credits per node-second where no rule holds.
     pub price: Price,
     /// Other prices by hours and load; the first that holds.

@@ -51,7 +51,7 @@ note here "$(now) $(task_id) $tw_nodes"
 # Waits for the others: until `go` is there, for so many seconds at most.
 gather() {
     last=$(($(now) + tw_gather * 1000))
-    while [ ! -f "$folder/go" ]; do
+    while [ ! -f "$folder.go" ]; do
         if [ -f "$folder/stop" ]; then
             over - withdrawn
             exit 126
@@ -62,7 +62,7 @@ gather() {
         fi
         sleep 0.01
     done
-    { read -r moment; read -r told; } <"$folder/go"
+    { read -r moment; read -r told; } <"$folder.go"
     eval "$(printf '%s' "$told" | base64 -d)"
     left=$((moment * 1000 - $(now)))
     [ "$left" -gt 0 ] && sleep "$((left / 1000)).$(printf '%03d' $((left % 1000)))"

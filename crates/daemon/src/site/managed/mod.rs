@@ -11,9 +11,9 @@
 //! |---|---|
 //! | the folder | made once by whoever comes first: the task, or we, so that it never runs |
 //! | `here` | the task has its nodes: when, the manager's number, the nodes |
-//! | `go` | a task that gathers may begin: when, and variables |
 //! | `began` | when its work itself began |
 //! | `stop` | it is to stop, though its manager does not know it any more |
+//! | `../TAG.go` | a task that gathers may begin: when, and variables |
 //! | `end` | since when, until when and how; none of its processes is left in its group |
 
 pub mod accounts;

@@ -197,8 +197,7 @@ fn end(text: &str) -> Option<End> {
         "code" => Exit::Code(value.parse().ok()?),
         "signal" => Exit::Signal(value.parse().ok()?),
         "limit" => Exit::TimeLimit,
-        "withdrawn" => Exit::Withdrawn,
-        "ungathered" => Exit::NotStarted("it waited for the job's other parts in vain".to_owned()),
+        "withdrawn" | "ungathered" => Exit::Withdrawn,
         "unfit" => {
             let why = from_base64(value)?;
             Exit::NotStarted(String::from_utf8_lossy(&why).into_owned())

@@ -22,13 +22,15 @@ stop)
     [ ! -d "$spool/$1" ] || : >"$spool/$1/stop"
     ;;
 go)
-    if [ -d "$spool/$1" ] && [ ! -e "$spool/$1/go" ]; then
-        printf '%s\n%s\n' "$2" "$3" >"$spool/$1/.go" && mv -f "$spool/$1/.go" "$spool/$1/go"
+    # Beside the folder: a task that has no nodes yet makes its folder later.
+    if mkdir -p "$spool" && [ ! -e "$spool/$1.go" ]; then
+        printf '%s\n%s\n' "$2" "$3" >"$spool/.$1.go" && mv -f "$spool/.$1.go" "$spool/$1.go"
     fi
     ;;
 clear)
     for task in "$@"; do
         [ ! -d "$spool/$task" ] || find "$spool/$task" -mindepth 1 -delete
+        rm -f "$spool/$task.go"
     done
     # The folders themselves stay for an hour: a submission that comes late finds its task begun.
     find "$spool" -mindepth 1 -maxdepth 1 -type d -name 'tw-*' -empty -mmin +60 -delete

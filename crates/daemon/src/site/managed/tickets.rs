@@ -26,7 +26,8 @@ pub struct Ticket {
     pub pool: String,
     /// On how many of its nodes.
     pub nodes: u32,
-    /// When it was handed in, seconds since 1970 on our clock.
+    /// When it was first handed in, microseconds since 1970 on our clock. With the tag, it tells
+    /// this submission from any other, whatever numbers the manager uses again.
     pub handed_in: i64,
     /// When it is to start.
     pub start: i64,
@@ -38,6 +39,8 @@ pub struct Ticket {
     pub output: String,
     /// The folder of tasks' folders, at the cluster.
     pub spool: String,
+    /// It was handed in on hold, and is not released yet.
+    pub is_held: bool,
     /// The manager has taken it.
     pub is_taken: bool,
     /// We were told to withdraw it.
@@ -111,6 +114,24 @@ impl From<&Ending> for Exit {
             Ending::NotStarted(why) => Exit::NotStarted(why.clone()),
         }
     }
+}
+
+impl Ticket {
+    /// What the manager is given to remember: tag and submission.
+    pub fn mark(&self) -> String {
+        format!("{} {}", self.tag, self.handed_in)
+    }
+}
+
+/// The tag in a [`Ticket::mark`].
+pub fn tag_in(mark: &str) -> Option<Tag> {
+    Tag::parse(mark.rsplit_once(' ').map_or(mark, |(tag, _)| tag))
+}
+
+/// Microseconds since 1970.
+pub fn stamp() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
 impl Ended {
@@ -265,6 +286,7 @@ mod tests {
             gather: None,
             output: "/o".to_owned(),
             spool: "/s".to_owned(),
+            is_held: false,
             is_taken: false,
             is_withdrawn: false,
             ended: None,
