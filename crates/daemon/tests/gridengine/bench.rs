@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use tradewind_daemon::site::conformance::Bench;
-use tradewind_daemon::site::gridengine::{GridEngine, Mode, Pool, Settings, Unit};
-use tradewind_daemon::site::managed::accounts::Accounts;
-use tradewind_daemon::site::managed::tool::{Prefix, Tool};
+use tradewind_daemon::site::gridengine::{GridEngine, Settings};
 use tradewind_daemon::site::{PoolSetup, Site};
-use tradewind_model::{Performance, Time};
+use tradewind_io::settings::{
+    self,
+    cluster::{Accounts, Members},
+};
+use tradewind_model::{Performance, Span, Time};
 
 use crate::fixture::Cluster;
 
@@ -55,37 +57,30 @@ impl GridBench {
 }
 
 fn settings(cluster: &Cluster) -> Settings {
-    let pool = |name: &str, queue: &str, nodes| Pool {
-        setup: PoolSetup {
+    let pool = |name: &str, queue: &str, nodes| {
+        let setup = PoolSetup {
             name: name.to_owned(),
             nodes,
             performance: Performance::REFERENCE,
             attributes: BTreeMap::new(),
-        },
-        queue: queue.to_owned(),
-        hosts: Vec::new(),
-        environment: Some("units".to_owned()),
-        unit: Unit::Slots(1),
+        };
+        (setup, Members { partition: Some(queue.to_owned()), ..Members::default() })
     };
     let text = |name: &str| cluster.path(name).to_str().unwrap().to_owned();
-    Settings {
-        folder: cluster.path("site"),
-        tool: Tool {
-            site: "grid".to_owned(),
-            ours: Prefix::new(cluster.prefix()),
-            users: Prefix::default(),
-            environment: cluster.environment().into_iter().collect(),
-            timeout: Duration::from_secs(2),
-        },
+    let configured = settings::cluster::Cluster {
+        command: cluster.prefix(),
+        environment: cluster.environment().into_iter().collect(),
         accounts: Accounts::Of(BTreeMap::from([("*".to_owned(), "nobody".to_owned())])),
+        timeout: Span(4),
         directory: text("work"),
         spool: text("spool"),
-        mode: Mode::Begin,
-        pools: vec![pool("main", "main.q", 8), pool("other", "other.q", 2)],
-        options: Vec::new(),
-        grace: Duration::from_millis(300),
-        patience: Duration::from_secs(4),
-    }
+        unit: settings::cluster::Unit::Cores(1),
+        options: vec![("pe".to_owned(), "units".to_owned())],
+        ..settings::cluster::Cluster::default()
+    };
+    let pools = vec![pool("main", "main.q", 8), pool("other", "other.q", 2)];
+    let settings = Settings::of("grid", cluster.path("site"), &configured, pools).unwrap();
+    Settings { grace: Duration::from_millis(300), patience: Duration::from_secs(4), ..settings }
 }
 
 impl Bench for GridBench {

@@ -52,7 +52,7 @@ fn a_hung_master_says_nothing_and_nothing_is_run_twice() {
     until_answered(&mut bench);
     // Asked again, as whoever got no answer does.
     for _ in 0..2 {
-        bench.until(10, |bench| bench.site().submit(&once), Result::is_ok);
+        bench.until(10, |bench| bench.site().submit(&once), Result::is_ok).unwrap();
     }
     assert_eq!(until_ended(&mut bench, 1), Exit::Code(0));
     std::thread::sleep(Duration::from_secs(1));
@@ -80,7 +80,7 @@ fn a_dead_master_is_away_while_tasks_go_on() {
     until_answered(&mut bench);
     assert_eq!(until_ended(&mut bench, 1), Exit::Code(4));
     assert_eq!(until_ended(&mut bench, 2), Exit::Withdrawn);
-    bench.until(10, |bench| bench.site().submit(&late), Result::is_ok);
+    bench.until(10, |bench| bench.site().submit(&late), Result::is_ok).unwrap();
     assert_eq!(until_ended(&mut bench, 3), Exit::Code(6));
     let listed = |bench: &mut GridBench| {
         bench.site().survey().unwrap();
@@ -106,7 +106,7 @@ fn a_master_killed_in_a_burst_of_submissions_loses_nothing() {
             bench.cluster.signal(Daemon::Master, "KILL");
             bench.cluster.restart(Daemon::Master);
         }
-        bench.until(20, |bench| bench.site().submit(order), Result::is_ok);
+        bench.until(20, |bench| bench.site().submit(order), Result::is_ok).unwrap();
     }
     for order in &orders {
         assert_eq!(until_ended(&mut bench, order.tag.job), Exit::Code(0));
@@ -127,9 +127,9 @@ fn a_dead_execution_daemon_takes_no_task_with_it() {
     bench.cluster.signal(Daemon::Execution, "KILL");
     assert_eq!(until_ended(&mut bench, 1), Exit::Code(4));
     let up = |bench: &mut GridBench| bench.site().survey().map(|seen| seen.pools[1].up);
-    bench.until(40, up, |up| *up == Ok(0));
+    bench.until(40, up, |up| *up == Ok(0)).unwrap();
     bench.cluster.restart(Daemon::Execution);
-    bench.until(20, up, |up| *up == Ok(2));
+    bench.until(40, up, |up| *up == Ok(2)).unwrap();
     let next = order(&mut bench, 2, &Act::Exit { after: 0, code: 5 });
     bench.site().submit(&next).unwrap();
     assert_eq!(until_ended(&mut bench, 2), Exit::Code(5));

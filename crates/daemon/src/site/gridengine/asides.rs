@@ -6,7 +6,7 @@
 use tradewind_model::Span;
 
 use super::replies::Reservation;
-use super::{GridEngine, Pool, now, words};
+use super::{GridEngine, now, words};
 use crate::site::{Aside, SiteError, Tag};
 
 /// A reservation that is to begin within this time begins at once: a beginning that is past is
@@ -16,7 +16,7 @@ const SOON: Span = Span(2);
 impl GridEngine {
     /// Makes the site's reservations for `market` be those that are wanted.
     pub(super) fn reserve(
-        &self,
+        &mut self,
         market: &str,
         wanted: &[Aside],
     ) -> Result<Vec<(u64, String)>, SiteError> {
@@ -34,7 +34,8 @@ impl GridEngine {
                 continue;
             };
             let name = words::reservation_name(market, aside.job, place);
-            let is_good = |one: &Reservation| one.name == name && self.will_do(one, aside, place);
+            let slots = aside.nodes.saturating_mul(self.unit(place)?);
+            let is_good = |one: &Reservation| one.name == name && will_do(one, aside, slots);
             match there.iter().position(is_good) {
                 Some(index) => drop(there.swap_remove(index)),
                 None => missing.push((aside, place, name)),
@@ -44,29 +45,30 @@ impl GridEngine {
             self.cluster().unreserve(&one.owner, &one.id)?;
         }
         for (aside, place, name) in missing {
-            let Some(pool) = self.settings.pools.get(place) else { continue };
             if self.is_in_use(market, &name) {
                 continue;
             }
-            let from = (aside.from > now() + SOON).then_some(aside.from);
-            let made = match self.account(&aside.user) {
-                Ok(account) => {
-                    let words = words::qrsub(aside, &name, pool, from);
-                    self.cluster().reserve(&account, words)?
-                }
-                Err(why) => Err(why),
-            };
+            let made = self.make(aside, place, &name)?;
             denied.extend(made.err().map(|why| (aside.job, why)));
         }
         Ok(denied)
     }
 
-    fn will_do(&self, one: &Reservation, aside: &Aside, place: usize) -> bool {
-        let unit = self.settings.pools.get(place).map_or(1, Pool::slots);
-        let slots: u32 = one.places.values().sum();
-        one.from <= aside.from.max(now() + SOON)
-            && one.until >= aside.until
-            && slots == aside.nodes.saturating_mul(unit)
+    fn make(
+        &mut self,
+        aside: &Aside,
+        place: usize,
+        name: &str,
+    ) -> Result<Result<(), String>, SiteError> {
+        let account = match self.account(&aside.user) {
+            Ok(account) => account,
+            Err(SiteError::Refused(why)) => return Ok(Err(why)),
+            Err(error) => return Err(error),
+        };
+        let slots = self.unit(place)?;
+        let Some(pool) = self.settings.pools.get(place) else { return Ok(Ok(())) };
+        let from = (aside.from > now() + SOON).then_some(aside.from);
+        self.cluster().reserve(&account, words::qrsub(aside, name, (pool, slots), from))
     }
 
     /// Whether a task runs in it, or is about to.
@@ -89,4 +91,10 @@ impl GridEngine {
         let all = self.cluster().reservations(|_| false)?;
         Ok(all.into_iter().find(|one| one.name == name && !one.state.contains('d')))
     }
+}
+
+fn will_do(one: &Reservation, aside: &Aside, slots: u32) -> bool {
+    one.from <= aside.from.max(now() + SOON)
+        && one.until >= aside.until
+        && one.places.values().sum::<u32>() == slots
 }

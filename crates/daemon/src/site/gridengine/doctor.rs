@@ -1,11 +1,12 @@
 //! Whether the cluster can run tasks, and how well.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use tradewind_io::settings::cluster::Accounts;
 
 use super::cluster::{Cluster, timed};
 use super::replies::Status;
 use super::{Mode, Pool, Settings, USER, Unit, now};
-use crate::site::managed::accounts::Accounts;
 use crate::site::managed::spool::Spool;
 use crate::site::managed::tool::{Call, Tool};
 use crate::site::{Finding, Verdict};
@@ -31,7 +32,7 @@ pub(super) fn look(settings: &Settings) -> Vec<Finding> {
         }
     };
     all.extend(settings.pools.iter().map(|pool| queue(pool, &status)));
-    all.extend(settings.pools.iter().filter_map(|pool| environment(tool, pool)));
+    all.extend(settings.pools.iter().filter_map(|pool| environment(tool, pool, &status)));
     all.push(clock(tool));
     all.push(scheduler(tool));
     all.push(killing(tool));
@@ -84,7 +85,7 @@ fn commands(tool: &Tool) -> Finding {
 fn queue(pool: &Pool, status: &Status) -> Finding {
     let what = format!("pool {}: the queue {}", pool.setup.name, pool.queues());
     let own: Vec<_> = status.instances.iter().filter(|one| pool.has(one)).collect();
-    let units: u32 = own.iter().map(|one| one.slots / pool.slots()).sum();
+    let units: u32 = own.iter().map(|one| one.slots / pool.slots_on(one)).sum();
     let ill: Vec<String> = own
         .iter()
         .filter(|one| !one.is_well())
@@ -108,7 +109,7 @@ fn queue(pool: &Pool, status: &Status) -> Finding {
 }
 
 /// A parallel environment must give a unit's slots on one host.
-fn environment(tool: &Tool, pool: &Pool) -> Option<Finding> {
+fn environment(tool: &Tool, pool: &Pool, status: &Status) -> Option<Finding> {
     let name = pool.environment.as_ref()?;
     let what = format!("pool {}: the parallel environment {name}", pool.setup.name);
     let about = match settings_of(tool, &["qconf", "-sp", name]) {
@@ -123,9 +124,17 @@ fn environment(tool: &Tool, pool: &Pool) -> Option<Finding> {
         let remedy = format!("`qconf -aattr queue pe_list {name} {}`", pool.queue);
         return Some(bad(&what, format!("the queue does not have it: pe_list {list}"), &remedy));
     }
-    let wanted = match pool.unit {
-        Unit::Slots(0 | 1) => return Some(good(&what, found)),
-        Unit::Slots(slots) | Unit::Host(slots) => slots.to_string(),
+    let own = status.instances.iter().filter(|one| pool.has(one));
+    let sizes: BTreeSet<u32> = own.map(|one| pool.slots_on(one)).collect();
+    let wanted = match (pool.unit, sizes.len()) {
+        (Unit::Slots(0 | 1), _) | (_, 0) => return Some(good(&what, found)),
+        (Unit::Slots(slots), _) => slots.to_string(),
+        (Unit::Host, 1) => sizes.first().map(u32::to_string).unwrap_or_default(),
+        (Unit::Host, _) => {
+            let found = format!("hosts of {sizes:?} slots in one pool");
+            let remedy = "make a pool of each kind, with `hosts`";
+            return Some(bad(&what, found, remedy));
+        }
     };
     let remedy = format!("a unit's slots must lie on one host: set allocation_rule {wanted}");
     Some(if rule == wanted { good(&what, found) } else { bad(&what, found, &remedy) })
@@ -205,7 +214,7 @@ fn accounting(tool: &Tool) -> Finding {
     let remedy = "let `qacct` run where the commands run (the file `accounting` of the cell must \
                   be seen there): without it a task that is killed counts as lost";
     match answer {
-        Ok(answer) if answer.is_good() || answer.err.contains("not found") => {
+        Ok(answer) if answer.is_good() || is_unused(&answer.err) => {
             let found = format!("{took} ms");
             match took > SLOW {
                 true => warn(what, found, "it is big: rotate it (logrotate, `savelog`)"),
@@ -247,6 +256,11 @@ fn reservations(tool: &Tool, pool: Option<&Pool>) -> Finding {
         Ok(answer) => bad(what, answer.complaint().to_owned(), remedy),
         Err(trouble) => bad(what, trouble.to_string(), remedy),
     }
+}
+
+/// What `qacct` says of a job that is not known, and where no job has ever ended.
+fn is_unused(complaint: &str) -> bool {
+    complaint.contains("not found") || complaint.contains("accounting: No such file")
 }
 
 /// Name and value of each line of an answer of `qconf`.

@@ -110,6 +110,7 @@ mod tests {
             gather: None,
             output: String::new(),
             spool: String::new(),
+            is_held: false,
             is_taken: true,
             is_withdrawn: false,
             ended: None,

@@ -8,6 +8,7 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | `settings` | what is configured |
 //! | `words` | what is said to Grid Engine |
 //! | `replies` | what it answers |
 //! | `cluster` | both, with errors |
@@ -24,125 +25,28 @@ mod fate;
 mod follow;
 mod pools;
 mod replies;
+mod settings;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use self::cluster::Cluster;
 use self::follow::Missing;
-use self::replies::{Instance, Job, Reservation, Status};
+use self::replies::{Job, Reservation, Status};
+pub use self::settings::{Mode, Pool, Settings, Unit};
 use super::local::records::now;
 use super::local::sheet;
-use super::managed::accounts::Accounts;
+use super::managed::accounts::account_of;
 use super::managed::bundle::{Bundle, Paths};
 use super::managed::spool::Spool;
-use super::managed::tickets::{Ended, Ending, Ticket, Tickets};
-use super::managed::tool::Tool;
+use super::managed::tickets::{Ended, Ending, Ticket, Tickets, stamp};
+use super::managed::tool::Call;
 use super::{Aside, Finding, Go, Order, PoolSetup, PoolSurvey, Site, SiteError, Survey, Tag};
 
 /// Stands for the account in folders' names.
 const USER: &str = "{user}";
-
-/// What a Grid Engine site is made of.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// Where the adapter keeps what it must not forget; made if need be.
-    pub folder: PathBuf,
-    /// Runs the cluster's commands.
-    pub tool: Tool,
-    /// Whose account is whose.
-    pub accounts: Accounts,
-    /// Where tasks run that do not say where, and from where relative paths count; `{user}` stands
-    /// for the account.
-    pub directory: String,
-    /// The folder of tasks' folders, seen by the nodes and where our commands run; `{user}` stands
-    /// for the account, who must be able to write there.
-    pub spool: String,
-    /// How nodes are held for jobs.
-    pub mode: Mode,
-    /// Its pools.
-    pub pools: Vec<Pool>,
-    /// Words for every `qsub`, such as `-P` and a project.
-    pub options: Vec<String>,
-    /// From `SIGTERM` to `SIGKILL` at a task's limit.
-    pub grace: Duration,
-    /// So long a task may be unknown to the manager before it counts as lost.
-    pub patience: Duration,
-}
-
-impl Settings {
-    /// What `grace` is if nobody says otherwise.
-    pub const GRACE: Duration = Duration::from_secs(5);
-    /// What `patience` is if nobody says otherwise: accounting is written every 15 s.
-    pub const PATIENCE: Duration = Duration::from_secs(45);
-}
-
-/// How nodes are held for jobs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// Not at all: a job is handed in with its start, and may find its nodes taken.
-    Begin,
-    /// By an advance reservation for each job.
-    Reservation,
-}
-
-/// A queue, or a part of one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pool {
-    /// As the market knows it.
-    pub setup: PoolSetup,
-    /// The cluster queue.
-    pub queue: String,
-    /// Its hosts that belong to the pool, with domain or without; empty: all.
-    pub hosts: Vec<String>,
-    /// The parallel environment for more than one slot; `None`: one slot is all that a job can have.
-    pub environment: Option<String>,
-    /// What a node of the pool is.
-    pub unit: Unit,
-}
-
-/// What the market calls a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// So many slots of one host, at least 1. Tasks share hosts.
-    Slots(u32),
-    /// A host, with so many slots: all that it has.
-    Host(u32),
-}
-
-impl Pool {
-    /// Slots of a unit, at least 1.
-    fn slots(&self) -> u32 {
-        let (Unit::Slots(slots) | Unit::Host(slots)) = self.unit;
-        slots.max(1)
-    }
-
-    fn has(&self, instance: &Instance) -> bool {
-        let host = instance.host();
-        let short = host.split('.').next().unwrap_or(host);
-        let named = self.hosts.iter().any(|one| one == host || one == short);
-        instance.queue() == self.queue && (self.hosts.is_empty() || named)
-    }
-
-    /// Whether a job that asks for this queue (`QUEUE`, or `QUEUE@HOST`) may wait for our nodes.
-    fn asks(&self, queue: &str) -> bool {
-        queue.split('@').next() == Some(self.queue.as_str())
-    }
-
-    /// As `-q` wants it.
-    fn queues(&self) -> String {
-        match self.hosts.is_empty() {
-            true => self.queue.clone(),
-            false => {
-                let all = self.hosts.iter().map(|host| format!("{}@{host}", self.queue));
-                all.collect::<Vec<_>>().join(",")
-            }
-        }
-    }
-}
 
 /// A Grid Engine site; see the module.
 #[derive(Debug)]
@@ -155,6 +59,10 @@ pub struct GridEngine {
     missing: BTreeMap<Tag, Missing>,
     /// Since when tasks are asked to stop.
     stopping: BTreeMap<Tag, Instant>,
+    /// Slots of a unit by pool, as the cluster said last.
+    units: Vec<Option<u32>>,
+    /// The account that runs our own commands, once it is known.
+    own_account: Option<String>,
 }
 
 impl GridEngine {
@@ -173,6 +81,8 @@ impl GridEngine {
             markets,
             missing: BTreeMap::new(),
             stopping: BTreeMap::new(),
+            units: Vec::new(),
+            own_account: None,
         })
     }
 
@@ -188,9 +98,51 @@ impl GridEngine {
         self.settings.pools.iter().position(|pool| pool.setup.name == name)
     }
 
-    /// The account of a user.
-    fn account(&self, user: &str) -> Result<String, String> {
-        self.settings.accounts.of(&self.settings.tool.site, user).map(str::to_owned)
+    /// The account of a user; nobody's jobs run as ourselves unless that was set up.
+    fn account(&mut self, user: &str) -> Result<String, SiteError> {
+        let site = &self.settings.tool.site;
+        let account = account_of(&self.settings.accounts, site, user);
+        let account = account.map_err(SiteError::Refused)?.to_owned();
+        if !self.settings.tool.users.words.is_empty() || self.own_account()? == account {
+            return Ok(account);
+        }
+        Err(SiteError::Refused(format!(
+            "{user:?} has the account {account:?} at {}, and jobs there run as the account of its \
+             `command`: the site's owner must set `user_command`, such as \
+             [\"sudo\", \"-n\", \"-u\", \"{{user}}\"]",
+            self.settings.tool.site
+        )))
+    }
+
+    fn own_account(&mut self) -> Result<String, SiteError> {
+        if let Some(own) = &self.own_account {
+            return Ok(own.clone());
+        }
+        let answer = self.settings.tool.must(&Call::ours(&["id", "-un"]))?;
+        let own = answer.text().trim().to_owned();
+        self.own_account = Some(own.clone());
+        Ok(own)
+    }
+
+    /// Queues and jobs, now.
+    fn status(&mut self) -> Result<Status, SiteError> {
+        let status = self.cluster().status()?;
+        self.units = self.settings.pools.iter().map(|pool| pool.slots(&status)).collect();
+        Ok(status)
+    }
+
+    /// Slots of a unit of the pool at this place.
+    fn unit(&mut self, place: usize) -> Result<u32, SiteError> {
+        if let Some(Unit::Slots(slots)) = self.settings.pools.get(place).map(|pool| pool.unit) {
+            return Ok(slots.max(1));
+        }
+        if self.units.get(place).is_none_or(Option::is_none) {
+            self.status()?;
+        }
+        self.units.get(place).copied().flatten().ok_or_else(|| {
+            let queue = self.settings.pools.get(place).map_or("", |pool| pool.queue.as_str());
+            SiteError::Unknown(format!("the queue {queue:?} has none of the pool's hosts"))
+        })
     }
 
     /// What is free, and what others have.
@@ -220,33 +172,22 @@ impl GridEngine {
         Ok(pools::look(&self.settings.pools, status, &others))
     }
 
-    /// Why it cannot be run here, or its pool and account.
-    fn check(&self, order: &Order) -> Result<(usize, String), String> {
-        let pool = self.pool(&order.pool);
-        let (place, pool) = pool
-            .and_then(|place| Some((place, self.settings.pools.get(place)?)))
-            .ok_or_else(|| format!("there is no pool {:?}", order.pool))?;
-        let most = pool.setup.nodes;
+    /// What can be said against an order without asking the cluster; the place of its pool.
+    fn check(&self, order: &Order) -> Result<usize, String> {
+        let place = self.pool(&order.pool);
+        let place = place.ok_or_else(|| format!("there is no pool {:?}", order.pool))?;
+        let most = self.setups.get(place).map_or(0, |setup| setup.nodes);
         if order.nodes == 0 || order.nodes > most {
             return Err(format!("{} nodes: pool {:?} has {most}", order.nodes, order.pool));
         }
-        if order.nodes.saturating_mul(pool.slots()) > 1 && pool.environment.is_none() {
-            return Err(format!(
-                "{} nodes: pool {:?} has no parallel environment",
-                order.nodes, order.pool
-            ));
-        }
         if let Some(name) = words::unmet(order) {
             return Err(format!("{name:?} means nothing to Grid Engine: leave it out"));
-        }
-        if let Some(why) = sheet::refusal(order) {
-            return Err(why);
         }
         // The longest name of a folder; the manager takes any.
         if words::job_name(&order.tag).len() > 200 {
             return Err("the market's name is too long".to_owned());
         }
-        Ok((place, self.account(&order.user)?))
+        sheet::refusal(order).map_or(Ok(place), Err)
     }
 
     /// The ticket of a task that is about to be handed in.
@@ -256,12 +197,13 @@ impl GridEngine {
             account: account.to_owned(),
             pool: order.pool.clone(),
             nodes: order.nodes,
-            handed_in: now().0,
+            handed_in: stamp(),
             start: order.start.0,
             limit: order.limit.0,
             gather: order.gather.map(|span| span.0),
             output: paths.output.clone(),
             spool: self.settings.spool.replace(USER, account),
+            is_held: false,
             is_taken: false,
             is_withdrawn: false,
             ended: None,
@@ -271,7 +213,8 @@ impl GridEngine {
 
     /// Hands it in. Before it does so again it looks whether the first time went well.
     fn hand_in(&mut self, order: &Order) -> Result<(), SiteError> {
-        let (place, account) = self.check(order).map_err(SiteError::Refused)?;
+        let place = self.check(order).map_err(SiteError::Refused)?;
+        let account = self.account(&order.user)?;
         let paths = Paths::of(order, &self.settings.directory.replace(USER, &account));
         if let Some(known) = self.tickets.get(&order.tag) {
             if self.is_there(&order.tag, known)? {
@@ -282,7 +225,8 @@ impl GridEngine {
             self.tickets.put(&order.tag, ticket).map_err(unknown)?;
             self.markets.insert(order.tag.market.clone());
         }
-        match self.send(order, place, &account, &paths) {
+        let slots = self.unit(place)?;
+        match self.send(order, (place, slots), &account, &paths) {
             Ok(()) => self.change(&order.tag, |ticket| ticket.is_taken = true),
             Err(SiteError::Refused(why)) => {
                 self.tickets.remove(&order.tag).map_err(unknown)?;
@@ -304,11 +248,15 @@ impl GridEngine {
     fn send(
         &self,
         order: &Order,
-        place: usize,
+        (place, slots): (usize, u32),
         account: &str,
         paths: &Paths,
     ) -> Result<(), SiteError> {
         let Some(pool) = self.settings.pools.get(place) else { return Ok(()) };
+        if order.nodes.saturating_mul(slots) > 1 && pool.environment.is_none() {
+            let wanted = "its owner must add `options = { pe = \"…\" }`, a parallel environment";
+            return Err(SiteError::Refused(format!("more than one slot: {wanted}")));
+        }
         let reserved = match order.aside {
             true => self.reservation_of(&order.tag, place)?,
             false => None,
@@ -321,6 +269,7 @@ impl GridEngine {
         let words = words::qsub(&words::Submission {
             order,
             pool,
+            slots,
             limit,
             begin: (order.start > now()).then_some(order.start),
             reservation: reserved.as_ref().map(|one| one.id.as_str()),
@@ -376,7 +325,7 @@ impl Site for GridEngine {
     }
 
     fn survey(&mut self) -> Result<Survey, SiteError> {
-        let status = self.cluster().status()?;
+        let status = self.status()?;
         // After the status: a job that it lacks has written its end by now.
         let traces = self.traces()?;
         let pools = self.pools_now(&status)?;
@@ -386,7 +335,8 @@ impl Site for GridEngine {
     }
 
     fn submit(&mut self, order: &Order) -> Result<(), SiteError> {
-        let is_done = |ticket: &Ticket| ticket.is_taken || ticket.ended.is_some();
+        let is_done =
+            |ticket: &Ticket| ticket.is_taken || ticket.is_withdrawn || ticket.ended.is_some();
         match self.tickets.get(&order.tag).is_some_and(is_done) || self.tickets.is_gone(&order.tag)
         {
             true => Ok(()),

@@ -46,9 +46,9 @@ fn look_at(pool: &Pool, status: &Status, others: &Others<'_>) -> PoolSurvey {
     let mut survey = PoolSurvey::default();
     for instance in status.instances.iter().filter(|instance| pool.has(instance)) {
         survey.up += match instance.is_well() {
-            true => instance.slots / pool.slots(),
+            true => instance.slots / pool.slots_on(instance),
             // What runs there goes on; nothing new begins.
-            false => instance.used.div_ceil(pool.slots()),
+            false => instance.used.div_ceil(pool.slots_on(instance)),
         };
         for (hold, units) in held(pool, instance, others) {
             let task = LocalTask { nodes: 0, from: hold.from, until: hold.until };
@@ -71,8 +71,8 @@ fn held(pool: &Pool, instance: &Instance, others: &Others<'_>) -> Vec<(Hold, u32
         holds(instance, others).into_iter().partition(|hold| hold.from <= others.now);
     current.sort_by(|a, b| (b.until, &a.name).cmp(&(a.until, &b.name)));
     let units = |used: u32| {
-        let rest = instance.slots.saturating_sub(used) / pool.slots();
-        (instance.slots / pool.slots()).saturating_sub(rest)
+        let rest = instance.slots.saturating_sub(used) / pool.slots_on(instance);
+        (instance.slots / pool.slots_on(instance)).saturating_sub(rest)
     };
     let mut used = 0_u32;
     let mut all = Vec::new();

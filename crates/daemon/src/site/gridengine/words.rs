@@ -63,6 +63,8 @@ pub(super) fn hard_limit(order: &Order, grace: Duration) -> Span {
 pub(super) struct Submission<'a> {
     pub order: &'a Order,
     pub pool: &'a Pool,
+    /// Of a unit.
+    pub slots: u32,
     /// See [`hard_limit`].
     pub limit: Span,
     /// It is to start not before; `None`: at once.
@@ -83,9 +85,9 @@ pub(super) fn qsub(one: &Submission<'_>) -> Vec<String> {
     words.extend(fixed.split(' ').map(str::to_owned));
     words.push(String::new());
     words.extend(["-N".to_owned(), job_name(&one.order.tag)]);
-    words.extend(["-v".to_owned(), format!("TRADEWIND_SLOTS={}", one.pool.slots())]);
+    words.extend(["-v".to_owned(), format!("TRADEWIND_SLOTS={}", one.slots)]);
     words.extend(["-l".to_owned(), format!("h_rt={}", one.limit.0)]);
-    words.extend(places(one.pool, one.order.nodes));
+    words.extend(places(one.pool, one.order.nodes, one.slots));
     if let Some(begin) = one.begin {
         words.extend(["-a".to_owned(), moment(begin)]);
     }
@@ -97,20 +99,25 @@ pub(super) fn qsub(one: &Submission<'_>) -> Vec<String> {
 
 /// `qrsub`: the nodes from `from`, which must not be past (`None`: at once), to the end of what is
 /// set aside.
-pub(super) fn qrsub(aside: &Aside, name: &str, pool: &Pool, from: Option<Time>) -> Vec<String> {
+pub(super) fn qrsub(
+    aside: &Aside,
+    name: &str,
+    (pool, slots): (&Pool, u32),
+    from: Option<Time>,
+) -> Vec<String> {
     let mut words: Vec<String> = vec!["qrsub".to_owned(), "-N".to_owned(), name.to_owned()];
     if let Some(from) = from {
         words.extend(["-a".to_owned(), moment(from)]);
     }
     words.extend(["-e".to_owned(), moment(aside.until)]);
-    words.extend(places(pool, aside.nodes));
+    words.extend(places(pool, aside.nodes, slots));
     words
 }
 
 /// Where, and how many slots. One slot needs no parallel environment.
-fn places(pool: &Pool, nodes: u32) -> Vec<String> {
+fn places(pool: &Pool, nodes: u32, slots: u32) -> Vec<String> {
     let mut words = vec!["-q".to_owned(), pool.queues()];
-    let slots = u64::from(nodes) * u64::from(pool.slots());
+    let slots = u64::from(nodes) * u64::from(slots);
     if let Some(environment) = &pool.environment
         && slots > 1
     {
