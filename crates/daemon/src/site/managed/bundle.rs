@@ -131,10 +131,11 @@ impl Bundle<'_> {
             }
             Work::Command(_) => text.push_str("task_script() { return 1; }\n"),
         }
-        // The files are those of the command alone: what the shell says of its death is not its own.
+        // In a shell of its own, since dash redirects itself before it starts a command: what it
+        // says of the command's death would get among the command's words.
         let files = "<\"$tw_input\" >>\"$tw_output\" 2>>\"$tw_error\"";
-        let _ =
-            writeln!(text, "task_work() {{ setsid -w env {} {files}; }}", self.work().join(" "));
+        let work = self.work().join(" ");
+        let _ = writeln!(text, "task_work() {{ (exec setsid -w env {work}) {files}; }}");
         text
     }
 
