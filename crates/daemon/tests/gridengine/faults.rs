@@ -15,9 +15,13 @@ fn until_answered(bench: &mut GridBench) {
     bench.until(20, |bench| bench.site().survey().is_ok(), |is_ok| *is_ok);
 }
 
+/// An execution daemon whose master was killed comes back to the next one after 30 s; until then
+/// nothing begins there, and what is over keeps its slots.
+const RECONNECTED: u64 = 60;
+
 fn until_ended(bench: &mut GridBench, job: u64) -> Exit {
     let seen = bench.until(
-        20,
+        RECONNECTED,
         |bench| bench.site().survey().ok().and_then(|mut seen| seen.tasks.remove(&tag(job))),
         |seen| matches!(seen, Some(Seen::Ended { .. })),
     );
@@ -86,7 +90,7 @@ fn a_dead_master_is_away_while_tasks_go_on() {
         bench.site().survey().unwrap();
         bench.cluster.must(&["qstat", "-u", "*"], "")
     };
-    bench.until(10, listed, |listed| !listed.contains("tw-suite"));
+    bench.until(RECONNECTED, listed, |listed| !listed.contains("tw-suite"));
 }
 
 /// Acknowledged submissions survive, others are handed in again, and none runs twice.

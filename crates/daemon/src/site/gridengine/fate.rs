@@ -62,7 +62,9 @@ pub(super) fn end_of_missing(
     now: Time,
 ) -> Ended {
     let here = trace.and_then(|trace| trace.here.as_ref()).map(|here| seconds(here.at));
-    let since = here.map(|since| since.0);
+    // One that gathered has not run before its work began.
+    let has_run = ticket.gather.is_none() || trace.is_some_and(|trace| trace.began.is_some());
+    let since = here.map(|since| since.0).filter(|_| has_run);
     let at = account.and_then(|account| account.until).unwrap_or(now);
     let at = at.0.max(since.unwrap_or(i64::MIN));
     let exit = match account {
