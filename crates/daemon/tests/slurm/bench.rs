@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -16,11 +17,12 @@ use super::cluster::Cluster;
 pub(crate) struct SlurmBench<'c> {
     pub(crate) cluster: &'c Cluster,
     partition: String,
-    pub(crate) folder: TempDir,
+    pub(crate) folder: Rc<TempDir>,
     pub(crate) settings: Settings,
     /// `None` only while it is being replaced.
     pub(crate) slurm: Option<Slurm>,
     taken: Option<String>,
+    is_kept: bool,
 }
 
 /// A pool of so many nodes of a partition.
@@ -68,15 +70,33 @@ impl<'c> SlurmBench<'c> {
             pools: vec![pool("cpu", nodes, partition)],
         };
         change(&mut settings);
+        SlurmBench::again(cluster, partition, settings, Rc::new(folder))
+    }
+
+    /// With what an earlier bench has left.
+    pub(crate) fn again(
+        cluster: &'c Cluster,
+        partition: &str,
+        settings: Settings,
+        folder: Rc<TempDir>,
+    ) -> SlurmBench<'c> {
         let slurm = Some(Slurm::open(settings.clone()).unwrap());
         let partition = partition.to_owned();
-        SlurmBench { cluster, partition, folder, settings, slurm, taken: None }
+        SlurmBench { cluster, partition, folder, settings, slurm, taken: None, is_kept: false }
+    }
+
+    /// Ends the adapter, and leaves its jobs and its folder for the next.
+    pub(crate) fn keep(mut self) -> Rc<TempDir> {
+        self.is_kept = true;
+        Rc::clone(&self.folder)
     }
 }
 
 impl Drop for SlurmBench<'_> {
     fn drop(&mut self) {
-        self.cluster.clear(Some(&self.partition));
+        if !self.is_kept {
+            self.cluster.clear(Some(&self.partition));
+        }
     }
 }
 

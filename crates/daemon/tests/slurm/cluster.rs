@@ -154,12 +154,6 @@ impl Cluster {
         child.wait().unwrap();
     }
 
-    pub(crate) fn kill_node(&mut self, name: &str) {
-        let mut child = self.nodes.remove(name).unwrap();
-        child.kill().unwrap();
-        child.wait().unwrap();
-    }
-
     /// A command at this cluster.
     pub(crate) fn run(&self, words: &[&str]) -> Output {
         let mut command = Command::new(words[0]);

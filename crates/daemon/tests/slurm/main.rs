@@ -8,6 +8,9 @@
 
 mod bench;
 mod cluster;
+mod gotchas;
+mod modes;
+mod users;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

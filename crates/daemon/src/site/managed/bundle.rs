@@ -131,11 +131,11 @@ impl Bundle<'_> {
             }
             Work::Command(_) => text.push_str("task_script() { return 1; }\n"),
         }
-        // In a shell of its own, since dash redirects itself before it starts a command: what it
-        // says of the command's death would get among the command's words.
+        // In a shell of its own, which becomes the command: others would write into the files that
+        // it was stopped.
+        let words = self.work().join(" ");
         let files = "<\"$tw_input\" >>\"$tw_output\" 2>>\"$tw_error\"";
-        let work = self.work().join(" ");
-        let _ = writeln!(text, "task_work() {{ (exec setsid -w env {work}) {files}; }}");
+        let _ = writeln!(text, "task_work() {{ (exec setsid -w env {words} {files}); }}");
         text
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use tradewind_io::settings::cluster::{Members, Mode};
 use tradewind_model::{Span, Time};
 
-use super::{Slurm, hand_in, listing, moment};
+use super::{Slurm, hand_in, is_unanswered, listing, moment};
 use crate::site::local::records::now;
 use crate::site::managed::accounts::account_of;
 use crate::site::managed::tool::Call;
@@ -15,10 +15,6 @@ use crate::site::{Aside, Order, PoolSetup, SiteError};
 
 /// What `scontrol` says if there is a reservation of the name already.
 const DUPLICATE: &str = "Duplicate reservation name";
-/// Signs of a controller that did not answer.
-const NO_ANSWER: [&str; 4] =
-    ["Unable to contact", "timed out", "Unexpected message", "connect failure"];
-
 /// The name of the reservation that keeps nodes of a pool for a job.
 pub(super) fn name(market: &str, job: u64, pool: &str) -> String {
     format!("tw-{}-{job}-{}", word(market), word(pool))
@@ -101,7 +97,7 @@ impl Slurm {
             return Ok(());
         }
         let why = self.tool.failure(&call, &answer);
-        match NO_ANSWER.iter().any(|sign| answer.err.contains(sign)) {
+        match is_unanswered(&answer.err) {
             true => Err(SiteError::Unknown(why)),
             false => Err(SiteError::Refused(format!("{}: {why}", answer.complaint()))),
         }

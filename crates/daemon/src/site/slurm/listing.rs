@@ -100,6 +100,7 @@ struct RawJob {
     exit_code: Value,
     restart_cnt: Value,
     priority: Value,
+    gres_detail: Value,
 }
 
 #[derive(Deserialize, Default)]
@@ -189,7 +190,7 @@ fn job(raw: &RawJob) -> Job {
         nodes: hostlist::expand(&text(&raw.nodes)),
         cpus: small(&raw.cpus),
         memory,
-        gpus: resource(&resources, "gres/gpu").and_then(|it| it.parse().ok()).unwrap_or(0),
+        gpus: words(&raw.gres_detail).iter().map(|node| gpus(node)).sum(),
         status: status(&raw.exit_code),
         restarts: small(&raw.restart_cnt),
         is_held: raw.priority == Value::from(0),

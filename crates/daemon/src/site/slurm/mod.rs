@@ -45,7 +45,7 @@ const WORDS: Words = Words {
             echo \"$SLURM_JOB_NODELIST\"; }",
 };
 
-/// What `sbatch` and its like say if the controller did not answer: it may have done as asked.
+/// What `sbatch` and its like say if the controller did not answer.
 const NO_ANSWER: [&str; 9] = [
     "Unable to contact",
     "timed out",
@@ -219,7 +219,7 @@ impl Slurm {
             });
         }
         let why = self.tool.failure(&call, &answer);
-        match NO_ANSWER.iter().any(|sign| answer.err.contains(sign)) || answer.code == Some(255) {
+        match is_unanswered(&answer.err) || answer.code == Some(255) {
             true => Err(SiteError::Unknown(why)),
             false => Err(SiteError::Refused(why)),
         }
@@ -274,6 +274,11 @@ impl Slurm {
         let call = Call::by(Who::User(&ticket.account), &["scancel", &id]);
         self.tool.must(&call).map(|_| ())
     }
+}
+
+/// Whether a complaint says that the controller did not answer: it may have done as asked.
+fn is_unanswered(complaint: &str) -> bool {
+    NO_ANSWER.iter().any(|sign| complaint.contains(sign))
 }
 
 /// How commands of this cluster are run.
