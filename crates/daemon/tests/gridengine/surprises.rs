@@ -206,6 +206,30 @@ fn a_reservation_keeps_nodes_free_and_is_not_given_up_under_a_task() {
     bench.until(10, reserved, |all| !all.contains("tw-suite"));
 }
 
+/// Reserving checks and takes in one step; the reservation goes when its job is over.
+#[test]
+fn with_reservations_a_job_whose_nodes_are_taken_is_refused_at_once() {
+    let mut bench = GridBench::with(|settings| settings.mode = Mode::Reservation);
+    let mut first = order(&mut bench, 1, &Act::Exit { after: 1, code: 3 });
+    first.nodes = 5;
+    bench.site().submit(&first).unwrap();
+    let mut second = order(&mut bench, 2, &Act::Exit { after: 0, code: 0 });
+    second.nodes = 4;
+    let answer = bench.site().submit(&second);
+    assert!(
+        matches!(&answer, Err(SiteError::Refused(why)) if why.contains("no suitable queues")),
+        "{answer:?}"
+    );
+    bench.site().set_aside("suite", &[]).unwrap();
+    assert_eq!(until_ended(&mut bench, 1), Exit::Code(3));
+    bench.site().set_aside("suite", &[]).unwrap();
+    bench.until(
+        20,
+        |bench| bench.cluster.must(&["qrstat", "-u", "*"], ""),
+        |all| !all.contains("tw-suite"),
+    );
+}
+
 #[test]
 fn tasks_gather_until_they_may_go() {
     let mut bench = GridBench::new();

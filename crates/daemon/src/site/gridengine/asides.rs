@@ -7,7 +7,7 @@ use tradewind_model::Span;
 
 use super::replies::Reservation;
 use super::{GridEngine, now, words};
-use crate::site::{Aside, SiteError, Tag};
+use crate::site::{Aside, Order, SiteError};
 
 /// A reservation that is to begin within this time begins at once: a beginning that is past is
 /// refused, and clocks differ.
@@ -81,15 +81,44 @@ impl GridEngine {
         })
     }
 
-    /// The reservation in which a task is to run, if it is there.
-    pub(super) fn reservation_of(
+    /// The reservation in which a task is to run: that which was set aside for its job, or one that
+    /// is made now. `None`: it was set aside once, and is not there any more.
+    ///
+    /// # Errors
+    /// [`SiteError::Refused`] if its nodes are taken.
+    pub(super) fn reservation_for(
         &self,
-        tag: &Tag,
+        order: &Order,
         place: usize,
+        slots: u32,
+        account: &str,
     ) -> Result<Option<Reservation>, SiteError> {
-        let name = words::reservation_name(&tag.market, tag.job, place);
-        let all = self.cluster().reservations(|_| false)?;
-        Ok(all.into_iter().find(|one| one.name == name && !one.state.contains('d')))
+        let name = words::reservation_name(&order.tag.market, order.tag.job, place);
+        let find = || -> Result<Option<Reservation>, SiteError> {
+            let all = self.cluster().reservations(|_| false)?;
+            Ok(all.into_iter().find(|one| one.name == name && !one.state.contains('d')))
+        };
+        let Some(pool) = self.settings.pools.get(place) else { return Ok(None) };
+        let found = find()?;
+        if found.is_some() || order.aside {
+            return Ok(found);
+        }
+        let from = order.start.max(now());
+        let aside = Aside {
+            market: order.tag.market.clone(),
+            job: order.tag.job,
+            user: order.user.clone(),
+            pool: order.pool.clone(),
+            nodes: order.nodes,
+            from,
+            until: from + words::hard_limit(order, self.settings.grace) + SOON,
+        };
+        let begin = (from > now() + SOON).then_some(from);
+        let words = words::qrsub(&aside, &name, (pool, slots), begin);
+        match self.cluster().reserve(account, words)? {
+            Ok(()) => find(),
+            Err(why) => Err(SiteError::Refused(format!("its nodes cannot be reserved: {why}"))),
+        }
     }
 }
 

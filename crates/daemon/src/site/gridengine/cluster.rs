@@ -64,10 +64,10 @@ impl Cluster<'_> {
         self.read(&call, Details::read(&answer.text()))
     }
 
-    /// The record of a job that is over, by its name. Records come some seconds late, and on some
+    /// The record of a job of `owner` that is over, by its name. Records come some seconds late, and on some
     /// clusters cannot be read from here: `None`.
-    pub(super) fn account(self, name: &str) -> Result<Option<Account>, SiteError> {
-        let answer = self.0.run(&Call::ours(&["qacct", "-j", name]))?;
+    pub(super) fn account(self, owner: &str, name: &str) -> Result<Option<Account>, SiteError> {
+        let answer = self.0.run(&Call::ours(&["qacct", "-o", owner, "-j", name]))?;
         Ok(answer.is_good().then(|| Account::read(&answer.text())).flatten())
     }
 

@@ -7,6 +7,8 @@ use crate::site::Exit;
 use crate::site::managed::spool::{Trace, seconds};
 use crate::site::managed::tickets::{Ended, Ending, Ticket};
 
+const KILL: i32 = 9;
+
 /// How a task stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Fate {
@@ -67,9 +69,13 @@ pub(super) fn end_of_missing(
     let since = here.map(|since| since.0).filter(|_| has_run);
     let at = account.and_then(|account| account.until).unwrap_or(now);
     let at = at.0.max(since.unwrap_or(i64::MIN));
-    let exit = match account {
+    let exit = match account.map(|account| exit(account, here.is_some())) {
         _ if ticket.is_withdrawn => Exit::Withdrawn,
-        Some(account) => exit(account, here.is_some()),
+        // With its reservation a job ends, too: it began late, and its own limit comes later.
+        Some(Exit::Signal(KILL)) if at >= ticket.start.saturating_add(ticket.limit) => {
+            Exit::TimeLimit
+        }
+        Some(exit) => exit,
         None => Exit::Lost,
     };
     Ended { since, at, began: began(ticket, trace), exit: Ending::from(&exit) }
@@ -129,6 +135,7 @@ mod tests {
         Job {
             id: "1".to_owned(),
             name: "tw-m-1-0-0".to_owned(),
+            owner: "ana".to_owned(),
             state: state.to_owned(),
             since: None,
             places: BTreeMap::new(),
@@ -170,6 +177,9 @@ mod tests {
         assert_eq!(end(account(37, 137), Some(&here)), Exit::TimeLimit);
         assert!(matches!(end(account(0, 125), None), Exit::NotStarted(_)));
         assert_eq!(end(None, Some(&here)), Exit::Lost);
+        let late = Ticket { start: 5, limit: 4, ..ticket() };
+        let ended = end_of_missing(&late, Some(&here), account(100, 137), Time(20));
+        assert_eq!(ended.exit, Ending::TimeLimit);
         let withdrawn = Ticket { is_withdrawn: true, ..ticket() };
         let ended = end_of_missing(&withdrawn, None, None, Time(20));
         assert_eq!((ended.since, ended.at, ended.exit), (None, 20, Ending::Withdrawn));

@@ -47,8 +47,7 @@ impl GridEngine {
         status: &Status,
         traces: &BTreeMap<Tag, Trace>,
     ) -> Result<Tasks, SiteError> {
-        let jobs: BTreeMap<&str, &Job> =
-            status.jobs.iter().map(|job| (job.name.as_str(), job)).collect();
+        let jobs = by_name(status);
         let known: Vec<(Tag, Ticket)> = self
             .tickets
             .iter()
@@ -57,7 +56,8 @@ impl GridEngine {
             .collect();
         let (mut tasks, mut began) = (BTreeMap::new(), BTreeMap::new());
         for (tag, ticket) in known {
-            let (trace, job) = (traces.get(&tag), jobs.get(words::job_name(&tag).as_str()));
+            let key = (words::job_name(&tag), ticket.account.clone());
+            let (trace, job) = (traces.get(&tag), jobs.get(&key));
             if let Some(ended) = &ticket.ended {
                 began.extend(ended.began.map(|ms| (tag.clone(), ms)));
                 tasks.insert(tag, ended.seen());
@@ -131,7 +131,7 @@ impl GridEngine {
         if missing.asked.is_none_or(|asked| asked.elapsed() >= PAUSE) && !ticket.is_withdrawn {
             missing.asked = Some(Instant::now());
             self.missing.insert(tag.clone(), missing);
-            account = self.cluster().account(&words::job_name(tag))?;
+            account = self.cluster().account(&ticket.account, &words::job_name(tag))?;
         }
         let is_over = ticket.is_withdrawn
             || account.is_some()
@@ -167,20 +167,20 @@ impl GridEngine {
     pub(super) fn tidy(&mut self, status: &Status) {
         let mut doomed = Vec::new();
         let mut stopping = BTreeMap::new();
+        let jobs = by_name(status);
         for (tag, ticket) in self.tickets.iter() {
-            let name = words::job_name(tag);
-            let job = status.jobs.iter().find(|job| job.name == name && !job.state.contains('d'));
-            let Some(job) = job.filter(|_| ticket.is_withdrawn || ticket.ended.is_some()) else {
-                continue;
-            };
+            let is_over = ticket.is_withdrawn || ticket.ended.is_some();
+            let key = (words::job_name(tag), ticket.account.clone());
+            let job = jobs.get(&key).filter(|job| is_over && !job.state.contains('d'));
+            let Some(job) = job else { continue };
             let since = self.stopping.get(tag).copied().unwrap_or_else(Instant::now);
             stopping.insert(tag.clone(), since);
             if !job.is_placed() || since.elapsed() >= self.settings.grace + STOPPING {
-                doomed.push((ticket.account.clone(), name));
+                doomed.push(key);
             }
         }
         self.stopping = stopping;
-        for (account, name) in doomed {
+        for (name, account) in doomed {
             if let Err(error) = self.cluster().delete(&account, &name) {
                 tracing::warn!(%error, "a job that is over is still there");
             }
@@ -197,4 +197,9 @@ impl GridEngine {
             }
         }
     }
+}
+
+/// Jobs by name and account: anybody may call a job as ours are called.
+fn by_name(status: &Status) -> BTreeMap<(String, String), &Job> {
+    status.jobs.iter().map(|job| ((job.name.clone(), job.owner.clone()), job)).collect()
 }

@@ -148,10 +148,13 @@ impl GridEngine {
     /// What is free, and what others have.
     fn pools_now(&self, status: &Status) -> Result<Vec<PoolSurvey>, SiteError> {
         let now = now();
-        let names: BTreeSet<String> =
-            self.tickets.iter().map(|(tag, _)| words::job_name(tag)).collect();
-        let theirs: Vec<&Job> =
-            status.jobs.iter().filter(|job| !names.contains(&job.name)).collect();
+        let own: BTreeSet<(String, &str)> = self
+            .tickets
+            .iter()
+            .map(|(tag, ticket)| (words::job_name(tag), ticket.account.as_str()))
+            .collect();
+        let is_own = |job: &&Job| own.contains(&(job.name.clone(), job.owner.as_str()));
+        let theirs: Vec<&Job> = status.jobs.iter().filter(|job| !is_own(job)).collect();
         let is_theirs = |one: &Reservation| {
             !one.state.contains('d') && !words::is_reservation_of(&one.name, &self.markets)
         };
@@ -239,7 +242,8 @@ impl GridEngine {
     /// Whether a submission that was not answered has arrived.
     fn is_there(&self, tag: &Tag, ticket: &Ticket) -> Result<bool, SiteError> {
         let name = words::job_name(tag);
-        if self.cluster().status()?.jobs.iter().any(|job| job.name == name) {
+        let is_its = |job: &Job| job.name == name && job.owner == ticket.account;
+        if self.cluster().status()?.jobs.iter().any(is_its) {
             return Ok(true);
         }
         Ok(!self.spool(ticket).look(std::slice::from_ref(tag))?.is_empty())
@@ -257,9 +261,9 @@ impl GridEngine {
             let wanted = "its owner must add `options = { pe = \"…\" }`, a parallel environment";
             return Err(SiteError::Refused(format!("more than one slot: {wanted}")));
         }
-        let reserved = match order.aside {
-            true => self.reservation_of(&order.tag, place)?,
-            false => None,
+        let reserved = match self.settings.mode {
+            Mode::Reservation => self.reservation_for(order, place, slots, account)?,
+            Mode::Begin => None,
         };
         let mut limit = words::hard_limit(order, self.settings.grace);
         if let Some(reserved) = &reserved {

@@ -150,6 +150,7 @@ mod tests {
         Job {
             id: id.to_owned(),
             name: "theirs".to_owned(),
+            owner: "eve".to_owned(),
             state: if places.is_empty() { "qw" } else { "r" }.to_owned(),
             since: (!places.is_empty()).then_some(Time(90)),
             places: places.iter().map(|(name, slots)| ((*name).to_owned(), *slots)).collect(),

@@ -52,6 +52,8 @@ pub(super) struct Job {
     /// The manager's number, with `.TASK` for one of an array.
     pub id: String,
     pub name: String,
+    /// The account that it runs as.
+    pub owner: String,
     /// Letters: `r` runs, `t` is on its way to its host, `w` waits, `h` is held, `E` in error, `d` is
     /// being deleted, `s`, `S`, `T` suspended.
     pub state: String,
@@ -151,6 +153,7 @@ fn job(node: Node<'_, '_>) -> Result<Job, String> {
     Ok(Job {
         id,
         name: name.to_owned(),
+        owner: text(node, "JB_owner")?.to_owned(),
         state: text(node, "state")?.to_owned(),
         since: since.map(time).transpose()?,
         places: BTreeMap::new(),

@@ -36,6 +36,7 @@ const STATUS: &str = "<?xml version='1.0'?>
       <job_list state=\"running\">
         <JB_job_number>1</JB_job_number>
         <JB_name>a</JB_name>
+        <JB_owner>nobody</JB_owner>
         <state>r</state>
         <JAT_start_time>1795304827</JAT_start_time>
         <slots>2</slots>
@@ -46,6 +47,7 @@ const STATUS: &str = "<?xml version='1.0'?>
     <job_list state=\"pending\">
       <JB_job_number>6</JB_job_number>
       <JB_name>arr</JB_name>
+      <JB_owner>ana</JB_owner>
       <state>hqw</state>
       <JB_submission_time>2026-11-21T23:47:07</JB_submission_time>
       <slots>1</slots>
@@ -68,7 +70,8 @@ fn a_status_has_queues_and_jobs() {
     assert_eq!((one.since, one.limit), (Some(Time(1_795_304_827)), Some(Span(60))));
     // Grid Engine's own mistake with `<`.
     assert_eq!((one.name.as_str(), &one.queues[..]), ("a&b%lt;c>\"d", &["main.q".to_owned()][..]));
-    assert_eq!((two.id.as_str(), two.is_placed(), two.is_eager()), ("6.3", false, false));
+    assert_eq!((two.id.as_str(), two.owner.as_str()), ("6.3", "ana"));
+    assert!(!two.is_placed() && !two.is_eager());
 }
 
 /// An answer that was cut off anywhere is a failure, never a smaller cluster.
