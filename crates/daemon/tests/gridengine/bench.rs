@@ -21,6 +21,8 @@ pub(crate) struct GridBench {
     grid: Option<GridEngine>,
     /// The owner's job.
     taken: Option<String>,
+    /// Queue, parallel environment and slots of a unit, for the owner.
+    owners: (&'static str, &'static str, u32),
 }
 
 impl GridBench {
@@ -31,10 +33,24 @@ impl GridBench {
     /// With settings changed before the site is opened.
     pub(crate) fn with(change: impl FnOnce(&mut Settings)) -> GridBench {
         let cluster = Cluster::start();
-        let mut settings = settings(&cluster);
+        let pools = vec![pool("main", "main.q", 8), pool("other", "other.q", 2)];
+        let mut settings = settings(&cluster, &configured(&cluster), pools);
         change(&mut settings);
         let grid = Some(GridEngine::open(settings.clone()).unwrap());
-        GridBench { cluster, settings, grid, taken: None }
+        GridBench { cluster, settings, grid, taken: None, owners: ("main.q", "units", 1) }
+    }
+
+    /// On whole hosts, four of them.
+    pub(crate) fn whole() -> GridBench {
+        let cluster = Cluster::with_hosts(5);
+        let configured = settings::cluster::Cluster {
+            unit: settings::cluster::Unit::Node,
+            options: vec![("pe".to_owned(), "whole".to_owned())],
+            ..configured(&cluster)
+        };
+        let settings = settings(&cluster, &configured, vec![pool("whole", "whole.q", 4)]);
+        let grid = Some(GridEngine::open(settings.clone()).unwrap());
+        GridBench { cluster, settings, grid, taken: None, owners: ("whole.q", "whole", 2) }
     }
 
     /// Asks until the answer is so; what it was last, if it never is.
@@ -56,18 +72,20 @@ impl GridBench {
     }
 }
 
-fn settings(cluster: &Cluster) -> Settings {
-    let pool = |name: &str, queue: &str, nodes| {
-        let setup = PoolSetup {
-            name: name.to_owned(),
-            nodes,
-            performance: Performance::REFERENCE,
-            attributes: BTreeMap::new(),
-        };
-        (setup, Members { partition: Some(queue.to_owned()), ..Members::default() })
+fn pool(name: &str, queue: &str, nodes: u32) -> (PoolSetup, Members) {
+    let setup = PoolSetup {
+        name: name.to_owned(),
+        nodes,
+        performance: Performance::REFERENCE,
+        attributes: BTreeMap::new(),
     };
+    (setup, Members { partition: Some(queue.to_owned()), ..Members::default() })
+}
+
+/// As a site's owner would configure it.
+fn configured(cluster: &Cluster) -> settings::cluster::Cluster {
     let text = |name: &str| cluster.path(name).to_str().unwrap().to_owned();
-    let configured = settings::cluster::Cluster {
+    settings::cluster::Cluster {
         command: cluster.prefix(),
         environment: cluster.environment().into_iter().collect(),
         accounts: Accounts::Of(BTreeMap::from([("*".to_owned(), "nobody".to_owned())])),
@@ -77,9 +95,15 @@ fn settings(cluster: &Cluster) -> Settings {
         unit: settings::cluster::Unit::Cores(1),
         options: vec![("pe".to_owned(), "units".to_owned())],
         ..settings::cluster::Cluster::default()
-    };
-    let pools = vec![pool("main", "main.q", 8), pool("other", "other.q", 2)];
-    let settings = Settings::of("grid", cluster.path("site"), &configured, pools).unwrap();
+    }
+}
+
+fn settings(
+    cluster: &Cluster,
+    configured: &settings::cluster::Cluster,
+    pools: Vec<(PoolSetup, Members)>,
+) -> Settings {
+    let settings = Settings::of("grid", cluster.path("site"), configured, pools).unwrap();
     Settings { grace: Duration::from_millis(300), patience: Duration::from_secs(4), ..settings }
 }
 
@@ -113,7 +137,10 @@ impl Bench for GridBench {
             self.until(10, listed, |listed| !listed.contains("owners"));
         }
         if nodes > 0 {
-            self.taken = Some(self.cluster.owners_job("owners", nodes, 60));
+            let (queue, environment, slots) = self.owners;
+            let place = (queue, environment);
+            let id = self.cluster.owners_job_in(place, "owners", nodes * slots, 60);
+            self.taken = Some(id);
             self.until(10, listed, |listed| listed.contains(" r "));
         }
     }

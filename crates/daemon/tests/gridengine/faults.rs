@@ -138,3 +138,29 @@ fn a_dead_execution_daemon_takes_no_task_with_it() {
     bench.site().submit(&next).unwrap();
     assert_eq!(until_ended(&mut bench, 2), Exit::Code(5));
 }
+
+/// Hosts are known by themselves: one that dies, one that is used in part, and what runs where.
+#[test]
+fn a_dead_host_is_one_node_less() {
+    let mut bench = GridBench::whole();
+    let mut wide = order(&mut bench, 1, &Act::Exit { after: 30, code: 0 });
+    wide.nodes = 2;
+    bench.site().submit(&wide).unwrap();
+    until_running(&mut bench, 1);
+    let survey = bench.site().survey().unwrap();
+    let Some(Seen::Running { nodes, .. }) = survey.tasks.get(&wide.tag) else { unreachable!() };
+    assert!(nodes.len() == 2 && nodes.iter().all(|node| node.starts_with("ge")), "{nodes:?}");
+    // One slot of a host is a whole host less.
+    let free = (2..=5).find(|host| !nodes.contains(&format!("ge{host}"))).unwrap();
+    let line = format!("whole.q@ge{free}");
+    let argv = ["qsub", "-S", "/bin/sh", "-q", &line, "-l", "h_rt=60", "-o", "/dev/null"];
+    bench.cluster.must(&argv, "exec sleep 50\n");
+    let pool = |bench: &mut GridBench| {
+        let pool = bench.site().survey().unwrap().pools.remove(0);
+        (pool.up, pool.local.values().map(|task| task.nodes).sum::<u32>())
+    };
+    bench.until(20, pool, |pool| *pool == (4, 1));
+    let dead = (2..=5).rfind(|host| *host != free && !nodes.contains(&format!("ge{host}")));
+    bench.cluster.signal_host(dead.unwrap(), "KILL");
+    bench.until(60, pool, |pool| *pool == (3, 1));
+}

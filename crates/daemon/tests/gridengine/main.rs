@@ -1,9 +1,5 @@
 //! The Grid Engine site on a real Grid Engine.
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test that cannot go on has failed"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bench;
 mod conformance;
