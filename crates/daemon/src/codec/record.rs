@@ -41,4 +41,5 @@ choice!(Record {
     "slipped" => Slipped { job, pool, why },
     "launched" => Launched { job, began },
     "unkept" => Unkept { job, site, why },
+    "skipped" => Skipped { job },
 });

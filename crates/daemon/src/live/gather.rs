@@ -108,9 +108,13 @@ impl Live {
         Some(job.started? + self.tolerance(job))
     }
 
-    /// When the first job's parts must have come together.
+    /// When the parts of the next job must have come together.
     pub(super) fn next_deadline(&self) -> Option<Time> {
-        self.gathering.iter().filter_map(|number| self.deadline(*number)).min()
+        let waits = |number: &&u64| {
+            let job = self.state.jobs.get(number);
+            job.is_some_and(Job::is_gathering) && self.may_go_on(**number)
+        };
+        self.gathering.iter().filter(waits).filter_map(|number| self.deadline(*number)).min()
     }
 
     /// Jobs whose parts wait for each other: whether they have come together, or will not.

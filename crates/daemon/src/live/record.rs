@@ -268,4 +268,10 @@ pub enum Record {
         /// Its words.
         why: String,
     },
+    /// Numbers of jobs up to this one were given before, by a journal that was lost: a site still
+    /// knows tasks of theirs. None is given again.
+    Skipped {
+        /// The last of them.
+        job: u64,
+    },
 }

@@ -78,6 +78,8 @@ fn what_the_controller_forgot_is_told_by_the_task_itself() {
     waits.start = waits.start + Span(3_600);
     bench.site().submit(&waits).unwrap();
     until_running(&mut bench, &runs.tag);
+    let begun = bench.folder.path().join("spool").join(runs.tag.to_string()).join("began");
+    cluster.until("its work has begun", |_| begun.exists());
     let file = bench.folder.path().join("work/tradewind-1.out");
     cluster.until("the first has run", |_| file.exists());
     let first = number(&cluster, &over.tag);
@@ -232,7 +234,7 @@ fn a_refused_submission_leaves_no_task_though_slurm_keeps_a_record() {
         settings.cluster.options = vec![("nodes".to_owned(), "1".to_owned())];
     });
     let mut order = Order { nodes: 5, ..order(&mut bench, 1, &sleeps(0, 0)) };
-    for (name, value) in [("mem-bind", "local"), ("constraint", "nothing-has-this")] {
+    for (name, value) in [("mem-bind", "local"), ("gres", "nobody-has-this:1")] {
         order.passed_through = vec![(name.to_owned(), value.to_owned())];
         let told = bench.site().submit(&order).unwrap_err();
         assert!(matches!(&told, SiteError::Refused(why) if why.contains("`sbatch")), "{told:?}");

@@ -14,7 +14,7 @@ use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::Booking;
 use tradewind_daemon::live::{Ask, Make, Record, Refusal, Settings, State};
 use tradewind_daemon::site::{
-    Exit, Finding, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Survey, Tag,
+    Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Survey, Tag,
 };
 use tradewind_daemon::store::memory::Disk;
 use tradewind_daemon::store::{Origin, Store};
@@ -97,11 +97,14 @@ impl Site for ByHand {
     }
     fn survey(&mut self) -> Result<Survey, SiteError> {
         let pools = vec![PoolSurvey { up: 2, ..PoolSurvey::default() }];
-        Ok(Survey { pools, tasks: self.tasks.tasks().clone() })
+        Ok(Survey { pools, tasks: self.tasks.tasks().clone(), ..Survey::default() })
     }
     fn submit(&mut self, order: &Order) -> Result<(), SiteError> {
         let running = Seen::Running { since: now(), nodes: vec!["n1".to_owned()] };
         self.tasks.tasks().entry(order.tag.clone()).or_insert(running);
+        Ok(())
+    }
+    fn go(&mut self, _: &Tag, _: &Go) -> Result<(), SiteError> {
         Ok(())
     }
     fn withdraw(&mut self, tag: &Tag) -> Result<(), SiteError> {

@@ -19,6 +19,7 @@
 pub mod accounts;
 pub mod bundle;
 pub mod spool;
+pub mod stage;
 pub mod tickets;
 pub mod tool;
 

@@ -35,6 +35,8 @@ pub struct Ticket {
     pub limit: i64,
     /// Seconds that it may wait for its job's other parts; `None`: it does not wait.
     pub gather: Option<i64>,
+    /// Where it runs, at the cluster.
+    pub directory: String,
     /// Its standard output, at the cluster.
     pub output: String,
     /// The folder of tasks' folders, at the cluster.
@@ -284,6 +286,7 @@ mod tests {
             start: 2,
             limit: 3,
             gather: None,
+            directory: "/d".to_owned(),
             output: "/o".to_owned(),
             spool: "/s".to_owned(),
             is_held: false,

@@ -1,6 +1,6 @@
 //! Reservations: for a task, in the mode that asks for them, and for nodes promised to a job.
 //!
-//! Making one is an atomic check-and-reserve, and its name makes asking twice harmless.
+//! Making one is an atomic check-and-reserve; by its name it is known when it is asked for again.
 
 use std::collections::BTreeMap;
 
@@ -93,7 +93,7 @@ impl Slurm {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let call = Call::ours(&words);
         let answer = self.tool.run(&call)?;
-        if answer.is_good() || answer.err.contains(DUPLICATE) {
+        if answer.is_good() || answer.err.contains(DUPLICATE) || self.has_reservation(&wish.name)? {
             return Ok(());
         }
         let why = self.tool.failure(&call, &answer);
@@ -101,6 +101,22 @@ impl Slurm {
             true => Err(SiteError::Unknown(why)),
             false => Err(SiteError::Refused(format!("{}: {why}", answer.complaint()))),
         }
+    }
+
+    /// Whether there is a reservation of the name: asked again for the same, Slurm finds its nodes
+    /// busy with itself.
+    fn has_reservation(&self, name: &str) -> Result<bool, SiteError> {
+        let answer = self.ours(&["scontrol", "-o", "show", "reservation"])?;
+        let all = listing::reservations(&answer.text())
+            .map_err(|wrong| self.misread("scontrol show reservation", &wrong))?;
+        Ok(all.iter().any(|it| it.name == name))
+    }
+
+    /// Deletes a reservation. One in which a job still runs stays, and ends by itself.
+    pub(super) fn give_back(&self, name: &str) {
+        let word = format!("ReservationName={name}");
+        let deleted = self.ours(&["scontrol", "delete", &word]);
+        drop(deleted.inspect_err(|wrong| tracing::debug!(%wrong, "a reservation stays")));
     }
 
     /// Nodes by name that no job and no reservation has in the wish's time, as Slurm lists it.
@@ -155,12 +171,7 @@ impl Slurm {
             wanted.iter().map(|it| (name(market, it.job, &it.pool), it)).collect();
         for it in there.iter().filter(|it| !names.contains_key(&it.name)) {
             if is_name(&it.name, Some(market), &self.pools) {
-                // One in which a job still runs is refused, and ends by itself.
-                let word = format!("ReservationName={}", it.name);
-                let answer = self.tool.run(&Call::ours(&["scontrol", "delete", &word]))?;
-                if !answer.is_good() {
-                    tracing::debug!(name = it.name, why = answer.complaint(), "it stays reserved");
-                }
+                self.give_back(&it.name);
             }
         }
         let mut denied = Vec::new();

@@ -39,6 +39,7 @@ impl Slurm {
             let own = all.get(ticket.mark().as_str())?;
             own.iter().copied().find(|job| tasks::is_its(job, ticket))
         };
+        self.cancel_doubles(&all)?;
         self.release(&its)?;
         let traces = self.traces(&its)?;
         let tags: Vec<Tag> = self.tickets.iter().map(|(tag, _)| tag.clone()).collect();
@@ -91,11 +92,30 @@ impl Slurm {
             }
         };
         if let Seen::Ended { since, at, exit } = &seen {
+            if since.is_some()
+                && let Err(wrong) = self.stage(tag, &self.cluster.stage_out)
+            {
+                tracing::warn!(%tag, %wrong, "its files were not taken away");
+            }
             let (since, exit) = (since.map(|since| since.0), Ending::from(exit));
             let ended = Ended { since, at: at.0, began, exit };
             self.change(tag, |ticket| ticket.ended = Some(ended))?;
         }
         Ok(Some(seen))
+    }
+
+    /// Cancels what was handed in twice, or came when its task was over: it would find its work
+    /// begun, but wait for nodes until then.
+    fn cancel_doubles(&self, all: &BTreeMap<&str, Vec<&Job>>) -> Result<(), SiteError> {
+        for (_, ticket) in self.tickets.iter() {
+            let own = all.get(ticket.mark().as_str()).into_iter().flatten();
+            let own = own.filter(|job| tasks::is_its(job, ticket));
+            let first = usize::from(ticket.ended.is_none());
+            for job in own.skip(first).filter(|job| job.waits()) {
+                self.cancel(job, ticket)?;
+            }
+        }
+        Ok(())
     }
 
     /// Lets jobs go that were handed in on hold and whose time has come.
@@ -185,9 +205,7 @@ impl Slurm {
             let ticket = self.tickets.get(&tag);
             let is_over = ticket.map_or(self.tickets.is_gone(&tag), |it| it.ended.is_some());
             if is_over {
-                let word = format!("ReservationName={name}");
-                let deleted = self.ours(&["scontrol", "delete", &word]);
-                drop(deleted.inspect_err(|wrong| tracing::debug!(%wrong, "a reservation stays")));
+                self.give_back(name);
             }
         }
         let mut old: BTreeMap<(String, String), Vec<Tag>> = BTreeMap::new();

@@ -37,7 +37,7 @@ pub(super) fn by_comment(jobs: &[Job]) -> BTreeMap<&str, Vec<&Job>> {
         all.entry(&job.comment).or_default().push(job);
     }
     for jobs in all.values_mut() {
-        jobs.sort_by_key(|job| (!job.holds_nodes(), !job.waits(), job.submitted, job.id));
+        jobs.sort_by_key(|job| (!job.holds_nodes(), job.submitted, job.id));
     }
     all
 }
