@@ -116,6 +116,7 @@ mod tests {
             start: 0,
             limit: 60,
             gather: None,
+            directory: String::new(),
             output: String::new(),
             spool: String::new(),
             is_held: false,

@@ -204,6 +204,7 @@ impl GridEngine {
             start: order.start.0,
             limit: order.limit.0,
             gather: order.gather.map(|span| span.0),
+            directory: paths.directory.clone(),
             output: paths.output.clone(),
             spool: self.settings.spool.replace(USER, account),
             is_held: false,
