@@ -274,3 +274,26 @@ fn the_doctor_names_what_is_wrong() {
     let found = bench.until(10, ill, |found| found.len() == 1);
     assert!(found[0].contains("site grid") && found[0].contains("start sge_qmaster"), "{found:?}");
 }
+
+/// Brought as the user before, taken away after; what cannot be brought refuses the task.
+#[test]
+fn files_are_brought_and_taken_away() {
+    let mut bench = GridBench::with(|settings| {
+        let touch = |name: &str| vec!["touch".to_owned(), format!("{{directory}}/{name}-{{job}}")];
+        settings.stage_in = vec![touch("in")];
+        settings.stage_out = vec![touch("out")];
+    });
+    let first = order(&mut bench, 7, &Act::Exit { after: 0, code: 0 });
+    bench.site().submit(&first).unwrap();
+    assert!(bench.cluster.path("work/in-7").exists());
+    assert_eq!(until_ended(&mut bench, 7), Exit::Code(0));
+    assert!(bench.cluster.path("work/out-7").exists());
+    let mut second = order(&mut bench, 8, &Act::Exit { after: 0, code: 0 });
+    second.surroundings.directory = Some("/no/such/place".to_owned());
+    let answer = bench.site().submit(&second);
+    assert!(
+        matches!(&answer, Err(SiteError::Refused(why)) if why.contains("No such file")),
+        "{answer:?}"
+    );
+    assert_eq!(seen(&mut bench, 8), None);
+}

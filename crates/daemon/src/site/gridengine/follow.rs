@@ -157,6 +157,11 @@ impl GridEngine {
 
     fn end(&mut self, tag: &Tag, ended: Ended) -> Result<Seen, SiteError> {
         let seen = ended.seen();
+        if ended.since.is_some()
+            && let Err(wrong) = self.stage(tag, &self.settings.stage_out)
+        {
+            tracing::warn!(%tag, %wrong, "its files were not taken away");
+        }
         self.change(tag, |ticket| ticket.ended = Some(ended))?;
         self.missing.remove(tag);
         Ok(seen)

@@ -42,6 +42,10 @@ pub struct Settings {
     pub pools: Vec<Pool>,
     /// Words for every `qsub`, such as `-P` and a project.
     pub options: Vec<String>,
+    /// Programs and arguments that are run as the user before a task is handed in.
+    pub stage_in: Vec<Vec<String>>,
+    /// Programs and arguments that are run as the user when it has ended.
+    pub stage_out: Vec<Vec<String>>,
     /// From `SIGTERM` to `SIGKILL` at a task's limit.
     pub grace: Duration,
     /// So long a task may be unknown to the manager before it counts as lost.
@@ -100,9 +104,6 @@ impl Settings {
             cluster::Unit::Cores(cores) => Unit::Slots(cores),
             cluster::Unit::Gpu => return Err("`unit`: Grid Engine has slots, no GPUs".to_owned()),
         };
-        if !cluster.stage_in.is_empty() || !cluster.stage_out.is_empty() {
-            return Err("`stage_in` and `stage_out` are of Slurm sites only".to_owned());
-        }
         let environment = cluster.options.iter().find(|(name, _)| name == ENVIRONMENT);
         let environment = environment.map(|(_, value)| value.clone());
         let prefix = |words: &[String]| {
@@ -139,6 +140,8 @@ impl Settings {
             },
             pools: pools.into_iter().map(pool).collect::<Result<_, _>>()?,
             options: options(&cluster.options)?,
+            stage_in: cluster.stage_in.clone(),
+            stage_out: cluster.stage_out.clone(),
             grace: duration(cluster.grace),
             patience: Settings::PATIENCE,
         })
