@@ -62,6 +62,8 @@ impl State {
             pool: self.own_name(part).to_owned(),
             nodes: part.nodes,
             start: job.started.unwrap_or(self.now()),
+            aside: false,
+            gather: None,
             limit: part.limit,
             work: submission.work.clone(),
             surroundings: submission.surroundings.clone(),

@@ -118,7 +118,7 @@ impl Stage {
         let local: BTreeMap<String, LocalTask> =
             local.iter().map(|(name, nodes)| ((*name).to_owned(), task(*nodes))).collect();
         let pools = vec![PoolSurvey { up: 2, local, local_waiting: 0 }];
-        let survey = Ok(Survey { pools, tasks: tasks.into_iter().collect() });
+        let survey = Ok(Survey { pools, tasks: tasks.into_iter().collect(), ..Survey::default() });
         self.step(at, Input::Surveyed { site: SiteId(site), survey });
     }
 

@@ -133,6 +133,8 @@ pub fn order(bench: &mut dyn Bench, job: u64, act: &Act) -> Order {
         pool,
         nodes: 1,
         start,
+        aside: false,
+        gather: None,
         limit: Span(60),
         work,
         surroundings: Surroundings::default(),

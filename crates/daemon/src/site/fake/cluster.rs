@@ -394,7 +394,7 @@ impl Cluster {
             let Ended { since, at, exit } = ended.clone();
             (tag.clone(), Seen::Ended { since, at, exit })
         });
-        Survey { pools, tasks: live.chain(ended).collect() }
+        Survey { pools, tasks: live.chain(ended).collect(), ..Survey::default() }
     }
 
     fn survey_pool(&self, pool: usize) -> PoolSurvey {

@@ -239,7 +239,7 @@ impl Local {
             .iter()
             .map(|(tag, entry)| (tag.clone(), entry.seen(name(entry))))
             .collect();
-        Ok(Survey { pools, tasks })
+        Ok(Survey { pools, tasks, ..Survey::default() })
     }
 
     fn take_in(&mut self, order: &Order, pool: usize) -> io::Result<()> {
