@@ -97,7 +97,7 @@ impl Site for ByHand {
     }
     fn survey(&mut self) -> Result<Survey, SiteError> {
         let pools = vec![PoolSurvey { up: 2, ..PoolSurvey::default() }];
-        Ok(Survey { pools, tasks: self.tasks.tasks().clone() })
+        Ok(Survey { pools, tasks: self.tasks.tasks().clone(), ..Survey::default() })
     }
     fn submit(&mut self, order: &Order) -> Result<(), SiteError> {
         let running = Seen::Running { since: now(), nodes: vec!["n1".to_owned()] };
