@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the full tests need beyond Rust and a C compiler: cmake and a C++ compiler, for
 # the MIP solver that our optima are compared with, and Python 3 with venv, for Evalys, which
-# reads our results. Does nothing when they are there.
+# reads our results, and Schemathesis, which fuzzes the API. Does nothing when they are there.
 set -euo pipefail
 
 missing=()
