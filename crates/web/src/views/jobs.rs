@@ -152,8 +152,8 @@ fn expectation(state: &State, job: &Job) -> Option<Expectation> {
         // Nobody knows when it will be let in; what was said before that is no longer true.
         Phase::Held(_) | Phase::Running | Phase::Over(_) => None,
     }?;
-    // What was expected by now and has not come may come at any moment.
-    let at = at.max(state.now());
+    // What was expected by now and has not come was wrong: nobody knows.
+    let at = Some(at).filter(|at| *at >= state.now())?;
     let mut slips: Vec<i64> = state.slips.values().flatten().copied().collect();
     slips.sort_unstable();
     let off = |percent| quantile(&slips, percent).unwrap_or(0);
