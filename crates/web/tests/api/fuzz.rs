@@ -224,9 +224,7 @@ fn spoil(value: &mut Value, draw: &mut Draw<'_>) {
 /// The status, and whether rows were written meanwhile.
 fn send(stage: &Stage, it: &Request) -> (u16, String, bool) {
     let headers = it.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    // Where a body was not read to its end, the next request has to go another way.
-    let close = ("Connection", "close");
-    let headers: Vec<(&str, &str)> = headers.chain([close]).collect();
+    let headers: Vec<(&str, &str)> = headers.collect();
     let rows = || stage.engine.handle.gauges().last_row();
     let before = rows();
     let (status, text) = stage.send(it.user, &it.method, &it.path, &headers, it.body.clone());
