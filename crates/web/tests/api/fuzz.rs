@@ -122,52 +122,62 @@ struct Request {
 }
 
 fn request(operation: &Operation, draw: &mut Draw<'_>) -> Request {
-    let mut path: Vec<String> = Vec::new();
-    for part in operation.path.split('/') {
-        let mut word = WORDS[draw(WORDS.len())].to_owned();
-        // Those who ask go on being let in.
-        if operation.name == "revoke_token" && word.len() == 1 {
-            word.push_str("00");
-        }
-        let named = ["{site}", "{pool}"].contains(&part) && draw(4) > 0;
-        match part {
-            "{site}" if named => path.push("alpha".to_owned()),
-            "{pool}" if named => path.push("x".to_owned()),
-            _ if part.starts_with('{') => path.push(word),
-            _ => path.push(part.to_owned()),
-        }
-    }
-    let mut path = path.join("/");
-    let mut sign = '?';
-    for name in &operation.queries {
-        if draw(3) == 0 {
-            path = format!("{path}{sign}{name}={}", WORDS[draw(WORDS.len())]);
-            sign = '&';
-        }
-    }
-    if operation.name == "wait_for_job" && !path.contains("seconds") {
-        path.push_str("?seconds=0");
-    }
-    if draw(20) == 0 {
-        path = format!("{path}{sign}colour=red");
-    }
-    let value =
-        |draw: &mut Draw<'_>| ["1", "x", "", "a key", "18446744073709551616"][draw(5)].to_owned();
-    let named = operation
-        .headers
-        .iter()
-        .filter_map(|name| (draw(2) == 0).then(|| (name.clone(), value(draw))));
-    let mut headers: Vec<(String, String)> = named.collect();
-    if draw(12) == 0 {
-        let kind = ["text/plain", "application/json; charset=utf-8", "*", ""][draw(4)];
-        headers.push(("Content-Type".to_owned(), kind.to_owned()));
-    }
+    let path = format!("{}{}", path(operation, draw), query(operation, draw));
+    let headers = headers(operation, draw);
     let method = match draw(25) {
         0 => ["PATCH", "PUT", "POST", "DELETE", "GET"][draw(5)].to_owned(),
         _ => operation.method.clone(),
     };
     let user = USERS[draw(USERS.len())];
     Request { user, method, path, headers, body: body(operation, draw) }
+}
+
+fn path(operation: &Operation, draw: &mut Draw<'_>) -> String {
+    let mut parts = Vec::new();
+    for part in operation.path.split('/') {
+        let mut word = WORDS[draw(WORDS.len())].to_owned();
+        // Those who ask go on being let in.
+        if operation.name == "revoke_token" && word.len() == 1 {
+            word.push_str("00");
+        }
+        match part {
+            "{site}" if draw(4) > 0 => parts.push("alpha".to_owned()),
+            "{pool}" if draw(4) > 0 => parts.push("x".to_owned()),
+            _ if part.starts_with('{') => parts.push(word),
+            _ => parts.push(part.to_owned()),
+        }
+    }
+    parts.join("/")
+}
+
+fn query(operation: &Operation, draw: &mut Draw<'_>) -> String {
+    let mut fields = Vec::new();
+    for name in &operation.queries {
+        // Nobody waits for long.
+        let words: &[&str] = if name == "seconds" { &["0", "0", "61", "-1", "x"] } else { &WORDS };
+        if name == "seconds" || draw(3) == 0 {
+            fields.push(format!("{name}={}", words[draw(words.len())]));
+        }
+    }
+    if draw(20) == 0 {
+        fields.push("colour=red".to_owned());
+    }
+    if fields.is_empty() { String::new() } else { format!("?{}", fields.join("&")) }
+}
+
+fn headers(operation: &Operation, draw: &mut Draw<'_>) -> Vec<(String, String)> {
+    let mut headers = Vec::new();
+    for name in &operation.headers {
+        let value = ["1", "x", "", "a key", "18446744073709551616"][draw(5)];
+        if draw(2) == 0 {
+            headers.push((name.clone(), value.to_owned()));
+        }
+    }
+    if draw(12) == 0 {
+        let kind = ["text/plain", "application/json; charset=utf-8", "*", ""][draw(4)];
+        headers.push(("Content-Type".to_owned(), kind.to_owned()));
+    }
+    headers
 }
 
 fn body(operation: &Operation, draw: &mut Draw<'_>) -> Vec<u8> {
