@@ -36,4 +36,9 @@ choice!(Record {
     "quoted" => Quoted { quote },
     "taken" => Taken { quote, job },
     "reached" => Reached { site, away },
+    "gathered" => Gathered { job, at },
+    "went" => Went { tag },
+    "slipped" => Slipped { job, pool, why },
+    "launched" => Launched { job, began },
+    "unkept" => Unkept { job, site, why },
 });

@@ -8,9 +8,11 @@
 //! Nothing here decides where or when a job runs. Policies do, and users who accept a quote.
 
 mod apply;
+mod asides;
 mod asks;
 mod closures;
 mod demand;
+pub mod gather;
 pub mod input;
 mod jobs;
 pub mod money;
@@ -32,6 +34,8 @@ use std::sync::Arc;
 
 use tradewind_model::{Event, Money, Pools, Span, Time};
 use tradewind_sched::policy::Policy;
+
+use crate::site::Tag;
 
 pub use apply::Wrong;
 pub use input::{Act, Ask, Input, Kind, Refusal, Reply, Withheld};
@@ -61,6 +65,8 @@ pub struct Settings {
     pub keep: Span,
     /// How often sites may refuse a job before it is held.
     pub max_refusals: u32,
+    /// How long the first parts of a job wait for its last, if its user does not say.
+    pub gather: Span,
 }
 
 impl Default for Settings {
@@ -71,6 +77,7 @@ impl Default for Settings {
             new_user_grant: Money(1_000_000_000_000),
             keep: Span(7 * 24 * 3_600),
             max_refusals: 8,
+            gather: Span(120),
         }
     }
 }
@@ -97,6 +104,10 @@ pub struct Live {
     over: BTreeSet<(Time, u64)>,
     /// By user: jobs that are not over.
     active: BTreeMap<String, usize>,
+    /// Jobs that run, or did a moment ago, and whose parts wait for each other.
+    gathering: BTreeSet<u64>,
+    /// When the work of parts really began, of jobs of which not all parts are known to have.
+    began: BTreeMap<Tag, i64>,
     /// What the present step has written.
     out: Vec<Record>,
 }
@@ -143,6 +154,8 @@ impl Live {
             booked: BTreeSet::new(),
             over: BTreeSet::new(),
             active: BTreeMap::new(),
+            gathering: BTreeSet::new(),
+            began: BTreeMap::new(),
             out: Vec::new(),
         };
         live.remember();
@@ -195,6 +208,10 @@ impl Live {
                 self.forecast(at, starts)?;
                 None
             }
+            Input::SetAside { site, denied } => {
+                self.set_aside(at, site, denied)?;
+                None
+            }
         };
         Ok(Step { records: std::mem::take(&mut self.out), answer })
     }
@@ -236,6 +253,9 @@ impl Live {
                 }
                 Phase::Held(Hold::Booked) => {
                     self.booked.extend(job.booking.as_ref().map(|it| (it.start, number)));
+                }
+                Phase::Running if job.is_gathering() => {
+                    self.gathering.insert(number);
                 }
                 _ => {}
             }

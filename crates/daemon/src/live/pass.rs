@@ -1,6 +1,6 @@
 //! Asking the policy, and doing what it says.
 
-use tradewind_model::{Command, Money, Time};
+use tradewind_model::{Command, Money, Span, Time};
 
 use super::money::Account;
 use super::record::Record;
@@ -57,6 +57,9 @@ impl Live {
         match job.phase {
             Phase::Over(_) => self.is_over(at, number),
             Phase::Running => {
+                if job.is_gathering() {
+                    self.gathering.insert(number);
+                }
                 let lack = -self.state.accounts.balance(&job.payer());
                 if lack <= 0 {
                     return Ok(());
@@ -79,6 +82,7 @@ impl Live {
         let closures = self.state.market.closures();
         let now = self.state.now();
         let begins = closures.map(|(_, what)| what.from).filter(|from| *from > now).min();
-        [self.wake, booked, quotes, begins].into_iter().flatten().min()
+        let gathered = self.next_deadline().map(|deadline| deadline + Span(1));
+        [self.wake, booked, quotes, begins, gathered].into_iter().flatten().min()
     }
 }

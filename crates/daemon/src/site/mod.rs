@@ -126,7 +126,7 @@ pub enum Exit {
     Signal(i32),
     /// It was stopped at its time limit.
     TimeLimit,
-    /// It was withdrawn.
+    /// It was withdrawn; or it waited for others in vain.
     Withdrawn,
     /// It used more memory than it may.
     OutOfMemory,
@@ -158,8 +158,10 @@ pub struct Order {
     pub start: Time,
     /// Its nodes are those that were set aside for its job ([`Site::set_aside`]).
     pub aside: bool,
-    /// It waits on its nodes for [`Site::go`] before its work begins, so long at most; then it
-    /// ends by itself, and its work has not run.
+    /// It waits on its nodes for [`Site::go`] before its work begins, so long at most, counted
+    /// from when it has them; then it ends by itself, and its work has not run. While it waits it
+    /// is [`Seen::Running`]; the limit counts from the beginning of its work. If that never
+    /// began, it ends without `since`: in vain or withdrawn as [`Exit::Withdrawn`].
     pub gather: Option<Span>,
     /// How long it may run there.
     pub limit: Span,
@@ -287,8 +289,9 @@ pub trait Site: Debug + Send {
         Ok(Vec::new())
     }
 
-    /// Lets a task that gathers begin its work. Asked again, it changes nothing; an unknown or
-    /// ended task is left alone.
+    /// Lets a task that gathers begin its work. Asked again, it changes nothing: the first moment
+    /// stands. A task that has no nodes yet begins once it has them; an unknown or ended one, and
+    /// one that does not gather, is left alone.
     ///
     /// # Errors
     /// See [`SiteError`].

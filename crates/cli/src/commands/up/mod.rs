@@ -134,6 +134,7 @@ fn start(place: &Place, settings: &Settings) -> Result<Engine, Failure> {
         max_jobs: settings.limits.jobs as usize,
         max_jobs_per_user: settings.limits.jobs_per_user as usize,
         new_user_grant: settings.money.new_user_grant,
+        gather: settings.market.gather,
         ..tradewind_daemon::live::Settings::default()
     };
     let setup = Setup {

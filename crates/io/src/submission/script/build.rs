@@ -54,6 +54,7 @@ pub(super) fn submission(
         array: reader.value("array", lists::array),
         held: reader.chosen.contains_key("hold"),
         on_lost,
+        gather: reader.value("gather", limits::gather),
         mail,
         comment: reader.value("comment", text),
         quote: reader.value("quote", quote),
