@@ -64,6 +64,9 @@ pub struct MarketView {
     pub numbers: std::collections::BTreeMap<JobId, u64>,
     /// Users, by the place that policies know them by.
     pub users: Vec<String>,
+    /// Processor-seconds that users have used lately, by place, as the policy counts them: where
+    /// the order is by fair share. Others have used nothing.
+    pub used: std::collections::BTreeMap<i64, u64>,
 }
 
 /// The best window by one criterion, or why there is none.
@@ -224,11 +227,13 @@ impl Context {
     pub(crate) async fn view(&self) -> Answer<MarketView> {
         self.look(|live| {
             let state = live.state();
+            let used = live.policy().standing(state.now()).into_iter();
             MarketView {
                 market: state.market.clone(),
                 policy: state.policy.clone(),
                 numbers: state.numbers.clone(),
                 users: state.users.clone(),
+                used: used.map(|it| (it.user, it.used)).collect(),
             }
         })
         .await

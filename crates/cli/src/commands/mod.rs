@@ -48,7 +48,7 @@ pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
         Command::Price(args) => live::price::run(args, format),
         Command::Ledger(args) => live::ledger::run(args, format),
         Command::Grant(args) => live::grant::run(args, format),
-        Command::Token(args) => live::token::run(args, format),
+        Command::Token(args) => live::token::run(args, format, report),
         Command::Policy(args) => live::policy::run(args, format),
         Command::Report(args) => live::report::run(args, format),
         Command::Events(args) => live::events::run(args, format, report),

@@ -39,6 +39,7 @@ impl Live {
                 self.put(at, Record::Tariff { pool, text })?;
                 Ok(Ok(Reply::Done))
             }
+            Ask::Expel { token } => self.expel(at, actor, token),
             _ if actor.role != Role::Administrator => {
                 refused(Kind::Forbidden, "only an administrator may do this", "")
             }
@@ -48,15 +49,19 @@ impl Live {
                 self.put(at, Record::Admitted { token, user, role, hash, note })?;
                 Ok(Ok(Reply::Number(token)))
             }
-            Ask::Expel { token } => {
-                if !self.state.tokens.contains_key(&token) {
-                    return refused(Kind::Unknown, format!("there is no token {token}"), "");
-                }
-                self.put(at, Record::Expelled { token })?;
-                Ok(Ok(Reply::Done))
-            }
             Ask::Policy { policy } => self.switch(at, &policy),
         }
+    }
+
+    /// A token opens nothing any more. That there are tokens of others is not for everybody.
+    fn expel(&mut self, at: Time, actor: &Actor, token: u64) -> Answer {
+        let found = self.state.tokens.get(&token).filter(|it| actor.may_act_for(&it.user));
+        if found.is_none() {
+            let message = format!("you have no token {token}");
+            return refused(Kind::Unknown, message, "see `token list`");
+        }
+        self.put(at, Record::Expelled { token })?;
+        Ok(Ok(Reply::Done))
     }
 
     fn submit(
@@ -71,7 +76,7 @@ impl Live {
             return Ok(Ok(Reply::Jobs(known)));
         }
         let count = submission.array.as_ref().map_or(1, |array| array.indices.len());
-        if let Err(refusal) = self.may_submit(actor, submission, count, quote) {
+        if let Err(refusal) = self.may_submit(at, actor, submission, count, quote) {
             return Ok(Err(refusal));
         }
         let payer = submission.project.clone().map(Account::Project);
@@ -121,6 +126,7 @@ impl Live {
 
     fn may_submit(
         &self,
+        at: Time,
         actor: &Actor,
         submission: &Submission,
         count: usize,
@@ -143,10 +149,11 @@ impl Live {
             let hint = "an administrator makes one by granting money to `project:NAME`";
             return Err(Refusal::new(Kind::Invalid, message, hint));
         }
-        let missing = submission.after.iter().find(|it| !self.state.jobs.contains_key(&it.job));
-        if let Some(missing) = missing {
-            let message = format!("it is to wait for job {}, which is not there", missing.job);
-            return Err(Refusal::new(Kind::Invalid, message, "jobs that ended long ago are gone"));
+        self.may_wait(actor, submission)?;
+        if submission.terms.deadline.is_some_and(|deadline| deadline <= at) {
+            let message = "its deadline has passed: it could not be finished by then";
+            let hint = "a deadline is the moment by which the job has ended; give one to come";
+            return Err(Refusal::new(Kind::Invalid, message, hint));
         }
         let place = self.state.users.len();
         let demand = demand(submission, place, self.state.market.pools())?;
@@ -154,6 +161,20 @@ impl Live {
             None => Ok(()),
             Some(number) => self.may_take(actor, number, &demand, submission),
         }
+    }
+
+    /// Whether it may wait for the jobs that it names. How jobs of others end is not for everybody,
+    /// nor that they are there.
+    fn may_wait(&self, actor: &Actor, submission: &Submission) -> Result<(), Refusal> {
+        let own = |job: u64| {
+            let job = self.state.jobs.get(&job);
+            job.is_some_and(|job| actor.may_act_for(&job.user))
+        };
+        let Some(missing) = submission.after.iter().find(|it| !own(it.job)) else {
+            return Ok(());
+        };
+        let message = format!("it is to wait for job {}, and you have no such job", missing.job);
+        Err(Refusal::new(Kind::Invalid, message, "jobs that ended long ago are gone"))
     }
 
     /// Whether the quote still stands.

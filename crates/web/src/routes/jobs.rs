@@ -57,6 +57,7 @@ pub(crate) struct Which {
     /// With a number above this.
     after: Option<u64>,
     /// At most so many: 1 to 1000, 100 if left out.
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
 }
 
@@ -167,6 +168,7 @@ pub(crate) async fn release(
 #[into_params(parameter_in = Query)]
 pub(crate) struct HowLong {
     /// At most so many: 0 to 60, 30 if left out.
+    #[param(maximum = 60)]
     seconds: Option<u64>,
 }
 
@@ -228,6 +230,7 @@ async fn until_over(context: &Context, number: u64, position: &mut Position) {
 #[into_params(parameter_in = Query)]
 pub(crate) struct HowMuch {
     /// The last so many bytes: 1 to 1048576, 65536 if left out.
+    #[param(minimum = 1, maximum = 1_048_576)]
     bytes: Option<usize>,
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod accounts;
 pub(crate) mod advice;
 pub(crate) mod events;
 pub(crate) mod jobs;
+mod leftover;
 pub(crate) mod market;
 pub(crate) mod open;
 pub(crate) mod sites;
@@ -60,6 +61,7 @@ pub(crate) fn router(context: &Context) -> Router {
             Failure::new(status, "method", "this path knows no such method", hint)
         })
         .layer(CatchPanicLayer::custom(caught))
+        .layer(from_fn_with_state(context.clone(), leftover::read_on))
         .layer(from_fn_with_state(context.clone(), count))
         .with_state(context.clone())
 }

@@ -28,6 +28,7 @@ pub(crate) struct TokenPage {
     /// With a number above this.
     after: Option<u64>,
     /// At most so many: 1 to 1000, 100 if left out.
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
 }
 

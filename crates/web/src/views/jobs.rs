@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::rights::Actor;
-use tradewind_daemon::live::state::{Finish, Job, Part, Phase, State};
+use tradewind_daemon::live::state::{Finish, Hold, Job, Part, Phase, State};
 use tradewind_io::submission::document;
 use tradewind_model::PoolId;
 
@@ -145,11 +145,14 @@ fn booking(state: &State, job: &Job) -> Option<Booking> {
 /// When a waiting job is expected, with the range of what all sites' last jobs did: where it will
 /// run is not known yet.
 fn expectation(state: &State, job: &Job) -> Option<Expectation> {
-    if !matches!(job.phase, Phase::Waiting | Phase::Held(_)) {
-        return None;
-    }
-    let booked = job.booking.as_ref().map(|it| it.start);
-    let at = booked.or(job.expected)?;
+    let at = match &job.phase {
+        Phase::Held(Hold::Booked) => job.booking.as_ref().map(|it| it.start),
+        Phase::Waiting => job.expected,
+        // Nobody knows when it will be let in; what was said before that is no longer true.
+        Phase::Held(_) | Phase::Running | Phase::Over(_) => None,
+    }?;
+    // What was expected by now and has not come was wrong: nobody knows.
+    let at = Some(at).filter(|at| *at >= state.now())?;
     let mut slips: Vec<i64> = state.slips.values().flatten().copied().collect();
     slips.sort_unstable();
     let off = |percent| quantile(&slips, percent).unwrap_or(0);

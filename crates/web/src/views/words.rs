@@ -2,9 +2,40 @@
 
 use tradewind_daemon::live::state::{Finish, Happening, Hold, Job, Phase, Setback, State};
 use tradewind_daemon::site::Exit;
-use tradewind_model::{PoolId, Reason};
+use tradewind_model::{PoolId, Reason, Time};
 
 use super::jobs::pool_name;
+
+/// A moment on the clock of this machine, with its distance from UTC, for whoever reads it
+/// elsewhere: `2026-11-21T14:03:02+01:00`.
+pub fn moment(at: Time) -> String {
+    in_zone(at, jiff::tz::TimeZone::system())
+}
+
+fn in_zone(at: Time, zone: jiff::tz::TimeZone) -> String {
+    match jiff::Timestamp::from_second(at.0) {
+        Ok(moment) => moment.to_zoned(zone).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
+        Err(_) => "Unknown".to_owned(),
+    }
+}
+
+/// The reason in a sentence, with moments as people write them.
+pub fn sentence(reason: &Reason) -> String {
+    match reason {
+        Reason::TooLate { earliest, deadline } => {
+            let (earliest, deadline) = (moment(*earliest), moment(*deadline));
+            format!("finishes at {earliest} at the earliest, the deadline is {deadline}")
+        }
+        Reason::NoCommonTime { needed, most, deadline: Some(deadline) } => {
+            let deadline = moment(*deadline);
+            format!(
+                "at most {most} of {needed} nodes are free together for long enough before the \
+                 deadline at {deadline}"
+            )
+        }
+        other => other.to_string(),
+    }
+}
 
 /// The job's state, as `squeue` and `sacct` call it.
 pub(crate) fn state(job: &Job) -> &'static str {
@@ -65,7 +96,7 @@ fn waiting(state: &State, job: &Job) -> (&'static str, String) {
     let start = job.submission.terms.earliest_start;
     let head = state.market.head();
     match start.filter(|start| *start > state.now()) {
-        Some(start) => ("BeginTime", format!("it is not to start before {}", start.0)),
+        Some(start) => ("BeginTime", format!("it is not to start before {}", moment(start))),
         None if job.id.is_some() && job.id == head => {
             ("Resources", "it is the first in the queue, and waits for nodes".to_owned())
         }
@@ -85,7 +116,7 @@ fn ended(finish: &Finish) -> Option<(&'static str, String)> {
         Finish::NodeFail => {
             Some(("NodeDown", "its nodes died, or nobody knows what became of it".to_owned()))
         }
-        Finish::Refused(reason) => Some((refused(reason), reason.to_string())),
+        Finish::Refused(reason) => Some((refused(reason), sentence(reason))),
         Finish::Dependency(job) => {
             let text = format!("job {job} did not end as it had to");
             Some(("DependencyNeverSatisfied", text))
@@ -168,5 +199,32 @@ pub(crate) fn exit(exit: &Exit) -> String {
         Exit::Lost => "lost".to_owned(),
         Exit::Refused(why) => format!("refused: {why}"),
         Exit::NotStarted(why) => format!("not started: {why}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_say_their_zone() {
+        let zone = jiff::tz::TimeZone::fixed(jiff::tz::offset(1));
+        assert_eq!(in_zone(Time(0), zone), "1970-01-01T01:00:00+01:00");
+    }
+
+    #[test]
+    fn reasons_have_no_raw_seconds() {
+        let (early, late) = (Time(1_800_000_000), Time(1_800_000_060));
+        for reason in [
+            Reason::TooLate { earliest: late, deadline: early },
+            Reason::NoCommonTime { needed: 2, most: 1, deadline: Some(late) },
+        ] {
+            let text = sentence(&reason);
+            assert!(text.contains("2027-01-1") && !text.contains("1800000"), "{text}");
+            // The same sentence otherwise.
+            let plain = reason.to_string();
+            let raw = plain.split(|c: char| c.is_ascii_digit()).next().unwrap();
+            assert!(text.starts_with(raw), "{text} {plain}");
+        }
     }
 }

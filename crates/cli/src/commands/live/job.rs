@@ -162,6 +162,14 @@ pub(super) fn expected(it: &Expectation) -> String {
     }
 }
 
+/// The nodes' names; or, of what was over before its site was looked at, whose they were.
+fn names(part: &Part) -> String {
+    match part.node_names.is_empty() && part.since.is_some() {
+        true => format!("{} of {}", part.nodes, part.pool),
+        false => part.node_names.join(","),
+    }
+}
+
 fn parts(parts: &[Part]) -> Sheet {
     let columns = vec![
         ("POOL", Side::Left),
@@ -182,7 +190,7 @@ fn parts(parts: &[Part]) -> Sheet {
             moment_or_none(part.since),
             moment_or_none(part.ended),
             part.exit.clone().unwrap_or_default(),
-            part.node_names.join(","),
+            names(part),
         ]
     };
     Sheet { columns, rows: parts.iter().map(row).collect() }

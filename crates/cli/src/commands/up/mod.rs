@@ -224,8 +224,23 @@ fn listen(args: &Args, settings: &Settings, engine: &Engine) -> Result<Server, F
 }
 
 fn url(server: &Server, settings: &Settings) -> String {
-    let scheme = if settings.listen.tls.is_some() { "https" } else { "http" };
-    format!("{scheme}://{}", server.address)
+    let address = server.address;
+    match (settings.listen.tls.is_some(), address.ip().is_unspecified()) {
+        (false, _) => format!("http://{address}"),
+        (true, false) => format!("https://{address}"),
+        // Nobody can go to "all addresses", and certificates are for names.
+        (true, true) => format!("https://{}:{}", host_name(), address.port()),
+    }
+}
+
+/// This machine's name, as certificates most likely have it.
+fn host_name() -> String {
+    let text = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let good = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
+    match text.trim() {
+        name if !name.is_empty() && name.chars().all(good) => name.to_owned(),
+        _ => "localhost".to_owned(),
+    }
 }
 
 /// All pools of a configuration, in the market's order.
