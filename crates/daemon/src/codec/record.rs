@@ -36,4 +36,8 @@ choice!(Record {
     "quoted" => Quoted { quote },
     "taken" => Taken { quote, job },
     "reached" => Reached { site, away },
+    "peered" => Peered { peer, known },
+    "negotiated" => Negotiated { entry, guest },
+    "heard" => Heard { job, news },
+    "came-back" => CameBack { job, why, hold },
 });

@@ -4,11 +4,15 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
+use tradewind_io::input::Input;
+use tradewind_io::submission::{Submission, document};
 use tradewind_model::{Performance, Pools};
+use tradewind_sched::negotiation::{Peer, Serial};
 
 use super::wire::{Get, Put, parse};
 use super::*;
 use crate::live::money::{Accounts, Posting};
+use crate::live::peers::{Letter, Peers, Report, Traveller, Wanted};
 use crate::live::state::{Job, Quote, Task, Token};
 use crate::site::Tag;
 
@@ -87,7 +91,22 @@ any! {
         pools[1].name = "two".to_owned();
         Pools::new(Pools::cluster(4).sites().to_vec(), pools).unwrap()
     };
+    Peer: dice => Peer(Any::any(dice));
+    Serial: dice => Serial { epoch: Any::any(dice), number: Any::any(dice) };
+    Traveller: dice => Traveller {
+        job: Any::any(dice),
+        user: "ana".to_owned(),
+        submitted: Any::any(dice),
+        array: Any::any(dice),
+        submission: Arc::new(simple()),
+    };
     Accounts: dice => Accounts::of(Any::any(dice), Any::any(dice), Any::any(dice));
+}
+
+/// A submission that the API's document can say.
+fn simple() -> Submission {
+    let body = br#"{"name": "a", "command": ["true"], "nodes": 2, "time": 60, "budget": 3.5}"#;
+    document::parse(&Input::new("test", body.to_vec())).unwrap()
 }
 
 impl<T: Any> Any for Option<T> {
@@ -123,6 +142,12 @@ impl<T: Any> Any for VecDeque<T> {
 impl<K: Any + Ord, V: Any> Any for BTreeMap<K, V> {
     fn any(dice: &mut Dice) -> Self {
         dice.few::<(K, V)>().into_iter().collect()
+    }
+}
+
+impl<T: Any + Ord> Any for BTreeSet<T> {
+    fn any(dice: &mut Dice) -> Self {
+        dice.few::<T>().into_iter().collect()
     }
 }
 
@@ -173,6 +198,10 @@ proptest! {
         survives::<Quote>(dice);
         survives::<Token>(dice);
         survives::<Posting>(dice);
+        survives::<Peers>(dice);
+        survives::<Letter>(dice);
+        survives::<Wanted>(dice);
+        survives::<Report>(dice);
         survives::<Accounts>(dice);
         survives::<tradewind_model::MarketState>(dice);
     }

@@ -288,7 +288,7 @@ impl<C: Codec> Loop<C> {
         let (mut records, mut answers, mut looks) = (Vec::new(), Vec::<Waiting>::new(), Vec::new());
         let mut step =
             |live: &mut Live, input, reply: Option<SyncSender<_>>| match live.step(at, input) {
-                Ok(Step { records: new, answer }) => {
+                Ok(Step { records: new, answer, .. }) => {
                     records.extend(new);
                     answers.extend(reply.zip(answer));
                     true

@@ -69,6 +69,17 @@ pub(super) fn demand(
     Ok(demand)
 }
 
+/// What is known of a job that no nodes here suit: enough to ask others for it.
+pub(super) fn loosely(submission: &Submission, place: usize) -> Demand {
+    let terms = &submission.terms;
+    let estimate = match &submission.time {
+        TimeLimit::Reference(span) => *span,
+        TimeLimit::Classes(classes) => classes.values().copied().max().unwrap_or(Span(1)),
+    };
+    let terms = Terms { user: place as i64, budget: terms.budget, ..Terms::default() };
+    Demand { processors: submission.tasks, estimate, terms: Some(Arc::new(terms)) }
+}
+
 /// Restricts to nodes whose attribute `name` is one of `wanted`, all of which must exist.
 fn one_of(
     attributes: &mut tradewind_model::Attributes,

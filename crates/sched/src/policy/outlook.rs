@@ -52,11 +52,11 @@ pub struct Promised {
 }
 
 impl Outlook {
-    /// The outlook of the market's present moment. Places the first `most` waiting jobs; a search
-    /// through time for each of them. Exact for the order of submission; a market whose policy
-    /// prefers others may do better or worse for single jobs.
-    pub fn new(market: &Market, most: usize) -> Outlook {
-        let at = market.now();
+    /// The outlook at `at`, if nothing has happened since the market's own last moment. Places the
+    /// first `most` waiting jobs; a search through time for each of them. Exact for the order of
+    /// submission; a market whose policy prefers others may do better or worse for single jobs.
+    pub fn new(market: &Market, at: Time, most: usize) -> Outlook {
+        let at = at.max(market.now());
         let mut profiles = Books::of(market).into_profiles();
         let mut openings = BTreeMap::new();
         for job in market.queue().take(most) {

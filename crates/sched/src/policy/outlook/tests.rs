@@ -118,7 +118,7 @@ proptest! {
     ) {
         let market = market(&pools, &waiting, running);
         let mut grid = Grid::new(&market);
-        let outlook = Outlook::new(&market, 200);
+        let outlook = Outlook::new(&market, Time(0), 200);
         for job in market.queue() {
             let expected = grid.place(market.demand(job).unwrap(), 0);
             let found = outlook.of(job).map(|it| (it.start.0, it.cost));
@@ -142,7 +142,7 @@ proptest! {
 fn a_market_that_cannot_see_the_end_of_its_queue_offers_nothing() {
     let market = market(&[(2, 1_000, 1)], &[(2, 10, None); 3], None);
     let open = |most| {
-        Outlook::new(&market, most).open(
+        Outlook::new(&market, Time(0), most).open(
             &market,
             &demand((1, 1, None)),
             Time(0),

@@ -1,0 +1,230 @@
+//! What is agreed with peers, as the journal keeps it, and what goes to and fro between markets.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tradewind_io::input::Input;
+use tradewind_io::submission::document;
+use tradewind_model::{Money, Span, Time};
+use tradewind_sched::negotiation::{
+    Durable, Entry, Handing, Offer, Parcel, Peer, Quote, Serial, Ticket, Tombstones, Verdict,
+};
+
+use super::CodecError;
+use super::wire::{self, Fault, Fields, Get, Object, Put, choice, object};
+use crate::live::peers::{
+    Away, Fate, Known, Letter, News, Origin, Peers, Report, Traveller, Wanted, Word,
+};
+
+impl Put for Peer {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+    }
+}
+
+impl Get for Peer {
+    fn get(value: Value) -> Result<Self, Fault> {
+        Get::get(value).map(Peer)
+    }
+}
+
+/// `[epoch,number]`.
+impl Put for Serial {
+    fn put(&self, out: &mut Vec<u8>) {
+        (self.epoch, self.number).put(out);
+    }
+}
+
+impl Get for Serial {
+    fn get(value: Value) -> Result<Self, Fault> {
+        Get::get(value).map(|(epoch, number)| Serial { epoch, number })
+    }
+}
+
+object!(Ticket { home, job });
+object!(Parcel { ticket, demand, submitted, data_mb, hops });
+object!(Quote { start, price, cost, load });
+object!(Offer { quote, expires });
+object!(Handing { to, inquiry, parcel, offer });
+choice!(Verdict { "taken" => Taken, "returned" => Returned });
+object!(Tombstones { settled, closed });
+object!(Durable { epoch, here, handing, tombstones });
+choice!(Entry {
+    "restarted" => Restarted, "joined" => Joined(ticket), "over" => Over(ticket),
+    "handing" => Handing { transfer, handing }, "gave" => Gave(transfer), "kept" => Kept(transfer),
+    "took" => Took { from, transfer, parcel, offer }, "returned" => Returned { from, transfer },
+    "settled" => Settled { from, settled },
+});
+object!(Peers { directory, durable, taken });
+object!(Known { name, market });
+object!(Origin { peer, name, job, transfer, array, offer });
+object!(Away { peer, name, transfer, offer, news });
+object!(News { since, nodes, finish, charged });
+
+object!(Wanted { job, transfer, cancel });
+object!(Report { job, transfer, fate });
+choice!(Fate { "unknown" => Unknown, "there" => There(news), "back" => Back(why) });
+object!(Letter { settled, word });
+choice!(Word {
+    "discover" => Discover { inquiry, job, lead }, "volunteer" => Volunteer { inquiry, offer },
+    "commit" => Commit { inquiry, job, offer, lead }, "accepted" => Accepted { inquiry, offer },
+    "refused" => Refused { inquiry, offer }, "cancel" => Cancel { inquiry },
+    "migrate" => Migrate { transfer, inquiry, job, offer }, "done" => Done { transfer },
+    "returned" => Returned { transfer },
+});
+
+/// The submission is the API's document: whoever reads it checks all of it.
+impl Put for Traveller {
+    fn put(&self, out: &mut Vec<u8>) {
+        let mut object = Object::begin(out);
+        object.field("job", &self.job);
+        object.field("user", &self.user);
+        object.field("submitted", &self.submitted);
+        object.field("array", &self.array);
+        object.field("submission", &Document(document::value(&self.submission)));
+        object.end();
+    }
+}
+
+impl Get for Traveller {
+    fn get(value: Value) -> Result<Self, Fault> {
+        let mut fields = Fields::of(value)?;
+        let user: String = fields.take("user")?;
+        named(&user).map_err(|fault| fault.within("user"))?;
+        let Document(submission) = fields.take("submission")?;
+        let text = Input::new("submission", submission.to_string().into_bytes());
+        let read = document::parse(&text);
+        let submission =
+            read.map_err(|wrong| Fault::new(wrong.to_string()).within("submission"))?;
+        let it = Traveller {
+            job: fields.take("job")?,
+            user,
+            submitted: fields.take("submitted")?,
+            array: fields.take("array")?,
+            submission: Arc::new(submission),
+        };
+        fields.end()?;
+        Ok(it)
+    }
+}
+
+/// The longest name of a user.
+const MAX_NAME: usize = 64;
+
+fn named(user: &str) -> Result<(), Fault> {
+    let good = |c: char| c.is_ascii_alphanumeric() || "_-.@".contains(c);
+    match !user.is_empty() && user.len() <= MAX_NAME && user.chars().all(good) {
+        true => Ok(()),
+        false => Err(Fault::new("expected a name of letters, digits and `_-.@`")),
+    }
+}
+
+/// Any JSON.
+struct Document(Value);
+
+impl Put for Document {
+    fn put(&self, out: &mut Vec<u8>) {
+        // Neither a document nor a vector makes trouble.
+        let _ = serde_json::to_writer(out, &self.0);
+    }
+}
+
+impl Get for Document {
+    fn get(value: Value) -> Result<Self, Fault> {
+        Ok(Document(value))
+    }
+}
+
+/// Whether the numbers of a letter are those of this world: nothing overflows by them.
+fn sound(letter: &Letter) -> Result<(), Fault> {
+    let moment = |at: Time| (Time(0)..=Time::MAX).contains(&at);
+    let offer = match &letter.word {
+        Word::Volunteer { offer, .. }
+        | Word::Commit { offer, .. }
+        | Word::Accepted { offer, .. }
+        | Word::Refused { offer, .. }
+        | Word::Migrate { offer, .. } => Some(*offer),
+        _ => None,
+    };
+    let lead = match &letter.word {
+        Word::Discover { lead, .. } | Word::Commit { lead, .. } => *lead,
+        _ => Span::ZERO,
+    };
+    let submitted = letter.word.job().map_or(Time(0), |job| job.submitted);
+    let good = |Offer { quote, expires }: Offer| {
+        moment(quote.start)
+            && moment(expires)
+            && (0..=Money::MAX.0).contains(&quote.cost.0)
+            && (0..=Money::MAX.0).contains(&quote.price.0)
+    };
+    let day = Span(86_400);
+    let fine = offer.is_none_or(good) && (Span::ZERO..=day).contains(&lead) && moment(submitted);
+    match fine {
+        true => Ok(()),
+        false => Err(Fault::new("a time, a price or a lead is out of range")),
+    }
+}
+
+/// Letters as a list of JSON.
+pub fn letters(letters: &[Letter]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(512 * letters.len());
+    letters.put(&mut out);
+    out
+}
+
+/// The letters that were written like this; of another market, so every number is looked at.
+///
+/// # Errors
+/// What is wrong with them, and where.
+pub fn read_letters(value: Value) -> Result<Vec<Letter>, CodecError> {
+    let read: Vec<Letter> = Get::get(value)?;
+    for (place, letter) in read.iter().enumerate() {
+        sound(letter).map_err(|fault| fault.within(place.to_string()))?;
+    }
+    Ok(read)
+}
+
+/// Questions about jobs that went, as a list of JSON.
+pub fn wanted(wanted: &[Wanted]) -> Vec<u8> {
+    let mut out = Vec::new();
+    wanted.put(&mut out);
+    out
+}
+
+/// The questions that were written like this.
+///
+/// # Errors
+/// What is wrong with them, and where.
+pub fn read_wanted(value: Value) -> Result<Vec<Wanted>, CodecError> {
+    Ok(Get::get(value)?)
+}
+
+/// Answers, as a list of JSON.
+pub fn reports(reports: &[Report]) -> Vec<u8> {
+    let mut out = Vec::new();
+    reports.put(&mut out);
+    out
+}
+
+/// The answers that were written like this.
+///
+/// # Errors
+/// What is wrong with them, and where.
+pub fn read_reports(body: &[u8]) -> Result<Vec<Report>, CodecError> {
+    let read: Vec<Report> = Get::get(wire::parse(body)?)?;
+    for (place, report) in read.iter().enumerate() {
+        let fine = match &report.fate {
+            Fate::There(News { since, charged, nodes, .. }) => {
+                since.is_none_or(|since| (Time(0)..=Time::MAX).contains(&since))
+                    && (0..=Money::MAX.0).contains(&charged.0)
+                    && nodes.len() <= 1_000
+            }
+            Fate::Unknown | Fate::Back(_) => true,
+        };
+        if !fine {
+            let fault = Fault::new("a time or an amount is out of range");
+            return Err(fault.within(place.to_string()).into());
+        }
+    }
+    Ok(read)
+}
