@@ -32,7 +32,7 @@ fn broken(checker: &'static str, what: impl Into<String>) -> Check {
 /// A job by its home and its number there.
 pub(crate) type Root = (usize, u64);
 
-fn place(peer: &str) -> usize {
+pub(crate) fn place(peer: &str) -> usize {
     peer[1..].parse().unwrap()
 }
 
@@ -181,6 +181,8 @@ pub(crate) fn finished(markets: &[Market], hopeless: impl Fn(&Job) -> bool) -> C
                 job.origin.is_some()
             }
             Phase::Held(Hold::Nowhere) => !hopeless(job),
+            // A policy that begins keeps those who cannot pay the prices of now.
+            Phase::Waiting => job.submission.terms.budget.is_none(),
             _ => true,
         });
         if let Some(job) = open {

@@ -18,7 +18,7 @@ use checks::Broken;
 use world::{Mutant, World};
 
 /// Grids of the ordinary run.
-const GRIDS: u64 = 1_500;
+const GRIDS: u64 = 400;
 /// Steps with faults.
 const STEPS: u32 = 700;
 
@@ -38,7 +38,7 @@ fn tell(seed: u64, broken: &Broken) -> String {
 }
 
 #[test]
-fn no_job_is_lost_or_run_twice_in_thousands_of_grids() {
+fn no_job_is_lost_or_run_twice_in_hundreds_of_grids() {
     let grids: u64 =
         std::env::var("TRADEWIND_GRIDS").ok().and_then(|n| n.parse().ok()).unwrap_or(GRIDS);
     let mut went = world::Went::default();
@@ -50,8 +50,8 @@ fn no_job_is_lost_or_run_twice_in_thousands_of_grids() {
     }
     eprintln!("{went:?}");
     // The grids must be lively, or nothing was tested.
-    assert!(went.taken > grids && went.returned > grids / 100, "{went:?}");
-    assert!(went.deaths_in_doubt > grids / 10, "{went:?}");
+    assert!(went.taken > grids && went.returned > grids / 20, "{went:?}");
+    assert!(went.deaths_in_doubt > grids / 4, "{went:?}");
 }
 
 #[test]

@@ -114,7 +114,7 @@ impl World {
             owner: rate(30),
             cut: rate(8),
         };
-        let faults = Faults { loss: rate(300), doubles: rate(300), late: i64::from(rate(20)) };
+        let faults = Faults { loss: rate(300), doubles: rate(300), late: i64::from(rate(8)) };
         let count = rng.random_range(2..4);
         let mut markets: Vec<Market> =
             (0..count).map(|place| Market::new(&mut rng, place, count)).collect();
@@ -210,10 +210,15 @@ impl World {
         }
         if self.chance(self.rates.crash) {
             self.went.deaths += 1;
-            let doubt = self.markets[one].written.jobs.values();
-            let doubt = doubt.filter(|job| job.phase == Phase::Handing).count();
-            self.went.deaths_in_doubt += u64::from(doubt > 0);
             self.markets[one].die();
+        }
+        // Those who are in the middle of a hand-over die more often.
+        if let Some((home, volunteer)) = self.doubt()
+            && self.chance(self.rates.crash * 8)
+        {
+            self.went.deaths_in_doubt += 1;
+            let dies = [home, volunteer][self.rng.random_range(0..2usize)];
+            self.markets[dies].die();
         }
         if self.chance(self.rates.cut) {
             self.network.alone = match self.network.alone {
@@ -221,6 +226,15 @@ impl World {
                 None => Some(one),
             };
         }
+    }
+
+    /// Between whom a job is in doubt.
+    fn doubt(&self) -> Option<(usize, usize)> {
+        let of = |market: &Market| {
+            let job = market.written.jobs.values().find(|job| job.phase == Phase::Handing)?;
+            Some((market.place, checks::place(&job.away.as_ref()?.name)))
+        };
+        self.markets.iter().find_map(of)
     }
 
     /// One of the things that go on.
@@ -419,7 +433,7 @@ impl World {
             market.site.end_local("q");
         }
         let mut last = Ok(());
-        for _ in 0..600 {
+        for _ in 0..1_500 {
             self.round()?;
             last = checks::finished(&self.markets, |job| self.is_hopeless(job));
             if last.is_ok() {
@@ -438,9 +452,9 @@ impl World {
         wide || job.submission.terms.budget.is_some() || self.poor
     }
 
-    /// Everything that goes on, once.
+    /// Some seconds in which everything goes on.
     fn round(&mut self) -> Result<(), Broken> {
-        self.pass(Span(2));
+        self.pass(Span(3));
         for one in 0..self.markets.len() {
             if self.markets[one].daemon.is_none() {
                 let letters = self.markets[one].start(self.now)?;
@@ -448,16 +462,19 @@ impl World {
             }
             while self.markets[one].talk() {}
             self.markets[one].look();
-            let letters = self.markets[one].take_in(self.now)?;
-            self.send(one, letters);
-            let letters = self.markets[one].plan(self.now)?;
-            self.send(one, letters);
-            self.markets[one].instruct(self.now);
             self.question(one);
         }
-        // Answers to what arrives now arrive in the next round.
-        for _ in 0..self.network.posts.len() {
-            self.deliver()?;
+        for _ in 0..4 {
+            for one in 0..self.markets.len() {
+                let letters = self.markets[one].take_in(self.now)?;
+                self.send(one, letters);
+                let letters = self.markets[one].plan(self.now)?;
+                self.send(one, letters);
+                self.markets[one].instruct(self.now);
+            }
+            for _ in 0..self.network.posts.len() {
+                self.deliver()?;
+            }
         }
         (0..self.markets.len()).try_for_each(|one| self.check(one))
     }

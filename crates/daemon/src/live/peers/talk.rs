@@ -27,8 +27,9 @@ impl Live {
         for name in self.settings.peers.clone() {
             if self.state.peers.number_of(&name).is_none() {
                 let last = self.state.peers.directory.keys().next_back().map_or(0, |peer| peer.0);
-                let known = Known { name, market: None };
+                let known = Known { name: name.clone(), market: None };
                 self.put(at, Record::Peered { peer: Peer(last + 1), known })?;
+                self.welcome(at, Account::Peer(name))?;
             }
         }
         if self.state.peers.directory.is_empty() {
@@ -121,7 +122,6 @@ impl Live {
         let nobody = Wrong::Other("a job came in of which nothing is known");
         let traveller = traveller.ok_or_else(|| nobody.clone())?;
         let name = self.state.peers.directory.get(from).ok_or(nobody)?.name.clone();
-        self.welcome(at, Account::Peer(name.clone()))?;
         let number = self.state.last_job + 1;
         let user = format!("{}@{name}", traveller.user);
         let submission = Arc::new(taken_in(&traveller.submission, offer.quote.cost));
