@@ -42,8 +42,11 @@ impl Live {
 
     /// Whether peers may be asked to take the job.
     fn may_leave(&self, number: u64) -> bool {
-        let job = self.state.jobs.get(&number);
-        self.has_peers() && job.is_some_and(|it| it.origin.is_none() && may_travel(&it.submission))
+        let Some(job) = self.state.jobs.get(&number).filter(|_| self.has_peers()) else {
+            return false;
+        };
+        let often = job.attempt >= self.settings.max_refusals;
+        job.origin.is_none() && !often && may_travel(&job.submission)
     }
 
     /// A job that cannot go on by itself is held; a peer's goes home.
@@ -172,7 +175,8 @@ impl Live {
             Exit::Refused(why) => Some(why.clone()),
             _ => None,
         });
-        let often = job.attempt + 1 >= self.settings.max_refusals;
+        // A peer's job goes home at once: it has other choices there.
+        let often = job.origin.is_some() || job.attempt + 1 >= self.settings.max_refusals;
         let setback = match hopeless.clone().or(refused.clone()) {
             Some(why) => Setback::Refused(why),
             None if self.is_stopping(number) => Setback::Displaced,

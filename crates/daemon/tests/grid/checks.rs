@@ -75,7 +75,7 @@ pub(crate) fn owner(markets: &[Market]) -> Check {
     }
 }
 
-/// What really ran: once, unless its user wants it again after it was lost.
+/// What really ran: once, unless its user may want it again after it was lost.
 pub(crate) fn once(markets: &[Market], roots: &BTreeMap<Root, Root>) -> Check {
     let mut runs = BTreeMap::<Root, Vec<&Ran>>::new();
     for market in markets {
@@ -93,7 +93,7 @@ pub(crate) fn once(markets: &[Market], roots: &BTreeMap<Root, Root>) -> Check {
             runs.iter().map(|ran| (ran.tag.market.clone(), ran.tag.job, ran.tag.attempt)).collect();
         attempts.sort_unstable();
         attempts.dedup();
-        if attempts.len() > 1 && job.submission.on_lost != OnLost::Rerun {
+        if attempts.len() > 1 && job.submission.on_lost == OnLost::Fail {
             return broken("once", format!("job {number} of {home} ran as {attempts:?}"));
         }
         let mut tags: Vec<String> = runs.iter().map(|ran| ran.tag.to_string()).collect();

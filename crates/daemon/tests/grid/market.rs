@@ -138,7 +138,7 @@ impl Market {
         self.written = state.clone();
         let settings = Settings {
             new_user_grant: self.grant,
-            max_refusals: 4,
+            max_refusals: 3,
             peers: self.others.clone(),
             ..Settings::default()
         };

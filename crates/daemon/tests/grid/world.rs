@@ -27,8 +27,6 @@ pub(crate) enum Mutant {
     VerdictIsNotDurable,
     /// A home forgets that it let a job go.
     HandingIsNotDurable,
-    /// A home believes answers about an earlier hand-over.
-    BelievesOldAnswers,
     /// A home is told that a job costs nothing.
     PaysNothing,
     /// Markets never ask what became of their jobs.
@@ -37,10 +35,9 @@ pub(crate) enum Mutant {
 
 impl Mutant {
     /// All, with the checker that must catch it.
-    pub(crate) const ALL: [(Mutant, &'static str); 5] = [
+    pub(crate) const ALL: [(Mutant, &'static str); 4] = [
         (Mutant::VerdictIsNotDurable, "owner"),
         (Mutant::HandingIsNotDurable, "owner"),
-        (Mutant::BelievesOldAnswers, "owner"),
         (Mutant::PaysNothing, "mirrored"),
         (Mutant::NeverAsks, "finished"),
     ];
@@ -76,6 +73,7 @@ impl Went {
 #[derive(Debug, Clone, Copy)]
 struct Rates {
     site: u32,
+    mood: u32,
     crash: u32,
     disk: u32,
     clock: u32,
@@ -107,6 +105,7 @@ impl World {
         };
         let rates = Rates {
             site: rate(60),
+            mood: rate(25),
             crash: rate(25),
             disk: rate(25),
             clock: rate(5),
@@ -114,7 +113,7 @@ impl World {
             owner: rate(30),
             cut: rate(8),
         };
-        let faults = Faults { loss: rate(300), doubles: rate(300), late: i64::from(rate(8)) };
+        let faults = Faults { loss: rate(300), doubles: rate(300), late: i64::from(rate(12)) };
         let count = rng.random_range(2..4);
         let mut markets: Vec<Market> =
             (0..count).map(|place| Market::new(&mut rng, place, count)).collect();
@@ -186,6 +185,10 @@ impl World {
                 _ => Fault::Twice,
             };
             self.markets[one].site.plan(Some(fault));
+        }
+        if self.chance(self.rates.mood) {
+            let mood = (self.rng.random_range(0..2) == 0).then_some(Fault::Refused);
+            self.markets[one].site.weather(mood);
         }
         if self.chance(self.rates.nodes) {
             let pool = self.rng.random_range(0..self.markets[one].site.pools().len());
@@ -326,8 +329,8 @@ impl World {
             Packet::Question(wanted) => Ask::Report { market, wanted },
             Packet::Answer(mut reports) => {
                 let peer = self.number_of(to, from);
-                for report in &mut reports {
-                    self.spoil(to, report);
+                if self.mutant == Some(Mutant::PaysNothing) {
+                    reports.iter_mut().for_each(pays_nothing);
                 }
                 self.markets[to].inbox.push_back(Input::Reported { peer, reports });
                 return Ok(());
@@ -344,19 +347,6 @@ impl World {
             return Err(Broken { checker: "sound", what: refusal.to_string() });
         }
         Ok(())
-    }
-
-    fn spoil(&self, home: usize, report: &mut Report) {
-        let job = self.markets[home].written.jobs.get(&report.job);
-        match (self.mutant, &mut report.fate) {
-            (Some(Mutant::BelievesOldAnswers), _) => {
-                if let Some(away) = job.and_then(|job| job.away.as_ref()) {
-                    report.transfer = away.transfer;
-                }
-            }
-            (Some(Mutant::PaysNothing), Fate::There(news)) => news.charged = Money(0),
-            _ => {}
-        }
     }
 
     /// Somebody wants something of a market.
@@ -477,5 +467,11 @@ impl World {
             }
         }
         (0..self.markets.len()).try_for_each(|one| self.check(one))
+    }
+}
+
+fn pays_nothing(report: &mut Report) {
+    if let Fate::There(news) = &mut report.fate {
+        news.charged = Money(0);
     }
 }

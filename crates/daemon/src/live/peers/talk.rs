@@ -50,9 +50,14 @@ impl Live {
     pub(in crate::live) fn remember_peers(&mut self, record: &Record) {
         match record {
             Record::Held { job, hold: Hold::Nowhere } => drop(self.nowhere.insert(*job)),
-            Record::Negotiated { entry: Entry::Gave(transfer), .. } => {
+            Record::CameBack { job, .. } => drop(self.nowhere.insert(*job)),
+            Record::Negotiated { entry: Entry::Gave(transfer) | Entry::Kept(transfer), .. } => {
                 let handing = self.state.peers.durable.handing.get(transfer);
-                self.away.extend(handing.map(|it| u64::from(it.parcel.ticket.job.0)));
+                let number = handing.map(|it| u64::from(it.parcel.ticket.job.0));
+                match record {
+                    Record::Negotiated { entry: Entry::Gave(_), .. } => self.away.extend(number),
+                    _ => self.nowhere.extend(number),
+                }
             }
             _ => {}
         }
