@@ -168,6 +168,7 @@ mod tests {
             comment: None,
             quote: None,
             passed_through: vec![],
+            stay_home: false,
         }
     }
 

@@ -165,66 +165,137 @@ fn sound(letter: &Letter) -> Result<(), Fault> {
     }
 }
 
-/// Letters as a list of JSON.
-pub fn letters(letters: &[Letter]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(512 * letters.len());
-    letters.put(&mut out);
-    out
+/// The protocol that this release speaks.
+pub const PROTOCOL: u32 = 1;
+
+/// Letters, as they go over the wire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Post {
+    /// [`PROTOCOL`].
+    pub protocol: u32,
+    /// The sender's name.
+    pub market: String,
+    /// When, on the sender's clock.
+    pub sent: Time,
+    /// What it says.
+    pub letters: Vec<Letter>,
 }
 
-/// The letters that were written like this; of another market, so every number is looked at.
-///
-/// # Errors
-/// What is wrong with them, and where.
-pub fn read_letters(value: Value) -> Result<Vec<Letter>, CodecError> {
-    let read: Vec<Letter> = Get::get(value)?;
-    for (place, letter) in read.iter().enumerate() {
-        sound(letter).map_err(|fault| fault.within(place.to_string()))?;
+/// Questions about jobs that went, as they go over the wire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Questions {
+    /// [`PROTOCOL`].
+    pub protocol: u32,
+    /// The sender's name.
+    pub market: String,
+    /// Which jobs.
+    pub jobs: Vec<Wanted>,
+}
+
+/// The answer to [`Questions`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answers {
+    /// In the order of the questions.
+    pub jobs: Vec<Report>,
+}
+
+object!(Post { protocol, market, sent, letters });
+object!(Questions { protocol, market, jobs });
+object!(Answers { jobs });
+
+/// The most letters or questions of one message.
+const MOST: usize = 1_000;
+/// The longest name of a market.
+const MAX_MARKET: usize = 64;
+
+fn head(protocol: u32, market: &str, count: usize) -> Result<(), Fault> {
+    if protocol != PROTOCOL {
+        let what = format!("expected {PROTOCOL}: the peer is of another release");
+        return Err(Fault::new(what).within("protocol"));
     }
-    Ok(read)
+    let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    if market.is_empty() || market.len() > MAX_MARKET || !market.chars().all(good) {
+        return Err(Fault::new("expected a market's name").within("market"));
+    }
+    match count <= MOST {
+        true => Ok(()),
+        false => Err(Fault::new(format!("expected {MOST} entries at most"))),
+    }
 }
 
-/// Questions about jobs that went, as a list of JSON.
-pub fn wanted(wanted: &[Wanted]) -> Vec<u8> {
-    let mut out = Vec::new();
-    wanted.put(&mut out);
+fn bytes(it: &impl Put) -> Vec<u8> {
+    let mut out = Vec::with_capacity(1_024);
+    it.put(&mut out);
     out
 }
 
-/// The questions that were written like this.
-///
-/// # Errors
-/// What is wrong with them, and where.
-pub fn read_wanted(value: Value) -> Result<Vec<Wanted>, CodecError> {
-    Ok(Get::get(value)?)
-}
+impl Post {
+    /// As JSON.
+    pub fn bytes(&self) -> Vec<u8> {
+        bytes(self)
+    }
 
-/// Answers, as a list of JSON.
-pub fn reports(reports: &[Report]) -> Vec<u8> {
-    let mut out = Vec::new();
-    reports.put(&mut out);
-    out
-}
-
-/// The answers that were written like this.
-///
-/// # Errors
-/// What is wrong with them, and where.
-pub fn read_reports(body: &[u8]) -> Result<Vec<Report>, CodecError> {
-    let read: Vec<Report> = Get::get(wire::parse(body)?)?;
-    for (place, report) in read.iter().enumerate() {
-        let fine = match &report.fate {
-            Fate::There(News { since, charged, nodes, .. }) => {
-                since.is_none_or(|since| (Time(0)..=Time::MAX).contains(&since))
-                    && (0..=Money::MAX.0).contains(&charged.0)
-                    && nodes.len() <= 1_000
-            }
-            Fate::Unknown | Fate::Back(_) => true,
-        };
-        if !fine {
-            let fault = Fault::new("a time or an amount is out of range");
-            return Err(fault.within(place.to_string()).into());
+    /// The letters that were written like this; of another market, so every number is looked at.
+    ///
+    /// # Errors
+    /// What is wrong with them, and where.
+    pub fn read(value: Value) -> Result<Post, CodecError> {
+        let post: Post = Get::get(value)?;
+        head(post.protocol, &post.market, post.letters.len())?;
+        if !(Time(0)..=Time::MAX).contains(&post.sent) {
+            return Err(Fault::new("expected a moment").within("sent").into());
         }
+        for (place, letter) in post.letters.iter().enumerate() {
+            let within = |fault: Fault| fault.within(place.to_string()).within("letters");
+            sound(letter).map_err(within)?;
+        }
+        Ok(post)
     }
-    Ok(read)
+}
+
+impl Questions {
+    /// As JSON.
+    pub fn bytes(&self) -> Vec<u8> {
+        bytes(self)
+    }
+
+    /// The questions that were written like this.
+    ///
+    /// # Errors
+    /// What is wrong with them, and where.
+    pub fn read(value: Value) -> Result<Questions, CodecError> {
+        let questions: Questions = Get::get(value)?;
+        head(questions.protocol, &questions.market, questions.jobs.len())?;
+        Ok(questions)
+    }
+}
+
+impl Answers {
+    /// As JSON.
+    pub fn bytes(&self) -> Vec<u8> {
+        bytes(self)
+    }
+
+    /// The answers that were written like this; of another market, so every number is looked at.
+    ///
+    /// # Errors
+    /// What is wrong with them, and where.
+    pub fn read(body: &[u8]) -> Result<Answers, CodecError> {
+        let answers: Answers = Get::get(wire::parse(body)?)?;
+        for (place, report) in answers.jobs.iter().enumerate() {
+            let fine = match &report.fate {
+                Fate::There(News { since, charged, nodes, .. }) => {
+                    since.is_none_or(|since| (Time(0)..=Time::MAX).contains(&since))
+                        && (0..=Money::MAX.0).contains(&charged.0)
+                        && nodes.len() <= MOST
+                }
+                Fate::Unknown | Fate::Back(_) => true,
+            };
+            if !fine {
+                let fault = Fault::new("a time or an amount is out of range");
+                return Err(fault.within(place.to_string()).into());
+            }
+        }
+        Ok(answers)
+    }
 }

@@ -33,6 +33,7 @@ fn submission() -> Arc<Submission> {
         comment: None,
         quote: None,
         passed_through: vec![("--constraint".to_owned(), "ib".to_owned())],
+        stay_home: false,
     })
 }
 

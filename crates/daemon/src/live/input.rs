@@ -54,6 +54,13 @@ pub enum Input {
         /// What it said.
         reports: Vec<Report>,
     },
+    /// A peer has begun to answer, or has stopped.
+    Contact {
+        /// Which.
+        peer: Peer,
+        /// Whether it answers.
+        there: bool,
+    },
     /// When jobs that wait are expected to start.
     Forecast {
         /// Jobs and moments.

@@ -135,6 +135,8 @@ pub struct Live {
     nowhere: BTreeSet<u64>,
     /// Jobs that are at peers; some may be over since.
     away: BTreeSet<u64>,
+    /// Whether peers answer, and since when: as far as was noticed since the start.
+    contacts: BTreeMap<Peer, (bool, Time)>,
     /// What the present step wants said to peers.
     letters: Vec<(Peer, Letter)>,
 }
@@ -188,6 +190,7 @@ impl Live {
             outlook: OnceCell::new(),
             nowhere: BTreeSet::new(),
             away: BTreeSet::new(),
+            contacts: BTreeMap::new(),
             letters: Vec::new(),
         };
         live.remember();
@@ -211,6 +214,11 @@ impl Live {
     /// The policy that decides, for its promises.
     pub fn policy(&self) -> &dyn Policy {
         &*self.policy
+    }
+
+    /// Whether the peer answers, and since when; `None` if that is not known yet.
+    pub fn contact(&self, peer: Peer) -> Option<(bool, Time)> {
+        self.contacts.get(&peer).copied()
     }
 
     /// Takes one input in. `at` below the state's moment counts as that: clocks may step back.
@@ -239,6 +247,10 @@ impl Live {
             }
             Input::Forecast { starts } => {
                 self.forecast(at, starts)?;
+                None
+            }
+            Input::Contact { peer, there } => {
+                self.contacts.insert(peer, (there, at));
                 None
             }
             Input::Reported { peer, reports } => {

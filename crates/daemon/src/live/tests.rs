@@ -67,6 +67,7 @@ fn job(tasks: u32, seconds: i64) -> Submission {
         comment: None,
         quote: None,
         passed_through: vec![],
+        stay_home: false,
     }
 }
 

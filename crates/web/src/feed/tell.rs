@@ -193,6 +193,9 @@ impl Teller {
                 let message = Some(format!("by {by}"));
                 (job, Event { message, ..event("cancelling") })
             }
+            Record::CameBack { job, why, .. } => {
+                (job, Event { message: Some(why.clone()), ..event("came_back") })
+            }
             Record::Ended { job, finish } => {
                 let state = Some(words::finished(finish).to_owned());
                 (job, Event { state, ..event("over") })
@@ -293,7 +296,7 @@ impl Teller {
                 self.sites.iter().find(|(name, _)| name == site).map(|(_, owner)| owner.clone())
             }
             Account::Held(job) => self.jobs.get(job).map(|known| known.user.clone()),
-            Account::Bank | Account::Project(_) => None,
+            Account::Bank | Account::Project(_) | Account::Peer(_) => None,
         }
     }
 }

@@ -6,6 +6,7 @@ pub(crate) mod events;
 pub(crate) mod jobs;
 pub(crate) mod market;
 pub(crate) mod open;
+pub(crate) mod peers;
 pub(crate) mod sites;
 mod submission;
 pub(crate) mod submit;
@@ -87,6 +88,9 @@ fn guarded() -> Router<Context> {
         .route("/v1/quotes", post(advice::quote))
         .route("/v1/whatif", post(advice::whatif))
         .route("/v1/events", get(events::stream))
+        .route("/v1/peers", get(peers::list))
+        .route("/v1/peers/letters", post(peers::letters))
+        .route("/v1/peers/jobs", post(peers::jobs))
 }
 
 /// Counts and logs requests, and says what browsers must not do with the answers. Of headers and

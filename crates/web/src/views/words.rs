@@ -7,10 +7,13 @@ use tradewind_model::Reason;
 /// The job's state, as `squeue` and `sacct` call it.
 pub(crate) fn state(job: &Job) -> &'static str {
     match &job.phase {
-        Phase::Held(_) | Phase::Waiting => "PENDING",
+        Phase::Held(_) | Phase::Waiting | Phase::Handing => "PENDING",
         Phase::Running if job.cancelled_by.is_some() => "COMPLETING",
         Phase::Running if job.parts.iter().any(|part| part.since.is_some()) => "RUNNING",
         Phase::Running => "CONFIGURING",
+        Phase::Away if job.cancelled_by.is_some() => "COMPLETING",
+        Phase::Away if job.started.is_some() => "RUNNING",
+        Phase::Away => "PENDING",
         Phase::Over(finish) => finished(finish),
     }
 }
@@ -24,7 +27,9 @@ pub(crate) fn finished(finish: &Finish) -> &'static str {
         Finish::OutOfMemory => "OUT_OF_MEMORY",
         Finish::NodeFail => "NODE_FAIL",
         Finish::Refused(Reason::TooLate { .. }) => "DEADLINE",
-        Finish::Cancelled | Finish::Refused(_) | Finish::Dependency(_) => "CANCELLED",
+        Finish::Cancelled | Finish::Refused(_) | Finish::Dependency(_) | Finish::Returned(_) => {
+            "CANCELLED"
+        }
     }
 }
 
@@ -34,8 +39,17 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
         Phase::Held(hold) => Some(held(hold)),
         Phase::Waiting => Some(waiting(state, job)),
         Phase::Running => None,
+        Phase::Handing => {
+            Some(("PassedOn", format!("it goes to {}, which has not confirmed it", peer(job))))
+        }
+        Phase::Away if job.started.is_some() => None,
+        Phase::Away => Some(("PassedOn", format!("it waits at {}", peer(job)))),
         Phase::Over(finish) => ended(finish),
     }
+}
+
+fn peer(job: &Job) -> &str {
+    job.away.as_ref().map_or("a peer", |away| &away.name)
 }
 
 /// The word and the sentence for a hold.
@@ -45,6 +59,7 @@ pub(crate) fn held(hold: &Hold) -> (&'static str, String) {
         Hold::Dependency => ("Dependency", "it waits for other jobs"),
         Hold::Array => ("JobArrayTaskLimit", "as many of its array run as may"),
         Hold::Booked => ("Reservation", "its window is booked, and has not come"),
+        Hold::Nowhere => ("BadConstraints", "no nodes here suit it; peers are asked"),
         Hold::Lost => {
             ("JobRequeuedHeld", "nobody knows whether it ran; release it to run it again")
         }
@@ -84,6 +99,7 @@ fn ended(finish: &Finish) -> Option<(&'static str, String)> {
             Some(("NodeDown", "its nodes died, or nobody knows what became of it".to_owned()))
         }
         Finish::Refused(reason) => Some((refused(reason), reason.to_string())),
+        Finish::Returned(why) => Some(("PassedOn", format!("it was given back: {why}"))),
         Finish::Dependency(job) => {
             let text = format!("job {job} did not end as it had to");
             Some(("DependencyNeverSatisfied", text))
@@ -116,6 +132,10 @@ pub(crate) fn happening(
         Happening::Began => ("began", None),
         Happening::Setback(setback) => ("set_back", Some(set_back(setback))),
         Happening::Cancelling(by) => ("cancelling", Some(format!("by {by}"))),
+        Happening::Handing(peer) => ("passed_on", Some(format!("to {peer}"))),
+        Happening::HandedOver(peer) => ("arrived", Some(format!("at {peer}"))),
+        Happening::CameBack(why) => ("came_back", Some(why.clone())),
+        Happening::TakenIn(peer) => ("taken_in", Some(format!("from {peer}"))),
         Happening::Over(finish) => {
             let more = ended(finish).map(|(_, text)| format!(": {text}")).unwrap_or_default();
             ("over", Some(format!("{}{more}", finished(finish))))

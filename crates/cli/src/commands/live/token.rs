@@ -63,6 +63,8 @@ enum As {
     Owner,
     /// Everything.
     Administrator,
+    /// Another market: to exchange jobs, and nothing else.
+    Peer,
 }
 
 impl From<As> for Role {
@@ -71,6 +73,7 @@ impl From<As> for Role {
             As::User => Role::User,
             As::Owner => Role::Owner,
             As::Administrator => Role::Administrator,
+            As::Peer => Role::Peer,
         }
     }
 }
@@ -170,5 +173,6 @@ fn role(role: Role) -> &'static str {
         Role::User => "user",
         Role::Owner => "owner",
         Role::Administrator => "administrator",
+        Role::Peer => "peer",
     }
 }

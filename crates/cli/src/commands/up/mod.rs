@@ -4,6 +4,7 @@ pub(crate) mod advice;
 mod demo;
 mod forecasts;
 mod notify;
+mod peers;
 pub(crate) mod place;
 pub(crate) mod policies;
 mod schedules;
@@ -134,6 +135,7 @@ fn start(place: &Place, settings: &Settings) -> Result<Engine, Failure> {
         max_jobs: settings.limits.jobs as usize,
         max_jobs_per_user: settings.limits.jobs_per_user as usize,
         new_user_grant: settings.money.new_user_grant,
+        peers: settings.peers.iter().map(|peer| peer.name.clone()).collect(),
         ..tradewind_daemon::live::Settings::default()
     };
     let setup = Setup {
@@ -141,6 +143,7 @@ fn start(place: &Place, settings: &Settings) -> Result<Engine, Failure> {
         codec: Json,
         pools,
         sites: sites::open(settings, place.folder())?,
+        peers: peers::couriers(settings)?,
         maker: Arc::new(policies::Policies),
         policy: settings.market.policy.clone(),
         settings: allowed,

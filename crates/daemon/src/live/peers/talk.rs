@@ -350,8 +350,8 @@ impl Live {
 }
 
 /// Whether the job's user lets it leave home.
-pub(in crate::live) fn may_travel(_submission: &Submission) -> bool {
-    true
+pub(in crate::live) fn may_travel(submission: &Submission) -> bool {
+    !submission.stay_home
 }
 
 /// By how much a clock is ahead that showed `sent` a moment before this one showed `at`. What may

@@ -15,7 +15,7 @@ use crate::input::Input;
 use crate::scenario;
 use crate::value::{self, Entry, Kind, Value};
 
-const KEYS: [&str; 32] = [
+const KEYS: [&str; 33] = [
     "name",
     "script",
     "arguments",
@@ -48,6 +48,7 @@ const KEYS: [&str; 32] = [
     "comment",
     "quote",
     "passed_through",
+    "stay_home",
 ];
 
 /// As far as the model's jobs go.
@@ -95,6 +96,7 @@ fn submission(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<Submissio
         comment: text(fields, "comment", notes),
         quote: fields.whole("quote", 1..=i64::MAX - 1, notes).and_then(|it| u64::try_from(it).ok()),
         passed_through: each(fields, "passed_through", notes, passed),
+        stay_home: flag(fields, "stay_home", notes).unwrap_or(false),
         name: name?,
         work: work?,
         tasks: u32::try_from(tasks?).ok()?,

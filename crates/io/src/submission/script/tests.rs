@@ -235,6 +235,7 @@ const SAMPLES: [(&str, &str); 41] = [
     ("quote", "7"),
     ("requeue", ""),
     ("sites", "x"),
+    ("stay-home", ""),
     ("time", "2"),
     ("value", "1"),
     ("wait-all-nodes", "1"),
