@@ -97,7 +97,7 @@ impl Settings {
         offer_life: Span(30),
         tries: 3,
         retry_max: Span(60),
-        pause: Span(15),
+        pause: Span(5),
         horizon: Span(5),
         hops: 1,
     };
