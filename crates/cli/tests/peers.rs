@@ -117,6 +117,14 @@ impl Market {
         daemon.wait().unwrap();
     }
 
+    /// The journal makes the state, and the simulator the same decisions.
+    fn verify(&self) {
+        let mut verify = Command::new(env!("CARGO_BIN_EXE_tradewind"));
+        verify.args(["journal", "verify", "--quiet", "--state"]).arg(self.folder.join("state"));
+        let done = verify.output().unwrap();
+        assert!(done.status.success(), "{}: {done:?}", self.name);
+    }
+
     fn until(&self, what: &str, is_so: impl Fn(&Market) -> bool) {
         let begin = Instant::now();
         while !is_so(self) {
@@ -241,9 +249,17 @@ fn daemons_die_in_the_middle_of_hand_overs_and_every_job_runs_once() {
         // Both began with the same grant.
         assert_eq!(here - GRANT, GRANT - there, "{} and a disagree", market.name);
     }
+    let went = a.list("/v1/jobs?limit=1000", "jobs");
+    let went = went.iter().find(|job| job["peer"] == "b").unwrap();
+    let job = a.send("GET", &format!("/v1/jobs/{}", went["id"]), "", None).unwrap();
+    assert!(job["history"].to_string().contains("arrived"), "{job}");
     for market in [&a, &b, &c] {
         let sum: i64 = market.accounts().values().sum();
         assert_eq!(sum, 0, "the ledger of {}", market.name);
+    }
+    for market in [&mut a, &mut b, &mut c] {
+        market.kill();
+        market.verify();
     }
 }
 

@@ -201,7 +201,23 @@ pub struct Answers {
 
 object!(Post { protocol, market, sent, letters });
 object!(Questions { protocol, market, jobs });
+/// A wish to see what a job that went has written, as it goes over the wire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Glance {
+    /// [`PROTOCOL`].
+    pub protocol: u32,
+    /// The sender's name.
+    pub market: String,
+    /// Its number at home.
+    pub job: u64,
+    /// By which hand-over it went.
+    pub transfer: Serial,
+    /// The last so many bytes.
+    pub bytes: u32,
+}
+
 object!(Answers { jobs });
+object!(Glance { protocol, market, job, transfer, bytes });
 
 /// The most letters or questions of one message.
 const MOST: usize = 1_000;
@@ -267,6 +283,23 @@ impl Questions {
         let questions: Questions = Get::get(value)?;
         head(questions.protocol, &questions.market, questions.jobs.len())?;
         Ok(questions)
+    }
+}
+
+impl Glance {
+    /// As JSON.
+    pub fn bytes(&self) -> Vec<u8> {
+        bytes(self)
+    }
+
+    /// The wish that was written like this.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn read(value: Value) -> Result<Glance, CodecError> {
+        let glance: Glance = Get::get(value)?;
+        head(glance.protocol, &glance.market, 1)?;
+        Ok(glance)
     }
 }
 

@@ -262,6 +262,33 @@ fn what_is_wrong_is_named() {
     assert!(Json.read_record(deep.as_bytes()).is_err());
 }
 
+#[test]
+fn a_peer_is_told_what_is_wrong_with_its_letters() {
+    let post = |letter: &str| {
+        let text = format!(r#"{{"protocol":1,"market":"m","sent":5,"letters":[{letter}]}}"#);
+        peers::Post::read(parse(text.as_bytes()).unwrap()).map_err(|wrong| wrong.to_string())
+    };
+    let offer = r#"{"quote":{"start":1,"price":1,"cost":-1,"load":0},"expires":9}"#;
+    let volunteer = format!(
+        r#"{{"settled":[1,0],"word":{{"volunteer":{{"inquiry":[1,0],"offer":{offer}}}}}}}"#
+    );
+    assert!(post(r#"{"settled":[1,0],"word":{"cancel":{"inquiry":[1,0]}}}"#).is_ok());
+    for (letter, said) in [
+        (volunteer.as_str(), "letters.0: a time, a price or a lead is out of range"),
+        ("7", "letters.0: expected an object"),
+        (r#"{"settled":[1,0],"word":"hello"}"#, "letters.0.word.hello: it is not known here"),
+        (
+            r#"{"settled":[1,0],"word":{"migrate":{"transfer":[1,0],"inquiry":[1,0],"job":{"user":"a b"}}}}"#,
+            "letters.0.word.migrate.job.user: expected a name of letters, digits and `_-.@`",
+        ),
+    ] {
+        assert_eq!(post(letter).unwrap_err(), said);
+    }
+    let other = r#"{"protocol":2,"market":"m","sent":5,"letters":[]}"#;
+    let wrong = peers::Post::read(parse(other.as_bytes()).unwrap()).unwrap_err().to_string();
+    assert_eq!(wrong, "protocol: expected 1: the peer is of another release");
+}
+
 const GOLDEN: &str = include_str!("golden/records-1.jsonl");
 
 /// Makes the file anew: `cargo test -p tradewind-daemon -- --ignored make_the_golden_records`.

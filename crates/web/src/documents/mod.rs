@@ -26,7 +26,7 @@ pub use job::{
     ArrayPlace, Booking, ExitStatus, Expectation, HistoryEntry, Home, Job, JobList, Part, Submitted,
 };
 pub use market::{Health, JobCounts, Market, MoneyTotals, Myself, PolicyChoice};
-pub use peer::{Peer, PeerAnswers, PeerLetters, PeerList, PeerQuestion, PeerQuestions};
+pub use peer::{Peer, PeerAnswers, PeerGlance, PeerLetters, PeerList, PeerQuestion, PeerQuestions};
 pub use problem::{Failure, Problem};
 pub use quote::{Offer, OfferedNodes, Quotes};
 pub use report::{Report, SiteReport, UserReport};

@@ -86,6 +86,24 @@ pub struct PeerQuestions {
     pub jobs: Vec<PeerQuestion>,
 }
 
+/// A wish to see what a job that went has written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "protocol": 1, "market": "k3m9", "job": 7, "transfer": [1, 4], "bytes": 65_536
+}))]
+pub struct PeerGlance {
+    /// 1.
+    pub protocol: u32,
+    /// The sender's own name.
+    pub market: String,
+    /// The job's number at home.
+    pub job: u64,
+    /// By which hand-over it went.
+    pub transfer: [u32; 2],
+    /// The last so many bytes, at most 1048576.
+    pub bytes: u32,
+}
+
 /// What became of jobs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"jobs": [{"job": 7, "transfer": [1, 4], "fate": "unknown"}]}))]

@@ -91,6 +91,7 @@ fn guarded() -> Router<Context> {
         .route("/v1/peers", get(peers::list))
         .route("/v1/peers/letters", post(peers::letters))
         .route("/v1/peers/jobs", post(peers::jobs))
+        .route("/v1/peers/output", post(peers::output))
 }
 
 /// Counts and logs requests, and says what browsers must not do with the answers. Of headers and

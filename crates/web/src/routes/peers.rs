@@ -6,15 +6,18 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 use tradewind_daemon::codec::CodecError;
-use tradewind_daemon::codec::peers::{Answers, Post, Questions};
+use tradewind_daemon::codec::peers::{Answers, Glance, Post, Questions};
+use tradewind_daemon::live::peers::Wanted;
+use tradewind_daemon::live::rights::Role;
 use tradewind_daemon::live::{Ask, Reply};
 
-use crate::api::Context;
-use crate::documents::{PeerAnswers, PeerLetters, PeerList, PeerQuestions};
+use crate::api::{Context, blocking};
+use crate::documents::{PeerAnswers, PeerGlance, PeerLetters, PeerList, PeerQuestions};
 use crate::doors::Caller;
 use crate::extract::Json;
 use crate::failure::{Answer, Failure};
 use crate::openapi::Refusals;
+use crate::routes::jobs as job_routes;
 use crate::views::peers;
 
 /// Markets that jobs are exchanged with.
@@ -64,6 +67,39 @@ pub(crate) async fn jobs(
         }
         _ => Err(Failure::unavailable("the market said nothing")),
     }
+}
+
+/// The end of what a job that came from another market has written. Peers may.
+#[utoipa::path(
+    post, path = "/v1/peers/output", tag = "peers", operation_id = "show_peer_output",
+    request_body = PeerGlance,
+    responses(
+        (status = 200, description = "the bytes as they are", body = String, content_type = "text/plain"),
+        Refusals,
+    ),
+)]
+pub(crate) async fn output(
+    State(context): State<Context>,
+    caller: Caller,
+    Json(bytes): Json,
+) -> Answer<Response> {
+    if caller.actor.role != Role::Peer {
+        return Err(Failure::forbidden("only a peer may do this"));
+    }
+    let Glance { job, transfer, bytes, .. } =
+        Glance::read(value(&bytes)?).map_err(|wrong| invalid(&wrong))?;
+    let found = context.look(move |live| {
+        let state = live.state();
+        let wanted = Wanted { job, transfer, cancel: false };
+        let guest = state.guest_of(&caller.actor.user, &wanted)?;
+        let part = guest.parts.first()?;
+        Some((state.site_of(part.pool), guest.tag(&state.name, 0)))
+    });
+    let nothing = || Failure::unknown("there is no such job, or it has not begun");
+    let (site, tag) = found.await?.ok_or_else(nothing)?;
+    let most = (bytes as usize).clamp(1, job_routes::OUTPUT.0);
+    let outputs = std::sync::Arc::clone(&context.outputs);
+    job_routes::told(blocking(move || outputs.tail(site, &tag, most)).await?)
 }
 
 fn value(bytes: &[u8]) -> Answer<Value> {

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::{Engine, Reader, Setup, Timing};
 use tradewind_daemon::live::Ask;
+use tradewind_daemon::live::peers::Wanted;
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_daemon::store::sqlite::Sqlite;
@@ -208,7 +209,7 @@ fn listen(args: &Args, settings: &Settings, engine: &Engine) -> Result<Server, F
     };
     let api = Api {
         market: engine.handle.clone(),
-        outputs: Arc::new(Readers(engine.readers.clone())),
+        outputs: Arc::new(Readers(engine.readers.clone(), peers::Reading::of(settings)?)),
         advisor: Arc::new(advice::Lookout),
         tariffs: Arc::new(Tables(all_pools(settings))),
         limits,
@@ -235,15 +236,25 @@ pub(super) fn all_pools(settings: &Settings) -> Vec<Pool> {
     sites::configured(settings).iter().flat_map(|site| site.pools.clone()).collect()
 }
 
-/// What tasks have written, asked of the sites' threads.
+/// What tasks have written, asked of the sites' threads and of peers.
 #[derive(Debug)]
-struct Readers(Vec<Reader>);
+struct Readers(Vec<Reader>, peers::Reading);
 
 impl Outputs for Readers {
     fn tail(&self, site: SiteId, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
         let reader = self.0.get(site.0 as usize);
         let reader = reader.ok_or_else(|| SiteError::Away("the site is gone".to_owned()))?;
         reader.tail(tag, most)
+    }
+
+    fn abroad(
+        &self,
+        market: &str,
+        peer: &str,
+        wanted: &Wanted,
+        most: usize,
+    ) -> Result<Vec<u8>, SiteError> {
+        self.1.tail(market, peer, wanted, most)
     }
 }
 

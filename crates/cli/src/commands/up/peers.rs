@@ -1,10 +1,13 @@
 //! Peers of the configuration, reached over their API.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
-use tradewind_daemon::codec::peers::{Answers, PROTOCOL, Post, Questions};
+use tradewind_daemon::codec::peers::{Answers, Glance, PROTOCOL, Post, Questions};
 use tradewind_daemon::engine::{Courier, PeerSetup};
 use tradewind_daemon::live::peers::{Letter, Report, Wanted};
+use tradewind_daemon::site::SiteError;
 use tradewind_io::settings::{Peer, Settings};
 use tradewind_model::Time;
 use tradewind_web::documents;
@@ -21,6 +24,10 @@ pub(super) fn couriers(settings: &Settings) -> Result<Vec<PeerSetup>, Failure> {
 }
 
 fn courier(peer: &Peer) -> Result<PeerSetup, Failure> {
+    Ok(PeerSetup { name: peer.name.clone(), courier: Box::new(way(peer)?) })
+}
+
+fn way(peer: &Peer) -> Result<Http, Failure> {
     let unreadable = |file: &str, wrong: &std::io::Error| {
         let message = format!("peer `{}`: failed to read `{file}`: {wrong}", peer.name);
         Failure::usage(message)
@@ -39,7 +46,7 @@ fn courier(peer: &Peer) -> Result<PeerSetup, Failure> {
         }
         read => read.map_err(|wrong| unreadable(&peer.token_file, &wrong))?,
     }
-    Ok(PeerSetup { name: peer.name.clone(), courier: Box::new(http) })
+    Ok(http)
 }
 
 /// A peer behind HTTP.
@@ -78,6 +85,45 @@ impl Http {
                 Err(format!("it answers {status}{}", words.unwrap_or_default()))
             }
         }
+    }
+}
+
+/// Ways to peers, for what jobs have written there.
+#[derive(Debug)]
+pub(super) struct Reading(BTreeMap<String, Mutex<Http>>);
+
+impl Reading {
+    /// Of all peers.
+    ///
+    /// # Errors
+    /// As [`couriers`].
+    pub(super) fn of(settings: &Settings) -> Result<Reading, Failure> {
+        let way = |peer: &Peer| Ok((peer.name.clone(), Mutex::new(way(peer)?)));
+        settings.peers.iter().map(way).collect::<Result<_, Failure>>().map(Reading)
+    }
+
+    /// The last `most` bytes that the job has written there.
+    ///
+    /// # Errors
+    /// What the peer says.
+    pub(super) fn tail(
+        &self,
+        market: &str,
+        peer: &str,
+        wanted: &Wanted,
+        most: usize,
+    ) -> Result<Vec<u8>, SiteError> {
+        let away = |why: String| SiteError::Away(format!("{peer}: {why}"));
+        let http = self.0.get(peer).ok_or_else(|| away("it is no peer any more".to_owned()))?;
+        let glance = Glance {
+            protocol: PROTOCOL,
+            market: market.to_owned(),
+            job: wanted.job,
+            transfer: wanted.transfer,
+            bytes: u32::try_from(most).unwrap_or(u32::MAX),
+        };
+        let mut http = http.lock().unwrap_or_else(PoisonError::into_inner);
+        http.post("/v1/peers/output", &glance.bytes()).map_err(away)
     }
 }
 

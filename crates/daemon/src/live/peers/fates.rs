@@ -149,6 +149,11 @@ impl Live {
 }
 
 impl State {
+    /// The job that the peer of this name asks about, if it is here.
+    pub fn guest_of(&self, name: &str, wanted: &Wanted) -> Option<&Job> {
+        self.guest(self.peers.number_of(name)?, wanted)
+    }
+
     /// The job that the question is about.
     fn guest(&self, peer: Peer, wanted: &Wanted) -> Option<&Job> {
         let number = self.peers.taken.get(&(peer, wanted.transfer))?;

@@ -11,6 +11,8 @@ mod desk;
 mod fates;
 mod letter;
 mod talk;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
