@@ -166,6 +166,7 @@ mod tests {
             on_lost: OnLost::Rerun,
             mail: None,
             comment: None,
+            gather: None,
             quote: None,
             passed_through: vec![],
             stay_home: false,

@@ -61,7 +61,7 @@ fn job() -> Value {
         "directory": "/data", "output": "out-%j", "error": "err", "input": "in",
         "open_mode": "append", "environment": {"A": "b"},
         "after": [{"when": "afterok", "job": 7}], "array": "0-9:2,20%4", "held": true,
-        "on_lost": "rerun", "mail": {"to": "ana", "end": true}, "comment": "x", "quote": 7,
+        "on_lost": "rerun", "gather": "90s", "mail": {"to": "ana", "end": true}, "comment": "x", "quote": 7,
         "passed_through": [{"option": "qos", "value": "high"}]
     })
 }

@@ -4,7 +4,7 @@ mod readers;
 
 use crate::tree::{Item, Tree};
 use crate::{Span, Time};
-use readers::{At, Fits, Levels, Lows, LowsBack, Room};
+use readers::{At, Fits, Least, Levels, Lows, LowsBack, Room, Starts};
 
 /// Free processors as a function of time, from a moving origin on for ever.
 ///
@@ -87,6 +87,11 @@ impl Profile {
         self.free
     }
 
+    /// The fewest processors that are free at any moment; may be negative. Constant time.
+    pub fn lowest(&self) -> i64 {
+        self.free + self.changes.sum().map_or(0, |sum| sum.least.min(0))
+    }
+
     /// Free processors at `at` (at the origin, if `at` is earlier).
     pub fn free_at(&self, at: Time) -> i64 {
         let mut reader = At { at, free: self.free };
@@ -121,6 +126,15 @@ impl Profile {
         reader.result()
     }
 
+    /// The fewest processors that are free at a moment of `[start, start + span)`; may be negative.
+    pub fn least(&self, start: Time, span: Span) -> i64 {
+        let until = start + span.max(Span(1));
+        let least = (start <= self.origin).then_some(self.free);
+        let mut reader = Least { from: start, until, free: self.free, least };
+        self.changes.scan(&mut reader);
+        reader.result()
+    }
+
     /// The earliest start from `from` on at which `processors` are free for `span`; `None` if
     /// they never are. Exact.
     pub fn earliest(&self, processors: u32, span: Span, from: Time) -> Option<Time> {
@@ -132,14 +146,30 @@ impl Profile {
     /// From `held` on the mover stands in nobody's way but its own, so nothing needs to be given
     /// back to find out. Exact.
     pub fn earlier(&self, processors: u32, span: Span, from: Time, held: Time) -> Option<Time> {
-        let from = from.max(self.origin);
-        if from >= held {
+        self.room(processors, span, Starts { from, until: held, held })
+    }
+
+    /// The earliest start in `[from, until)` at which `processors` are free for `span`. Exact; what
+    /// lies beyond the last such start's span is not looked at.
+    pub fn earliest_before(
+        &self,
+        processors: u32,
+        span: Span,
+        from: Time,
+        until: Time,
+    ) -> Option<Time> {
+        self.room(processors, span, Starts { from, until, held: FOR_EVER })
+    }
+
+    fn room(&self, processors: u32, span: Span, starts: Starts) -> Option<Time> {
+        let starts = Starts { from: starts.from.max(self.origin), ..starts };
+        if starts.from >= starts.until {
             return None;
         }
         let wanted = i64::from(processors);
-        let begun = from == self.origin;
-        let start = (begun && self.free >= wanted).then_some(from);
-        let mut reader = Room { wanted, span, from, held, free: self.free, begun, start };
+        let begun = starts.from == self.origin;
+        let start = (begun && self.free >= wanted).then_some(starts.from);
+        let mut reader = Room { wanted, span, starts, free: self.free, begun, start };
         self.changes.scan(&mut reader);
         reader.result()
     }

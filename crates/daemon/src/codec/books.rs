@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::wire::{Fault, Fields, Get, Object, Put, choice, object};
+use crate::live::gather::Rendezvous;
 use crate::live::money::{Account, Accounts, Motive, Posting};
 use crate::live::rights::Role;
 use crate::live::state::{
@@ -41,6 +42,8 @@ object!(Job {
     paid,
     cancelled_by,
     booking,
+    in_window,
+    rendezvous,
     history,
     origin,
     away,
@@ -62,15 +65,17 @@ choice!(Finish {
 });
 choice!(Setback {
     "refused" => Refused(words), "displaced" => Displaced, "lost" => Lost, "funds" => Funds,
+    "slipped" => Slipped(pool, why),
 });
 object!(Part { pool, nodes, price, limit, names, since, exit });
 choice!(Happening {
     "submitted" => Submitted, "held" => Held(hold), "queued" => Queued, "planned" => Planned(place),
     "began" => Began, "setback" => Setback(setback), "cancelling" => Cancelling(by),
     "over" => Over(finish), "handing" => Handing(peer), "handed-over" => HandedOver(peer),
-    "came-back" => CameBack(why), "taken-in" => TakenIn(peer),
+    "unkept" => Unkept(site, words), "came-back" => CameBack(why), "taken-in" => TakenIn(peer),
 });
-object!(Task { pool, wanted, known });
+object!(Task { pool, wanted, known, go });
+object!(Rendezvous { at, slipped, began });
 choice!(Wanted { "run" => Run, "stop" => Stop });
 choice!(Known {
     "nothing" => Nothing, "declined" => Declined(words), "withdrawn" => Withdrawn(why),

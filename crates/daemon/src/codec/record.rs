@@ -40,4 +40,9 @@ choice!(Record {
     "negotiated" => Negotiated { entry, guest },
     "heard" => Heard { job, news },
     "came-back" => CameBack { job, why, hold },
+    "gathered" => Gathered { job, at },
+    "went" => Went { tag },
+    "slipped" => Slipped { job, pool, why },
+    "launched" => Launched { job, began },
+    "unkept" => Unkept { job, site, why },
 });

@@ -1,8 +1,8 @@
 //! What users hand in.
 
 use tradewind_io::submission::{
-    Append, Array, Conditions, Dependency, Mail, OnLost, Submission, Surroundings, TimeLimit, When,
-    Work,
+    Append, Array, Conditions, Dependency, Gather, Mail, OnLost, Submission, Surroundings,
+    TimeLimit, When, Work,
 };
 
 use super::wire::{choice, object};
@@ -19,6 +19,7 @@ object!(Submission {
     array,
     held,
     on_lost,
+    gather,
     mail,
     comment,
     quote,
@@ -41,6 +42,7 @@ object!(Conditions {
     pools,
 });
 object!(Surroundings { directory, output, error, input, append, environment });
+choice!(Gather { "within" => Within(span), "apart" => Apart });
 choice!(Append { "truncate" => Truncate, "append" => Append });
 object!(Dependency { when, job });
 choice!(When { "ok" => Ok, "not-ok" => NotOk, "any" => Any, "begun" => Begun });

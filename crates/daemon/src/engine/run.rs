@@ -18,7 +18,7 @@ use super::sites::{Reader, SiteSetup, Worker};
 use crate::codec::Codec;
 use crate::live::peers::Letter;
 use crate::live::{Act, Input, Kind, Live, Make, Record, Refusal, Reply, Settings, State, Step};
-use crate::site::Tag;
+use crate::site::{Aside, Tag};
 use crate::store::{Snapshot, Store, StoreError};
 
 /// Opens a journal.
@@ -102,6 +102,7 @@ impl Engine {
             live: Some(live),
             workers,
             told: BTreeMap::new(),
+            asides: BTreeMap::new(),
             watchers: vec![],
             tried: None,
             postmen,
@@ -266,6 +267,8 @@ struct Loop<C> {
     workers: Vec<Worker>,
     /// What sites were told, and when.
     told: BTreeMap<(Tag, Act), Instant>,
+    /// By site: what it was told to keep free, and when.
+    asides: BTreeMap<usize, (Vec<Aside>, Instant)>,
     watchers: Vec<SyncSender<News>>,
     /// When it was last tried to go on.
     tried: Option<Instant>,
@@ -296,6 +299,7 @@ impl<C: Codec> Loop<C> {
             self.plan();
             self.instruct();
             self.inquire();
+            self.set_aside();
             if stop {
                 break;
             }
@@ -488,6 +492,23 @@ impl<C: Codec> Loop<C> {
             self.told.extend(orders.iter().map(|it| ((it.tag.clone(), it.act), now)));
             if let Some(worker) = self.workers.get(site) {
                 worker.tell(orders);
+            }
+        }
+    }
+
+    /// Tells sites what to keep free: when that changes, and now and then.
+    fn set_aside(&mut self) {
+        let Some(live) = &self.live else { return };
+        let mut all = live.asides();
+        for (place, worker) in self.workers.iter().enumerate() {
+            let site = tradewind_model::SiteId(place as u32);
+            let wanted = all.remove(&site).unwrap_or_default();
+            let known = self.asides.get(&place).is_some_and(|(told, when)| {
+                *told == wanted && (wanted.is_empty() || when.elapsed() < self.base.timing.patience)
+            });
+            if !known {
+                worker.set_aside(&live.state().name, wanted.clone());
+                self.asides.insert(place, (wanted, Instant::now()));
             }
         }
     }

@@ -9,7 +9,7 @@ use tradewind_model::SiteId;
 
 use super::handle::Handle;
 use crate::live::{Act, Input, Instruction};
-use crate::site::{Site, SiteError, Tag};
+use crate::site::{Aside, Site, SiteError, Tag};
 
 /// A site and who owns it.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub struct SiteSetup {
 enum Errand {
     /// To tell the site, in order.
     Tell(Vec<Instruction>),
+    /// To keep these nodes free for jobs of the market of this name.
+    SetAside(String, Vec<Aside>),
     /// To get the end of what a task has written.
     Tail(Tag, usize, SyncSender<Result<Vec<u8>, SiteError>>),
     /// To stop, when all else is done.
@@ -79,6 +81,11 @@ impl Worker {
         drop(self.errands.send(Errand::Tell(orders))); // a dead thread: the site counts as away
     }
 
+    /// Tells the site what it is to keep free.
+    pub(super) fn set_aside(&self, market: &str, wanted: Vec<Aside>) {
+        drop(self.errands.send(Errand::SetAside(market.to_owned(), wanted)));
+    }
+
     pub(super) fn reader(&self) -> Reader {
         Reader(self.errands.clone())
     }
@@ -114,7 +121,18 @@ impl Talk {
                 false => self.errands.try_recv().map_err(|_| RecvTimeoutError::Timeout),
             };
             match more {
-                Ok(Errand::Tell(orders)) => waiting.extend(orders),
+                Ok(Errand::Tell(orders)) => {
+                    // Who waits for others to begin on the second is not to wait for us.
+                    let (go, others) = orders.into_iter().partition(|it| it.act == Act::Go);
+                    let go: Vec<Instruction> = go;
+                    go.into_iter().rev().for_each(|order| waiting.push_front(order));
+                    waiting.extend::<Vec<Instruction>>(others);
+                }
+                Ok(Errand::SetAside(market, wanted)) => {
+                    if self.set_aside(&market, &wanted).is_err() {
+                        return;
+                    }
+                }
                 Ok(Errand::Tail(tag, most, answer)) => {
                     drop(answer.send(self.setup.site.output(&tag, most)));
                 }
@@ -144,15 +162,30 @@ impl Talk {
         self.engine.tell(Input::Surveyed { site: self.id, survey })
     }
 
-    fn carry_out(&mut self, instruction: Instruction) -> Result<(), super::Gone> {
-        let Instruction { tag, act, order, .. } = instruction;
-        let site = &mut self.setup.site;
-        let answer = match (act, &order) {
-            (Act::Submit, Some(order)) => site.submit(order),
-            (Act::Submit, None) => Err(SiteError::Refused("nothing to run".to_owned())),
-            (Act::Withdraw, _) => site.withdraw(&tag),
-            (Act::Forget, _) => site.forget(&tag),
+    fn set_aside(&mut self, market: &str, wanted: &[Aside]) -> Result<(), super::Gone> {
+        let denied = match self.setup.site.set_aside(market, wanted) {
+            Ok(denied) => denied,
+            Err(SiteError::Refused(why)) => {
+                wanted.iter().map(|aside| (aside.job, why.clone())).collect()
+            }
+            // It will be told again.
+            Err(wrong) => {
+                tracing::warn!(site = self.setup.name, %wrong, "nodes are not set aside");
+                return Ok(());
+            }
         };
+        for (job, why) in &denied {
+            tracing::warn!(site = self.setup.name, job, why, "nodes are not set aside");
+        }
+        match denied.is_empty() {
+            true => Ok(()),
+            false => self.engine.tell(Input::SetAside { site: self.id, denied }),
+        }
+    }
+
+    fn carry_out(&mut self, instruction: Instruction) -> Result<(), super::Gone> {
+        let (site, tag, act) = (&mut self.setup.site, instruction.tag.clone(), instruction.act);
+        let answer = instruction.carry_out(&mut **site);
         if let Err(wrong) = &answer {
             tracing::warn!(site = self.setup.name, %tag, ?act, %wrong, "the site says no");
         }

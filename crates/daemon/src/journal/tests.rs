@@ -31,6 +31,7 @@ fn submission() -> Arc<Submission> {
         on_lost: OnLost::Rerun,
         mail: None,
         comment: None,
+        gather: None,
         quote: None,
         passed_through: vec![("--constraint".to_owned(), "ib".to_owned())],
         stay_home: false,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tradewind_model::{
     Closure, ClosureId, Command, Event, JobId, Market, MarketError, Money, Place, PoolId, Price,
-    Time,
+    SiteId, Time,
 };
 
 use super::money::{Account, Motive};
@@ -86,6 +86,10 @@ impl State {
             | Record::Negotiated { .. }
             | Record::Heard { .. }
             | Record::CameBack { .. } => self.apply_to_peers(record)?,
+            Record::Gathered { .. }
+            | Record::Went { .. }
+            | Record::Slipped { .. }
+            | Record::Launched { .. } => self.apply_to_rendezvous(record)?,
             _ => self.apply_to_job(record)?,
         }
         Ok(())
@@ -124,6 +128,9 @@ impl State {
             Record::Stopping { job } => self.stop_tasks(*job)?,
             Record::Cancelling { job, by } => self.cancelling(*job, by)?,
             Record::Ended { job, finish } => self.end(*job, finish)?,
+            Record::Unkept { job, site, why } => {
+                self.note(*job, Happening::Unkept(SiteId(*site), why.clone()))?;
+            }
             Record::Dropped { job } => {
                 let gone = self.jobs.remove(job).ok_or(Wrong::Job(*job))?;
                 if let Some(key) = gone.key {
@@ -155,7 +162,7 @@ impl State {
         id.ok_or(Wrong::Job(number))
     }
 
-    fn running(&mut self, number: u64) -> Result<JobId, Wrong> {
+    pub(super) fn running(&mut self, number: u64) -> Result<JobId, Wrong> {
         let job = self.job(number)?;
         let id = job.id.filter(|_| job.phase == Phase::Running);
         id.ok_or(Wrong::Job(number))
@@ -202,6 +209,8 @@ impl State {
             paid: Money::ZERO,
             cancelled_by: None,
             booking: None,
+            in_window: false,
+            rendezvous: None,
             history: VecDeque::new(),
             origin: None,
             away: None,
@@ -266,7 +275,9 @@ impl State {
         let id = self.waiting(number)?;
         let booking = self.job(number)?.booking.clone().ok_or(Wrong::Job(number))?;
         self.market.apply(&Event::Started { job: id, place: booking.place.clone() })?;
-        self.begin(number, &booking.place, &booking.prices)
+        self.begin(number, &booking.place, &booking.prices)?;
+        self.job(number)?.in_window = true;
+        Ok(())
     }
 
     /// The job has its nodes: what it may cost is held, and sites are to be told.
@@ -285,12 +296,13 @@ impl State {
         let job = self.job(number)?;
         job.phase = Phase::Running;
         job.started = Some(at);
+        job.rendezvous = job.rendezvous_of(parts.len());
         job.parts = parts;
         let tags: Vec<(Tag, PoolId)> =
             (0..job.parts.len()).map(|part| (job.tag(&name, part), job.parts[part].pool)).collect();
         let payer = job.payer();
         for (tag, pool) in tags {
-            let task = Task { pool, wanted: Wanted::Run, known: Known::Nothing };
+            let task = Task { pool, wanted: Wanted::Run, known: Known::Nothing, go: None };
             self.tasks.insert(tag, task);
         }
         self.accounts.post(at, payer, Account::Held(number), hold, Motive::Hold(number));
@@ -298,7 +310,7 @@ impl State {
     }
 
     /// The tasks of the job's present attempt.
-    fn stop_tasks(&mut self, number: u64) -> Result<(), Wrong> {
+    pub(super) fn stop_tasks(&mut self, number: u64) -> Result<(), Wrong> {
         let name = self.name.clone();
         let job = self.job(number)?;
         let tags: Vec<Tag> = (0..job.parts.len()).map(|part| job.tag(&name, part)).collect();
@@ -329,11 +341,16 @@ impl State {
             _ => self.stop_tasks(number)?,
         }
         self.refund(number)?;
+        if let Setback::Slipped(pool, _) = setback {
+            self.learn_slip(number, *pool)?;
+        }
         let job = self.job(number)?;
         job.phase = Phase::Waiting;
         job.attempt += 1;
         job.parts.clear();
         job.started = None;
+        job.rendezvous = None;
+        job.in_window = false;
         self.note(number, Happening::Setback(setback.clone()))
     }
 
@@ -386,21 +403,18 @@ impl State {
         self.note(number, Happening::Over(finish.clone()))
     }
 
-    /// Owners get what was used: from the moment at which a part ran until it ended, at most for
-    /// its limit.
+    /// Owners get what was used: from the moment at which a part's work ran until it ended, at
+    /// most for its limit.
     fn settle(&mut self, number: u64) -> Result<(), Wrong> {
         let at = self.now();
-        let parts = self.job(number)?.parts.clone();
-        for part in parts {
-            let end = part.exit.map_or(at, |(end, _)| end);
-            let used = part.since.map_or(0, |since| (end - since).0);
-            let used = tradewind_model::Span(used.clamp(0, part.limit.0));
-            let amount = part.price.of(part.nodes, used);
-            let site = self.site_of(part.pool);
+        let job = self.job(number)?;
+        let cost = |part: &Part| (part.pool, part.price.of(part.nodes, job.worked(part, at)));
+        let costs: Vec<(PoolId, Money)> = job.parts.iter().map(cost).collect();
+        for (pool, amount) in costs {
+            let site = self.site_of(pool);
             let owner = Account::Owner(self.market.pools().sites()[site.0 as usize].name.clone());
             self.accounts.post(at, Account::Held(number), owner, amount, Motive::Settle(number));
-            let job = self.job(number)?;
-            job.paid += amount;
+            self.job(number)?.paid += amount;
         }
         Ok(())
     }
@@ -420,15 +434,19 @@ impl State {
     /// How much later than expected the job began, for its first part's site.
     fn learn(&mut self, number: u64) -> Result<(), Wrong> {
         let job = self.job(number)?;
-        let since = job.parts.iter().filter_map(|part| part.since).min();
-        let (Some(since), Some(expected)) = (since, job.expected) else { return Ok(()) };
+        let (Some(since), Some(expected)) = (job.began(), job.expected) else { return Ok(()) };
         let Some(pool) = job.parts.first().map(|part| part.pool) else { return Ok(()) };
-        let slips = self.slips.entry(self.site_of(pool)).or_default();
-        slips.push_back((since - expected).0);
+        let site = self.site_of(pool);
+        self.remember_slip(site, (since - expected).0);
+        Ok(())
+    }
+
+    pub(super) fn remember_slip(&mut self, site: SiteId, seconds: i64) {
+        let slips = self.slips.entry(site).or_default();
+        slips.push_back(seconds);
         if slips.len() > State::SLIPS {
             slips.pop_front();
         }
-        Ok(())
     }
 
     /// As many slips of a site are remembered.
@@ -450,7 +468,7 @@ impl State {
     }
 
     fn reached(&mut self, site: u32, away: Option<Time>) {
-        let site = tradewind_model::SiteId(site);
+        let site = SiteId(site);
         match away {
             Some(since) => self.away.insert(site, since),
             None => self.away.remove(&site),

@@ -193,6 +193,10 @@ impl Live {
             let (tasks, work) = (quote.tasks, quote.work);
             return conflict(format!("quote {number} is for {tasks} nodes and {work} s of work"));
         }
+        if let Some(budget) = submission.terms.budget.filter(|budget| *budget < quote.cost) {
+            let cost = quote.cost;
+            return conflict(format!("the job may cost {budget}, and the window costs {cost}"));
+        }
         let payer = submission.project.clone().map(Account::Project);
         let payer = payer.unwrap_or_else(|| Account::User(actor.user.clone()));
         let known = self.state.accounts.knows(&payer);

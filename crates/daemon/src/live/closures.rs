@@ -106,7 +106,7 @@ impl Live {
         let mut room = self.state.market.free_in(what.pool);
         let mut idle = self.state.not_begun_in(what.pool);
         idle.retain(|(number, nodes)| {
-            let stopping = self.is_stopping(*number);
+            let stopping = !self.runs_on(*number);
             room += if stopping { *nodes } else { 0 };
             !stopping
         });
@@ -161,7 +161,7 @@ impl State {
             let job = self.jobs.get(self.numbers.get(&running.job)?)?;
             Some((job, running.nodes_in(pool)))
         });
-        let idle = with_job.filter(|(job, _)| job.parts.iter().all(|part| part.since.is_none()));
+        let idle = with_job.filter(|(job, _)| job.began().is_none());
         let mut idle: Vec<_> = idle.collect();
         idle.sort_unstable_by_key(|(job, _)| std::cmp::Reverse((job.started, job.number)));
         idle.into_iter().map(|(job, nodes)| (job.number, nodes)).collect()

@@ -66,6 +66,13 @@ pub enum Input {
         /// Jobs and moments.
         starts: Vec<(u64, Time)>,
     },
+    /// A site was told which nodes to keep free.
+    SetAside {
+        /// Which.
+        site: SiteId,
+        /// The jobs for which it will not, and why.
+        denied: Vec<(u64, String)>,
+    },
 }
 
 /// Nodes that an owner does not offer for a while.
@@ -90,6 +97,8 @@ pub enum Act {
     Withdraw,
     /// To forget it.
     Forget,
+    /// To let its work begin.
+    Go,
 }
 
 /// What somebody wants.

@@ -87,7 +87,7 @@ impl Live {
                 Phase::Over(finish) => Some(*finish == Finish::Completed),
                 _ => None,
             };
-            let begun = other.parts.iter().any(|part| part.since.is_some());
+            let begun = other.began().is_some();
             match (dependency.when, over) {
                 (When::Ok, Some(true)) | (When::NotOk, Some(false)) | (When::Any, Some(_)) => {}
                 (When::Begun, _) if begun || over.is_some() => {}
@@ -119,6 +119,7 @@ impl Live {
         }
         match job.parts.iter().all(|part| part.exit.is_some()) {
             true => self.conclude(at, number),
+            false if job.is_gathering() => self.gather(at, number),
             false => self.part_over(at, number),
         }
     }
@@ -130,7 +131,7 @@ impl Live {
         let Some(id) = job.id else { return Ok(()) };
         let exits = job.parts.iter().filter_map(|part| Some((part.pool, &part.exit.as_ref()?.1)));
         let exits: Vec<_> = exits.map(|(pool, exit)| (pool, exit.is_good())).collect();
-        let stopping = self.is_stopping(number);
+        let stopping = !self.runs_on(number);
         let held = |pool| self.state.market.holds(id, pool);
         let free: Vec<_> = exits.iter().map(|(pool, _)| *pool).filter(|pool| held(*pool)).collect();
         for pool in free {
@@ -148,23 +149,28 @@ impl Live {
         if job.cancelled_by.is_some() {
             return self.finish(at, number, Finish::Cancelled);
         }
-        if job.parts.iter().all(|part| part.since.is_none()) {
+        if job.is_gathering() || job.parts.iter().all(|part| part.since.is_none()) {
             return self.never_ran(at, number);
         }
         match verdict(&job.parts) {
             Finish::NodeFail => self.lost(at, number),
+            // Others began and were stopped, and this one never heard that it should.
+            Finish::Completed if job.is_incomplete() => self.lost(at, number),
+            Finish::Cancelled if job.is_incomplete() && self.is_stopping(number) => {
+                self.lost(at, number)
+            }
             finish => self.finish(at, number, finish),
         }
     }
 
-    /// No part has begun, as far as sites say.
+    /// No part has begun, as far as sites say, or none was told to.
     fn never_ran(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let exits: Vec<&Exit> =
             job.parts.iter().filter_map(|part| Some(&part.exit.as_ref()?.1)).collect();
         let sure =
             |exit: &&Exit| matches!(exit, Exit::Withdrawn | Exit::NotStarted(_) | Exit::Refused(_));
-        if !exits.iter().all(sure) {
+        if !job.is_gathering() && !exits.iter().all(sure) {
             return self.lost(at, number);
         }
         let hopeless = exits.iter().find_map(|exit| match exit {
@@ -177,13 +183,21 @@ impl Live {
         });
         // A peer's job goes home at once: it has other choices there.
         let often = job.origin.is_some() || job.attempt + 1 >= self.settings.max_refusals;
-        let setback = match hopeless.clone().or(refused.clone()) {
-            Some(why) => Setback::Refused(why),
+        let said = hopeless.clone().or(refused);
+        let setback = match job.slip().or(said.map(Setback::Refused)) {
+            Some(setback) => setback,
             None if self.is_stopping(number) => Setback::Displaced,
-            None => return self.finish(at, number, Finish::Cancelled),
+            None => match job.vanished() {
+                Some(setback) => setback,
+                None => return self.finish(at, number, Finish::Cancelled),
+            },
+        };
+        let tired = match &setback {
+            Setback::Refused(why) | Setback::Slipped(_, why) if often => Some(why.clone()),
+            _ => None,
         };
         self.put(at, Record::Interrupted { job: number, setback })?;
-        match hopeless.or(refused.filter(|_| often)) {
+        match hopeless.or(tired) {
             Some(why) => self.shelve(at, number, Hold::Rejected(why)),
             None => Ok(()),
         }

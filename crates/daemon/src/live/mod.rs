@@ -8,9 +8,11 @@
 //! Nothing here decides where or when a job runs. Policies do, and users who accept a quote.
 
 mod apply;
+mod asides;
 mod asks;
 mod closures;
 mod demand;
+pub mod gather;
 pub mod input;
 mod jobs;
 pub mod money;
@@ -36,6 +38,8 @@ use tradewind_model::{Event, Money, Pools, Span, Time};
 use tradewind_sched::negotiation::{self, Negotiator, Peer};
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::outlook::Outlook;
+
+use crate::site::Tag;
 
 pub use apply::Wrong;
 pub use input::{Act, Ask, Input, Kind, Refusal, Reply, Withheld};
@@ -70,6 +74,8 @@ pub struct Settings {
     pub peers: Vec<String>,
     /// How that is negotiated.
     pub negotiation: negotiation::Settings,
+    /// How long the first parts of a job wait for its last, if its user does not say.
+    pub gather: Span,
 }
 
 impl Default for Settings {
@@ -82,6 +88,7 @@ impl Default for Settings {
             max_refusals: 8,
             peers: Vec::new(),
             negotiation: Settings::NEGOTIATION,
+            gather: Span(120),
         }
     }
 }
@@ -125,6 +132,10 @@ pub struct Live {
     over: BTreeSet<(Time, u64)>,
     /// By user: jobs that are not over.
     active: BTreeMap<String, usize>,
+    /// Jobs that run, or did a moment ago, and whose parts wait for each other.
+    gathering: BTreeSet<u64>,
+    /// When the work of parts really began, of jobs of which not all parts are known to have.
+    began: BTreeMap<Tag, i64>,
     /// What the present step has written.
     out: Vec<Record>,
     /// Talks to peers, if there ever were any.
@@ -185,6 +196,8 @@ impl Live {
             booked: BTreeSet::new(),
             over: BTreeSet::new(),
             active: BTreeMap::new(),
+            gathering: BTreeSet::new(),
+            began: BTreeMap::new(),
             out: Vec::new(),
             negotiator: None,
             outlook: OnceCell::new(),
@@ -257,6 +270,10 @@ impl Live {
                 self.reported(at, peer, &reports)?;
                 None
             }
+            Input::SetAside { site, denied } => {
+                self.set_aside(at, site, denied)?;
+                None
+            }
         };
         self.mind_searches(at)?;
         Ok(self.done(answer))
@@ -315,6 +332,9 @@ impl Live {
                 }
                 Phase::Held(Hold::Booked) => {
                     self.booked.extend(job.booking.as_ref().map(|it| (it.start, number)));
+                }
+                Phase::Running if job.is_gathering() => {
+                    self.gathering.insert(number);
                 }
                 _ => {}
             }

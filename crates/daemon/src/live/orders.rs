@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::SiteId;
+use tradewind_model::{PoolId, SiteId};
 
 use super::state::{Job, Known, Part, Phase, State, Task, Wanted};
 use super::{Act, Live};
-use crate::site::{Order, Tag};
+use crate::site::{Go, Order, Site, SiteError, Tag};
 
 /// Something that a site is to be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +19,24 @@ pub struct Instruction {
     pub act: Act,
     /// The task, where it is to run.
     pub order: Option<Box<Order>>,
+    /// When its work is to begin, and what it is told of the others.
+    pub go: Option<Box<Go>>,
+}
+
+impl Instruction {
+    /// Tells the site.
+    ///
+    /// # Errors
+    /// What the site says.
+    pub fn carry_out(&self, site: &mut dyn Site) -> Result<(), SiteError> {
+        let nothing = || Err(SiteError::Refused("nothing to run".to_owned()));
+        match self.act {
+            Act::Submit => self.order.as_ref().map_or_else(nothing, |order| site.submit(order)),
+            Act::Go => self.go.as_ref().map_or_else(nothing, |go| site.go(&self.tag, go)),
+            Act::Withdraw => site.withdraw(&self.tag),
+            Act::Forget => site.forget(&self.tag),
+        }
+    }
 }
 
 impl Live {
@@ -28,7 +46,41 @@ impl Live {
         let tasks = self.state.tasks.iter();
         let due = tasks.filter_map(|(tag, task)| Some((tag, task, act(task)?)));
         let due = due.filter(|(tag, _, act)| !told(tag, *act));
-        due.filter_map(|(tag, task, act)| self.state.instruction(tag, task, act)).collect()
+        due.filter_map(|(tag, task, act)| self.instruction(tag, task, act)).collect()
+    }
+
+    fn instruction(&self, tag: &Tag, task: &Task, act: Act) -> Option<Instruction> {
+        let (mut order, mut go) = (None, None);
+        match act {
+            Act::Submit => order = Some(Box::new(self.order(tag)?)),
+            Act::Go => go = Some(Box::new(self.state.go(tag, task)?)),
+            Act::Withdraw | Act::Forget => {}
+        }
+        let site = self.state.site_of(task.pool);
+        Some(Instruction { site, tag: tag.clone(), act, order, go })
+    }
+
+    fn order(&self, tag: &Tag) -> Option<Order> {
+        let state = &self.state;
+        let job = state.jobs.get(&tag.job).filter(|job| job.phase == Phase::Running)?;
+        let part = job.parts.get(tag.part as usize)?;
+        let submission = &job.submission;
+        Some(Order {
+            tag: tag.clone(),
+            name: submission.name.clone(),
+            user: job.user.clone(),
+            pool: state.own_name(part.pool).to_owned(),
+            nodes: part.nodes,
+            start: job.started.unwrap_or(state.now()),
+            aside: job.in_window,
+            gather: self.patience(job),
+            limit: part.limit,
+            work: submission.work.clone(),
+            surroundings: submission.surroundings.clone(),
+            variables: state.variables(job, tag, part),
+            on_lost: submission.on_lost,
+            passed_through: submission.passed_through.clone(),
+        })
     }
 }
 
@@ -38,63 +90,58 @@ fn act(task: &Task) -> Option<Act> {
         (Wanted::Stop, Known::Withdrawn(_)) => None,
         (Wanted::Stop, _) => Some(Act::Withdraw),
         (Wanted::Run, Known::Nothing) => Some(Act::Submit),
+        (Wanted::Run, _) if task.go.is_some() => Some(Act::Go),
         (Wanted::Run, _) => None,
     }
 }
 
 impl State {
-    fn instruction(&self, tag: &Tag, task: &Task, act: Act) -> Option<Instruction> {
-        let order = match act {
-            Act::Submit => Some(Box::new(self.order(tag)?)),
-            Act::Withdraw | Act::Forget => None,
-        };
-        Some(Instruction { site: self.site_of(task.pool), tag: tag.clone(), act, order })
-    }
-
-    fn order(&self, tag: &Tag) -> Option<Order> {
-        let job = self.jobs.get(&tag.job).filter(|job| job.phase == Phase::Running)?;
-        let part = job.parts.get(tag.part as usize)?;
-        let submission = &job.submission;
-        Some(Order {
-            tag: tag.clone(),
-            name: submission.name.clone(),
-            user: job.user.clone(),
-            pool: self.own_name(part).to_owned(),
-            nodes: part.nodes,
-            start: job.started.unwrap_or(self.now()),
-            limit: part.limit,
-            work: submission.work.clone(),
-            surroundings: submission.surroundings.clone(),
-            variables: self.variables(job, tag, part),
-            on_lost: submission.on_lost,
-            passed_through: submission.passed_through.clone(),
-        })
-    }
-
     /// The pool's name without its site's.
-    fn own_name(&self, part: &Part) -> &str {
-        let name = &self.market.pools().pool(part.pool).name;
+    pub(super) fn own_name(&self, pool: PoolId) -> &str {
+        let name = &self.market.pools().pool(pool).name;
         name.split_once('/').map_or(name, |(_, own)| own)
+    }
+
+    fn site_name(&self, pool: PoolId) -> &str {
+        &self.market.pools().sites()[self.site_of(pool).0 as usize].name
+    }
+
+    /// When the task's work begins, and where the parts of its job are.
+    fn go(&self, tag: &Tag, task: &Task) -> Option<Go> {
+        let job = self.jobs.get(&tag.job)?;
+        let mut variables = BTreeMap::new();
+        let mut tell = |name: String, value: String| variables.insert(name, value);
+        let mut hosts = Vec::new();
+        for (place, part) in job.parts.iter().enumerate() {
+            let name = |what: &str| format!("TRADEWIND_PART_{place}_{what}");
+            let first = part.names.first().cloned().unwrap_or_default();
+            tell(name("SITE"), self.site_name(part.pool).to_owned());
+            tell(name("POOL"), self.own_name(part.pool).to_owned());
+            tell(name("NODES"), part.names.join(","));
+            tell(name("ADDRESS"), first);
+            hosts.extend(part.names.iter().cloned());
+        }
+        tell("TRADEWIND_HOSTS".to_owned(), hosts.join(","));
+        Some(Go { at: task.go?, variables })
     }
 
     /// What a task can learn of its job: names as Slurm users know them, and ours.
     fn variables(&self, job: &Job, tag: &Tag, part: &Part) -> BTreeMap<String, String> {
         let nodes: u32 = job.parts.iter().map(|part| part.nodes).sum();
-        let site = self.site_of(part.pool);
-        let site = &self.market.pools().sites()[site.0 as usize].name;
+        let site = self.site_name(part.pool);
         let mut all = vec![
             ("SLURM_JOB_ID", job.number.to_string()),
             ("SLURM_JOB_NAME", job.submission.name.clone()),
-            ("SLURM_CLUSTER_NAME", site.clone()),
+            ("SLURM_CLUSTER_NAME", site.to_owned()),
             ("SLURM_JOB_NUM_NODES", part.nodes.to_string()),
             // The site puts its names of the nodes there.
             ("SLURM_JOB_NODELIST", "%N".to_owned()),
             ("TRADEWIND_NODES", "%N".to_owned()),
-            ("SLURM_JOB_PARTITION", self.own_name(part).to_owned()),
+            ("SLURM_JOB_PARTITION", self.own_name(part.pool).to_owned()),
             ("SLURM_RESTART_COUNT", job.attempt.to_string()),
             ("TRADEWIND_JOB_ID", job.number.to_string()),
-            ("TRADEWIND_SITE", site.clone()),
-            ("TRADEWIND_POOL", self.own_name(part).to_owned()),
+            ("TRADEWIND_SITE", site.to_owned()),
+            ("TRADEWIND_POOL", self.own_name(part.pool).to_owned()),
             ("TRADEWIND_PART", tag.part.to_string()),
             ("TRADEWIND_PARTS", job.parts.len().to_string()),
             ("TRADEWIND_TASKS", nodes.to_string()),

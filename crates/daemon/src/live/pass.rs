@@ -1,6 +1,6 @@
 //! Asking the policy, and doing what it says.
 
-use tradewind_model::{Command, Money, Time};
+use tradewind_model::{Command, Money, Span, Time};
 
 use super::money::Account;
 use super::record::Record;
@@ -60,6 +60,9 @@ impl Live {
         match job.phase {
             Phase::Over(_) => self.is_over(at, number),
             Phase::Running => {
+                if job.is_gathering() {
+                    self.gathering.insert(number);
+                }
                 let lack = -self.state.accounts.balance(&job.payer());
                 if lack <= 0 {
                     return Ok(());
@@ -81,7 +84,8 @@ impl Live {
         let closures = self.state.market.closures();
         let now = self.state.now();
         let begins = closures.map(|(_, what)| what.from).filter(|from| *from > now).min();
+        let gathered = self.next_deadline().map(|deadline| deadline + Span(1));
         let talks = self.negotiator.as_ref().and_then(Negotiator::due);
-        [self.wake, booked, quotes, begins, talks].into_iter().flatten().min()
+        [self.wake, booked, quotes, begins, gathered, talks].into_iter().flatten().min()
     }
 }

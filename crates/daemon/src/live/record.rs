@@ -264,4 +264,41 @@ pub enum Record {
         /// Why it does not wait in the queue yet.
         hold: Hold,
     },
+    /// All parts of a job are on their nodes: their work begins together.
+    Gathered {
+        /// Which.
+        job: u64,
+        /// When.
+        at: Time,
+    },
+    /// A site was told when the task's work begins.
+    Went {
+        /// Which.
+        tag: Tag,
+    },
+    /// A job's parts did not come together: all are to stop.
+    Slipped {
+        /// Which.
+        job: u64,
+        /// Where the one was to be that is missing.
+        pool: PoolId,
+        /// What happened to it.
+        why: String,
+    },
+    /// When the work of a job's parts really began.
+    Launched {
+        /// Which.
+        job: u64,
+        /// Milliseconds since 1970, in the order of its parts.
+        began: Vec<i64>,
+    },
+    /// A site will not keep nodes free for a job's booked window, which stands all the same.
+    Unkept {
+        /// Which.
+        job: u64,
+        /// Which site, in the order of sites.
+        site: u32,
+        /// Its words.
+        why: String,
+    },
 }

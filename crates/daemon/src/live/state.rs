@@ -8,6 +8,7 @@ use tradewind_model::{
     ClosureId, JobId, Market, Money, Place, PoolId, Pools, Price, Reason, SiteId, Span, Time,
 };
 
+use super::gather::Rendezvous;
 use super::money::{Account, Accounts};
 use super::peers::{Away, Origin, Peers};
 use super::rights::{Role, TokenHash};
@@ -93,6 +94,10 @@ pub struct Job {
     pub cancelled_by: Option<String>,
     /// The window that was promised to it.
     pub booking: Option<Booking>,
+    /// Its nodes at its last start were those of that window.
+    pub in_window: bool,
+    /// How its parts come together, if they begin together.
+    pub rendezvous: Option<Rendezvous>,
     /// What happened to it: the last [`Job::KEPT`] entries.
     pub history: VecDeque<(Time, Happening)>,
     /// Where it came from, if it is a peer's.
@@ -197,6 +202,8 @@ pub enum Setback {
     Lost,
     /// Its payer had too little.
     Funds,
+    /// Its parts did not come together: the pool of the one that was missing, and why.
+    Slipped(PoolId, String),
 }
 
 /// One of a job's parts: its nodes in one pool.
@@ -245,6 +252,8 @@ pub enum Happening {
     CameBack(String),
     /// It came from the peer of this name.
     TakenIn(String),
+    /// A site will not keep nodes free for its booked window; its words.
+    Unkept(SiteId, String),
 }
 
 /// A task at a site, until the site has forgotten it.
@@ -256,6 +265,8 @@ pub struct Task {
     pub wanted: Wanted,
     /// What is known of it.
     pub known: Known,
+    /// When its work is to begin, as long as its site has not been told.
+    pub go: Option<Time>,
 }
 
 /// What is to become of a task.

@@ -6,7 +6,7 @@ use tradewind_model::{PoolId, Pools, SiteId, Span, Time};
 
 use super::input::Act;
 use super::record::Record;
-use super::state::Known;
+use super::state::{Known, Phase};
 use super::{Live, Wrong};
 use crate::site::{Exit, LocalTask, Seen, SiteError, Survey, Tag};
 
@@ -25,8 +25,14 @@ impl Live {
                 self.put(at, Record::Acknowledged { tag: tag.clone() })
             }
             (Act::Submit, Err(SiteError::Refused(why)), Known::Nothing) => {
-                self.put(at, Record::Declined { tag: tag.clone(), why })
+                self.put(at, Record::Declined { tag: tag.clone(), why })?;
+                self.stop_rest(at, tag)
             }
+            (Act::Go, Ok(()), _) if task.go.is_some() => {
+                self.put(at, Record::Went { tag: tag.clone() })
+            }
+            // It will never begin there.
+            (Act::Go, Err(SiteError::Refused(_)), _) => self.stop_rest(at, tag),
             (Act::Withdraw, Ok(()), Known::Nothing | Known::Declined(_)) => {
                 self.put(at, Record::Withdrawn { tag: tag.clone() })
             }
@@ -36,8 +42,17 @@ impl Live {
         }
     }
 
+    /// What is left of the job stops, since this part of it will not run.
+    fn stop_rest(&mut self, at: Time, tag: &Tag) -> Result<(), Wrong> {
+        let runs = self.state.jobs.get(&tag.job).map(|job| &job.phase) == Some(&Phase::Running);
+        match runs && self.is_current(tag) && self.runs_on(tag.job) {
+            true => self.put(at, Record::Stopping { job: tag.job }),
+            false => Ok(()),
+        }
+    }
+
     /// Whether the task is of its job's present attempt.
-    fn is_current(&self, tag: &Tag) -> bool {
+    pub(super) fn is_current(&self, tag: &Tag) -> bool {
         let job = self.state.jobs.get(&tag.job);
         tag.market == self.state.name && job.is_some_and(|job| job.attempt == tag.attempt)
     }
@@ -69,6 +84,7 @@ impl Live {
         for job in touched {
             self.judge(at, job)?;
         }
+        self.learn_beginnings(at, &survey)?;
         self.local_load(at, site, &survey)
     }
 

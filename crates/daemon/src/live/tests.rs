@@ -65,6 +65,7 @@ fn job(tasks: u32, seconds: i64) -> Submission {
         on_lost: OnLost::Fail,
         mail: None,
         comment: None,
+        gather: None,
         quote: None,
         passed_through: vec![],
         stay_home: false,
@@ -119,7 +120,7 @@ impl Stage {
         let local: BTreeMap<String, LocalTask> =
             local.iter().map(|(name, nodes)| ((*name).to_owned(), task(*nodes))).collect();
         let pools = vec![PoolSurvey { up: 2, local, local_waiting: 0 }];
-        let survey = Ok(Survey { pools, tasks: tasks.into_iter().collect() });
+        let survey = Ok(Survey { pools, tasks: tasks.into_iter().collect(), ..Survey::default() });
         self.step(at, Input::Surveyed { site: SiteId(site), survey });
     }
 
@@ -149,7 +150,7 @@ fn a_job_goes_from_submission_to_a_settled_ledger() {
     let held = stage.balance("held:1");
     assert!(held > 0 && stage.balance("user:ana") == grant - held);
     let orders = stage.orders();
-    let [Instruction { tag, act: Act::Submit, order: Some(order), site }] = &orders[..] else {
+    let [Instruction { tag, act: Act::Submit, order: Some(order), site, .. }] = &orders[..] else {
         panic!("{orders:?}");
     };
     assert_eq!((order.nodes, order.user.as_str()), (1, "ana"));

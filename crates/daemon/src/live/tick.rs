@@ -13,6 +13,7 @@ impl Live {
     pub(super) fn tick(&mut self, at: Time) -> Result<(), Wrong> {
         self.close_due(at)?;
         self.start_booked(at)?;
+        self.gather_all(at)?;
         let expired = self.state.quotes.values().filter(|quote| quote.expires < at);
         let expired: Vec<u64> = expired.map(|quote| quote.number).take(AT_ONCE).collect();
         for quote in expired {

@@ -27,7 +27,7 @@ impl State {
             };
             let used = job.parts.iter().filter_map(|part| {
                 let (end, _) = part.exit.as_ref()?;
-                Some(i128::from((*end - part.since?).0.max(0)) * i128::from(part.nodes))
+                Some(i128::from((*end - job.works_since(part)?).0.max(0)) * i128::from(part.nodes))
             });
             let used = decayed(used.sum(), (at - ended).0.max(0));
             if used > 0 {

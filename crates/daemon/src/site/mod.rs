@@ -67,6 +67,9 @@ pub struct Survey {
     pub pools: Vec<PoolSurvey>,
     /// Every task with a tag of ours that it knows, also those that ended and were not forgotten.
     pub tasks: BTreeMap<Tag, Seen>,
+    /// Of tasks that gathered: when their work itself began, milliseconds since 1970 on the clock
+    /// of the task's first node.
+    pub began: BTreeMap<Tag, i64>,
 }
 
 /// What is free in a pool, and what the owner has there.
@@ -123,7 +126,7 @@ pub enum Exit {
     Signal(i32),
     /// It was stopped at its time limit.
     TimeLimit,
-    /// It was withdrawn.
+    /// It was withdrawn; or it waited for others in vain.
     Withdrawn,
     /// It used more memory than it may.
     OutOfMemory,
@@ -153,6 +156,13 @@ pub struct Order {
     pub nodes: u32,
     /// When it is to start; in the past: at once.
     pub start: Time,
+    /// Its nodes are those that were set aside for its job ([`Site::set_aside`]).
+    pub aside: bool,
+    /// It waits on its nodes for [`Site::go`] before its work begins, so long at most, counted
+    /// from when it has them; then it ends by itself, and its work has not run. While it waits it
+    /// is [`Seen::Running`]; the limit counts from the beginning of its work. If that never
+    /// began, it ends without `since`: in vain or withdrawn as [`Exit::Withdrawn`].
+    pub gather: Option<Span>,
     /// How long it may run there.
     pub limit: Span,
     /// What runs.
@@ -165,6 +175,34 @@ pub struct Order {
     pub on_lost: OnLost,
     /// Options for the site's manager: name and value, in order.
     pub passed_through: Vec<(String, String)>,
+}
+
+/// Nodes that are promised to a job and are to be kept free for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Aside {
+    /// Which market promised it: two daemons may share a site.
+    pub market: String,
+    /// The job's number.
+    pub job: u64,
+    /// Whose account will use them.
+    pub user: String,
+    /// In which pool of the site.
+    pub pool: String,
+    /// How many of its nodes.
+    pub nodes: u32,
+    /// From when on.
+    pub from: Time,
+    /// Until when.
+    pub until: Time,
+}
+
+/// All parts of a job are there: its work may begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Go {
+    /// When, on the clock of each task's first node; in the past: at once.
+    pub at: Time,
+    /// What each part is told of the others, beside its own variables.
+    pub variables: BTreeMap<String, String>,
 }
 
 /// Why a site did not do as asked.
@@ -235,6 +273,31 @@ pub trait Site: Debug + Send {
     /// # Errors
     /// See [`SiteError`].
     fn forget(&mut self, tag: &Tag) -> Result<(), SiteError>;
+
+    /// All nodes that are to be kept free for jobs of `market` from now on: what is new is set
+    /// aside, what is not among them any more is given up. Asked again and again. Returns jobs for
+    /// which the site says no, and why; sites that cannot keep nodes free do nothing.
+    ///
+    /// # Errors
+    /// See [`SiteError`].
+    fn set_aside(
+        &mut self,
+        market: &str,
+        wanted: &[Aside],
+    ) -> Result<Vec<(u64, String)>, SiteError> {
+        let _ = (market, wanted);
+        Ok(Vec::new())
+    }
+
+    /// Lets a task that gathers begin its work. Asked again, it changes nothing: the first moment
+    /// stands. A task that has no nodes yet begins once it has them; an unknown or ended one, and
+    /// one that does not gather, is left alone.
+    ///
+    /// # Errors
+    /// See [`SiteError`].
+    fn go(&mut self, tag: &Tag, go: &Go) -> Result<(), SiteError> {
+        Err(SiteError::Refused(format!("{tag} cannot wait here for others until {}", go.at)))
+    }
 
     /// The last `most` bytes of what the task has written to standard output so far.
     ///

@@ -5,7 +5,7 @@ use std::fmt;
 
 use tradewind_daemon::live::State;
 use tradewind_daemon::live::money::Account;
-use tradewind_daemon::live::state::{Hold, Job, Phase};
+use tradewind_daemon::live::state::{Finish, Hold, Job, Phase};
 use tradewind_daemon::site::fake::{FakeSite, Ran};
 use tradewind_io::submission::OnLost;
 use tradewind_model::{Money, Time};
@@ -115,6 +115,53 @@ pub(crate) fn once(sites: &[FakeSite], promises: &Promises, doubtful: &BTreeSet<
         let may_not = promises.jobs.get(&job) == Some(&OnLost::Fail) && !doubtful.contains(&job);
         if attempts.len() > 1 && may_not {
             return broken("once", format!("job {job} began {} times", attempts.len()));
+        }
+    }
+    Ok(())
+}
+
+/// Parts of a job that are to begin together begin by one go, which was written down before, and
+/// not before its moment.
+pub(crate) fn together(sites: &[FakeSite], promises: &Promises) -> Check {
+    let mut goes = BTreeMap::<(u64, u32), Time>::new();
+    for ran in sites.iter().flat_map(FakeSite::history) {
+        let key = (ran.tag.job, ran.tag.attempt);
+        if !promises.together.contains(&key) {
+            continue;
+        }
+        let known = promises.gathered.get(&ran.tag.job);
+        let told = ran.told.filter(|at| known.is_some_and(|all| all.contains(at)));
+        let Some(at) = told.filter(|at| *at <= ran.since) else {
+            return broken("together", format!("{} began by itself", ran.tag));
+        };
+        if *goes.entry(key).or_insert(at) != at {
+            return broken("together", format!("{} began by a go of its own", ran.tag));
+        }
+    }
+    Ok(())
+}
+
+/// Nobody pays for an attempt of which no work ran; but where a site lost its memory.
+pub(crate) fn slips(state: &State, sites: &[FakeSite], clouded: &BTreeSet<u64>) -> Check {
+    let paid = state.jobs.values().filter(|job| job.paid > Money(0));
+    for job in paid.filter(|job| !clouded.contains(&job.number)) {
+        let mut runs = sites.iter().flat_map(FakeSite::history).map(|ran| &ran.tag);
+        if !runs.any(|tag| (tag.job, tag.attempt) == (job.number, job.attempt)) {
+            return broken("slips", format!("job {} paid {} for nothing", job.number, job.paid));
+        }
+    }
+    Ok(())
+}
+
+/// Of a job that is said to be complete every part ran.
+pub(crate) fn whole(state: &State, sites: &[FakeSite], clouded: &BTreeSet<u64>) -> Check {
+    let complete = |job: &&Job| job.phase == Phase::Over(Finish::Completed);
+    let jobs = state.jobs.values().filter(complete);
+    for job in jobs.filter(|job| !clouded.contains(&job.number)) {
+        let runs = sites.iter().flat_map(FakeSite::history).map(|ran| &ran.tag);
+        let runs = runs.filter(|tag| (tag.job, tag.attempt) == (job.number, job.attempt));
+        if runs.count() != job.parts.len() {
+            return broken("together", format!("not all parts of job {} ran", job.number));
         }
     }
     Ok(())

@@ -12,16 +12,16 @@ mod people;
 mod world;
 
 use checks::Broken;
-use world::{Mutant, World};
+use world::{Counts, Mutant, World};
 
 /// Worlds of the ordinary run.
 const WORLDS: u64 = 2_000;
 
-fn run(seed: u64, mutant: Option<Mutant>) -> Result<u64, Broken> {
+fn run(seed: u64, mutant: Option<Mutant>) -> Result<Counts, Broken> {
     let mut world = World::new(seed, mutant);
     world.live_through(400)?;
     world.calm_down()?;
-    Ok(world.steps())
+    Ok(world.counts())
 }
 
 fn tell(seed: u64, broken: &Broken) -> String {
@@ -35,14 +35,17 @@ fn tell(seed: u64, broken: &Broken) -> String {
 fn nothing_is_lost_in_thousands_of_worlds() {
     let worlds: u64 =
         std::env::var("TRADEWIND_TRIAL_WORLDS").ok().and_then(|n| n.parse().ok()).unwrap_or(WORLDS);
-    let mut steps = 0;
+    let mut counts = Counts::default();
     for seed in 0..worlds {
         match run(seed, None) {
-            Ok(more) => steps += more,
+            Ok(more) => counts += more,
             Err(broken) => panic!("{}", tell(seed, &broken)),
         }
     }
-    assert!(steps > worlds * 100, "the worlds are too quiet: {steps} steps");
+    let Counts { steps, gathered, slipped, launched, unkept } = counts;
+    let lively = steps > worlds * 100 && gathered > worlds && slipped > worlds / 10;
+    let lively = lively && launched > gathered / 2 && unkept >= worlds / 200;
+    assert!(lively, "the worlds are too quiet: {counts:?}");
 }
 
 #[test]
@@ -54,7 +57,7 @@ fn one() {
     let outcome = world.live_through(400).and_then(|()| world.calm_down());
     eprintln!("{}", world.story());
     match outcome {
-        Ok(()) => eprintln!("world {seed}: {} steps, all well", world.steps()),
+        Ok(()) => eprintln!("world {seed}: {:?}, all well", world.counts()),
         Err(broken) => panic!("{}", tell(seed, &broken)),
     }
 }

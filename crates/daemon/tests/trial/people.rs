@@ -1,6 +1,6 @@
 //! What users, owners and an administrator do: drawn, and remembered as far as it was promised.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rand::RngExt as _;
@@ -11,9 +11,9 @@ use tradewind_daemon::live::state::{Booking, Quote};
 use tradewind_daemon::live::{Ask, Live, Reply};
 use tradewind_daemon::site::fake;
 use tradewind_io::submission::{
-    Array, Conditions, Dependency, OnLost, Submission, Surroundings, TimeLimit, When,
+    Array, Conditions, Dependency, Gather, OnLost, Submission, Surroundings, TimeLimit, When,
 };
-use tradewind_model::{Money, Place, PoolId, Span};
+use tradewind_model::{Money, Place, PoolId, Share, Span, Time};
 
 /// What was promised.
 #[derive(Debug, Clone, Default)]
@@ -22,6 +22,10 @@ pub(crate) struct Promises {
     pub(crate) jobs: BTreeMap<u64, OnLost>,
     /// Keys whose submission was acknowledged: the first job of each.
     pub(crate) keys: BTreeMap<String, u64>,
+    /// Jobs and attempts whose parts are to begin together.
+    pub(crate) together: BTreeSet<(u64, u32)>,
+    /// By job: when parts were to begin that had come together, as it was written down.
+    pub(crate) gathered: BTreeMap<u64, BTreeSet<Time>>,
 }
 
 const USERS: [&str; 3] = ["ana", "bo", "cy"];
@@ -68,8 +72,13 @@ fn submit(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> Ask {
         at_once: Some(rng.random_range(1..3)),
     });
     let on_lost = [OnLost::Fail, OnLost::Rerun, OnLost::Hold][rng.random_range(0..3usize)];
+    let gather = match rng.random_range(0..6) {
+        0 => Some(Gather::Apart),
+        1 => Some(Gather::Within(Span(rng.random_range(1..200)))),
+        _ => None,
+    };
     let budget = (rng.random_range(0..4) == 0).then(|| Money(rng.random_range(1..600) * 1_000_000));
-    let submission = Submission {
+    let mut submission = Submission {
         name: "job".to_owned(),
         work: fake::work(Span(length), code),
         tasks: rng.random_range(1..5),
@@ -83,6 +92,7 @@ fn submit(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> Ask {
         on_lost,
         mail: None,
         comment: None,
+        gather,
         quote: None,
         passed_through: vec![],
         stay_home: false,
@@ -90,21 +100,37 @@ fn submit(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> Ask {
     let old = promises.keys.keys().next().filter(|_| rng.random_range(0..3) == 0).cloned();
     let key = (rng.random_range(0..3) == 0).then(|| old.unwrap_or_else(|| format!("k{last}")));
     let quote = (rng.random_range(0..5) == 0).then_some(live.state().last_quote);
+    // Mostly the job that the quote is for.
+    if let Some(quote) = quote.and_then(|number| live.state().quotes.get(&number))
+        && rng.random_range(0..4) > 0
+    {
+        (submission.tasks, submission.time) = (quote.tasks, TimeLimit::Reference(quote.work));
+        (submission.after, submission.array, submission.held) = (vec![], None, false);
+    }
     Ask::Submit { submission: Arc::new(submission), key, quote }
 }
 
-/// A window in one pool, free or not.
+/// A window in one pool or in two, free or not.
 fn quote(rng: &mut Pcg64Mcg, live: &Live, actor: &Actor) -> Ask {
     let pools = live.state().market.pools();
     let id = PoolId(rng.random_range(0..pools.as_slice().len() as u32));
-    let pool = pools.pool(id);
     let (tasks, work) = (rng.random_range(1..3), Span(rng.random_range(1..200)));
     let start = live.state().now() + Span(rng.random_range(0..100));
-    let end = start + pool.length_of(work);
-    let (place, prices) = (Place::Pool(id), vec![pool.price]);
-    let booking = Booking { start, ends: vec![end], place, prices };
+    let place = match PoolId(id.0 + 1) {
+        next if tasks == 2 && next.index() < pools.as_slice().len() => {
+            Place::Shares([id, next].map(|pool| Share { pool, nodes: 1 }).into())
+        }
+        _ => Place::Pool(id),
+    };
+    let (mut ends, mut prices, mut cost) = (vec![], vec![], Money::ZERO);
+    for share in place.shares(tasks) {
+        let pool = pools.pool(share.pool);
+        ends.push(start + pool.length_of(work));
+        prices.push(pool.price);
+        cost += pool.price.of(share.nodes, pool.length_of(work));
+    }
+    let booking = Booking { start, ends, place, prices };
     let expires = live.state().now() + Span(rng.random_range(0..120));
-    let cost = pool.price.of(tasks, pool.length_of(work));
     let user = actor.user.clone();
     Ask::Keep { quote: Quote { number: 0, user, tasks, work, booking, cost, expires } }
 }

@@ -8,11 +8,12 @@ use rand_pcg::Pcg64Mcg;
 use tradewind_daemon::codec::Codec as _;
 use tradewind_daemon::engine::{recover, replay};
 use tradewind_daemon::live::money::Accounts;
+use tradewind_daemon::live::state::{Happening, Phase, Setback};
 use tradewind_daemon::live::{
     Act, Input, Instruction, Live, Make, Record, Settings, State, Step, Wrong,
 };
 use tradewind_daemon::site::fake::{FakeSite, Fault, LocalJob};
-use tradewind_daemon::site::{PoolSetup, Site as _, Tag};
+use tradewind_daemon::site::{PoolSetup, Site as _, SiteError, Tag};
 use tradewind_daemon::store::memory::{Disk, Fault as DiskFault, Memory};
 use tradewind_daemon::store::{Origin, Snapshot, Store as _};
 use tradewind_model::{
@@ -42,11 +43,15 @@ pub(crate) enum Mutant {
     ForgetsANumber,
     /// A site is never told anything after some time.
     FallsSilent,
+    /// Parts that are to begin together begin at once.
+    NeverWaits,
+    /// What waited for others in vain is paid for.
+    PaysForWaiting,
 }
 
 impl Mutant {
     /// All, with the checker that must catch it.
-    pub(crate) const ALL: [(Mutant, &'static str); 7] = [
+    pub(crate) const ALL: [(Mutant, &'static str); 9] = [
         (Mutant::AnswersTooSoon, "kept"),
         (Mutant::HandsInAgain, "once"),
         (Mutant::LosesARow, "replayed"),
@@ -54,6 +59,8 @@ impl Mutant {
         (Mutant::ForgetsABudget, "budgets"),
         (Mutant::ForgetsANumber, "books"),
         (Mutant::FallsSilent, "finished"),
+        (Mutant::NeverWaits, "together"),
+        (Mutant::PaysForWaiting, "slips"),
     ];
 }
 
@@ -107,8 +114,33 @@ pub(crate) struct World {
     promises: Promises,
     /// Jobs that ran where a site lost its memory: nobody can know of them.
     doubtful: BTreeSet<u64>,
-    steps: u64,
+    /// Jobs that had nodes where a site lost its memory.
+    clouded: BTreeSet<u64>,
+    counts: Counts,
     silent: bool,
+}
+
+/// What happened, to know that enough does.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counts {
+    pub(crate) steps: u64,
+    /// Jobs whose parts came together, and those that did not.
+    pub(crate) gathered: u64,
+    pub(crate) slipped: u64,
+    /// Of the first, those of which every site told when they began.
+    pub(crate) launched: u64,
+    /// Windows that a site would not keep free.
+    pub(crate) unkept: u64,
+}
+
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, more: Counts) {
+        self.steps += more.steps;
+        self.gathered += more.gathered;
+        self.slipped += more.slipped;
+        self.launched += more.launched;
+        self.unkept += more.unkept;
+    }
 }
 
 fn pools(rng: &mut Pcg64Mcg) -> Pools {
@@ -175,7 +207,8 @@ impl World {
             told: BTreeMap::new(),
             promises: Promises::default(),
             doubtful: BTreeSet::new(),
-            steps: 0,
+            clouded: BTreeSet::new(),
+            counts: Counts::default(),
             silent: false,
         };
         let first = [
@@ -187,8 +220,8 @@ impl World {
         world
     }
 
-    pub(crate) fn steps(&self) -> u64 {
-        self.steps
+    pub(crate) fn counts(&self) -> Counts {
+        self.counts
     }
 
     /// What really ran, and what the daemon thinks: for people.
@@ -230,6 +263,7 @@ impl World {
         if self.chance(self.rates.amnesia) {
             let live = self.sites[site].history().iter().filter(|ran| ran.ended.is_none());
             self.doubtful.extend(live.map(|ran| ran.tag.job));
+            self.clouded.extend(self.sites[site].busy().map(|tag| tag.job));
             self.sites[site].crash(self.rng.random_range(0..4));
         }
         if self.chance(self.rates.nodes) {
@@ -287,13 +321,13 @@ impl World {
 
     /// One of the things that go on.
     fn step(&mut self) -> Result<(), Broken> {
-        self.steps += 1;
+        self.counts.steps += 1;
         if self.daemon.is_none() {
             self.start()?;
             return Ok(());
         }
         let site = self.rng.random_range(0..2usize);
-        match self.rng.random_range(0..12) {
+        match self.rng.random_range(0..13) {
             0 | 1 => {
                 let span = Span(self.rng.random_range(0..30));
                 self.pass(span);
@@ -303,6 +337,7 @@ impl World {
             6 => self.wish()?,
             7..=9 => self.take_in()?,
             10 => self.plan()?,
+            11 => self.set_aside(),
             _ => self.instruct(),
         }
         self.check()
@@ -332,6 +367,10 @@ impl World {
         };
         let begun = Live::begin(state, settings, Arc::new(Policies), &policy, self.clock());
         let (live, step) = begun.map_err(|wrong| unsound(&wrong))?;
+        for job in live.state().jobs.values() {
+            let at = job.rendezvous.as_ref().and_then(|it| it.at);
+            self.promises.gathered.entry(job.number).or_default().extend(at);
+        }
         self.daemon = Some((live, store));
         self.write(&step.records);
         Ok(())
@@ -354,6 +393,15 @@ impl World {
                     job.submission = Arc::new(cheap);
                 }
             }
+            Some(Mutant::PaysForWaiting) => {
+                let slipped =
+                    |what: &Happening| matches!(what, Happening::Setback(Setback::Slipped(..)));
+                let mut jobs = state.jobs.values_mut().filter(|job| job.phase == Phase::Waiting);
+                let job = jobs.find(|job| job.history.iter().any(|(_, what)| slipped(what)));
+                if let Some(job) = job {
+                    job.paid = Money(1);
+                }
+            }
             Some(Mutant::ForgetsANumber) => {
                 state.numbers.pop_first();
             }
@@ -366,10 +414,22 @@ impl World {
         let Some((live, store)) = &mut self.daemon else { return false };
         let at = live.state().now().0;
         let mut rows: Vec<_> = records.iter().map(|it| (at, self.shelf.record(it))).collect();
-        if self.mutant == Some(Mutant::LosesARow) && self.steps > 100 && rows.len() > 1 {
+        if self.mutant == Some(Mutant::LosesARow) && self.counts.steps > 100 && rows.len() > 1 {
             rows.pop();
         }
         if rows.is_empty() || store.append(&rows).is_ok() {
+            for record in records {
+                match record {
+                    Record::Gathered { job, at } => {
+                        self.counts.gathered += 1;
+                        self.promises.gathered.entry(*job).or_default().insert(*at);
+                    }
+                    Record::Slipped { .. } => self.counts.slipped += 1,
+                    Record::Launched { .. } => self.counts.launched += 1,
+                    Record::Unkept { .. } => self.counts.unkept += 1,
+                    _ => {}
+                }
+            }
             return true;
         }
         self.die();
@@ -378,24 +438,22 @@ impl World {
 
     /// A site's thread says the next thing.
     fn talk(&mut self, site: usize) {
-        let Some(Instruction { tag, act, order, .. }) = self.orders[site].pop_front() else {
-            return;
-        };
+        let Some(mut instruction) = self.orders[site].pop_front() else { return };
+        if let Some(order) = &mut instruction.order
+            && self.mutant == Some(Mutant::NeverWaits)
+        {
+            order.gather = None;
+        }
         let fake = &mut self.sites[site];
-        let answer = match (act, order) {
-            (Act::Submit, Some(order)) => {
-                let answer = fake.submit(&order);
-                if self.mutant == Some(Mutant::HandsInAgain) && answer.is_err() {
-                    let mut again = *order;
-                    again.tag.attempt += 100;
-                    drop(fake.submit(&again));
-                }
-                answer
-            }
-            (Act::Submit, None) => return,
-            (Act::Withdraw, _) => fake.withdraw(&tag),
-            (Act::Forget, _) => fake.forget(&tag),
-        };
+        let answer = instruction.carry_out(fake);
+        let Instruction { tag, act, order, .. } = instruction;
+        if let Some(order) = order.filter(|_| answer.is_err())
+            && self.mutant == Some(Mutant::HandsInAgain)
+        {
+            let mut again = *order;
+            again.tag.attempt += 100;
+            drop(fake.submit(&again));
+        }
         self.inbox.push_back(Input::Answered { tag, act, answer });
     }
 
@@ -465,6 +523,9 @@ impl World {
         let Some((live, _)) = &self.daemon else { return };
         for order in live.orders(|tag, act| self.told.contains_key(&(tag.clone(), act))) {
             self.told.insert((order.tag.clone(), order.act), now);
+            if order.order.as_ref().is_some_and(|it| it.gather.is_some()) {
+                self.promises.together.insert((order.tag.job, order.tag.attempt));
+            }
             let silent = self.mutant == Some(Mutant::FallsSilent) && self.silent;
             if !silent {
                 self.orders[order.site.0 as usize].push_back(order);
@@ -472,11 +533,31 @@ impl World {
         }
     }
 
+    /// The sites' threads tell what is to be kept free.
+    fn set_aside(&mut self) {
+        let Some((live, _)) = &self.daemon else { return };
+        let mut all = live.asides();
+        for (place, fake) in self.sites.iter_mut().enumerate() {
+            let site = SiteId(place as u32);
+            let wanted = all.remove(&site).unwrap_or_default();
+            let denied = match fake.set_aside("trial", &wanted) {
+                Ok(denied) => denied,
+                Err(SiteError::Refused(why)) => {
+                    wanted.iter().map(|aside| (aside.job, why.clone())).collect()
+                }
+                Err(_) => continue,
+            };
+            self.inbox.push_back(Input::SetAside { site, denied });
+        }
+    }
+
     fn check(&mut self) -> Result<(), Broken> {
         checks::once(&self.sites, &self.promises, &self.doubtful)?;
+        checks::together(&self.sites, &self.promises)?;
         let thorough = self.chance(20);
         let Some((live, store)) = &mut self.daemon else { return Ok(()) };
         let state = live.state();
+        checks::slips(state, &self.sites, &self.clouded)?;
         checks::kept(state, &self.promises)?;
         checks::books(state)?;
         checks::money(state)?;
@@ -507,7 +588,7 @@ impl World {
             let Some((live, _)) = &self.daemon else { continue };
             last = checks::finished(live.state(), self.now);
             if last.is_ok() {
-                return Ok(());
+                return checks::whole(live.state(), &self.sites, &self.clouded);
             }
         }
         last
@@ -515,7 +596,7 @@ impl World {
 
     /// Everything that goes on, once.
     fn round(&mut self) -> Result<(), Broken> {
-        self.steps += 1;
+        self.counts.steps += 1;
         if self.daemon.is_none() {
             self.start()?;
         }
@@ -527,6 +608,7 @@ impl World {
         self.take_in()?;
         self.plan()?;
         self.instruct();
+        self.set_aside();
         self.check()
     }
 

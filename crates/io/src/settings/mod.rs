@@ -10,7 +10,7 @@ mod tests;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use jiff::tz::TimeZone;
-use tradewind_model::{Attributes, Money, Performance, Price};
+use tradewind_model::{Attributes, Money, Performance, Price, Span};
 
 use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
@@ -45,11 +45,14 @@ pub struct Market {
     pub policy: String,
     /// Other policies by hours and load; the first that holds.
     pub rules: Schedule<String>,
+    /// How long the parts of a job at several sites wait for each other, to begin together.
+    pub gather: Span,
 }
 
 impl Default for Market {
     fn default() -> Market {
-        Market { policy: "easy".to_owned(), rules: Schedule::default() }
+        let (policy, rules) = ("easy".to_owned(), Schedule::default());
+        Market { policy, rules, gather: Span(120) }
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) fn parse(input: &Input) -> Result<(Settings, Diagnostics), Diagnostic
 fn settings(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Settings {
     Settings {
         zone: zone(fields, notes),
-        market: table(fields, "market", &["policy", "rules"], notes, market),
+        market: table(fields, "market", &["policy", "rules", "gather"], notes, market),
         listen: table(fields, "listen", &["address", "certificate", "key"], notes, listen),
         limits: table(fields, "limits", &LIMITS, notes, limits),
         money: table(fields, "money", &["new_user_grant", "currency"], notes, money),
@@ -97,7 +97,10 @@ fn market(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Market {
         }
     }
     let policy = text(fields, "policy", notes).unwrap_or_else(|| Market::default().policy);
-    Market { policy, rules: Schedule { rules } }
+    let most = crate::submission::Submission::MAX_GATHER;
+    let gather = fields.span("gather", 1..=most.0, notes);
+    let gather = gather.unwrap_or(Market::default().gather);
+    Market { policy, rules: Schedule { rules }, gather }
 }
 
 /// The field `hours`; always without one.

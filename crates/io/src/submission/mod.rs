@@ -38,6 +38,8 @@ pub struct Submission {
     pub held: bool,
     /// What is done when its nodes die, or nobody knows whether it ran.
     pub on_lost: OnLost,
+    /// How its parts begin, if it runs in several pools; `None`: together, as the market is set.
+    pub gather: Option<Gather>,
     /// Who is told what about it.
     pub mail: Option<Mail>,
     /// A remark, kept with the job.
@@ -57,6 +59,8 @@ impl Submission {
     pub const MAX_SCRIPT: usize = 4 << 20;
     /// The most tasks of one array.
     pub const MAX_ARRAY: usize = 10_000;
+    /// The longest that parts of a job may wait for each other.
+    pub const MAX_GATHER: Span = Span(24 * 3_600);
 }
 
 /// What runs, on the first of the job's nodes; it finds the others in its environment.
@@ -153,6 +157,15 @@ pub struct Surroundings {
     pub append: Append,
     /// Variables that it sees besides those of the site.
     pub environment: BTreeMap<String, String>,
+}
+
+/// How the parts of a job that runs in several pools begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gather {
+    /// Together: the first ones wait on their nodes for the last, so long at most.
+    Within(Span),
+    /// Each by itself, as soon as it can.
+    Apart,
 }
 
 /// What happens to output that is there already.

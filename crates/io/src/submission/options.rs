@@ -147,7 +147,7 @@ impl Known {
 }
 
 /// All of them: those of `sbatch` by name, then Tradewind's own.
-pub static OPTIONS: [Known; 113] = [
+pub static OPTIONS: [Known; 114] = [
     honoured("account", 'A', Value, "ACCOUNT", "the project that pays"),
     passed("acctg-freq", NONE, Value, "ACCTG_FREQ", "sampling of usage"),
     honoured(
@@ -409,6 +409,10 @@ pub static OPTIONS: [Known; 113] = [
     own("budget", "the most that the job may cost, credits"),
     own("class", "classes of nodes, with commas: the attribute `class` is one of them"),
     own("earliest-start", "the same as `--begin`"),
+    own(
+        "gather",
+        "how long parts at several sites wait for each other to begin together, as in `90s`; `no`: each begins by itself",
+    ),
     own("max-price", "the most that a node may cost, credits per node-second"),
     own("min-performance", "of each node; 1 is the reference node"),
     own("minimize", "`start`, `finish`, `runtime`, `cost`, `processor-time` or `sum:ATTRIBUTE`"),

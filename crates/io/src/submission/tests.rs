@@ -116,7 +116,10 @@ fn submission() -> impl Strategy<Value = Submission> {
     });
     let passed = ("qos|gres|mem", text());
     let last = (of(text()), of(1u64..99), proptest::collection::vec(passed, 0..3));
-    let state = (proptest::collection::vec(dependency, 0..3), of(array), any::<bool>(), lost);
+    let gather =
+        prop_oneof![Just(Gather::Apart), (1i64..9_999).prop_map(|it| Gather::Within(Span(it)))];
+    let state =
+        (proptest::collection::vec(dependency, 0..3), of(array), any::<bool>(), lost, of(gather));
     let head = (text(), work(), 1u32..99, time());
     (head, conditions(), of(text()), surroundings(), state, of(mail), last).prop_map(
         |(head, terms, project, surroundings, state, mail, last)| Submission {
@@ -131,6 +134,7 @@ fn submission() -> impl Strategy<Value = Submission> {
             array: state.1,
             held: state.2,
             on_lost: state.3,
+            gather: state.4,
             mail,
             comment: last.0,
             quote: last.1,

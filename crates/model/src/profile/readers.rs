@@ -69,14 +69,62 @@ impl Scan<Change> for Fits {
     }
 }
 
-/// The earliest start in `[from, held)` with room for `span`, or up to `held`.
+/// The lowest level in `[from, until)`.
+pub(super) struct Least {
+    pub(super) from: Time,
+    pub(super) until: Time,
+    pub(super) free: i64,
+    /// `None` until the level at `from` has been looked at.
+    pub(super) least: Option<i64>,
+}
+
+impl Least {
+    pub(super) fn result(&self) -> i64 {
+        self.least.unwrap_or(self.free)
+    }
+}
+
+impl Scan<Change> for Least {
+    fn part(&mut self, last: Time, sum: Sum) -> Visit {
+        let inner = self.least.is_some() && last < self.until;
+        if last > self.from && !inner {
+            return if sum.first >= self.until { Visit::Stop } else { Visit::Into };
+        }
+        if let Some(least) = &mut self.least {
+            *least = (*least).min(self.free + sum.least);
+        }
+        self.free += sum.total;
+        Visit::Over
+    }
+
+    fn item(&mut self, change: &Change) -> Visit {
+        if change.at > self.from {
+            let least = self.least.get_or_insert(self.free);
+            if change.at >= self.until {
+                return Visit::Stop;
+            }
+            *least = (*least).min(self.free + change.by);
+        }
+        self.free += change.by;
+        Visit::Over
+    }
+}
+
+/// Which starts are looked for: those in `[from, until)`, with room for all of the span or up to
+/// `held`.
+pub(super) struct Starts {
+    pub(super) from: Time,
+    pub(super) until: Time,
+    pub(super) held: Time,
+}
+
+/// The earliest start with room for `span`.
 pub(super) struct Room {
     pub(super) wanted: i64,
     pub(super) span: Span,
-    pub(super) from: Time,
-    pub(super) held: Time,
+    pub(super) starts: Starts,
     pub(super) free: i64,
-    /// Whether the level at `from` has been looked at.
+    /// Whether the level at the first start has been looked at.
     pub(super) begun: bool,
     /// Since when there is room.
     pub(super) start: Option<Time>,
@@ -85,26 +133,30 @@ pub(super) struct Room {
 impl Room {
     pub(super) fn result(mut self) -> Option<Time> {
         self.begin();
-        self.start
+        self.start.filter(|start| *start < self.starts.until)
     }
 
     fn begin(&mut self) {
         if !self.begun {
             self.begun = true;
-            self.start = (self.free >= self.wanted).then_some(self.from);
+            self.start = (self.free >= self.wanted).then_some(self.starts.from);
         }
     }
 
     /// Whether nothing from `at` on matters any more.
     fn settled(&self, at: Time) -> bool {
-        at >= self.held || self.start.is_some_and(|start| at >= start + self.span)
+        at >= self.starts.held
+            || match self.start {
+                Some(start) => start >= self.starts.until || at >= start + self.span,
+                None => at >= self.starts.until,
+            }
     }
 }
 
 impl Scan<Change> for Room {
     fn part(&mut self, last: Time, sum: Sum) -> Visit {
         let dull = match self.start {
-            _ if !self.begun => last <= self.from,
+            _ if !self.begun => last <= self.starts.from,
             Some(_) => self.free + sum.least >= self.wanted,
             None => self.free + sum.most < self.wanted,
         };
@@ -119,7 +171,7 @@ impl Scan<Change> for Room {
     }
 
     fn item(&mut self, change: &Change) -> Visit {
-        if change.at > self.from {
+        if change.at > self.starts.from {
             self.begin();
             if self.settled(change.at) {
                 return Visit::Stop;

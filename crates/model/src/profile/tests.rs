@@ -64,6 +64,20 @@ proptest! {
         prop_assert_eq!(profile.earliest(wanted, Span(span), Time(from)), expected.map(Time));
         let fits = profile.fits(wanted, Time(from), Span(span));
         prop_assert_eq!(fits, flat_fits(&flat, wanted, from, span));
+        let least = (from..from + span).map(|at| flat_at(&flat, at)).min();
+        prop_assert_eq!(Some(profile.least(Time(from), Span(span))), least);
+    }
+
+    #[test]
+    fn starts_are_looked_for_up_to_a_moment(
+        changes in changes(), origin in 0i64..100, wanted in 0u32..10, span in 1i64..25,
+        later in 0i64..50, length in 0i64..60,
+    ) {
+        let (profile, flat) = both(&changes, origin);
+        let (from, until) = (origin + later, origin + later + length);
+        let expected = (from..until).find(|&start| flat_fits(&flat, wanted, start, span));
+        let found = profile.earliest_before(wanted, Span(span), Time(from), Time(until));
+        prop_assert_eq!(found, expected.map(Time));
     }
 
     #[test]

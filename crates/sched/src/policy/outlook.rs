@@ -1,9 +1,10 @@
 //! What a market's queue will come to, as far as anybody can promise: for a market that is asked
 //! whether it would take another's job, and when its own would start.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use tradewind_model::{Demand, JobId, Market, Money, Place, Price, Profile, Span, Time};
+use tradewind_model::{Demand, JobId, Market, Money, Place, Price, Span, Time};
 
 use super::grid::{Booking, Books, Part, Spread, Wish};
 use super::inbox::Comes;
@@ -13,8 +14,8 @@ use super::inbox::Comes;
 #[derive(Debug)]
 pub struct Outlook {
     at: Time,
-    /// What is free beside all of them.
-    profiles: Vec<Profile>,
+    /// What is free beside all of them: searches remember where they found nothing.
+    books: RefCell<Books>,
     openings: BTreeMap<JobId, Opening>,
     /// Jobs that wait.
     load: u32,
@@ -57,18 +58,24 @@ impl Outlook {
     /// submission; a market whose policy prefers others may do better or worse for single jobs.
     pub fn new(market: &Market, at: Time, most: usize) -> Outlook {
         let at = at.max(market.now());
-        let mut profiles = Books::of(market).into_profiles();
+        let mut books = Books::of(market);
         let mut openings = BTreeMap::new();
         for job in market.queue().take(most) {
             let Some(demand) = market.demand(job) else { continue };
-            if let Some(booking) = earliest(market, &profiles, (job, demand), at) {
-                take(&mut profiles, &booking);
+            if let Some(booking) = earliest(market, &mut books, (job, demand), at) {
+                books.take(&booking);
                 openings.insert(job, opening(market, &booking));
             }
         }
         let load = market.queue().len();
         let complete = load <= most;
-        Outlook { at, profiles, openings, load: u32::try_from(load).unwrap_or(u32::MAX), complete }
+        Outlook {
+            at,
+            books: RefCell::new(books),
+            openings,
+            load: u32::try_from(load).unwrap_or(u32::MAX),
+            complete,
+        }
     }
 
     /// The moment that it is of.
@@ -101,33 +108,27 @@ impl Outlook {
         if !self.complete {
             return None;
         }
-        if promised.processors == 0 {
-            let booking = earliest(market, &self.profiles, (job, demand), from)?;
-            return Some(opening(market, &booking));
-        }
-        let mut profiles = self.profiles.clone();
+        let mut books = self.books.borrow_mut();
         let block = Demand::new(promised.processors, promised.estimate);
-        let booking = earliest(market, &profiles, (job, &block), self.at)?;
-        take(&mut profiles, &booking);
-        let booking = earliest(market, &profiles, (job, demand), from)?;
-        Some(opening(market, &booking))
+        let block = match promised.processors {
+            0 => None,
+            _ => Some(earliest(market, &mut books, (job, &block), self.at)?),
+        };
+        block.iter().for_each(|block| books.take(block));
+        let booking = earliest(market, &mut books, (job, demand), from);
+        block.iter().for_each(|block| books.give(block));
+        booking.map(|booking| opening(market, &booking))
     }
 }
 
 fn earliest(
     market: &Market,
-    profiles: &[Profile],
+    books: &mut Books,
     (job, demand): (JobId, &Demand),
     from: Time,
 ) -> Option<Booking> {
     let wish = Wish::of(market, (job, Comes::Again), demand, Spread::Grid).ok()?;
-    wish.earliest(profiles, from)
-}
-
-fn take(profiles: &mut [Profile], booking: &Booking) {
-    for Part { pool, nodes, length } in &booking.parts {
-        profiles[pool.index()].take(*nodes, booking.start, booking.start + *length);
-    }
+    wish.earliest(books.free(), from)
 }
 
 fn opening(market: &Market, booking: &Booking) -> Opening {

@@ -75,6 +75,9 @@ pub struct Job {
     /// Where it came from, if it is a peer's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub home: Option<Home>,
+    /// If its parts begin together: how.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<Together>,
     /// Its nodes, pool by pool.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
@@ -141,6 +144,18 @@ pub struct Booking {
     pub pools: Vec<String>,
 }
 
+/// How the parts of a job begin together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"begin": 1_800_000_021, "skew_ms": 37}))]
+pub struct Together {
+    /// When; not there as long as they wait for each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begin: Option<i64>,
+    /// From the first part's real beginning to the last one's, milliseconds, once it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skew_ms: Option<i64>,
+}
+
 /// A job's nodes in one pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
@@ -178,8 +193,8 @@ pub struct Part {
 pub struct HistoryEntry {
     /// When.
     pub at: i64,
-    /// `submitted`, `held`, `queued`, `planned`, `began`, `set_back`, `cancelling`, `over`;
-    /// `passed_on`, `arrived`, `came_back`, `taken_in` of jobs that go to peers or come from them.
+    /// `submitted`, `held`, `queued`, `planned`, `began`, `set_back`, `cancelling`, `over`,
+    /// `unkept`; `passed_on`, `arrived`, `came_back`, `taken_in` of jobs that go to peers or come from them.
     pub what: String,
     /// More about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -23,13 +23,14 @@ pub use amount::{Credits, Thousandths};
 pub use event::Event;
 pub use explanation::{Explanation, Relaxation};
 pub use job::{
-    ArrayPlace, Booking, ExitStatus, Expectation, HistoryEntry, Home, Job, JobList, Part, Submitted,
+    ArrayPlace, Booking, ExitStatus, Expectation, HistoryEntry, Home, Job, JobList, Part,
+    Submitted, Together,
 };
 pub use market::{Health, JobCounts, Market, MoneyTotals, Myself, PolicyChoice};
 pub use peer::{Peer, PeerAnswers, PeerGlance, PeerLetters, PeerList, PeerQuestion, PeerQuestions};
 pub use problem::{Failure, Problem};
 pub use quote::{Offer, OfferedNodes, Quotes};
-pub use report::{Report, SiteReport, UserReport};
+pub use report::{Report, SiteReport, TogetherReport, UserReport};
 pub use site::{Delay, Pool, PriceChange, Site, SiteList};
 pub use submission::{
     Attribute, Dependency, Mail, Passed, ScriptSubmission, Submission, TimeLimit,

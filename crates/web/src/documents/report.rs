@@ -17,6 +17,21 @@ pub struct Report {
     pub users: Vec<UserReport>,
     /// In the order of the configuration; what they earned only for who may see it.
     pub sites: Vec<SiteReport>,
+    /// Jobs whose parts began together; left out if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<TogetherReport>,
+}
+
+/// How far apart parts began that were to begin together.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"starts": 12, "mean_skew_ms": 8.5, "max_skew_ms": 37}))]
+pub struct TogetherReport {
+    /// Jobs that are counted.
+    pub starts: u64,
+    /// Milliseconds from the first part's beginning to the last one's, on average.
+    pub mean_skew_ms: f64,
+    /// The same at most.
+    pub max_skew_ms: i64,
 }
 
 /// What a user did.

@@ -98,6 +98,10 @@ pub struct Submission {
     /// `fail`, `rerun` or `hold`: what is done when its nodes die.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_lost: Option<String>,
+    /// How long parts at several sites wait for each other, to begin together; 0: each begins by
+    /// itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gather: Option<i64>,
     /// Mail about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mail: Option<Mail>,

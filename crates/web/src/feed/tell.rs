@@ -44,7 +44,7 @@ impl Teller {
     fn of(state: &State) -> Teller {
         let pools = state.market.pools();
         let jobs = state.jobs.values().map(|job| {
-            let began = job.parts.iter().any(|part| part.since.is_some());
+            let began = job.began().is_some();
             let (user, nodes) = (job.user.clone(), job.submission.tasks);
             (job.number, Known { user, nodes, submitted: job.submitted, began })
         });
@@ -93,9 +93,25 @@ impl Teller {
                 self.jobs.remove(job);
                 vec![entry]
             }
+            Record::Saw { tag, seen: Seen::Running { .. } } if self.gathers(context, tag.job) => {
+                vec![self.of_job(tag.job, Event { kind: "arrived".to_owned(), ..base })]
+            }
             Record::Saw { tag, seen } => {
-                self.observe(context, tag.job, seen);
+                if let Seen::Running { since, .. } | Seen::Ended { since: Some(since), .. } = seen {
+                    self.observe(context, tag.job, *since);
+                }
                 self.saw(tag.job, seen, base).into_iter().collect()
+            }
+            Record::Launched { job, began } => {
+                let skew = began.iter().max().zip(began.iter().min()).map_or(0, |(b, a)| b - a);
+                context.metrics.skews.observe(skew as f64 / 1_000.0);
+                let message = Some(format!("start skew {skew} ms"));
+                vec![self.of_job(*job, Event { kind: "launched".to_owned(), message, ..base })]
+            }
+            Record::Gathered { job, at } => {
+                self.observe(context, *job, *at);
+                let time = Some(at.0);
+                vec![self.of_job(*job, Event { kind: "running".to_owned(), time, ..base })]
             }
             Record::Expected { starts } => {
                 let of = |(job, start): &(u64, Time)| {
@@ -126,12 +142,17 @@ impl Teller {
         Entry::new(&Event { job: Some(job), user, ..event }, audience)
     }
 
-    /// How long jobs waited until they ran.
-    fn observe(&mut self, context: &Context, job: u64, seen: &Seen) {
-        let since = match seen {
-            Seen::Running { since, .. } | Seen::Ended { since: Some(since), .. } => *since,
-            _ => return,
+    /// Whether the job's parts begin together: what sites see of them is no beginning.
+    fn gathers(&self, context: &Context, job: u64) -> bool {
+        let wide = self.jobs.get(&job).is_some_and(|known| known.nodes > 1);
+        let look = move |live: &Live| {
+            live.state().jobs.get(&job).is_some_and(|job| job.rendezvous.is_some())
         };
+        wide && context.market.look(look).unwrap_or(false)
+    }
+
+    /// How long jobs waited until they ran.
+    fn observe(&mut self, context: &Context, job: u64, since: Time) {
         if let Some(known) = self.jobs.get_mut(&job).filter(|known| !known.began) {
             known.began = true;
             context.metrics.waits.observe((since - known.submitted).0.max(0) as f64);
@@ -186,7 +207,7 @@ impl Teller {
             Record::Joined { job, .. } => (job, event("queued")),
             Record::Started { job } => (job, event("planned")),
             Record::Interrupted { job, setback } => {
-                let message = Some(words::set_back(setback));
+                let message = Some(words::set_back(setback, |pool| self.pool(pool)));
                 (job, Event { message, ..event("set_back") })
             }
             Record::Cancelling { job, by } => {
@@ -195,6 +216,15 @@ impl Teller {
             }
             Record::CameBack { job, why, .. } => {
                 (job, Event { message: Some(why.clone()), ..event("came_back") })
+            }
+            Record::Slipped { job, pool, why } => {
+                let (pools, site) = (vec![self.pool(*pool)], self.site_of(*pool));
+                (job, Event { pools, site, message: Some(why.clone()), ..event("slipped") })
+            }
+            Record::Unkept { job, site, why } => {
+                let site = self.site(*site as usize);
+                let message = site.as_ref().map(|site| words::unkept(site, why));
+                (job, Event { site, message, ..event("unkept") })
             }
             Record::Ended { job, finish } => {
                 let state = Some(words::finished(finish).to_owned());

@@ -49,6 +49,7 @@ pub(crate) struct Metrics {
     pub(crate) submissions: Counter,
     pub(crate) refusals: Counter,
     pub(crate) waits: Histogram,
+    pub(crate) skews: Histogram,
     jobs: Family<Phase, Gauge>,
     queue: Gauge,
     free: Gauge,
@@ -67,6 +68,7 @@ pub(crate) struct Metrics {
 impl Metrics {
     pub(crate) fn new() -> Metrics {
         let waits = Histogram::new(exponential_buckets(1.0, 4.0, 11));
+        let skews = Histogram::new(exponential_buckets(0.001, 4.0, 9));
         let request_time = Histogram::new(exponential_buckets(0.000_25, 4.0, 9));
         let mut all = Metrics {
             registry: Registry::with_prefix("tradewind"),
@@ -75,6 +77,7 @@ impl Metrics {
             submissions: Counter::default(),
             refusals: Counter::default(),
             waits,
+            skews,
             jobs: Family::default(),
             queue: Gauge::default(),
             free: Gauge::default(),
@@ -116,6 +119,9 @@ impl Metrics {
         all.register("price_credits", help, self.prices.clone());
         let help = "Time from submission until the first task ran";
         all.register_with_unit("job_wait", help, Unit::Seconds, self.waits.clone());
+        let help =
+            "Time from the first part's beginning to the last one's, of those that began together";
+        all.register_with_unit("start_skew", help, Unit::Seconds, self.skews.clone());
     }
 
     fn register_engine(&mut self) {

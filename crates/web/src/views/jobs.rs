@@ -6,11 +6,12 @@ use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::rights::Actor;
 use tradewind_daemon::live::state::{Finish, Job, Part, Phase, State};
 use tradewind_io::submission::document;
-use tradewind_model::{Place, PoolId};
+use tradewind_model::PoolId;
 
 use super::words;
 use crate::documents::{
     self, ArrayPlace, Booking, Credits, ExitStatus, Expectation, HistoryEntry, Home, JobList,
+    Together,
 };
 
 /// Which jobs are wanted.
@@ -88,6 +89,10 @@ pub(crate) fn line(state: &State, job: &Job) -> documents::Job {
         peer: job.away.as_ref().map(|away| away.name.clone()),
         peer_nodes: peer_nodes(job),
         home: job.origin.as_ref().map(|it| Home { peer: it.name.clone(), job: it.job }),
+        together: job
+            .rendezvous
+            .as_ref()
+            .map(|it| Together { begin: it.at.map(|at| at.0), skew_ms: it.skew() }),
         parts: Vec::new(),
         history: Vec::new(),
         submission: None,
@@ -96,24 +101,19 @@ pub(crate) fn line(state: &State, job: &Job) -> documents::Job {
 
 /// A job with all that is known of it.
 pub(crate) fn whole(state: &State, job: &Job) -> documents::Job {
-    let place = |place: &Place| {
-        let shares = place.shares(job.submission.tasks);
-        let names = shares.map(|it| format!("{} × {}", it.nodes, pool_name(state, it.pool)));
-        names.collect::<Vec<_>>().join(", ")
-    };
     let entry = |(at, what): &(tradewind_model::Time, _)| {
-        let (what, detail) = words::happening(what, place);
+        let (what, detail) = words::happening(state, job.submission.tasks, what);
         HistoryEntry { at: at.0, what: what.to_owned(), detail }
     };
     documents::Job {
-        parts: job.parts.iter().map(|it| part(state, it)).collect(),
+        parts: job.parts.iter().map(|it| part(state, job, it)).collect(),
         history: job.history.iter().map(entry).collect(),
         submission: Some(document::value(&job.submission)),
         ..line(state, job)
     }
 }
 
-fn part(state: &State, part: &Part) -> documents::Part {
+fn part(state: &State, job: &Job, part: &Part) -> documents::Part {
     documents::Part {
         site: site_name(state, part.pool).to_owned(),
         pool: pool_name(state, part.pool).to_owned(),
@@ -121,7 +121,7 @@ fn part(state: &State, part: &Part) -> documents::Part {
         price: part.price.into(),
         limit: part.limit.0,
         node_names: part.names.clone(),
-        since: part.since.map(|at| at.0),
+        since: job.works_since(part).map(|at| at.0),
         ended: part.exit.as_ref().map(|(at, _)| at.0),
         exit: part.exit.as_ref().map(|(_, exit)| words::exit(exit)),
     }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::rights::{Actor, Role};
-use tradewind_daemon::live::state::{Finish, Job, Phase, State};
+use tradewind_daemon::live::state::{Finish, Job, Part, Phase, State};
 use tradewind_model::{SiteId, Time};
 
 use super::accounts::owns;
-use crate::documents::{Credits, Report, SiteReport, UserReport};
+use crate::documents::{Credits, Report, SiteReport, TogetherReport, UserReport};
 
 /// What users and sites did, by the jobs that are kept. Linear in these.
 pub(crate) fn report(state: &State, actor: &Actor) -> Report {
@@ -28,7 +28,17 @@ pub(crate) fn report(state: &State, actor: &Actor) -> Report {
         until: state.now().0,
         users: users.collect(),
         sites: sites.map(|place| site(state, actor, place, from)).collect(),
+        together: together(state, actor),
     }
+}
+
+/// How far apart parts began that were to begin together.
+fn together(state: &State, actor: &Actor) -> Option<TogetherReport> {
+    let jobs = state.jobs.values().filter(|job| actor.may_act_for(&job.user));
+    let skews: Vec<i64> = jobs.filter_map(|job| job.rendezvous.as_ref()?.skew()).collect();
+    let (starts, max_skew_ms) = (skews.len() as u64, skews.iter().copied().max()?);
+    let mean_skew_ms = skews.iter().sum::<i64>() as f64 / skews.len() as f64;
+    Some(TogetherReport { starts, mean_skew_ms, max_skew_ms })
 }
 
 fn count(now: Time, job: &Job, (report, waits, started): &mut (UserReport, i64, i64)) {
@@ -38,31 +48,32 @@ fn count(now: Time, job: &Job, (report, waits, started): &mut (UserReport, i64, 
         Phase::Over(_) => report.failed += 1,
         _ => report.active += 1,
     }
-    let began = job.parts.iter().filter_map(|part| part.since).min();
-    if let Some(began) = began {
+    if let Some(began) = job.began() {
         *waits += (began - job.submitted).0;
         *started += 1;
     }
-    report.node_seconds += job.parts.iter().map(|part| ran(now, part)).sum::<i64>();
+    report.node_seconds += job.parts.iter().map(|part| ran(now, job, part)).sum::<i64>();
     report.spent = Credits(report.spent.0 + i128::from(job.paid.0));
 }
 
 /// Node-seconds that a part ran so far.
-fn ran(now: Time, part: &tradewind_daemon::live::state::Part) -> i64 {
+fn ran(now: Time, job: &Job, part: &Part) -> i64 {
     let until = part.exit.as_ref().map_or(now, |(at, _)| *at);
-    part.since.map_or(0, |since| (until - since).0.max(0) * i64::from(part.nodes))
+    job.works_since(part).map_or(0, |since| (until - since).0.max(0) * i64::from(part.nodes))
 }
 
 fn site(state: &State, actor: &Actor, place: usize, from: Option<Time>) -> SiteReport {
     let id = SiteId(place as u32);
     let pools = state.market.pools();
     let name = pools.sites()[place].name.clone();
-    let parts = state.jobs.values().flat_map(|job| &job.parts);
-    let parts = parts.filter(|part| state.site_of(part.pool) == id && part.since.is_some());
+    let parts = state.jobs.values().flat_map(|job| job.parts.iter().map(move |part| (job, part)));
+    let here = |(job, part): &(&Job, &Part)| {
+        state.site_of(part.pool) == id && job.works_since(part).is_some()
+    };
     let (mut number, mut node_seconds) = (0, 0);
-    for part in parts {
+    for (job, part) in parts.filter(here) {
         number += 1;
-        node_seconds += ran(state.now(), part);
+        node_seconds += ran(state.now(), job, part);
     }
     let nodes: u32 = pools.as_slice().iter().filter(|it| it.site == id).map(|it| it.nodes).sum();
     let all = from.map(|from| (state.now() - from).0 * i64::from(nodes)).filter(|all| *all > 0);

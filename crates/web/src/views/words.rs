@@ -2,14 +2,16 @@
 
 use tradewind_daemon::live::state::{Finish, Happening, Hold, Job, Phase, Setback, State};
 use tradewind_daemon::site::Exit;
-use tradewind_model::Reason;
+use tradewind_model::{PoolId, Reason};
+
+use super::jobs::pool_name;
 
 /// The job's state, as `squeue` and `sacct` call it.
 pub(crate) fn state(job: &Job) -> &'static str {
     match &job.phase {
         Phase::Held(_) | Phase::Waiting | Phase::Handing => "PENDING",
         Phase::Running if job.cancelled_by.is_some() => "COMPLETING",
-        Phase::Running if job.parts.iter().any(|part| part.since.is_some()) => "RUNNING",
+        Phase::Running if job.began().is_some() => "RUNNING",
         Phase::Running => "CONFIGURING",
         Phase::Away if job.cancelled_by.is_some() => "COMPLETING",
         Phase::Away if job.started.is_some() => "RUNNING",
@@ -119,18 +121,26 @@ fn refused(reason: &Reason) -> &'static str {
     }
 }
 
-/// An entry of a job's history: a word, and more about it.
+/// An entry of the history of a job of so many nodes: a word, and more about it.
 pub(crate) fn happening(
+    state: &State,
+    nodes: u32,
     it: &Happening,
-    pool: impl Fn(&tradewind_model::Place) -> String,
 ) -> (&'static str, Option<String>) {
     match it {
         Happening::Submitted => ("submitted", None),
         Happening::Held(hold) => ("held", Some(held(hold).1)),
         Happening::Queued => ("queued", None),
-        Happening::Planned(place) => ("planned", Some(pool(place))),
+        Happening::Planned(place) => {
+            let shares = place.shares(nodes);
+            let names = shares.map(|it| format!("{} × {}", it.nodes, pool_name(state, it.pool)));
+            ("planned", Some(names.collect::<Vec<_>>().join(", ")))
+        }
         Happening::Began => ("began", None),
-        Happening::Setback(setback) => ("set_back", Some(set_back(setback))),
+        Happening::Setback(setback) => {
+            let name = |pool| pool_name(state, pool).to_owned();
+            ("set_back", Some(set_back(setback, name)))
+        }
         Happening::Cancelling(by) => ("cancelling", Some(format!("by {by}"))),
         Happening::Handing(peer) => ("passed_on", Some(format!("to {peer}"))),
         Happening::HandedOver(peer) => ("arrived", Some(format!("at {peer}"))),
@@ -140,16 +150,29 @@ pub(crate) fn happening(
             let more = ended(finish).map(|(_, text)| format!(": {text}")).unwrap_or_default();
             ("over", Some(format!("{}{more}", finished(finish))))
         }
+        Happening::Unkept(site, why) => {
+            let sites = state.market.pools().sites();
+            let name = sites.get(site.0 as usize).map_or("", |site| &site.name);
+            ("unkept", Some(unkept(name, why)))
+        }
     }
 }
 
+/// A site that will not keep nodes free.
+pub(crate) fn unkept(site: &str, why: &str) -> String {
+    format!("{site} does not keep its nodes free until then: {why}")
+}
+
 /// What set a job back.
-pub(crate) fn set_back(setback: &Setback) -> String {
+pub(crate) fn set_back(setback: &Setback, pool: impl Fn(PoolId) -> String) -> String {
     match setback {
         Setback::Refused(why) => format!("the site would not start it: {why}"),
         Setback::Displaced => "the owner's own jobs took its nodes".to_owned(),
         Setback::Lost => "its nodes died or were lost".to_owned(),
         Setback::Funds => "its payer had too little".to_owned(),
+        Setback::Slipped(missing, why) => {
+            format!("its parts did not come together: {}: {why}", pool(*missing))
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use owo_colors::OwoColorize as _;
-use tradewind_web::documents::{Expectation, Explanation, Job, Part};
+use tradewind_web::documents::{Expectation, Explanation, Job, Part, Together};
 
 use super::{Sheet, explain, jobs, output};
 use crate::cli::Format;
@@ -109,6 +109,7 @@ fn page(job: &Job) -> String {
         }),
     );
     line("started", job.started.map(moment));
+    line("together", job.together.as_ref().map(together));
     line("ended", job.ended.map(moment));
     line("time", jobs::time(job).map(length));
     line(
@@ -136,6 +137,18 @@ fn page(job: &Job) -> String {
         let _ = writeln!(text, "{}", line.trim_end());
     }
     text
+}
+
+/// How its parts begin.
+fn together(it: &Together) -> String {
+    let Together { begin, skew_ms } = it;
+    match (begin, skew_ms) {
+        (None, _) => "its parts wait for each other".to_owned(),
+        (Some(begin), None) => format!("its parts begin at {}", moment(*begin)),
+        (Some(begin), Some(skew)) => {
+            format!("its parts began at {}, start skew {skew} ms", moment(*begin))
+        }
+    }
 }
 
 /// The moment, and how sure it is.

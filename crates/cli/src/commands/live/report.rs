@@ -40,6 +40,14 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
             };
             let _ =
                 write!(text, "{}\n{}", users(&report.users).table(), sites(&report.sites).table());
+            if let Some(it) = &report.together {
+                let (starts, mean, max) = (it.starts, it.mean_skew_ms, it.max_skew_ms);
+                let _ = write!(
+                    text,
+                    "\n{starts} jobs began together in several places, {mean:.1} ms apart on average \
+                     and {max} ms at most\n"
+                );
+            }
             output::print_styled(&text)?;
         }
     }

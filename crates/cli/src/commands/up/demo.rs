@@ -71,6 +71,7 @@ fn asked((name, user, tasks, limit, seconds, budget, criterion): Line) -> (Actor
         on_lost: OnLost::Rerun,
         mail: None,
         comment: Some("demo".to_owned()),
+        gather: None,
         quote: None,
         passed_through: vec![],
         stay_home: false,

@@ -137,6 +137,7 @@ fn start(place: &Place, settings: &Settings) -> Result<Engine, Failure> {
         max_jobs_per_user: settings.limits.jobs_per_user as usize,
         new_user_grant: settings.money.new_user_grant,
         peers: settings.peers.iter().map(|peer| peer.name.clone()).collect(),
+        gather: settings.market.gather,
         ..tradewind_daemon::live::Settings::default()
     };
     let setup = Setup {

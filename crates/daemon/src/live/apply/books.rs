@@ -49,7 +49,8 @@ impl State {
         if job.attempt != tag.attempt || job.phase != Phase::Running {
             return Ok(());
         }
-        let first = job.parts.iter().all(|part| part.since.is_none());
+        let gathers = job.rendezvous.is_some();
+        let first = !gathers && job.parts.iter().all(|part| part.since.is_none());
         let Some(part) = job.parts.get_mut(tag.part as usize) else { return Ok(()) };
         match seen {
             Seen::Waiting => {}
@@ -58,7 +59,8 @@ impl State {
                 part.names.clone_from(nodes);
             }
             Seen::Ended { since, at, exit } => {
-                part.since = since.or(part.since);
+                // One that waited for others has begun only if the site says so now.
+                part.since = since.or(part.since.filter(|_| !gathers));
                 part.exit = Some((*at, exit.clone()));
             }
         }

@@ -6,6 +6,7 @@
 mod ends;
 mod promises;
 mod surroundings;
+mod together;
 
 use std::collections::BTreeMap;
 
@@ -93,7 +94,7 @@ impl Act {
 pub type Check = fn(&mut dyn Bench) -> Result<(), String>;
 
 /// All of them by name. Each wants a fresh bench.
-pub const CHECKS: [(&str, Check); 22] = [
+pub const CHECKS: [(&str, Check); 31] = [
     ("a task runs once for its tag", promises::runs_once),
     ("what was acknowledged is seen", promises::acknowledged_is_seen),
     ("a task that was forgotten is gone for ever", promises::forgotten_is_gone),
@@ -119,6 +120,15 @@ pub const CHECKS: [(&str, Check); 22] = [
     ("arguments arrive as they are", surroundings::arguments),
     ("the environment arrives as it is", surroundings::environment),
     ("names may be odd", surroundings::odd_names),
+    ("a task that gathers waits for its go", together::waits_for_go),
+    ("told twice to begin, it does once", together::go_twice_is_once),
+    ("a task that begins is told of the others", together::go_tells_of_the_others),
+    ("a go for what does not wait is harmless", together::go_for_others_is_harmless),
+    ("a task that waits in vain never runs", together::in_vain),
+    ("withdrawn while it waits, it never runs", together::withdrawn_while_it_waits),
+    ("a restart of the adapter loses no task that waits", together::restart_while_it_waits),
+    ("waiting for others does not count for the limit", together::limit_counts_from_its_work),
+    ("a task runs on nodes that were set aside for it", together::runs_on_nodes_set_aside),
 ];
 
 /// An order of one node in the first pool, at once, for a minute.
@@ -133,6 +143,8 @@ pub fn order(bench: &mut dyn Bench, job: u64, act: &Act) -> Order {
         pool,
         nodes: 1,
         start,
+        aside: false,
+        gather: None,
         limit: Span(60),
         work,
         surroundings: Surroundings::default(),

@@ -6,47 +6,57 @@ use tradewind_model::{Span, Time};
 
 use super::behaviour::{self, Behaviour, Temper};
 use super::{LocalJob, Ran};
-use crate::site::{Exit, LocalTask, Order, PoolSetup, PoolSurvey, Seen, Survey, Tag};
+use crate::site::{Aside, Exit, LocalTask, Order, PoolSetup, PoolSurvey, Seen, Survey, Tag};
 
 /// From a friendly signal to the other.
-const GRACE: Span = Span(5);
+pub(super) const GRACE: Span = Span(5);
 
 /// A task that is not over.
 #[derive(Debug, Clone)]
-struct Task {
-    pool: usize,
-    nodes: u32,
-    start: Time,
-    limit: Span,
-    number: u64,
-    behaviour: Behaviour,
-    running: Option<Running>,
+pub(super) struct Task {
+    pub(super) pool: usize,
+    pub(super) nodes: u32,
+    pub(super) start: Time,
+    pub(super) limit: Span,
+    pub(super) number: u64,
+    pub(super) behaviour: Behaviour,
+    /// It waits so long for others.
+    pub(super) gather: Option<Span>,
+    /// What was handed in, if it waits for others: it will be told more.
+    pub(super) order: Option<Box<Order>>,
+    /// When it was told that its work begins.
+    pub(super) go: Option<Time>,
+    /// It may have nodes that are set aside for its job.
+    pub(super) aside: bool,
+    pub(super) running: Option<Running>,
 }
 
 #[derive(Debug, Clone)]
-struct Running {
-    since: Time,
-    nodes: BTreeSet<u32>,
+pub(super) struct Running {
+    pub(super) since: Time,
+    pub(super) nodes: BTreeSet<u32>,
     /// When and how it will end if nothing else happens.
-    end: Time,
-    exit: Exit,
-    /// Index in the history.
-    ran: usize,
+    pub(super) end: Time,
+    pub(super) exit: Exit,
+    /// Since when its work runs, and the index in the history.
+    pub(super) began: Option<(Time, usize)>,
 }
 
 /// An ended task, as surveys have it.
 #[derive(Debug, Clone)]
-struct Ended {
-    since: Option<Time>,
-    at: Time,
-    exit: Exit,
+pub(super) struct Ended {
+    pub(super) since: Option<Time>,
+    pub(super) at: Time,
+    pub(super) exit: Exit,
+    /// It waited for others first.
+    pub(super) gathered: bool,
 }
 
 /// A job of the owner's; `since`: it runs.
 #[derive(Debug, Clone)]
-struct Own {
-    job: LocalJob,
-    since: Option<Time>,
+pub(super) struct Own {
+    pub(super) job: LocalJob,
+    pub(super) since: Option<Time>,
 }
 
 #[derive(Debug, Clone)]
@@ -54,17 +64,18 @@ pub(super) struct Cluster {
     pub(super) pools: Vec<PoolSetup>,
     pub(super) now: Time,
     down: BTreeSet<(usize, u32)>,
-    live: BTreeMap<Tag, Task>,
+    pub(super) live: BTreeMap<Tag, Task>,
     /// Those whose record was lost while they ran.
-    orphans: Vec<Running>,
-    ended: BTreeMap<Tag, Ended>,
-    says: BTreeMap<Tag, Vec<u8>>,
+    pub(super) orphans: Vec<(Tag, Task)>,
+    pub(super) ended: BTreeMap<Tag, Ended>,
+    pub(super) says: BTreeMap<Tag, Vec<u8>>,
     /// Tags that never run again though nothing is known of them.
     gone: BTreeSet<Tag>,
-    own: BTreeMap<String, Own>,
+    pub(super) own: BTreeMap<String, Own>,
+    pub(super) asides: Vec<Aside>,
     next: u64,
     /// Tags in the history.
-    begun: BTreeSet<Tag>,
+    pub(super) begun: BTreeSet<Tag>,
     pub(super) history: Vec<Ran>,
 }
 
@@ -80,6 +91,7 @@ impl Cluster {
             says: BTreeMap::new(),
             gone: BTreeSet::new(),
             own: BTreeMap::new(),
+            asides: Vec::new(),
             next: 0,
             begun: BTreeSet::new(),
             history: Vec::new(),
@@ -88,16 +100,14 @@ impl Cluster {
 
     /// The next moment at which something happens by itself.
     fn next_event(&self) -> Option<Time> {
-        let tasks = self.live.values().map(|task| match &task.running {
-            Some(running) => running.end,
-            None => task.start,
-        });
+        let lost = self.orphans.iter().map(|(_, task)| task);
+        let tasks = self.live.values().chain(lost).map(Task::next);
+        let windows = self.asides.iter().map(|aside| aside.until);
         let own = self.own.values().map(|own| match own.since {
             Some(since) => since + own.job.length,
             None => own.job.from,
         });
-        let orphans = self.orphans.iter().map(|running| running.end);
-        tasks.chain(own).chain(orphans).filter(|at| *at > self.now).min()
+        tasks.chain(own).chain(windows).filter(|at| *at > self.now).min()
     }
 
     /// Time passes, and everything in it happens.
@@ -115,8 +125,9 @@ impl Cluster {
     pub(super) fn happen(&mut self) {
         loop {
             self.end_what_is_due();
+            let has_begun = self.begin_gathered();
             self.start_own();
-            if !self.start_ours() {
+            if !self.start_ours() && !has_begun {
                 return;
             }
         }
@@ -130,25 +141,27 @@ impl Cluster {
         for tag in tags {
             self.end(&tag);
         }
-        let (over, on): (Vec<Running>, Vec<Running>) =
-            std::mem::take(&mut self.orphans).into_iter().partition(|running| running.end <= now);
+        let (over, on) = std::mem::take(&mut self.orphans).into_iter().partition(|it| due(&it.1));
         self.orphans = on;
-        for running in over {
-            self.note_end(&running);
-        }
+        let over: Vec<(Tag, Task)> = over;
+        over.iter().filter_map(|(_, task)| task.running.as_ref()).for_each(|it| self.note_end(it));
         self.own.retain(|_, own| own.since.is_none_or(|since| since + own.job.length > now));
     }
 
     /// The task ends as it was to.
     fn end(&mut self, tag: &Tag) {
-        let Some(Task { running: Some(running), .. }) = self.live.remove(tag) else { return };
+        let Some(Task { running: Some(running), gather, .. }) = self.live.remove(tag) else {
+            return;
+        };
         self.note_end(&running);
-        let Running { since, end, exit, .. } = running;
-        self.ended.insert(tag.clone(), Ended { since: Some(since), at: end, exit });
+        let Running { end, exit, began, .. } = running;
+        let (since, gathered) = (began.map(|(since, _)| since), gather.is_some());
+        self.ended.insert(tag.clone(), Ended { since, at: end, exit, gathered });
     }
 
     fn note_end(&mut self, running: &Running) {
-        if let Some(ran) = self.history.get_mut(running.ran) {
+        let ran = running.began.and_then(|(_, ran)| self.history.get_mut(ran));
+        if let Some(ran) = ran {
             ran.ended = Some((running.end, running.exit.clone()));
         }
     }
@@ -180,7 +193,10 @@ impl Cluster {
             else {
                 continue;
             };
-            let free = count(&self.free_of_ours(pool)).saturating_sub(self.held_by_owner(pool));
+            let length = self.own.get(&name).map_or(Span(0), |own| own.job.length);
+            let kept = self.kept(pool, self.now + length, None);
+            let free = count(&self.free_of_ours(pool));
+            let free = free.saturating_sub(self.held_by_owner(pool)).saturating_sub(kept);
             if let Some(own) = self.own.get_mut(&name).filter(|_| nodes <= free) {
                 own.since = Some(self.now);
             }
@@ -210,7 +226,8 @@ impl Cluster {
                 continue;
             };
             let free = self.free_of_ours(pool);
-            let room = count(&free).saturating_sub(self.held_by_owner(pool));
+            let kept = self.kept_from(&tag);
+            let room = count(&free).saturating_sub(self.held_by_owner(pool)).saturating_sub(kept);
             if blocked.contains(&pool) || nodes > room {
                 blocked.insert(pool);
                 continue;
@@ -222,32 +239,24 @@ impl Cluster {
         has_started
     }
 
+    /// The task has its nodes; its work begins, unless it waits for others.
     fn start(&mut self, tag: &Tag, nodes: BTreeSet<u32>) {
         let now = self.now;
-        if !self.begun.insert(tag.clone()) {
-            // The record was lost, not the mark that the task leaves where it runs.
-            self.live.remove(tag);
-            let exit = Exit::NotStarted("it was begun before".to_owned());
-            self.ended.insert(tag.clone(), Ended { since: None, at: now, exit });
+        let Some(task) = self.live.get_mut(tag) else { return };
+        let (end, exit) = match (task.gather, task.go) {
+            (Some(most), None) => (now + most, Exit::Withdrawn),
+            _ => (Time::MAX, Exit::Withdrawn),
+        };
+        let waits = task.gather.is_some();
+        task.running = Some(Running { since: now, nodes, end, exit, began: None });
+        if waits {
             return;
         }
-        let Some(task) = self.live.get_mut(tag) else { return };
-        let behaviour = &task.behaviour;
-        let (end, exit) = match (behaviour.length > task.limit, behaviour.temper) {
-            (false, _) => (now + behaviour.length, behaviour.exit.clone()),
-            (true, Temper::Meek) => (now + task.limit, Exit::TimeLimit),
-            (true, Temper::Stubborn) => (now + task.limit + GRACE, Exit::TimeLimit),
-        };
-        self.says.insert(tag.clone(), behaviour.says.clone());
-        let (pool, ran) = (task.pool, self.history.len());
-        self.history.push(Ran {
-            tag: tag.clone(),
-            pool,
-            nodes: nodes.clone(),
-            since: now,
-            ended: None,
-        });
-        task.running = Some(Running { since: now, nodes, end, exit, ran });
+        let Some(task) = self.live.remove(tag) else { return };
+        match self.begin(tag, task) {
+            Some(task) => drop(self.live.insert(tag.clone(), task)),
+            None => self.begun_before(tag),
+        }
     }
 
     pub(super) fn knows(&self, tag: &Tag) -> bool {
@@ -273,6 +282,10 @@ impl Cluster {
             limit: order.limit,
             number: self.next,
             behaviour: behaviour::of(order),
+            gather: order.gather,
+            order: order.gather.map(|_| Box::new(order.clone())),
+            go: None,
+            aside: order.aside,
             running: None,
         };
         self.next += 1;
@@ -292,14 +305,15 @@ impl Cluster {
         match &mut task.running {
             None => {
                 self.live.remove(tag);
-                let ended = Ended { since: None, at: now, exit: Exit::Withdrawn };
+                let (exit, gathered) = (Exit::Withdrawn, false);
+                let ended = Ended { since: None, at: now, exit, gathered };
                 self.ended.insert(tag.clone(), ended);
             }
-            Some(running) if running.exit == Exit::Withdrawn => {}
+            Some(running) if running.began.is_some() && running.exit == Exit::Withdrawn => {}
             Some(running) => {
-                let wanted = match task.behaviour.temper {
-                    Temper::Meek => now,
-                    Temper::Stubborn => now + GRACE,
+                let wanted = match (task.behaviour.temper, running.began) {
+                    (Temper::Stubborn, Some(_)) => now + GRACE,
+                    _ => now,
                 };
                 if wanted < running.end {
                     running.end = wanted;
@@ -365,11 +379,15 @@ impl Cluster {
             .map(|(tag, _)| tag.clone())
             .collect();
         for tag in lost {
-            let running = self.live.remove(&tag).and_then(|task| task.running);
-            self.orphans.extend(running);
+            let task = self.live.remove(&tag).filter(|task| task.running.is_some());
             self.says.remove(&tag);
+            self.orphans.extend(task.map(|task| (tag, task)));
         }
         self.happen();
+    }
+
+    pub(super) fn busy(&self) -> impl Iterator<Item = &Tag> {
+        self.live.iter().filter(|(_, task)| task.running.is_some()).map(|(tag, _)| tag)
     }
 
     pub(super) fn submissions(&self) -> u64 {
@@ -391,10 +409,10 @@ impl Cluster {
             (tag.clone(), seen)
         });
         let ended = self.ended.iter().map(|(tag, ended)| {
-            let Ended { since, at, exit } = ended.clone();
+            let Ended { since, at, exit, .. } = ended.clone();
             (tag.clone(), Seen::Ended { since, at, exit })
         });
-        Survey { pools, tasks: live.chain(ended).collect() }
+        Survey { pools, tasks: live.chain(ended).collect(), began: self.beginnings() }
     }
 
     fn survey_pool(&self, pool: usize) -> PoolSurvey {

@@ -3,8 +3,10 @@
 //! Nothing happens but by calls, and the same calls give the same answers: it has no clock, no
 //! threads and no chance of its own.
 
+mod aside;
 mod behaviour;
 mod cluster;
+mod gather;
 #[cfg(test)]
 mod tests;
 
@@ -15,8 +17,8 @@ use tradewind_model::{Span, Time};
 pub use self::behaviour::{Behaviour, Temper, work, work_of};
 use self::cluster::Cluster;
 use super::{
-    Exit, Finding, LocalTask, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Survey, Tag,
-    Verdict,
+    Aside, Exit, Finding, Go, LocalTask, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError,
+    Survey, Tag, Verdict,
 };
 
 /// What goes wrong with one call.
@@ -73,6 +75,8 @@ pub struct Ran {
     pub nodes: BTreeSet<u32>,
     /// From when.
     pub since: Time,
+    /// If it waited for others: when it was told that it might begin.
+    pub told: Option<Time>,
     /// Until when, and how it ended; `None`: it runs.
     pub ended: Option<(Time, Exit)>,
 }
@@ -83,6 +87,7 @@ enum Request {
     Submit(Box<Order>),
     Withdraw(Tag),
     Forget(Tag),
+    Go(Tag, Go),
 }
 
 /// The site. A clone is a world of its own.
@@ -177,6 +182,11 @@ impl FakeSite {
         &self.cluster.history
     }
 
+    /// Tasks that have nodes, as far as the manager knows, also those that wait there for others.
+    pub fn busy(&self) -> impl Iterator<Item = &Tag> {
+        self.cluster.busy()
+    }
+
     fn next_fault(&mut self) -> Option<Fault> {
         self.faults.pop_front().unwrap_or_else(|| self.weather.clone())
     }
@@ -186,6 +196,10 @@ impl FakeSite {
             Request::Submit(order) => self.cluster.submit(order).map_err(SiteError::Refused),
             Request::Withdraw(tag) => {
                 self.cluster.withdraw(tag);
+                Ok(())
+            }
+            Request::Go(tag, go) => {
+                self.cluster.go(tag, go);
                 Ok(())
             }
             Request::Forget(tag) if self.cluster.forget(tag) => Ok(()),
@@ -246,6 +260,27 @@ impl Site for FakeSite {
 
     fn forget(&mut self, tag: &Tag) -> Result<(), SiteError> {
         self.ask(Request::Forget(tag.clone()))
+    }
+
+    fn go(&mut self, tag: &Tag, go: &Go) -> Result<(), SiteError> {
+        self.ask(Request::Go(tag.clone(), go.clone()))
+    }
+
+    fn set_aside(
+        &mut self,
+        market: &str,
+        wanted: &[Aside],
+    ) -> Result<Vec<(u64, String)>, SiteError> {
+        match self.next_fault() {
+            None | Some(Fault::Stale | Fault::Twice) => Ok(self.cluster.set_aside(market, wanted)),
+            Some(Fault::Away) => Err(away()),
+            Some(Fault::Refused) => Err(SiteError::Refused("not today".to_owned())),
+            Some(Fault::LostBefore | Fault::Late(_)) => Err(silence()),
+            Some(Fault::LostAfter | Fault::Garbage(_)) => {
+                let _ = self.cluster.set_aside(market, wanted);
+                Err(silence())
+            }
+        }
     }
 
     fn output(&mut self, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {

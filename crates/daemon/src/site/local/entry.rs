@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use tradewind_model::Time;
 
 use super::processes;
-use super::records::{Begun, Ended, Ending, Folder, Placed, Sheet, Started, now};
+use super::records::{Begun, Ended, Ending, Folder, Gathering, Go, Placed, Sheet, Started, now};
 use crate::site::Seen;
 
 /// So often a supervisor is started that never comes to begin its task.
@@ -25,6 +25,10 @@ pub(super) struct Entry {
     pub number: u64,
     pub output: PathBuf,
     pub state: State,
+    /// It waits on its slots for others, at first.
+    gathers: bool,
+    /// When its work began after that, milliseconds since 1970, once that is known.
+    pub began: Option<i64>,
     /// The supervisor, if this process has started it.
     supervisor: Option<Child>,
     launches: u32,
@@ -54,6 +58,8 @@ impl Entry {
             number: sheet.number,
             output: sheet.output.clone(),
             state: State::Waiting,
+            gathers: sheet.gather.is_some(),
+            began: None,
             supervisor: None,
             launches: 0,
         }
@@ -63,7 +69,7 @@ impl Entry {
     pub(super) fn found(folder: Folder, pool: usize, sheet: &Sheet) -> io::Result<Entry> {
         let mut entry = Entry::new(folder, pool, sheet);
         if let Some(ended) = entry.folder.read(Folder::ENDED)? {
-            entry.state = State::Ended(ended);
+            entry.close(ended)?;
         } else if let Some(placed) = entry.folder.read_note::<Placed>(Folder::PLACED)? {
             entry.state = State::Placed(placed.slots);
         } else if entry.folder.has(Folder::BEGUN) {
@@ -98,12 +104,7 @@ impl Entry {
         if matches!(self.state, State::Ended(_) | State::Waiting) || self.has_ended()? {
             return Ok(());
         }
-        if let State::Placed(slots) = &mut self.state
-            && let Some(started) = self.folder.read_note::<Started>(Folder::STARTED)?
-        {
-            let slots = std::mem::take(slots);
-            self.state = State::Running { slots, since: Time(started.since) };
-        }
+        self.look_whether_it_runs()?;
         if self.is_supervised()? {
             return Ok(());
         }
@@ -114,6 +115,43 @@ impl Entry {
         }
         drop(lock);
         self.launch(program)
+    }
+
+    /// One that waits for others runs as soon as it has its slots.
+    fn look_whether_it_runs(&mut self) -> io::Result<()> {
+        self.learn_beginning()?;
+        let State::Placed(slots) = &mut self.state else { return Ok(()) };
+        let since = match self.gathers {
+            true => {
+                let gathering = self.folder.read_note::<Gathering>(Folder::GATHERING)?;
+                gathering.map(|it| it.since.div_euclid(1_000))
+            }
+            false => self.folder.read_note::<Started>(Folder::STARTED)?.map(|it| it.since),
+        };
+        if let Some(since) = since {
+            let slots = std::mem::take(slots);
+            self.state = State::Running { slots, since: Time(since) };
+        }
+        Ok(())
+    }
+
+    fn learn_beginning(&mut self) -> io::Result<()> {
+        if self.gathers && self.began.is_none() {
+            let started = self.folder.read_note::<Started>(Folder::STARTED)?;
+            self.began = started.and_then(|started| started.began);
+        }
+        Ok(())
+    }
+
+    /// Lets it begin, if it waits for others and was not told before.
+    pub(super) fn go(&mut self, go: &Go) -> io::Result<()> {
+        if !self.gathers || self.is_ended() {
+            return Ok(());
+        }
+        if self.folder.write_once(Folder::GO, go)? {
+            self.wake();
+        }
+        Ok(())
     }
 
     /// With the lock in hand: a task without supervisor that was begun or withdrawn is over.
@@ -173,20 +211,20 @@ impl Entry {
 
     fn has_ended(&mut self) -> io::Result<bool> {
         let Some(ended) = self.folder.read(Folder::ENDED)? else { return Ok(false) };
-        self.close(ended);
-        Ok(true)
+        self.close(ended).map(|()| true)
     }
 
     fn end(&mut self, since: Option<i64>, exit: Ending) -> io::Result<()> {
         let at = now().0.max(since.unwrap_or(i64::MIN));
         let ended = Ended { since, at, exit };
         self.folder.write(Folder::ENDED, &ended)?;
-        self.close(ended);
-        Ok(())
+        self.close(ended)
     }
 
-    fn close(&mut self, ended: Ended) {
+    fn close(&mut self, ended: Ended) -> io::Result<()> {
+        self.learn_beginning()?;
         self.state = State::Ended(ended);
+        Ok(())
     }
 
     /// The supervisor, to be waited for when its task is over.

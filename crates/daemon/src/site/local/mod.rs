@@ -15,6 +15,8 @@
 //! | `tasks/TAG/placed.json` | its slots |
 //! | `tasks/TAG/lock` | held by the supervisor as long as it lives |
 //! | `tasks/TAG/begun.json` | made once, with the boot of the machine: from here on it may have run |
+//! | `tasks/TAG/gathering.json` | it has its slots and waits for others, since then |
+//! | `tasks/TAG/go.json` | made once: when it need not wait any more, and what it is told |
 //! | `tasks/TAG/started.json` | first process and its birth, and when |
 //! | `tasks/TAG/withdrawn` | it is to stop, or never to start |
 //! | `tasks/TAG/ended.json` | how and when it ended; none of its processes is left |
@@ -26,6 +28,7 @@
 
 mod doctor;
 mod entry;
+mod gather;
 mod gone;
 mod owner;
 mod processes;
@@ -239,7 +242,9 @@ impl Local {
             .iter()
             .map(|(tag, entry)| (tag.clone(), entry.seen(name(entry))))
             .collect();
-        Ok(Survey { pools, tasks })
+        let began = self.entries.iter();
+        let began = began.filter_map(|(tag, entry)| Some((tag.clone(), entry.began?))).collect();
+        Ok(Survey { pools, tasks, began })
     }
 
     fn take_in(&mut self, order: &Order, pool: usize) -> io::Result<()> {
@@ -342,6 +347,12 @@ impl Site for Local {
         }
         let removed = self.gone.add(&gone_line(tag)).and_then(|()| self.remove(tag));
         removed.map_err(|error| unknown(&error))
+    }
+
+    fn go(&mut self, tag: &Tag, go: &super::Go) -> Result<(), SiteError> {
+        let Some(entry) = self.entries.get_mut(tag) else { return Ok(()) };
+        let go = records::Go { at: go.at.0, variables: go.variables.clone() };
+        entry.go(&go).map_err(|error| unknown(&error))
     }
 
     fn output(&mut self, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {

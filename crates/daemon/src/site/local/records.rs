@@ -25,6 +25,9 @@ pub(super) struct Sheet {
     pub start: i64,
     /// Seconds.
     pub limit: i64,
+    /// So many seconds it waits for others at most, if it does.
+    #[serde(default)]
+    pub gather: Option<i64>,
     /// The program and its arguments.
     pub argv: Vec<String>,
     /// Where it runs; absolute, as the others below.
@@ -67,6 +70,24 @@ pub(super) struct Started {
     /// number and another birth is a stranger.
     pub born: u64,
     pub since: i64,
+    /// The same in milliseconds, if it waited for others.
+    #[serde(default)]
+    pub began: Option<i64>,
+}
+
+/// It has its slots and waits for others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Gathering {
+    /// Milliseconds since 1970.
+    pub since: i64,
+}
+
+/// It need not wait for others any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Go {
+    /// When it begins.
+    pub at: i64,
+    pub variables: BTreeMap<String, String>,
 }
 
 /// It is over, and none of its processes is left.
@@ -115,6 +136,10 @@ impl Folder {
     pub(super) const PLACED: &'static str = "placed.json";
     /// [`Begun`].
     pub(super) const BEGUN: &'static str = "begun.json";
+    /// [`Gathering`].
+    pub(super) const GATHERING: &'static str = "gathering.json";
+    /// [`Go`].
+    pub(super) const GO: &'static str = "go.json";
     /// [`Started`].
     pub(super) const STARTED: &'static str = "started.json";
     /// [`Ended`].
@@ -233,6 +258,12 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
 /// The error with the path before it.
 pub(super) fn at(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+/// What the clock says, in milliseconds since 1970.
+pub(super) fn now_ms() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// What the clock says, in seconds since 1970.

@@ -35,6 +35,7 @@ pub(super) fn of(order: &Order, settings: &Settings, folder: &Path, number: u64)
         nodes: order.nodes,
         start: order.start.0,
         limit: order.limit.0,
+        gather: order.gather.map(|most| most.0),
         argv: argv(&order.work, folder),
         output,
         error: around.error.as_deref().map(place),

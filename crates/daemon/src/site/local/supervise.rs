@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, WaitOptions, WaitStatus};
 
+use super::gather::{Met, wait};
 use super::processes::{self, MARK};
-use super::records::{Begun, Ended, Ending, Folder, Placed, Sheet, Started, at, now};
+use super::records::{Begun, Ended, Ending, Folder, Go, Placed, Sheet, Started, at, now, now_ms};
 
 /// How long processes may take to vanish after `SIGKILL`; more means that the kernel is stuck.
 const LAST_WAIT: Duration = Duration::from_secs(30);
@@ -35,8 +36,8 @@ pub fn supervise(folder: &Path) -> ExitCode {
 }
 
 /// What the supervisor waits for.
-enum Event {
-    /// Somebody wrote into the pipe: look whether the task is withdrawn.
+pub(super) enum Event {
+    /// Somebody wrote into the pipe: look whether the task is withdrawn, or may begin.
     Woken,
     /// A child is over.
     Gone(i32, WaitStatus),
@@ -65,15 +66,25 @@ fn run(folder: &Folder) -> io::Result<()> {
     };
     let (sender, events) = channel();
     listen(folder, sender.clone())?;
-    if is_withdrawn_before(folder, &sheet, &events) {
-        finish(folder, &Ended { since: None, at: now().0, exit: Ending::Withdrawn });
+    let never = || Ended { since: None, at: now().0, exit: Ending::Withdrawn };
+    if is_withdrawn_before(folder, sheet.start, &events) {
+        finish(folder, &never());
         return Ok(());
     }
+    let Met::Go(go) = wait(folder, &sheet, &events)? else {
+        finish(folder, &never());
+        return Ok(());
+    };
     let supervisor = rustix::process::getpid().as_raw_nonzero().get();
     if !folder.write_once(Folder::BEGUN, &Begun { boot: processes::boot(), supervisor })? {
         return Ok(());
     }
-    let ended = match start(folder, &sheet, &placed) {
+    // Only now, since writing takes its time: those who begin together do so on the second.
+    if is_withdrawn_before(folder, go.at, &events) {
+        finish(folder, &never());
+        return Ok(());
+    }
+    let ended = match start(folder, &sheet, &placed, &go) {
         Ok(pid) => watch(folder, &sheet, pid, sender, &events),
         Err(error) => {
             Ended { since: None, at: now().0, exit: Ending::NotStarted(error.to_string()) }
@@ -106,12 +117,12 @@ fn listen(folder: &Folder, sender: Sender<Event>) -> io::Result<()> {
 }
 
 /// Waits for the start; `true`: it was withdrawn before.
-fn is_withdrawn_before(folder: &Folder, sheet: &Sheet, events: &Receiver<Event>) -> bool {
+fn is_withdrawn_before(folder: &Folder, start: i64, events: &Receiver<Event>) -> bool {
     loop {
         if folder.has(Folder::WITHDRAWN) {
             return true;
         }
-        let Some(left) = until(sheet.start) else { return false };
+        let Some(left) = until(start) else { return false };
         // In small pieces, since the clock may be set meanwhile.
         let _ = events.recv_timeout(left.min(Duration::from_millis(500)));
     }
@@ -125,7 +136,7 @@ fn until(start: i64) -> Option<Duration> {
 }
 
 /// Starts the task; returns its first process.
-fn start(folder: &Folder, sheet: &Sheet, placed: &Placed) -> io::Result<i32> {
+fn start(folder: &Folder, sheet: &Sheet, placed: &Placed, go: &Go) -> io::Result<i32> {
     let Some((program, arguments)) = sheet.argv.split_first() else {
         return Err(io::Error::other("nothing to run"));
     };
@@ -155,7 +166,7 @@ fn start(folder: &Folder, sheet: &Sheet, placed: &Placed) -> io::Result<i32> {
     };
     let mut command = Command::new(path);
     command.args(arguments).current_dir(&sheet.directory);
-    command.env_clear().envs(&sheet.environment).env(MARK, &folder.0);
+    command.env_clear().envs(&sheet.environment).envs(&go.variables).env(MARK, &folder.0);
     command.envs(sheet.node_variables.iter().map(|name| (name, names.join(","))));
     command.stdin(input).stdout(output).stderr(error).process_group(0);
     let child = spawn(&mut command).map_err(|error| at(Path::new(program), &error))?;
@@ -195,7 +206,9 @@ fn watch(
     events: &Receiver<Event>,
 ) -> Ended {
     let began = Instant::now();
-    let started = Started { pid, born: processes::born(pid).unwrap_or(0), since: now().0 };
+    let (since, began_ms) = (now().0, sheet.gather.map(|_| now_ms()));
+    let born = processes::born(pid).unwrap_or(0);
+    let started = Started { pid, born, since, began: began_ms };
     // Without this record the task is seen as waiting; its end is told all the same.
     let _ = folder.note(Folder::STARTED, &started);
     let reaper = thread::Builder::new().spawn(move || reap(&sender));

@@ -6,7 +6,8 @@ use tradewind_model::{Attribute, Attributes, Request, Span};
 
 use super::super::script::Wrong;
 use super::super::{
-    Append, Conditions, Dependency, Mail, OnLost, Submission, Surroundings, TimeLimit, Work, lists,
+    Append, Conditions, Dependency, Gather, Mail, OnLost, Submission, Surroundings, TimeLimit,
+    Work, lists,
 };
 use crate::diagnostics::{Diagnostics, did_you_mean, excerpt};
 use crate::duration;
@@ -15,7 +16,7 @@ use crate::input::Input;
 use crate::scenario;
 use crate::value::{self, Entry, Kind, Value};
 
-const KEYS: [&str; 33] = [
+const KEYS: [&str; 34] = [
     "name",
     "script",
     "arguments",
@@ -44,6 +45,7 @@ const KEYS: [&str; 33] = [
     "array",
     "held",
     "on_lost",
+    "gather",
     "mail",
     "comment",
     "quote",
@@ -92,6 +94,7 @@ fn submission(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<Submissio
         after: each(fields, "after", notes, dependency),
         held: flag(fields, "held", notes).unwrap_or(false),
         on_lost: fields.word("on_lost", &on_lost, notes).unwrap_or_default(),
+        gather: gather(fields, notes),
         mail: fields.get("mail").and_then(|value| mail(value, notes)),
         comment: text(fields, "comment", notes),
         quote: fields.whole("quote", 1..=i64::MAX - 1, notes).and_then(|it| u64::try_from(it).ok()),
@@ -102,6 +105,12 @@ fn submission(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<Submissio
         tasks: u32::try_from(tasks?).ok()?,
         time: time?,
     })
+}
+
+/// Seconds, or a text with a unit; 0: each part by itself.
+fn gather(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<Gather> {
+    let within = fields.span("gather", 0..=Submission::MAX_GATHER.0, notes)?;
+    Some(if within == Span(0) { Gather::Apart } else { Gather::Within(within) })
 }
 
 fn text(fields: &Table<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<String> {

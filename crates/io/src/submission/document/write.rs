@@ -3,7 +3,9 @@
 use serde_json::{Map, Value, json};
 use tradewind_model::{Attribute, Attributes, Criterion};
 
-use super::super::{Append, Conditions, OnLost, Submission, Surroundings, TimeLimit, Work, lists};
+use super::super::{
+    Append, Conditions, Gather, OnLost, Submission, Surroundings, TimeLimit, Work, lists,
+};
 use crate::{decimal, scenario};
 
 /// An object that leaves out what is not given.
@@ -50,6 +52,13 @@ pub(super) fn object(it: &Submission) -> Map<String, Value> {
             OnLost::Rerun => Some("rerun"),
             OnLost::Hold => Some("hold"),
         },
+    );
+    all.put(
+        "gather",
+        it.gather.map(|it| match it {
+            Gather::Within(within) => within.0,
+            Gather::Apart => 0,
+        }),
     );
     all.put(
         "mail",

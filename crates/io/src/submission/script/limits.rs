@@ -7,7 +7,7 @@ use tradewind_model::Span;
 use super::{Wrong, wrong};
 use crate::diagnostics::excerpt;
 use crate::duration;
-use crate::submission::TimeLimit;
+use crate::submission::{Gather, Submission, TimeLimit};
 
 /// What [`limit`] takes, for hints.
 pub(super) const FORMS: &str = "write minutes, `MM:SS`, `HH:MM:SS`, `D-HH`, `D-HH:MM`, `D-HH:MM:SS`, or `90s`, `15m`, `2h`, `2d`";
@@ -53,6 +53,19 @@ fn span(text: &str) -> Result<Span, Wrong> {
         Some(_) => Err(wrong(format!("`{}` is too long", excerpt(text)), FORMS)),
         None => Err(wrong(format!("`{}` is not a time limit", excerpt(text)), FORMS)),
     }
+}
+
+/// How long parts wait for each other: with a unit, or `no`.
+pub(super) fn gather(text: &str) -> Result<Gather, Wrong> {
+    if text.trim() == "no" {
+        return Ok(Gather::Apart);
+    }
+    let within = duration::parse_span(text.trim()).ok();
+    let within = within.filter(|it| (Span(1)..=Submission::MAX_GATHER).contains(it));
+    within.map(Gather::Within).ok_or_else(|| {
+        let message = format!("`{}` is no time to wait for each other", excerpt(text));
+        wrong(message, "write `90s`, `5m`, up to `24h`, or `no`")
+    })
 }
 
 /// Seconds of one of `sbatch`'s six forms; saturates.
@@ -101,6 +114,16 @@ pub(super) fn count(text: &str, most: u32) -> Result<u32, Wrong> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn how_long_parts_wait_is_read() {
+        assert_eq!(gather("90s"), Ok(Gather::Within(Span(90))));
+        assert_eq!(gather("24h"), Ok(Gather::Within(Span(86_400))));
+        assert_eq!(gather("no"), Ok(Gather::Apart));
+        for text in ["", "0s", "25h", "yes", "-1s"] {
+            assert!(gather(text).unwrap_err().message.contains("no time to wait"), "{text}");
+        }
+    }
 
     #[test]
     fn every_form_of_a_limit_is_read() {

@@ -196,7 +196,7 @@ fn the_environment_is_read_as_sbatch_reads_it() {
 }
 
 /// A good value of each option that is honoured, and something that shows beside `--time=1`.
-const SAMPLES: [(&str, &str); 41] = [
+const SAMPLES: [(&str, &str); 42] = [
     ("account", "x"),
     ("array", "1-2"),
     ("begin", "16:00"),
@@ -220,6 +220,7 @@ const SAMPLES: [(&str, &str); 41] = [
     ("mail-type", "END"),
     ("mail-user", "x"),
     ("max-price", "1"),
+    ("gather", "90s"),
     ("min-performance", "1"),
     ("minimize", "cost"),
     ("nice", ""),

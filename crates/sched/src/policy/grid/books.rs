@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tradewind_model::{Event, JobId, Market, PoolId, Profile, Running, Share, Time};
 
 use super::booking::{Booking, Part};
+use super::free::{Free, Opening};
 use crate::policy::absences::{Absences, Taken};
 use crate::policy::backfill::expected_span;
 
@@ -21,7 +22,7 @@ struct Hold {
 /// back.
 #[derive(Debug)]
 pub(crate) struct Books {
-    profiles: Vec<Profile>,
+    free: Free,
     running: BTreeMap<JobId, Vec<Hold>>,
     /// When nodes of running jobs are expected back.
     due: BTreeSet<(Time, JobId, PoolId)>,
@@ -41,9 +42,8 @@ pub(in crate::policy) struct News {
 impl Books {
     /// Of pools of which nothing is taken.
     pub(in crate::policy) fn new(market: &Market) -> Books {
-        let fresh = |pool: &tradewind_model::Pool| Profile::new(pool.nodes, market.now());
         Books {
-            profiles: market.pools().as_slice().iter().map(fresh).collect(),
+            free: Free::new(market.pools(), market.now()),
             running: BTreeMap::new(),
             due: BTreeSet::new(),
             absences: Absences::default(),
@@ -59,22 +59,32 @@ impl Books {
 
     /// The moment up to which the books are kept.
     pub(in crate::policy) fn now(&self) -> Time {
-        self.profiles[0].origin()
+        self.profiles()[0].origin()
+    }
+
+    /// What is free.
+    pub(in crate::policy) fn free(&mut self) -> &mut Free {
+        &mut self.free
+    }
+
+    /// By pool, what has become free since the last call, or since all was made anew.
+    pub(in crate::policy) fn opened(&mut self) -> impl Iterator<Item = Opening> + '_ {
+        self.free.opened()
     }
 
     /// What is free in each pool.
     pub(in crate::policy) fn profiles(&self) -> &[Profile] {
-        &self.profiles
+        self.free.profiles()
     }
 
     /// The same, for whoever needs nothing else.
     pub(crate) fn into_profiles(self) -> Vec<Profile> {
-        self.profiles
+        self.free.into_profiles()
     }
 
     /// Whether any node is free now.
     pub(in crate::policy) fn any_free(&self) -> bool {
-        self.profiles.iter().any(|profile| profile.free_now() > 0)
+        self.profiles().iter().any(|profile| profile.free_now() > 0)
     }
 
     /// Whether nothing runs and no node is missing, now or later.
@@ -90,7 +100,7 @@ impl Books {
     /// Brings the books up to date with what happened.
     pub(in crate::policy) fn follow(&mut self, market: &Market, events: &[Event]) -> News {
         let now = market.now();
-        self.profiles.iter_mut().for_each(|profile| profile.advance(now));
+        self.free.advance(now);
         let mut news = News::default();
         for event in events {
             match event {
@@ -109,7 +119,7 @@ impl Books {
                 }
                 Event::Reopened { closure } => {
                     let left = self.absences.reopened(*closure, now).and_then(|(_, left)| left);
-                    left.into_iter().for_each(|left| self.change(left, Profile::give));
+                    left.into_iter().for_each(|left| self.free.give(left));
                     news.early |= left.is_some();
                 }
                 _ => {}
@@ -136,7 +146,7 @@ impl Books {
         let mut early = false;
         for Hold { pool, nodes, end } in holds.iter().copied().filter(gone) {
             early |= end > now;
-            self.profiles[pool.index()].give(nodes, now, end);
+            self.free.give(Taken { pool, nodes, from: now, until: end });
             self.due.remove(&(end, job, pool));
         }
         holds.retain(|hold| !gone(hold));
@@ -144,11 +154,6 @@ impl Books {
             self.running.remove(&job);
         }
         early
-    }
-
-    fn change(&mut self, taken: Taken, by: impl Fn(&mut Profile, u32, Time, Time)) {
-        let Taken { pool, nodes, from, until } = taken;
-        by(&mut self.profiles[pool.index()], nodes, from, until);
     }
 
     /// A job runs that was started by somebody else. Whether that leaves all bookings as they are;
@@ -159,7 +164,7 @@ impl Books {
         let Some(run) = market.run_of(job).filter(|_| !known) else { return true };
         let holds = holds(market, &run);
         let fits =
-            |hold: &Hold| self.profiles[hold.pool.index()].fits(hold.nodes, now, hold.end - now);
+            |hold: &Hold| self.profiles()[hold.pool.index()].fits(hold.nodes, now, hold.end - now);
         let fit = holds.iter().all(fits);
         if fit {
             self.write(job, holds);
@@ -171,7 +176,7 @@ impl Books {
     fn write(&mut self, job: JobId, holds: Vec<Hold>) {
         let now = self.now();
         for Hold { pool, nodes, end } in holds {
-            self.profiles[pool.index()].take(nodes, now, end);
+            self.free.take(Taken { pool, nodes, from: now, until: end });
             self.hold(job, pool, nodes, end);
         }
     }
@@ -185,10 +190,8 @@ impl Books {
         for job in market.running() {
             self.write(job.job, holds(market, &job));
         }
-        let Books { absences, profiles, .. } = self;
-        for Taken { pool, nodes, from, until } in absences.anew(now) {
-            profiles[pool.index()].take(nodes, from, until);
-        }
+        let Books { absences, free, .. } = self;
+        absences.anew(now).for_each(|taken| free.take(taken));
     }
 
     fn hold(&mut self, job: JobId, pool: PoolId, nodes: u32, end: Time) {
@@ -207,24 +210,28 @@ impl Books {
     pub(in crate::policy) fn fits(&self, booking: &Booking) -> bool {
         let start = booking.start;
         let fits =
-            |part: &Part| self.profiles[part.pool.index()].fits(part.nodes, start, part.length);
+            |part: &Part| self.profiles()[part.pool.index()].fits(part.nodes, start, part.length);
         booking.parts.iter().all(fits)
     }
 
     /// Sets nodes aside.
     pub(in crate::policy) fn take(&mut self, booking: &Booking) {
-        for part in &booking.parts {
-            let end = booking.start + part.length;
-            self.profiles[part.pool.index()].take(part.nodes, booking.start, end);
-        }
+        booking.parts.iter().for_each(|part| self.free.take(part.taken(booking.start)));
+    }
+
+    /// Gives them back without a word, as they may be taken again.
+    pub(in crate::policy) fn lift(&mut self, booking: &Booking) {
+        booking.parts.iter().for_each(|part| self.free.lift(part.taken(booking.start)));
+    }
+
+    /// What was lifted will not be taken again.
+    pub(in crate::policy) fn open(&mut self, booking: &Booking) {
+        booking.parts.iter().for_each(|part| self.free.open(part.taken(booking.start)));
     }
 
     /// The opposite.
     pub(in crate::policy) fn give(&mut self, booking: &Booking) {
-        for part in &booking.parts {
-            let end = booking.start + part.length;
-            self.profiles[part.pool.index()].give(part.nodes, booking.start, end);
-        }
+        booking.parts.iter().for_each(|part| self.free.give(part.taken(booking.start)));
     }
 }
 

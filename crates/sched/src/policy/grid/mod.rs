@@ -3,13 +3,17 @@
 
 mod booking;
 mod books;
+mod free;
 mod names;
+mod rooms;
 mod search;
 mod wish;
 
 pub(crate) use booking::{Booking, Part};
 pub(crate) use books::Books;
 pub(super) use books::News;
+pub(super) use free::Opening;
 pub(crate) use names::Names;
+pub(super) use search::Starts;
 pub use wish::Spread;
 pub(super) use wish::Wish;

@@ -1,16 +1,41 @@
 //! The earliest place that a job can afford.
 
-use tradewind_model::{FOR_EVER, Level, Profile, Span, Time};
+use tradewind_model::{FOR_EVER, Profile, Span, Time};
 
 use super::booking::{Booking, Part};
+use super::free::Free;
+use super::rooms::Wanted;
 use super::wish::{Group, Offer, Wish};
 
-/// A start in `[from, until)`, all tasks over by the deadline.
+/// A start in `[from, until)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::policy) struct Starts {
+    pub(in crate::policy) from: Time,
+    pub(in crate::policy) until: Time,
+}
+
+impl Starts {
+    /// From a moment on.
+    pub(in crate::policy) fn from(from: Time) -> Starts {
+        Starts { from, until: FOR_EVER }
+    }
+}
+
+/// The same, and all tasks are over by the deadline.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
     from: Time,
     until: Time,
     deadline: Time,
+    /// When the job had nodes that it gave back to look for others.
+    lifted: Option<Starts>,
+}
+
+impl Bounds {
+    /// The first moment at which a task of this length starts too late.
+    fn until_for(self, length: Span) -> Time {
+        self.until.min(self.deadline - length + Span(1))
+    }
 }
 
 /// A booking and what it costs.
@@ -21,93 +46,101 @@ impl Wish {
     /// least of those that are free for as long as a task takes on them, and they must keep to
     /// the budget. Of sites that are equally early, the cheapest, then the first. Exact.
     ///
-    /// O(s·(g + p)) for g pools, s moments at which one of them has more free nodes than before,
-    /// and p moments within a task's length at which any has fewer.
-    pub(in crate::policy) fn earliest(&self, profiles: &[Profile], from: Time) -> Option<Booking> {
-        self.earliest_by(profiles, from, self.deadline)
+    /// O(s·g·(p + 1)·log n) for g pools, n changes and p pieces of free time in them that are too
+    /// short, and s moments looked at: between two of them some pool has gained enough nodes, or
+    /// one node where only money was short. No moment is looked at where there is one pool only.
+    pub(in crate::policy) fn earliest(&self, free: &mut Free, from: Time) -> Option<Booking> {
+        self.earliest_of(free, self.bounds(Starts::from(from)))
+    }
+
+    /// The same among some starts, for a job that gave back what it had to look for a place.
+    pub(in crate::policy) fn earliest_among(
+        &self,
+        free: &mut Free,
+        starts: Starts,
+        lifted: Option<&Booking>,
+    ) -> Option<Booking> {
+        let lifted = lifted.map(Booking::extent);
+        self.earliest_of(free, Bounds { lifted, ..self.bounds(starts) })
     }
 
     /// Whether there is a place from `from` on that is over by `end`.
-    pub(in crate::policy) fn fits_by(&self, profiles: &[Profile], from: Time, end: Time) -> bool {
-        self.earliest_by(profiles, from, end.min(self.deadline)).is_some()
+    pub(in crate::policy) fn fits_by(&self, free: &mut Free, from: Time, end: Time) -> bool {
+        let bounds = self.bounds(Starts::from(from));
+        let deadline = end.min(bounds.deadline);
+        self.earliest_of(free, Bounds { deadline, ..bounds }).is_some()
     }
 
-    fn earliest_by(&self, profiles: &[Profile], from: Time, deadline: Time) -> Option<Booking> {
-        let from = self.from(from);
+    /// The place at `now`, if there is one.
+    pub(in crate::policy) fn now(&self, free: &mut Free, now: Time) -> Option<Booking> {
+        self.earliest_of(free, self.bounds(Starts { from: now, until: now + Span(1) }))
+    }
+
+    fn bounds(&self, starts: Starts) -> Bounds {
+        let from = self.earliest_start.unwrap_or(starts.from).max(starts.from);
+        Bounds { from, until: starts.until, deadline: self.deadline, lifted: None }
+    }
+
+    fn earliest_of(&self, free: &mut Free, mut bounds: Bounds) -> Option<Booking> {
         let mut best: Option<Found> = None;
         for group in &self.groups {
-            let until = best.as_ref().map_or(FOR_EVER, |(_, booking)| booking.start + Span(1));
-            let bounds = Bounds { from, until, deadline };
-            let found = self.earliest_in(group, profiles, bounds);
+            let found = self.earliest_in(group, free, bounds);
             let rank = |found: &Found| (found.1.start, found.0);
             if let Some(found) = found
                 && best.as_ref().is_none_or(|best| rank(&found) < rank(best))
             {
+                bounds.until = found.1.start + Span(1);
                 best = Some(found);
             }
         }
         best.map(|(_, booking)| booking)
     }
 
-    /// The place at `now`, if there is one.
-    pub(in crate::policy) fn now(&self, profiles: &[Profile], now: Time) -> Option<Booking> {
-        if self.from(now) > now {
-            return None;
-        }
-        let bounds = Bounds { from: now, until: now + Span(1), deadline: self.deadline };
-        let found =
-            self.groups.iter().filter_map(|group| self.earliest_in(group, profiles, bounds));
-        found.min_by_key(|(cost, _)| *cost).map(|(_, booking)| booking)
-    }
-
-    fn from(&self, from: Time) -> Time {
-        self.earliest_start.unwrap_or(from).max(from)
-    }
-
     /// The earliest within one group.
-    fn earliest_in(&self, group: &Group, profiles: &[Profile], bounds: Bounds) -> Option<Found> {
-        let Bounds { from, until, deadline } = bounds;
-        if let [offer] = group.offers[..] {
-            return self.earliest_of(offer, &profiles[offer.pool.index()], bounds);
+    fn earliest_in(&self, group: &Group, free: &mut Free, bounds: Bounds) -> Option<Found> {
+        let (profiles, mut sum) = free.parts();
+        let profile = |offer: &Offer| &profiles[offer.pool.index()];
+        if let [offer] = &group.offers[..] {
+            return self.earliest_on(*offer, profile(offer), bounds);
         }
-        let view = |offer: &Offer| View::new(&profiles[offer.pool.index()], from, until, *offer);
-        let mut views: Vec<View> = group.offers.iter().map(view).collect();
-        let mut at = from;
+        let view = |offer: &Offer| View::new(*offer, profile(offer), bounds);
+        let mut views: Vec<View<'_>> = group.offers.iter().map(view).collect();
+        let length = group.offers.iter().map(|offer| offer.length).min().unwrap_or_default();
+        let wanted = Wanted { nodes: self.wanted, length };
+        let Bounds { from: mut at, until, lifted, .. } = bounds;
         while at < until {
-            let mut next = FOR_EVER;
-            let mut free = 0u64;
-            for view in &mut views {
-                let sooner = view.look(at, deadline);
-                next = next.min(sooner);
-                free += u64::from(view.usable);
+            // A look at the sum pays where there is more than one start.
+            if until > at + Span(1) {
+                at = sum.earliest(wanted, Starts { from: at, until }, lifted)?;
             }
-            if free >= u64::from(self.wanted)
+            views.iter_mut().for_each(|view| view.look(at));
+            let usable: u64 = views.iter().map(|view| u64::from(view.usable)).sum();
+            let missing = u64::from(self.wanted).saturating_sub(usable);
+            if missing == 0
                 && let Some(found) = self.choose(&views, at)
             {
                 return Some(found);
             }
-            at = next;
+            at = next(&mut views, missing)?;
         }
         None
     }
 
     /// The same where there is one pool only: the cost is the same everywhere, and affordable.
-    fn earliest_of(&self, offer: Offer, profile: &Profile, bounds: Bounds) -> Option<Found> {
-        let Bounds { from, until, deadline } = bounds;
+    fn earliest_on(&self, offer: Offer, profile: &Profile, bounds: Bounds) -> Option<Found> {
         let Offer { pool, length, cost, .. } = offer;
-        let nodes = self.wanted;
+        let (nodes, from, until) = (self.wanted, bounds.from, bounds.until_for(length));
         let start = match until <= from + Span(1) {
-            true => profile.fits(nodes, from, length).then_some(from),
-            false => profile.earliest(nodes, length, from),
-        };
-        let start = start.filter(|start| *start < until && *start + length <= deadline)?;
+            true => (from < until && profile.fits(nodes, from, length)).then_some(from),
+            false => profile.earliest_before(nodes, length, from, until),
+        }?;
         let parts = vec![Part { pool, nodes, length }];
         Some((i128::from(nodes) * i128::from(cost), Booking { start, parts }))
     }
 
     /// The cheapest nodes at `start`, if they keep to the budget. Views stand in the order of
     /// cost.
-    fn choose(&self, views: &[View], start: Time) -> Option<Found> {
+    fn choose(&self, views: &[View<'_>], start: Time) -> Option<Found> {
         let (mut left, mut cost) = (self.wanted, 0i128);
         let mut parts = Vec::new();
         for View { offer, usable, .. } in views.iter().filter(|view| view.usable > 0) {
@@ -123,44 +156,53 @@ impl Wish {
     }
 }
 
+/// The first moment at which there can be as many nodes more as are missing, or one more if none
+/// is: some pool has its part of them. `None` if there is no such moment.
+fn next(views: &mut [View<'_>], missing: u64) -> Option<Time> {
+    let rising = views.iter().filter(|view| view.usable < view.offer.nodes).count();
+    let each = missing.div_ceil(rising.max(1) as u64).max(1);
+    let mut first: Option<Time> = None;
+    for view in views {
+        let until = first.unwrap_or(view.until);
+        first = view.gains(each, until).into_iter().chain(first).min();
+    }
+    first
+}
+
 /// How many nodes of a pool a job could have, as its start moves on.
-struct View {
+struct View<'p> {
     offer: Offer,
-    levels: Vec<Level>,
-    /// The level in force at the start last looked at.
-    first: usize,
+    profile: &'p Profile,
+    /// No task may start here from this moment on.
+    until: Time,
+    /// The start last looked at.
+    at: Time,
     /// Nodes that are free from that start on for as long as a task takes.
     usable: u32,
 }
 
-impl View {
-    fn new(profile: &Profile, from: Time, until: Time, offer: Offer) -> View {
-        let mut levels = Vec::new();
-        let last = if until >= FOR_EVER { FOR_EVER } else { until + offer.length };
-        profile.levels(from, last, &mut levels);
-        View { offer, levels, first: 0, usable: 0 }
+impl View<'_> {
+    fn new(offer: Offer, profile: &Profile, bounds: Bounds) -> View<'_> {
+        let until = bounds.until_for(offer.length);
+        View { offer, profile, until, at: bounds.from, usable: 0 }
     }
 
-    /// Looks at a start not before the last one. Returns the first moment at which there could be
-    /// more than now; [`FOR_EVER`] if there never is.
-    fn look(&mut self, start: Time, deadline: Time) -> Time {
-        let end = start + self.offer.length;
-        self.usable = 0;
-        if end > deadline {
-            return FOR_EVER;
-        }
-        while self.levels.get(self.first + 1).is_some_and(|level| level.at <= start) {
-            self.first += 1;
-        }
-        let mut least = i64::MAX;
-        let mut last = self.first;
-        let within = self.levels[self.first..].iter().enumerate();
-        for (index, level) in within.take_while(|(i, level)| *i == 0 || level.at < end) {
-            if level.free <= least {
-                (least, last) = (level.free, self.first + index);
-            }
-        }
+    fn look(&mut self, at: Time) {
+        let least = match at < self.until {
+            true => self.profile.least(at, self.offer.length),
+            false => 0,
+        };
+        self.at = at;
         self.usable = least.clamp(0, i64::from(self.offer.nodes)) as u32;
-        self.levels.get(last + 1).map_or(FOR_EVER, |level| level.at)
+    }
+
+    /// The first moment before `until` at which so many nodes more are usable.
+    fn gains(&self, more: u64, until: Time) -> Option<Time> {
+        let wanted = u32::try_from(u64::from(self.usable) + more).ok()?;
+        if wanted > self.offer.nodes {
+            return None;
+        }
+        let until = until.min(self.until);
+        self.profile.earliest_before(wanted, self.offer.length, self.at, until)
     }
 }

@@ -187,6 +187,12 @@ impl Wish {
         self.groups.iter().map(|group| group.least_length).min().unwrap_or_default()
     }
 
+    /// Where a task could run, and for how long; a pool may come more than once.
+    pub(in crate::policy) fn pools(&self) -> impl Iterator<Item = (PoolId, Span)> + '_ {
+        let offers = self.groups.iter().flat_map(|group| &group.offers);
+        offers.map(|offer| (offer.pool, offer.length))
+    }
+
     /// How long a task takes at most.
     pub(in crate::policy) fn longest_task(&self) -> Span {
         let offers = self.groups.iter().flat_map(|group| &group.offers);

@@ -1,12 +1,13 @@
 //! The queue of backfilling, beside books that others may write in, too.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use tradewind_model::{Command, Event, JobId, Market, Reason, Time};
+use tradewind_model::{Command, Event, FOR_EVER, JobId, Market, Reason, Span, Time};
 
+use super::openings::Openings;
 use super::waiting::{Rank, Waiting};
 use super::{Depth, Order, Settings};
-use crate::policy::grid::{Books, News, Wish};
+use crate::policy::grid::{Books, News, Starts, Wish};
 use crate::policy::inbox::{self, Comes};
 use crate::policy::order::Ranking;
 use crate::policy::{Promise, Standing};
@@ -23,7 +24,8 @@ pub(in crate::policy) struct Fill {
     /// When jobs that wait joined the queue.
     joined: BTreeMap<JobId, Time>,
     /// Jobs that joined since the last pass.
-    new: BTreeSet<JobId>,
+    new: BTreeMap<JobId, Rank>,
+    openings: Openings,
     /// Whether the next pass looks at the whole queue.
     whole: bool,
     /// The first moment at which a job of the queue can be told that it is too late.
@@ -38,7 +40,8 @@ impl Fill {
             queue: Vec::new(),
             later: BTreeMap::new(),
             joined: BTreeMap::new(),
-            new: BTreeSet::new(),
+            new: BTreeMap::new(),
+            openings: Openings::default(),
             whole: false,
             expires: None,
         }
@@ -47,7 +50,7 @@ impl Fill {
     /// Takes note of what happened and was written into the books.
     pub(in crate::policy) fn follow(&mut self, news: News, events: &[Event]) {
         if news.upset {
-            self.queue.iter_mut().for_each(|waiting| waiting.reserved = None);
+            self.queue.iter_mut().for_each(Waiting::forget);
         }
         for event in events {
             if let Event::Ended { job } = event {
@@ -89,7 +92,9 @@ impl Fill {
             for waiting in self.queue.iter_mut().chain(self.later.values_mut()) {
                 let job = waiting.rank.job;
                 if let Some(demand) = market.demand(job) {
-                    waiting.wish = Wish::anew(market, job, demand, spread);
+                    let wish = Wish::anew(market, job, demand, spread);
+                    waiting.settled &= wish == waiting.wish;
+                    waiting.wish = wish;
                 }
             }
         }
@@ -113,7 +118,7 @@ impl Fill {
         };
         let joined = *self.joined.entry(job).or_insert(joins);
         let rank = Rank { key: self.ranking.key(demand, joined, joined.max(now)), job };
-        let waiting = Waiting { rank, joined, wish, reserved: None };
+        let waiting = Waiting::new(rank, joined, wish);
         match joined > now {
             true => {
                 self.later.insert((joined, job), waiting);
@@ -124,16 +129,14 @@ impl Fill {
     }
 
     fn enqueue(&mut self, waiting: Waiting) {
-        self.new.insert(waiting.rank.job);
+        self.new.insert(waiting.rank.job, waiting.rank);
         let place = self.queue.partition_point(|other| other.rank < waiting.rank);
         self.queue.insert(place, waiting);
     }
 
     /// Everybody gives reservations back.
     pub(in crate::policy) fn withdraw(&mut self, books: &mut Books) {
-        for waiting in &mut self.queue {
-            cancel(waiting, books);
-        }
+        self.queue.iter_mut().for_each(|waiting| waiting.cancel(books));
         self.whole = true;
     }
 
@@ -148,7 +151,7 @@ impl Fill {
     /// A job leaves the queue.
     pub(in crate::policy) fn leave(&mut self, books: &mut Books, job: JobId) {
         if let Some(place) = self.queue.iter().position(|waiting| waiting.rank.job == job) {
-            cancel(&mut self.queue.remove(place), books);
+            self.queue.remove(place).cancel(books);
         }
         self.later.retain(|(_, other), _| *other != job);
         self.new.remove(&job);
@@ -174,11 +177,7 @@ impl Fill {
             self.walk(market, books, commands);
             return;
         }
-        for job in new {
-            if let Some(place) = self.queue.iter().position(|waiting| waiting.rank.job == job) {
-                self.try_one(books, place, commands);
-            }
-        }
+        new.into_values().for_each(|rank| self.try_one(books, rank, commands));
     }
 
     /// Whether submissions alone leave every job that waited where it was.
@@ -188,42 +187,68 @@ impl Fill {
         settled && self.next_reservation().is_none_or(|start| start > now)
     }
 
+    /// Looks at the whole queue.
     fn walk(&mut self, market: &Market, books: &mut Books, commands: &mut Vec<Command>) {
+        let now = books.now();
         let mut queue = std::mem::take(&mut self.queue);
-        let mut kept: Vec<Waiting> = Vec::with_capacity(queue.len());
-        let moves = self.settings.order.moves();
-        if self.settings.depth != Depth::All || moves {
-            queue.iter_mut().for_each(|waiting| cancel(waiting, books));
-        }
-        if moves {
-            for waiting in &mut queue {
-                if let Some(demand) = market.demand(waiting.rank.job) {
-                    waiting.rank.key = self.ranking.key(demand, waiting.joined, books.now());
-                }
-            }
-            queue.sort_unstable_by_key(|waiting| waiting.rank);
-        }
+        self.put_in_order(market, books, &mut queue);
         self.expires = None;
+        self.openings.note(books);
         let mut ahead = 0;
-        for mut waiting in queue {
-            if let Some(reason) = waiting.wish.too_late(books.now()) {
-                cancel(&mut waiting, books);
-                self.joined.remove(&waiting.rank.job);
-                commands.push(Command::Refuse { job: waiting.rank.job, reason });
-            } else if !self.place(&mut waiting, ahead, books, commands) {
-                ahead += usize::from(!waiting.wish.is_priced_out());
-                kept.push(waiting);
-            }
-        }
-        self.queue = kept;
+        queue.retain_mut(|waiting| {
+            let job = waiting.rank.job;
+            let gone = match waiting.wish.too_late(now) {
+                Some(reason) => {
+                    waiting.cancel(books);
+                    self.openings.note_move(books, waiting.rank);
+                    self.joined.remove(&job);
+                    commands.push(Command::Refuse { job, reason });
+                    true
+                }
+                None => self.place(waiting, ahead, books, commands),
+            };
+            ahead += usize::from(!gone && !waiting.wish.is_priced_out());
+            !gone
+        });
+        self.openings.turn();
+        self.queue = queue;
     }
 
-    fn try_one(&mut self, books: &mut Books, place: usize, commands: &mut Vec<Command>) {
-        let mut waiting = self.queue.remove(place);
-        let ahead = self.queue[..place].iter().filter(|other| !other.wish.is_priced_out()).count();
-        if !self.place(&mut waiting, ahead, books, commands) {
-            self.queue.insert(place, waiting);
+    /// What a walk makes anew: reservations where not all jobs have one or jobs change places, and
+    /// those places.
+    fn put_in_order(&self, market: &Market, books: &mut Books, queue: &mut [Waiting]) {
+        let moves = self.settings.order.moves();
+        if self.settings.depth != Depth::All || moves {
+            queue.iter_mut().for_each(|waiting| waiting.cancel(books));
         }
+        if !moves {
+            return;
+        }
+        for waiting in queue.iter_mut() {
+            if let Some(demand) = market.demand(waiting.rank.job) {
+                waiting.rank.key = self.ranking.key(demand, waiting.joined, books.now());
+            }
+        }
+        queue.sort_unstable_by_key(|waiting| waiting.rank);
+    }
+
+    /// Looks at one job, if it waits.
+    fn try_one(&mut self, books: &mut Books, rank: Rank, commands: &mut Vec<Command>) {
+        let mut queue = std::mem::take(&mut self.queue);
+        if let Ok(at) = queue.binary_search_by_key(&rank, |waiting| waiting.rank) {
+            let placeable = |waiting: &&Waiting| !waiting.wish.is_priced_out();
+            let ahead = match self.settings.depth {
+                Depth::All => 0,
+                Depth::First(count) => {
+                    let enough = (count as usize).max(1);
+                    queue[..at].iter().filter(placeable).take(enough).count()
+                }
+            };
+            if self.place(&mut queue[at], ahead, books, commands) {
+                queue.remove(at);
+            }
+        }
+        self.queue = queue;
     }
 
     /// Starts the job or sets its reservation down, with `before` waiting jobs ahead of it
@@ -235,30 +260,49 @@ impl Fill {
         books: &mut Books,
         commands: &mut Vec<Command>,
     ) -> bool {
-        let now = books.now();
-        cancel(waiting, books);
-        let covered = match self.settings.depth {
-            Depth::First(count) => before < count as usize,
-            Depth::All => true,
-        };
-        let blocked = self.settings.depth == Depth::First(0) && before > 0;
-        let booking = match covered {
-            true => waiting.wish.earliest(books.profiles(), now),
-            false if blocked || !books.any_free() => None,
-            false => waiting.wish.now(books.profiles(), now),
-        };
-        if let Some(booking) = &booking {
-            books.take(booking);
-            if booking.start == now {
+        match self.settings.depth {
+            Depth::All => self.settle(waiting, books),
+            Depth::First(count) => place_first(waiting, before, count as usize, books),
+        }
+        match &waiting.reserved {
+            Some(booking) if booking.start == books.now() => {
                 let job = waiting.rank.job;
                 commands.push(Command::Start { job, place: booking.place() });
                 books.start(job, booking);
-                return true;
+                true
+            }
+            _ => {
+                self.expires = self.expires.into_iter().chain(waiting.wish.expires()).min();
+                false
             }
         }
-        waiting.reserved = booking;
-        self.expires = self.expires.into_iter().chain(waiting.wish.expires()).min();
-        false
+    }
+
+    /// Moves the job to the earliest place beside all others. If it was there when it was looked
+    /// at last, starts at which nothing has become free since are passed over.
+    fn settle(&mut self, waiting: &mut Waiting, books: &mut Books) {
+        let now = books.now();
+        let due = waiting.reserved_start().is_some_and(|start| start <= now);
+        let mut starts = Starts::from(now);
+        let kept = waiting.settled && !due;
+        if kept {
+            let better = self.openings.starts(waiting.rank, &waiting.wish);
+            let until = waiting.reserved_start().map_or(FOR_EVER, |start| start + Span(1));
+            starts = Starts { from: better.from.max(now), until: better.until.min(until) };
+        }
+        if starts.from >= starts.until {
+            return;
+        }
+        let before = waiting.reserved.take();
+        before.iter().for_each(|booking| books.lift(booking));
+        let found = waiting.wish.earliest_among(books.free(), starts, before.as_ref());
+        let found = found.or_else(|| before.clone().filter(|_| kept));
+        found.iter().for_each(|booking| books.take(booking));
+        if found != before {
+            before.iter().for_each(|booking| books.open(booking));
+            self.openings.note_move(books, waiting.rank);
+        }
+        (waiting.reserved, waiting.settled) = (found, true);
     }
 
     /// The first moment at which a reservation begins.
@@ -295,9 +339,16 @@ impl Fill {
     }
 }
 
-/// Gives the job's reservation back, if it has one.
-fn cancel(waiting: &mut Waiting, books: &mut Books) {
-    if let Some(booking) = waiting.reserved.take() {
-        books.give(&booking);
-    }
+/// The same where the first jobs alone have a reservation, made anew each time: so many come
+/// before this one.
+fn place_first(waiting: &mut Waiting, before: usize, depth: usize, books: &mut Books) {
+    let now = books.now();
+    waiting.cancel(books);
+    let booking = match before < depth {
+        true => waiting.wish.earliest(books.free(), now),
+        false if depth == 0 && before > 0 || !books.any_free() => None,
+        false => waiting.wish.now(books.free(), now),
+    };
+    booking.iter().for_each(|booking| books.take(booking));
+    waiting.reserved = booking;
 }

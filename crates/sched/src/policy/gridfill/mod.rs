@@ -18,6 +18,7 @@
 //!   anew in queue order.
 
 mod fill;
+mod openings;
 mod waiting;
 
 use std::collections::BTreeMap;

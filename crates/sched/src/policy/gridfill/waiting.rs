@@ -2,7 +2,7 @@
 
 use tradewind_model::{JobId, Time};
 
-use crate::policy::grid::{Booking, Wish};
+use crate::policy::grid::{Booking, Books, Wish};
 
 /// A place in the order of the queue: lower comes first, then the job submitted first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,9 +19,28 @@ pub(super) struct Waiting {
     pub(super) wish: Wish,
     /// Where and when it is to start, if that is set down: taken in the books.
     pub(super) reserved: Option<Booking>,
+    /// Whether that was the best there was when the job was looked at last.
+    pub(super) settled: bool,
 }
 
 impl Waiting {
+    pub(super) fn new(rank: Rank, joined: Time, wish: Wish) -> Waiting {
+        Waiting { rank, joined, wish, reserved: None, settled: false }
+    }
+
+    /// Gives its reservation back, if it has one.
+    pub(super) fn cancel(&mut self, books: &mut Books) {
+        if let Some(booking) = self.reserved.take() {
+            books.give(&booking);
+        }
+        self.settled = false;
+    }
+
+    /// Its reservation is not in the books any more.
+    pub(super) fn forget(&mut self) {
+        (self.reserved, self.settled) = (None, false);
+    }
+
     /// When its reservation begins.
     pub(super) fn reserved_start(&self) -> Option<Time> {
         self.reserved.as_ref().map(|booking| booking.start)

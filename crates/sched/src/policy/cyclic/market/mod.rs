@@ -201,7 +201,7 @@ impl Policy for Cycles {
             self.planner.replan(market, &mut books);
         }
         if self.planner.is_due(market.now()) {
-            let batch = self.planner.batch(market, &books, commands);
+            let batch = self.planner.batch(market, &mut books, commands);
             self.planner.cycle(market, &mut books, &batch, commands);
         }
         self.planner.start_due(&mut books, commands);

@@ -240,7 +240,7 @@ impl Planner {
     pub(in crate::policy) fn batch(
         &mut self,
         market: &Market,
-        books: &Books,
+        books: &mut Books,
         commands: &mut Vec<Command>,
     ) -> Vec<Key> {
         self.put_in_order(market);
@@ -254,9 +254,9 @@ impl Planner {
         });
         let horizon = self.horizon(now);
         let first = self.waiting.iter().take(Settings::MAX_LOOKED_AT);
-        let fits = |wish: &Wish| {
+        let mut fits = |wish: &Wish| {
             let end = self.end_for(wish, horizon);
-            wish.fits_by(books.profiles(), now, end)
+            wish.fits_by(books.free(), now, end)
         };
         let some = first.filter(|(_, wish)| fits(wish));
         some.map(|(key, _)| *key).take(self.settings.batch.max(1) as usize).collect()
@@ -331,7 +331,8 @@ impl Planner {
         for key in agreed {
             let Some(wish) = self.waiting.get(&key) else { continue };
             let end = self.end_for(wish, horizon);
-            let booking = wish.earliest(books.profiles(), books.now());
+            let now = books.now();
+            let booking = wish.earliest(books.free(), now);
             let in_time = |part: &Part, start: Time| start + part.length <= end;
             let booking = booking.filter(|it| it.parts.iter().all(|part| in_time(part, it.start)));
             booking.into_iter().for_each(|booking| self.book(books, key, booking));

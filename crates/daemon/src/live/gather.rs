@@ -1,0 +1,262 @@
+//! Jobs whose parts begin together: each waits on its nodes until the last is there.
+
+use tradewind_io::submission::Gather;
+use tradewind_model::{PoolId, Span, Time};
+
+use super::record::Record;
+use super::state::{Job, Part, Phase, Setback, State, Wanted};
+use super::{Live, Wrong};
+use crate::site::{Exit, Survey, Tag};
+
+/// From the moment at which all parts are there until their work begins: sites must have heard of
+/// it by then.
+const LEAD: Span = Span(2);
+
+/// A part waits for so much longer than the market does for the last one: if all came in time it
+/// must still hear of it.
+const GRACE: Span = Span(60);
+
+/// How a running job's parts come together.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rendezvous {
+    /// When their work begins; `None`: they are not all there.
+    pub at: Option<Time>,
+    /// They did not come together: the pool of the one that was missing, and why.
+    pub slipped: Option<(PoolId, String)>,
+    /// When their work really began: milliseconds since 1970 by part, once all are known.
+    pub began: Vec<i64>,
+}
+
+impl Rendezvous {
+    /// From the first part's beginning to the last one's, milliseconds.
+    pub fn skew(&self) -> Option<i64> {
+        Some(self.began.iter().max()? - self.began.iter().min()?)
+    }
+}
+
+impl Job {
+    /// Since when its work runs, perhaps in a moment: if its parts begin together, since they do.
+    pub fn began(&self) -> Option<Time> {
+        match &self.rendezvous {
+            Some(it) => it.at,
+            None => self.parts.iter().filter_map(|part| part.since).min(),
+        }
+    }
+
+    /// Since when the part's work runs: what it waited for others does not count.
+    pub fn works_since(&self, part: &Part) -> Option<Time> {
+        match &self.rendezvous {
+            Some(it) => Some(part.since?.max(it.at?)),
+            None => part.since,
+        }
+    }
+
+    /// Seconds that the part's work ran until `now` or its end, at most its limit.
+    pub fn worked(&self, part: &Part, now: Time) -> Span {
+        let end = part.exit.as_ref().map_or(now, |(end, _)| *end);
+        let used = self.works_since(part).map_or(0, |since| (end - since).0);
+        Span(used.clamp(0, part.limit.0))
+    }
+
+    /// Whether it was given its nodes and its parts still wait for each other: no work has run,
+    /// whatever sites say.
+    pub(super) fn is_gathering(&self) -> bool {
+        self.rendezvous.as_ref().is_some_and(|it| it.at.is_none())
+    }
+
+    /// Whether the work of some of its parts never began.
+    pub(super) fn is_incomplete(&self) -> bool {
+        self.parts.iter().any(|part| part.since.is_none())
+    }
+
+    /// That its parts did not come together, if so.
+    pub(super) fn slip(&self) -> Option<Setback> {
+        let (pool, why) = self.rendezvous.as_ref()?.slipped.clone()?;
+        Some(Setback::Slipped(pool, why))
+    }
+
+    /// The same, when all of them are gone and nobody wanted that.
+    pub(super) fn vanished(&self) -> Option<Setback> {
+        let first = self.parts.first().filter(|_| self.rendezvous.is_some())?;
+        Some(Setback::Slipped(first.pool, gone(first)))
+    }
+
+    /// How its parts come together if it is started in so many.
+    pub(super) fn rendezvous_of(&self, parts: usize) -> Option<Rendezvous> {
+        let together = parts > 1 && self.submission.gather != Some(Gather::Apart);
+        together.then(Rendezvous::default)
+    }
+}
+
+impl Live {
+    /// How long the job's first parts wait for its last.
+    fn tolerance(&self, job: &Job) -> Span {
+        match job.submission.gather {
+            Some(Gather::Within(within)) => within,
+            Some(Gather::Apart) | None => self.settings.gather,
+        }
+    }
+
+    /// How long a part of the job waits at its site, if it does.
+    pub(super) fn patience(&self, job: &Job) -> Option<Span> {
+        job.rendezvous.as_ref().map(|_| self.tolerance(job) + GRACE)
+    }
+
+    /// Until when the job's parts must have come together.
+    fn deadline(&self, number: u64) -> Option<Time> {
+        let job = self.state.jobs.get(&number)?;
+        Some(job.started? + self.tolerance(job))
+    }
+
+    /// When the first job's parts must have come together.
+    pub(super) fn next_deadline(&self) -> Option<Time> {
+        self.gathering.iter().filter_map(|number| self.deadline(*number)).min()
+    }
+
+    /// Jobs whose parts wait for each other: whether they have come together, or will not.
+    pub(super) fn gather_all(&mut self, at: Time) -> Result<(), Wrong> {
+        for number in self.gathering.clone() {
+            self.gather(at, number)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the parts of a running job that wait for each other are all there, or one of them
+    /// will not come, or not in time.
+    pub(super) fn gather(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+        let job = self.state.jobs.get(&number);
+        let Some(job) = job.filter(|job| job.phase == Phase::Running && job.is_gathering()) else {
+            self.gathering.remove(&number);
+            return Ok(());
+        };
+        let missing = |part: &&Part| part.since.is_none();
+        let late = self.deadline(number).is_some_and(|deadline| deadline < at);
+        if !self.may_go_on(number) {
+            return Ok(());
+        }
+        let slipped = match job.parts.iter().find(|part| part.exit.is_some()) {
+            Some(part) => Some((part.pool, gone(part))),
+            None => match job.parts.iter().find(missing) {
+                Some(part) if late => {
+                    let within = self.tolerance(job).0;
+                    Some((part.pool, format!("it was not there within {within} s")))
+                }
+                Some(_) => return Ok(()),
+                None => None,
+            },
+        };
+        match slipped {
+            Some((pool, why)) => self.put(at, Record::Slipped { job: number, pool, why }),
+            None => self.put(at, Record::Gathered { job: number, at: at + LEAD }),
+        }
+    }
+
+    /// Whether none of the job's parts was told to stop.
+    fn may_go_on(&self, number: u64) -> bool {
+        self.state.tasks_of(number).all(|(_, wanted)| wanted == Wanted::Run)
+    }
+
+    /// Whether a part of the job that is not over was not told to stop.
+    pub(super) fn runs_on(&self, number: u64) -> bool {
+        let mut parts = self.state.tasks_of(number);
+        parts.any(|(part, wanted)| part.exit.is_none() && wanted == Wanted::Run)
+    }
+
+    /// When the work of parts really began, as the site says: written down once all are known.
+    pub(super) fn learn_beginnings(&mut self, at: Time, survey: &Survey) -> Result<(), Wrong> {
+        let news: Vec<(Tag, i64)> =
+            survey.began.iter().map(|(tag, at)| (tag.clone(), *at)).collect();
+        for (tag, began) in news {
+            if self.awaits_beginning(&tag) {
+                self.began.insert(tag.clone(), began);
+                self.launched(at, tag.job)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn awaits_beginning(&self, tag: &Tag) -> bool {
+        let job = self.state.jobs.get(&tag.job).filter(|_| self.is_current(tag));
+        let rendezvous = job.and_then(|job| job.rendezvous.as_ref());
+        rendezvous.is_some_and(|it| it.at.is_some() && it.began.is_empty())
+    }
+
+    fn launched(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        let tags = (0..job.parts.len()).map(|part| job.tag(&self.state.name, part));
+        let began: Option<Vec<i64>> = tags.map(|tag| self.began.get(&tag).copied()).collect();
+        let Some(began) = began else { return Ok(()) };
+        self.began.retain(|tag, _| tag.job != number);
+        self.put(at, Record::Launched { job: number, began })
+    }
+}
+
+/// What became of a part that is over before it began.
+fn gone(part: &Part) -> String {
+    match part.exit.as_ref().map(|(_, exit)| exit) {
+        Some(Exit::NotStarted(why) | Exit::Refused(why)) => why.clone(),
+        Some(Exit::NodeFailed) => "its nodes died".to_owned(),
+        Some(Exit::Lost) => "its site has lost it".to_owned(),
+        Some(Exit::Withdrawn) => "it was taken away at its site".to_owned(),
+        _ => "it ended before the others were there".to_owned(),
+    }
+}
+
+impl State {
+    /// The parts of the job's present attempt whose tasks are not forgotten.
+    fn tasks_of(&self, number: u64) -> impl Iterator<Item = (&Part, Wanted)> {
+        let job = self.jobs.get(&number);
+        let parts = job.into_iter().flat_map(|job| job.parts.iter().enumerate());
+        parts.filter_map(move |(place, part)| {
+            let tag = job?.tag(&self.name, place);
+            Some((part, self.tasks.get(&tag)?.wanted))
+        })
+    }
+
+    pub(super) fn apply_to_rendezvous(&mut self, record: &Record) -> Result<(), Wrong> {
+        match record {
+            Record::Gathered { job, at } => self.gathered(*job, *at),
+            Record::Went { tag } => {
+                let task = self.tasks.get_mut(tag);
+                let task = task.ok_or_else(|| Wrong::Task(tag.to_string()))?;
+                task.go = None;
+                Ok(())
+            }
+            Record::Slipped { job, pool, why } => {
+                self.rendezvous(*job)?.slipped = Some((*pool, why.clone()));
+                self.stop_tasks(*job)
+            }
+            Record::Launched { job, began } => {
+                self.rendezvous(*job)?.began.clone_from(began);
+                Ok(())
+            }
+            _ => Err(Wrong::Other("a record of another kind")),
+        }
+    }
+
+    fn rendezvous(&mut self, number: u64) -> Result<&mut Rendezvous, Wrong> {
+        self.job(number)?.rendezvous.as_mut().ok_or(Wrong::Job(number))
+    }
+
+    fn gathered(&mut self, number: u64, at: Time) -> Result<(), Wrong> {
+        self.running(number)?;
+        self.rendezvous(number)?.at = Some(at);
+        let name = self.name.clone();
+        let job = self.job(number)?;
+        let tags: Vec<Tag> = (0..job.parts.len()).map(|part| job.tag(&name, part)).collect();
+        for tag in tags {
+            let task = self.tasks.get_mut(&tag).ok_or_else(|| Wrong::Task(tag.to_string()))?;
+            task.go = Some(at);
+        }
+        self.note(number, super::state::Happening::Began)
+    }
+
+    /// The job's parts did not come together: by so much its start was late, at least.
+    pub(super) fn learn_slip(&mut self, number: u64, pool: PoolId) -> Result<(), Wrong> {
+        let now = self.now();
+        let Some(started) = self.job(number)?.started else { return Ok(()) };
+        let site = self.site_of(pool);
+        self.remember_slip(site, (now - started).0);
+        Ok(())
+    }
+}

@@ -1,0 +1,48 @@
+//! A supervisor whose task waits on its slots for others.
+
+use std::io;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+use super::records::{Folder, Gathering, Go, Sheet, now_ms};
+use super::supervise::Event;
+
+/// So often it looks even if nobody wakes it.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What came of waiting.
+pub(super) enum Met {
+    /// The task may begin: then, and with these variables.
+    Go(Go),
+    /// It was withdrawn, or has waited for as long as it may.
+    InVain,
+}
+
+/// Waits until the task is told when to begin; one that waits for nobody begins at its start.
+pub(super) fn wait(folder: &Folder, sheet: &Sheet, events: &Receiver<Event>) -> io::Result<Met> {
+    let Some(most) = sheet.gather else {
+        return Ok(Met::Go(Go { at: sheet.start, variables: Default::default() }));
+    };
+    // A supervisor before this one may have begun to wait.
+    let since = match folder.read_note::<Gathering>(Folder::GATHERING)? {
+        Some(gathering) => gathering.since,
+        None => {
+            let since = now_ms();
+            folder.note(Folder::GATHERING, &Gathering { since })?;
+            since
+        }
+    };
+    loop {
+        if folder.has(Folder::WITHDRAWN) {
+            return Ok(Met::InVain);
+        }
+        if let Some(go) = folder.read::<Go>(Folder::GO)? {
+            return Ok(Met::Go(go));
+        }
+        let left = most.saturating_mul(1_000) - (now_ms() - since);
+        let Some(left) = u64::try_from(left).ok().filter(|left| *left > 0) else {
+            return Ok(Met::InVain);
+        };
+        let _ = events.recv_timeout(LOOK.min(Duration::from_millis(left)));
+    }
+}

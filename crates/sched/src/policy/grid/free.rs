@@ -1,0 +1,128 @@
+//! What is free in each pool, and in all of them together.
+
+use tradewind_model::{FOR_EVER, Pool, Pools, Profile, Time};
+
+use super::rooms::{Rooms, Wanted};
+use super::search::Starts;
+use crate::policy::absences::Taken;
+
+/// A time that holds all times at which nodes of a pool became free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::policy) struct Opening {
+    pub(in crate::policy) from: Time,
+    pub(in crate::policy) until: Time,
+}
+
+impl Opening {
+    /// Nothing became free.
+    pub(in crate::policy) const NONE: Opening =
+        Opening { from: FOR_EVER, until: Time(-FOR_EVER.0) };
+
+    /// Both.
+    pub(in crate::policy) fn and(self, other: Opening) -> Opening {
+        Opening { from: self.from.min(other.from), until: self.until.max(other.until) }
+    }
+}
+
+/// A profile of each pool, and their sum: whoever lies on several pools looks there first.
+#[derive(Debug, Clone)]
+pub(in crate::policy) struct Free {
+    profiles: Vec<Profile>,
+    /// Of all pools.
+    sum: Profile,
+    /// What is known of the sum.
+    rooms: Rooms,
+    /// By pool, since somebody asked.
+    openings: Vec<Opening>,
+}
+
+impl Free {
+    /// Of pools of which nothing is taken.
+    pub(in crate::policy) fn new(pools: &Pools, now: Time) -> Free {
+        let fresh = |pool: &Pool| Profile::new(pool.nodes, now);
+        Free {
+            profiles: pools.as_slice().iter().map(fresh).collect(),
+            sum: Profile::new(pools.nodes(), now),
+            rooms: Rooms::default(),
+            openings: vec![Opening::NONE; pools.as_slice().len()],
+        }
+    }
+
+    /// By pool.
+    pub(in crate::policy) fn profiles(&self) -> &[Profile] {
+        &self.profiles
+    }
+
+    /// The same, for whoever needs nothing else.
+    pub(super) fn into_profiles(self) -> Vec<Profile> {
+        self.profiles
+    }
+
+    /// A booking was lifted for good.
+    pub(super) fn open(&mut self, taken: Taken) {
+        let Taken { pool, from, until, .. } = taken;
+        let opening = &mut self.openings[pool.index()];
+        *opening = opening.and(Opening { from, until });
+        self.rooms.give(from, until);
+    }
+
+    /// By pool, and all of them together.
+    pub(super) fn parts(&mut self) -> (&[Profile], Sum<'_>) {
+        let sound = self.profiles.iter().all(|profile| profile.lowest() >= 0);
+        (&self.profiles, Sum { sound, profile: &self.sum, rooms: &mut self.rooms })
+    }
+
+    /// Forgets what was before `now`.
+    pub(super) fn advance(&mut self, now: Time) {
+        self.profiles.iter_mut().for_each(|profile| profile.advance(now));
+        self.sum.advance(now);
+    }
+
+    pub(super) fn take(&mut self, taken: Taken) {
+        let Taken { pool, nodes, from, until } = taken;
+        self.profiles[pool.index()].take(nodes, from, until);
+        self.sum.take(nodes, from, until);
+    }
+
+    pub(super) fn give(&mut self, taken: Taken) {
+        self.lift(taken);
+        self.open(taken);
+    }
+
+    /// The same without a word to anybody, as it may be taken again.
+    pub(super) fn lift(&mut self, taken: Taken) {
+        let Taken { pool, nodes, from, until } = taken;
+        self.profiles[pool.index()].give(nodes, from, until);
+        self.sum.give(nodes, from, until);
+    }
+
+    /// By pool, what has been given since the last call.
+    pub(super) fn opened(&mut self) -> impl Iterator<Item = Opening> + '_ {
+        self.openings.iter_mut().map(|opening| std::mem::replace(opening, Opening::NONE))
+    }
+}
+
+/// All pools together. Where less than n nodes are free in the sum, no n nodes are free in any
+/// pools.
+pub(super) struct Sum<'f> {
+    /// Whether no pool lacks nodes, at any moment: it would count against others.
+    sound: bool,
+    profile: &'f Profile,
+    rooms: &'f mut Rooms,
+}
+
+impl Sum<'_> {
+    /// The earliest of `starts` at which the sum does not say that there is no room. `lifted` is
+    /// when the job that asks had nodes.
+    pub(super) fn earliest(
+        &mut self,
+        wanted: Wanted,
+        starts: Starts,
+        lifted: Option<Starts>,
+    ) -> Option<Time> {
+        match self.sound {
+            true => self.rooms.earliest(self.profile, wanted, starts, lifted),
+            false => (starts.from < starts.until).then_some(starts.from),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Where nodes have become free, and which jobs have not been looked at since.
+//!
+//! A job that has the earliest place that it can have, and the cheapest at that moment, can do
+//! better only at starts from which one of its tasks would touch nodes that have become free since
+//! it was looked at: with less free than before no start becomes possible, and none cheaper. A
+//! walk in queue order looks at such starts alone. What opens as a job moves away is seen by the
+//! jobs behind it in the same walk, and by those ahead of it in the next one.
+
+use tradewind_model::Span;
+
+use super::waiting::Rank;
+use crate::policy::grid::{Books, Opening, Starts, Wish};
+
+/// What became free, by pool.
+#[derive(Debug, Default)]
+pub(super) struct Openings {
+    pools: Vec<Openness>,
+}
+
+/// Of one pool.
+#[derive(Debug)]
+struct Openness {
+    /// For every job that this walk has not reached yet.
+    ahead: Opening,
+    /// For jobs before a rank, as the last walk had passed them; ascending, and each with all that
+    /// come after it.
+    missed: Vec<(Rank, Opening)>,
+    /// How many of them this walk has left behind.
+    passed: usize,
+    /// For jobs before a rank, as this walk has passed them.
+    next: Vec<(Rank, Opening)>,
+}
+
+impl Default for Openness {
+    fn default() -> Openness {
+        let (missed, next) = (Vec::new(), Vec::new());
+        Openness { ahead: Opening::NONE, missed, passed: 0, next }
+    }
+}
+
+impl Openings {
+    /// Takes note of what became free since the last call, for every job of the next walk, or
+    /// those that this one has not reached.
+    pub(super) fn note(&mut self, books: &mut Books) {
+        self.pools.resize_with(books.profiles().len(), Openness::default);
+        for (pool, opening) in self.pools.iter_mut().zip(books.opened()) {
+            pool.ahead = pool.ahead.and(opening);
+        }
+    }
+
+    /// The same as a job moved away or left.
+    pub(super) fn note_move(&mut self, books: &mut Books, rank: Rank) {
+        for (pool, opening) in self.pools.iter_mut().zip(books.opened()) {
+            if opening != Opening::NONE {
+                pool.ahead = pool.ahead.and(opening);
+                pool.next.push((rank, opening));
+            }
+        }
+    }
+
+    /// The walk is over.
+    pub(super) fn turn(&mut self) {
+        for pool in &mut self.pools {
+            (pool.ahead, pool.passed) = (Opening::NONE, 0);
+            std::mem::swap(&mut pool.missed, &mut pool.next);
+            pool.next.clear();
+            let mut after = Opening::NONE;
+            for (_, opening) in pool.missed.iter_mut().rev() {
+                after = after.and(*opening);
+                *opening = after;
+            }
+        }
+    }
+
+    /// Starts at which the job could do better. To be asked in queue order.
+    pub(super) fn starts(&mut self, rank: Rank, wish: &Wish) -> Starts {
+        for pool in &mut self.pools {
+            let behind = |(before, _): &(Rank, Opening)| *before <= rank;
+            pool.passed += pool.missed[pool.passed..].iter().take_while(|it| behind(it)).count();
+        }
+        let mut all = Opening::NONE;
+        for (pool, length) in wish.pools() {
+            let pool = &self.pools[pool.index()];
+            let missed = pool.missed.get(pool.passed).map_or(Opening::NONE, |it| it.1);
+            let opening = pool.ahead.and(missed);
+            let from = opening.from - length + Span(1);
+            all = all.and(Opening { from, until: opening.until });
+        }
+        Starts { from: all.from, until: all.until }
+    }
+}
