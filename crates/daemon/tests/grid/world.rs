@@ -394,6 +394,7 @@ impl World {
             comment: None,
             quote: None,
             passed_through: vec![],
+            gather: None,
             stay_home: false,
         };
         Ask::Submit { submission: Arc::new(submission), key: None, quote: None }

@@ -74,6 +74,7 @@ fn job(tasks: u32) -> Submission {
         comment: None,
         quote: None,
         passed_through: vec![],
+        gather: None,
         stay_home: false,
     }
 }
@@ -152,7 +153,7 @@ impl Pair {
             self.step(1, Input::Answered { tag: tag.clone(), act, answer });
         }
         let pools = vec![PoolSurvey { up: 4, local: BTreeMap::new(), local_waiting: 0 }];
-        let survey = Survey { pools, tasks: BTreeMap::new() };
+        let survey = Survey { pools, tasks: BTreeMap::new(), began: BTreeMap::new() };
         self.step(1, Input::Surveyed { site: SiteId(0), survey: Ok(survey) });
     }
 
