@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tradewind_daemon::engine::Handle;
+use tradewind_daemon::live::peers::Wanted;
 use tradewind_daemon::live::rights::Actor;
 use tradewind_daemon::live::state::Booking;
 use tradewind_daemon::live::{Ask, Live, Refusal, Reply};
@@ -42,6 +43,20 @@ pub trait Outputs: Debug + Send + Sync {
     /// # Errors
     /// What the site says.
     fn tail(&self, site: SiteId, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError>;
+
+    /// The same of a job of `market` that went to a peer.
+    ///
+    /// # Errors
+    /// What the peer says.
+    fn abroad(
+        &self,
+        _market: &str,
+        peer: &str,
+        _wanted: &Wanted,
+        _most: usize,
+    ) -> Result<Vec<u8>, SiteError> {
+        Err(SiteError::Away(format!("there is no way to {peer}")))
+    }
 }
 
 /// Reads owners' tables of prices.

@@ -1,5 +1,6 @@
 //! The market as commands see it: questions over HTTP, answers as documents.
 
+mod line;
 pub(crate) mod place;
 mod transport;
 pub(crate) mod words;
@@ -17,6 +18,7 @@ use ureq::http::Method;
 
 use crate::exit::{Exit, Failure};
 use crate::{exit, output};
+pub(crate) use line::Line;
 use place::Found;
 pub(crate) use place::Place;
 use transport::{Answer, Heard, Question};

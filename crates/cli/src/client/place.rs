@@ -146,7 +146,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 /// Tokens go to this machine, or under TLS: nowhere else.
-fn check(url: &str) -> Result<(), Failure> {
+pub(super) fn check(url: &str) -> Result<(), Failure> {
     let wrong = |why: &str, hint: &str| {
         Err(Failure::usage(format!("the market's URL `{url}` {why}")).hint(hint))
     };

@@ -8,6 +8,7 @@ use tradewind_model::{Money, Pools, Time};
 use super::demand::demand;
 use super::input::{Ask, Kind, Refusal, Reply};
 use super::money::Account;
+use super::peers::may_travel;
 use super::record::Record;
 use super::rights::{Actor, Role};
 use super::state::{Finish, Hold, Phase, Quote};
@@ -22,6 +23,16 @@ fn refused(kind: Kind, message: impl Into<String>, hint: impl Into<String>) -> A
 impl Live {
     pub(super) fn ask(&mut self, at: Time, actor: &Actor, ask: Ask) -> Answer {
         match ask {
+            Ask::Letters { market, sent, letters } => {
+                let heard = self.letters(at, actor, (&market, sent), &letters)?;
+                Ok(heard.map(|()| Reply::Done))
+            }
+            Ask::Report { market, wanted } => {
+                Ok(self.report(at, actor, &market, &wanted)?.map(Reply::Reports))
+            }
+            _ if actor.role == Role::Peer => {
+                refused(Kind::Forbidden, "a peer may exchange jobs, and do nothing else", "")
+            }
             Ask::Submit { submission, key, quote } => {
                 self.submit(at, actor, &submission, key.as_ref(), quote)
             }
@@ -81,10 +92,7 @@ impl Live {
         }
         let payer = submission.project.clone().map(Account::Project);
         let payer = payer.unwrap_or_else(|| Account::User(actor.user.clone()));
-        if !self.state.accounts.knows(&payer) && self.settings.new_user_grant > Money::ZERO {
-            let (amount, note) = (self.settings.new_user_grant, "new user".to_owned());
-            self.put(at, Record::Moved { from: Account::Bank, to: payer, amount, note })?;
-        }
+        self.welcome(at, payer)?;
         let first = self.state.last_job + 1;
         let mut numbers = Vec::with_capacity(count);
         for place in 0..count {
@@ -156,7 +164,14 @@ impl Live {
             return Err(Refusal::new(Kind::Invalid, message, hint));
         }
         let place = self.state.users.len();
-        let demand = demand(submission, place, self.state.market.pools())?;
+        let demand = match demand(submission, place, self.state.market.pools()) {
+            Ok(demand) => demand,
+            // Perhaps a peer has nodes that suit.
+            Err(_) if quote.is_none() && self.has_peers() && may_travel(submission) => {
+                return Ok(());
+            }
+            Err(refusal) => return Err(refusal),
+        };
         match quote {
             None => Ok(()),
             Some(number) => self.may_take(actor, number, &demand, submission),
@@ -220,7 +235,7 @@ impl Live {
     }
 
     /// Accepts the quote for the job: its nodes are set aside from now on.
-    fn book(&mut self, at: Time, job: u64, number: u64) -> Result<(), Wrong> {
+    pub(super) fn book(&mut self, at: Time, job: u64, number: u64) -> Result<(), Wrong> {
         let quote = self.state.quotes.get(&number).cloned();
         let Quote { booking, tasks, .. } = quote.ok_or(Wrong::Other("a quote is not there"))?;
         self.put(at, Record::Taken { quote: number, job: Some(job) })?;
@@ -254,7 +269,7 @@ impl Live {
             Phase::Over(_) => {
                 return refused(Kind::Conflict, format!("job {number} is over already"), "");
             }
-            Phase::Running => {
+            Phase::Running | Phase::Handing | Phase::Away => {
                 self.put(at, Record::Cancelling { job: number, by: actor.user.clone() })?;
                 self.judge(at, number)?;
             }

@@ -147,7 +147,7 @@ impl Known {
 }
 
 /// All of them: those of `sbatch` by name, then Tradewind's own.
-pub static OPTIONS: [Known; 113] = [
+pub static OPTIONS: [Known; 114] = [
     honoured("account", 'A', Value, "ACCOUNT", "the project that pays"),
     passed("acctg-freq", NONE, Value, "ACCTG_FREQ", "sampling of usage"),
     honoured(
@@ -435,5 +435,9 @@ pub static OPTIONS: [Known; 113] = [
     ),
     own("quote", "the number of the quote that is accepted"),
     own("sites", "the same as `--clusters`"),
+    Known {
+        takes: Nothing,
+        ..own("stay-home", "it is not passed on to another market, though peers are configured")
+    },
     own("value", "what its completion in time is worth, credits"),
 ];

@@ -122,6 +122,9 @@ pub struct Submission {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(nullable)]
     pub passed_through: Vec<Passed>,
+    /// It is not passed on to another market.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stay_home: Option<bool>,
 }
 
 /// Seconds on a node of performance 1, or by class of nodes; `10m` and its like will do, too.

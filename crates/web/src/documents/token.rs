@@ -13,6 +13,8 @@ pub enum Role {
     Owner,
     /// Everything.
     Administrator,
+    /// Another market: to exchange jobs, and nothing else.
+    Peer,
 }
 
 /// A token, without its secret, which nobody has.

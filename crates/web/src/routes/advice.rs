@@ -91,7 +91,7 @@ fn quote_of(context: &Context, demand: &Demand, booking: &Booking, cost: Money) 
 async fn keep(context: &Context, caller: &Caller, quote: Quote) -> Answer<u64> {
     match context.ask(caller.actor.clone(), Ask::Keep { quote }).await? {
         Reply::Number(id) => Ok(id),
-        Reply::Jobs(_) | Reply::Done => Err(Failure::unavailable("the market said nothing")),
+        _ => Err(Failure::unavailable("the market said nothing")),
     }
 }
 

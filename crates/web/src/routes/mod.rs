@@ -7,6 +7,7 @@ pub(crate) mod jobs;
 mod leftover;
 pub(crate) mod market;
 pub(crate) mod open;
+pub(crate) mod peers;
 pub(crate) mod sites;
 mod submission;
 pub(crate) mod submit;
@@ -89,6 +90,10 @@ fn guarded() -> Router<Context> {
         .route("/v1/quotes", post(advice::quote))
         .route("/v1/whatif", post(advice::whatif))
         .route("/v1/events", get(events::stream))
+        .route("/v1/peers", get(peers::list))
+        .route("/v1/peers/letters", post(peers::letters))
+        .route("/v1/peers/jobs", post(peers::jobs))
+        .route("/v1/peers/output", post(peers::output))
 }
 
 /// Counts and logs requests, and says what browsers must not do with the answers. Of headers and

@@ -67,7 +67,7 @@ async fn take_on(
     let ask = Ask::Submit { submission: Arc::new(submission), key, quote };
     match context.ask(caller.actor, ask).await? {
         Reply::Jobs(jobs) => Ok(Submitted { jobs, warnings }),
-        Reply::Number(_) | Reply::Done => Err(Failure::unavailable("the market said nothing")),
+        _ => Err(Failure::unavailable("the market said nothing")),
     }
 }
 

@@ -38,6 +38,7 @@ impl From<rights::Role> for Role {
             rights::Role::User => Role::User,
             rights::Role::Owner => Role::Owner,
             rights::Role::Administrator => Role::Administrator,
+            rights::Role::Peer => Role::Peer,
         }
     }
 }
@@ -48,6 +49,7 @@ impl From<Role> for rights::Role {
             Role::User => rights::Role::User,
             Role::Owner => rights::Role::Owner,
             Role::Administrator => rights::Role::Administrator,
+            Role::Peer => rights::Role::Peer,
         }
     }
 }
@@ -112,7 +114,7 @@ pub(crate) async fn issue(
     let ask = Ask::Admit { user, role: role.into(), hash, note };
     match context.ask(caller.actor, ask).await? {
         Reply::Number(id) => Ok((StatusCode::CREATED, Json(IssuedToken { id, token }))),
-        Reply::Jobs(_) | Reply::Done => Err(Failure::unavailable("the market said nothing")),
+        _ => Err(Failure::unavailable("the market said nothing")),
     }
 }
 

@@ -10,7 +10,8 @@ use tradewind_model::PoolId;
 
 use super::words;
 use crate::documents::{
-    self, ArrayPlace, Booking, Credits, ExitStatus, Expectation, HistoryEntry, JobList, Together,
+    self, ArrayPlace, Booking, Credits, ExitStatus, Expectation, HistoryEntry, Home, JobList,
+    Together,
 };
 
 /// Which jobs are wanted.
@@ -85,6 +86,9 @@ pub(crate) fn line(state: &State, job: &Job) -> documents::Job {
         restarts: job.attempt,
         cancelled_by: job.cancelled_by.clone(),
         booking: booking(state, job),
+        peer: job.away.as_ref().map(|away| away.name.clone()),
+        peer_nodes: peer_nodes(job),
+        home: job.origin.as_ref().map(|it| Home { peer: it.name.clone(), job: it.job }),
         together: job
             .rendezvous
             .as_ref()
@@ -121,6 +125,11 @@ fn part(state: &State, job: &Job, part: &Part) -> documents::Part {
         ended: part.exit.as_ref().map(|(at, _)| at.0),
         exit: part.exit.as_ref().map(|(_, exit)| words::exit(exit)),
     }
+}
+
+fn peer_nodes(job: &Job) -> Vec<String> {
+    let news = job.away.as_ref().and_then(|away| away.news.as_ref());
+    news.map(|news| news.nodes.clone()).unwrap_or_default()
 }
 
 fn exit(phase: &Phase) -> Option<ExitStatus> {

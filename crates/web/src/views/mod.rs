@@ -3,7 +3,11 @@
 pub(crate) mod accounts;
 pub(crate) mod jobs;
 pub(crate) mod market;
+<<<<<<< HEAD
 pub(crate) mod offers;
+=======
+pub(crate) mod peers;
+>>>>>>> peers
 pub(crate) mod reports;
 pub(crate) mod sites;
 pub(crate) mod words;

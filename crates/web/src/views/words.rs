@@ -40,10 +40,13 @@ pub fn sentence(reason: &Reason) -> String {
 /// The job's state, as `squeue` and `sacct` call it.
 pub(crate) fn state(job: &Job) -> &'static str {
     match &job.phase {
-        Phase::Held(_) | Phase::Waiting => "PENDING",
+        Phase::Held(_) | Phase::Waiting | Phase::Handing => "PENDING",
         Phase::Running if job.cancelled_by.is_some() => "COMPLETING",
         Phase::Running if job.began().is_some() => "RUNNING",
         Phase::Running => "CONFIGURING",
+        Phase::Away if job.cancelled_by.is_some() => "COMPLETING",
+        Phase::Away if job.started.is_some() => "RUNNING",
+        Phase::Away => "PENDING",
         Phase::Over(finish) => finished(finish),
     }
 }
@@ -57,7 +60,9 @@ pub(crate) fn finished(finish: &Finish) -> &'static str {
         Finish::OutOfMemory => "OUT_OF_MEMORY",
         Finish::NodeFail => "NODE_FAIL",
         Finish::Refused(Reason::TooLate { .. }) => "DEADLINE",
-        Finish::Cancelled | Finish::Refused(_) | Finish::Dependency(_) => "CANCELLED",
+        Finish::Cancelled | Finish::Refused(_) | Finish::Dependency(_) | Finish::Returned(_) => {
+            "CANCELLED"
+        }
     }
 }
 
@@ -67,8 +72,17 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
         Phase::Held(hold) => Some(held(hold)),
         Phase::Waiting => Some(waiting(state, job)),
         Phase::Running => None,
+        Phase::Handing => {
+            Some(("PassedOn", format!("it goes to {}, which has not confirmed it", peer(job))))
+        }
+        Phase::Away if job.started.is_some() => None,
+        Phase::Away => Some(("PassedOn", format!("it waits at {}", peer(job)))),
         Phase::Over(finish) => ended(finish),
     }
+}
+
+fn peer(job: &Job) -> &str {
+    job.away.as_ref().map_or("a peer", |away| &away.name)
 }
 
 /// The word and the sentence for a hold.
@@ -78,6 +92,7 @@ pub(crate) fn held(hold: &Hold) -> (&'static str, String) {
         Hold::Dependency => ("Dependency", "it waits for other jobs"),
         Hold::Array => ("JobArrayTaskLimit", "as many of its array run as may"),
         Hold::Booked => ("Reservation", "its window is booked, and has not come"),
+        Hold::Nowhere => ("BadConstraints", "no nodes here suit it; peers are asked"),
         Hold::Lost => {
             ("JobRequeuedHeld", "nobody knows whether it ran; release it to run it again")
         }
@@ -116,7 +131,12 @@ fn ended(finish: &Finish) -> Option<(&'static str, String)> {
         Finish::NodeFail => {
             Some(("NodeDown", "its nodes died, or nobody knows what became of it".to_owned()))
         }
+<<<<<<< HEAD
         Finish::Refused(reason) => Some((refused(reason), sentence(reason))),
+=======
+        Finish::Refused(reason) => Some((refused(reason), reason.to_string())),
+        Finish::Returned(why) => Some(("PassedOn", format!("it was given back: {why}"))),
+>>>>>>> peers
         Finish::Dependency(job) => {
             let text = format!("job {job} did not end as it had to");
             Some(("DependencyNeverSatisfied", text))
@@ -157,6 +177,10 @@ pub(crate) fn happening(
             ("set_back", Some(set_back(setback, name)))
         }
         Happening::Cancelling(by) => ("cancelling", Some(format!("by {by}"))),
+        Happening::Handing(peer) => ("passed_on", Some(format!("to {peer}"))),
+        Happening::HandedOver(peer) => ("arrived", Some(format!("at {peer}"))),
+        Happening::CameBack(why) => ("came_back", Some(why.clone())),
+        Happening::TakenIn(peer) => ("taken_in", Some(format!("from {peer}"))),
         Happening::Over(finish) => {
             let more = ended(finish).map(|(_, text)| format!(": {text}")).unwrap_or_default();
             ("over", Some(format!("{}{more}", finished(finish))))

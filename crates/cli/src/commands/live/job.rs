@@ -119,6 +119,9 @@ fn page(job: &Job) -> String {
             signal => format!("signal {signal}"),
         }),
     );
+    line("peer", job.peer.clone());
+    line("at the peer", Some(job.peer_nodes.join("; ")).filter(|it| !it.is_empty()));
+    line("home", job.home.as_ref().map(|it| format!("job {} of {}", it.job, it.peer)));
     line("restarts", Some(job.restarts).filter(|it| *it > 0).map(|it| it.to_string()));
     line("cancelled by", job.cancelled_by.clone());
     line("paid", Some(format!("{} credits; {} held", job.paid, job.held)));

@@ -12,6 +12,7 @@ pub(crate) mod journal;
 pub(crate) mod ledger;
 pub(crate) mod options;
 pub(crate) mod output;
+pub(crate) mod peers;
 pub(crate) mod policy;
 pub(crate) mod price;
 pub(crate) mod quote;

@@ -64,6 +64,8 @@ enum As {
     Owner,
     /// Everything.
     Administrator,
+    /// Another market: to exchange jobs, and nothing else.
+    Peer,
 }
 
 impl From<As> for Role {
@@ -72,6 +74,7 @@ impl From<As> for Role {
             As::User => Role::User,
             As::Owner => Role::Owner,
             As::Administrator => Role::Administrator,
+            As::Peer => Role::Peer,
         }
     }
 }
@@ -193,6 +196,7 @@ fn role(role: Role) -> &'static str {
         Role::User => "user",
         Role::Owner => "owner",
         Role::Administrator => "administrator",
+        Role::Peer => "peer",
     }
 }
 

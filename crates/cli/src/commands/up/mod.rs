@@ -4,6 +4,7 @@ pub(crate) mod advice;
 mod demo;
 mod forecasts;
 mod notify;
+mod peers;
 pub(crate) mod place;
 pub(crate) mod policies;
 mod schedules;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::{Engine, Reader, Setup, Timing};
 use tradewind_daemon::live::Ask;
+use tradewind_daemon::live::peers::Wanted;
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_daemon::store::sqlite::Sqlite;
@@ -134,6 +136,7 @@ fn start(place: &Place, settings: &Settings) -> Result<Engine, Failure> {
         max_jobs: settings.limits.jobs as usize,
         max_jobs_per_user: settings.limits.jobs_per_user as usize,
         new_user_grant: settings.money.new_user_grant,
+        peers: settings.peers.iter().map(|peer| peer.name.clone()).collect(),
         gather: settings.market.gather,
         ..tradewind_daemon::live::Settings::default()
     };
@@ -142,6 +145,7 @@ fn start(place: &Place, settings: &Settings) -> Result<Engine, Failure> {
         codec: Json,
         pools,
         sites: sites::open(settings, place.folder())?,
+        peers: peers::couriers(settings)?,
         maker: Arc::new(policies::Policies),
         policy: settings.market.policy.clone(),
         settings: allowed,
@@ -206,7 +210,7 @@ fn listen(args: &Args, settings: &Settings, engine: &Engine) -> Result<Server, F
     };
     let api = Api {
         market: engine.handle.clone(),
-        outputs: Arc::new(Readers(engine.readers.clone())),
+        outputs: Arc::new(Readers(engine.readers.clone(), peers::Reading::of(settings)?)),
         advisor: Arc::new(advice::Lookout),
         tariffs: Arc::new(Tables(all_pools(settings))),
         limits,
@@ -248,15 +252,25 @@ pub(super) fn all_pools(settings: &Settings) -> Vec<Pool> {
     sites::configured(settings).iter().flat_map(|site| site.pools.clone()).collect()
 }
 
-/// What tasks have written, asked of the sites' threads.
+/// What tasks have written, asked of the sites' threads and of peers.
 #[derive(Debug)]
-struct Readers(Vec<Reader>);
+struct Readers(Vec<Reader>, peers::Reading);
 
 impl Outputs for Readers {
     fn tail(&self, site: SiteId, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
         let reader = self.0.get(site.0 as usize);
         let reader = reader.ok_or_else(|| SiteError::Away("the site is gone".to_owned()))?;
         reader.tail(tag, most)
+    }
+
+    fn abroad(
+        &self,
+        market: &str,
+        peer: &str,
+        wanted: &Wanted,
+        most: usize,
+    ) -> Result<Vec<u8>, SiteError> {
+        self.1.tail(market, peer, wanted, most)
     }
 }
 
