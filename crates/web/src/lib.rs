@@ -19,6 +19,8 @@ mod metrics;
 pub mod openapi;
 mod routes;
 mod server;
+#[expect(dead_code, reason = "tmp")]
+mod timeline;
 mod views;
 
 pub use api::{Advisor, Api, Limits, MarketView, Outputs, Proposal, Rate, Tariffs};
