@@ -12,13 +12,14 @@ use tradewind_daemon::live::state::Booking;
 use tradewind_daemon::live::{Ask, Live, Refusal, Reply};
 use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_io::submission::Submission;
-use tradewind_model::{Demand, JobId, Market, Money, PoolId, Reason, SiteId, Span};
+use tradewind_model::{Demand, JobId, Market, Money, Place, PoolId, Reason, SiteId, Span, Time};
 
 use crate::documents::{Explanation, WhatIf, WhatIfQuestion};
 use crate::doors::Doors;
 use crate::failure::{Answer, Failure};
 use crate::feed::Feed;
 use crate::metrics::Metrics;
+use crate::page::Boards;
 
 /// All that the API needs.
 #[derive(Debug, Clone)]
@@ -77,6 +78,19 @@ pub struct Proposal {
     pub answer: Result<(Booking, Money), Reason>,
 }
 
+/// Where a job that waits is expected to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Planned {
+    /// Which.
+    pub job: JobId,
+    /// From when on.
+    pub start: Time,
+    /// Until when its last task holds its node.
+    pub end: Time,
+    /// Where.
+    pub place: Place,
+}
+
 /// Looks ahead. Simulation is not below this crate, so the command supplies it. Calls may take
 /// seconds; few are made at once.
 pub trait Advisor: Debug + Send + Sync {
@@ -92,6 +106,12 @@ pub trait Advisor: Debug + Send + Sync {
     /// # Errors
     /// If there is no such policy or job, or it takes too long.
     fn whatif(&self, view: &MarketView, question: &WhatIfQuestion) -> Result<WhatIf, Refusal>;
+
+    /// What the policy would do with the jobs that wait, if nothing came between.
+    ///
+    /// # Errors
+    /// If nothing can be said.
+    fn plan(&self, view: &MarketView) -> Result<Vec<Planned>, Refusal>;
 
     /// Why a job that waits does so; the caller may see it.
     ///
@@ -179,10 +199,13 @@ pub(crate) struct Inside {
     pub(crate) metrics: Metrics,
     pub(crate) advice: Arc<Semaphore>,
     pub(crate) streams: Arc<Semaphore>,
+    /// Whether all that goes out is encrypted.
+    pub(crate) secure: bool,
+    pub(crate) boards: Boards,
 }
 
 impl Context {
-    pub(crate) fn new(api: Api) -> Context {
+    pub(crate) fn new(api: Api, secure: bool) -> Context {
         let Api { market, outputs, advisor, tariffs, limits } = api;
         let doors = Doors::new(&limits);
         let (advice, streams) = (limits.advice, limits.streams);
@@ -199,6 +222,8 @@ impl Context {
             metrics,
             advice,
             streams,
+            secure,
+            boards: Boards::default(),
         };
         Context(Arc::new(inside))
     }

@@ -17,13 +17,13 @@ mod failure;
 mod feed;
 mod metrics;
 pub mod openapi;
+mod page;
 mod routes;
 mod server;
-#[expect(dead_code, reason = "tmp")]
 mod timeline;
 mod views;
 
-pub use api::{Advisor, Api, Limits, MarketView, Outputs, Proposal, Rate, Tariffs};
+pub use api::{Advisor, Api, Limits, MarketView, Outputs, Planned, Proposal, Rate, Tariffs};
 pub use doors::{hash_of, new_secret};
 pub use feed::{Events, Notice};
 pub use server::{Listen, ServeError, Server, Tls, serve};

@@ -58,6 +58,12 @@ impl Board {
         self.names.len() as u32
     }
 
+    /// When the first task begins and the last one ends.
+    pub(crate) fn ends(&self) -> Option<(i64, i64)> {
+        let first = self.tasks.first()?.start;
+        self.tasks.iter().map(|task| task.end).max().map(|last| (first, last))
+    }
+
     /// Pools and their rows, in order.
     pub(crate) fn lanes(&self) -> &[(String, Range<u32>)] {
         &self.lanes

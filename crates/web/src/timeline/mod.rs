@@ -16,7 +16,7 @@ mod rows;
 mod tests;
 
 pub(crate) use board::Board;
-pub(crate) use picture::{Cells, Picture, Rectangles, View};
+pub(crate) use picture::{Picture, View};
 
 /// What holds nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -100,8 +100,17 @@ pub(crate) struct Task {
     pub(crate) kind: Kind,
     /// The job's number, if it is a job's.
     pub(crate) job: Option<u64>,
-    /// Whether it is the reader's own.
-    pub(crate) mine: bool,
+    /// Whose it is, if it is a user's.
+    pub(crate) user: Option<String>,
     /// For people.
     pub(crate) label: String,
+}
+
+/// What a reader may see of a task; all see that something is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sight {
+    /// It is the reader's own.
+    pub(crate) mine: bool,
+    /// Its job's number and what it is called.
+    pub(crate) whole: bool,
 }

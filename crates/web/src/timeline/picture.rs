@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::cells::cells;
-use super::{Board, Kind};
+use super::{Board, Kind, Sight, Task};
 
 /// Beyond so many rectangles, cells are drawn.
 pub(crate) const MOST_RECTANGLES: usize = 20_000;
@@ -72,7 +72,8 @@ pub(crate) struct Cells {
 
 impl Board {
     /// The part of the board that `view` asks for; what it asks for beyond the board is left out.
-    pub(crate) fn picture(&self, view: &View) -> Picture {
+    /// `sight` says what the reader may know.
+    pub(crate) fn picture(&self, view: &View, sight: &dyn Fn(&Task) -> Sight) -> Picture {
         let rows = view.rows.start.min(self.rows())..view.rows.end.min(self.rows());
         let view = View { rows: rows.clone(), ..view.clone() };
         if rows.is_empty() {
@@ -81,7 +82,7 @@ impl Board {
         let count = self.meeting(rows.clone(), view.from, view.until).count();
         let height = view.lines / (rows.end - rows.start).max(1);
         if count <= MOST_RECTANGLES && (height >= 3 || count <= 2_000) {
-            return Picture::Rectangles(self.rectangles(&view));
+            return Picture::Rectangles(self.rectangles(&view, sight));
         }
         let wide = (view.until - view.from + i64::from(view.columns) - 1) / i64::from(view.columns);
         let step = wide.max(1).unsigned_abs().next_power_of_two().cast_signed();
@@ -93,21 +94,23 @@ impl Board {
         Picture::Cells(Cells { from, step, columns, groups, bytes, rectangles: count })
     }
 
-    fn rectangles(&self, view: &View) -> Rectangles {
+    fn rectangles(&self, view: &View, sight: &dyn Fn(&Task) -> Sight) -> Rectangles {
         let mut all = Rectangles::default();
         let mut labels = std::collections::BTreeMap::new();
         for (block, task) in self.meeting(view.rows.clone(), view.from, view.until) {
+            let seen = sight(task);
             let next = labels.len() as u32;
-            let label = *labels.entry(task.label.as_str()).or_insert_with(|| {
-                all.labels.push(task.label.clone());
+            let label = if seen.whole { task.label.as_str() } else { "" };
+            let label = *labels.entry(label).or_insert_with(|| {
+                all.labels.push(label.to_owned());
                 next
             });
             all.row.push(block.rows.start);
             all.count.push(block.rows.end - block.rows.start);
             all.start.push(task.start);
             all.end.push(task.end);
-            all.kind.push(number(task.kind, task.mine));
-            all.job.push(task.job.unwrap_or(0));
+            all.kind.push(number(task.kind, seen.mine));
+            all.job.push(task.job.filter(|_| seen.whole).unwrap_or(0));
             all.label.push(label);
         }
         all

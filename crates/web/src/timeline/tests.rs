@@ -4,11 +4,13 @@ use proptest::prelude::*;
 
 use super::cells::band;
 use super::picture::MOST_RECTANGLES;
-use super::{Board, Kind, Lane, Picture, Scene, Task, View};
+use super::{Board, Kind, Lane, Picture, Scene, Sight, Task, View};
+
+const ALL: fn(&Task) -> Sight = |_| Sight { mine: false, whole: true };
 
 fn task(pool: usize, nodes: u32, start: i64, end: i64, kind: Kind) -> Task {
-    let (names, job, mine, label) = (Vec::new(), None, false, String::new());
-    Task { pool, nodes, names, start, end, kind, job, mine, label }
+    let (names, job, user, label) = (Vec::new(), None, None, String::new());
+    Task { pool, nodes, names, start, end, kind, job, user, label }
 }
 
 fn scene() -> impl Strategy<Value = Scene> {
@@ -126,7 +128,7 @@ proptest! {
         let board = Board::new(scene);
         let until = from + span;
         let view = View { from, until, rows: first..first + rows, columns: 100, lines: 500 };
-        let Picture::Rectangles(shown) = board.picture(&view) else {
+        let Picture::Rectangles(shown) = board.picture(&view, &ALL) else {
             return Err(TestCaseError::fail("so few are drawn one by one"));
         };
         let meets = |row: u32, at: i64| view.rows.contains(&row) && at >= from && at < until;
@@ -167,9 +169,29 @@ fn very_many_become_cells() {
     tasks.push(task(0, 1, 7_000, 7_001, Kind::Failed));
     let board = Board::new(Scene { pools, tasks });
     let view = View { from: 0, until: 30_000, rows: 0..64, columns: 500, lines: 32 };
-    let Picture::Cells(cells) = board.picture(&view) else { panic!("too many for rectangles") };
+    let Picture::Cells(cells) = board.picture(&view, &ALL) else { panic!("too many for rectangles") };
     assert_eq!((cells.step, cells.groups, cells.from), (64, 32, 0));
     assert_eq!(cells.bytes.len(), (cells.columns * cells.groups) as usize);
     let failed = cells.bytes.iter().filter(|it| **it >> 4 == Kind::Failed as u8).count();
     assert_eq!(failed, 1, "one second among eight hours is seen");
+}
+
+#[test]
+fn of_what_is_not_for_the_reader_only_the_rectangle_is_told() {
+    let pools = vec![Lane { name: "a".to_owned(), nodes: 2 }];
+    let of = |job: u64, user: &str| Task {
+        job: Some(job),
+        user: Some(user.to_owned()),
+        label: format!("secret of {user}"),
+        ..task(0, 1, 0, 9, Kind::Running)
+    };
+    let board = Board::new(Scene { pools, tasks: vec![of(1, "ana"), of(2, "bob")] });
+    let view = View { from: 0, until: 10, rows: 0..2, columns: 10, lines: 100 };
+    let ana = |task: &Task| {
+        let mine = task.user.as_deref() == Some("ana");
+        Sight { mine, whole: mine }
+    };
+    let Picture::Rectangles(shown) = board.picture(&view, &ana) else { panic!("two rectangles") };
+    assert_eq!((shown.job, shown.kind), (vec![1, 0], vec![22, 6]));
+    assert_eq!(shown.labels, ["secret of ana", ""]);
 }

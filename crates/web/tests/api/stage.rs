@@ -25,7 +25,7 @@ use tradewind_model::{
 use tradewind_sched::policy::{Policy, gridfill};
 use tradewind_web::documents::{Explanation, Totals, WhatIf, WhatIfQuestion};
 use tradewind_web::{
-    Advisor, Api, Limits, Listen, MarketView, Outputs, Proposal, Server, Tariffs, Tls, new_secret,
+    Advisor, Api, Limits, Listen, MarketView, Outputs, Planned, Proposal, Server, Tariffs, Tls, new_secret,
     serve,
 };
 
@@ -142,6 +142,10 @@ impl Tariffs for ByRote {
 }
 
 impl Advisor for ByRote {
+    fn plan(&self, _: &MarketView) -> Result<Vec<Planned>, Refusal> {
+        Ok(Vec::new())
+    }
+
     fn quote(&self, view: &MarketView, demand: &Demand) -> Result<Vec<Proposal>, Refusal> {
         let start = now() + Span(1_000);
         let booking = Booking {

@@ -16,7 +16,7 @@ use tradewind_sim::fork::{self, Beliefs, Forecast, Limits, Outcome};
 use tradewind_web::documents::{
     Explanation, Fate, JobChange, Offer, OfferedNodes, Relaxation, Totals, WhatIf, WhatIfQuestion,
 };
-use tradewind_web::{Advisor, MarketView, Proposal};
+use tradewind_web::{Advisor, MarketView, Planned, Proposal};
 
 use super::policies::words;
 use crate::policy;
@@ -51,6 +51,17 @@ impl Advisor for Lookout {
             Some(number) => forecast(&without(view, number)?, &after, horizon)?,
         };
         Ok(difference(view, after, &as_it_is, &as_asked))
+    }
+
+    fn plan(&self, view: &MarketView) -> Result<Vec<Planned>, Refusal> {
+        let forecast = forecast(&view.market, &view.policy, Limits::HORIZON)?;
+        let waits = |job: &JobId| view.market.demand(*job).is_some();
+        let jobs = forecast.jobs.iter().filter(|(job, _)| waits(job));
+        let planned = jobs.filter_map(|(job, outcome)| {
+            let runs = outcome.runs()?;
+            Some(Planned { job: *job, start: runs.start, end: runs.end, place: runs.place.clone() })
+        });
+        Ok(planned.collect())
     }
 
     fn explain(&self, view: &MarketView, job: JobId) -> Result<Explanation, Refusal> {
