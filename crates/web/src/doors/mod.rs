@@ -15,8 +15,8 @@ use axum::response::{IntoResponse, Response};
 use tradewind_daemon::live::rights::{Actor, TokenHash};
 use tradewind_daemon::live::state;
 
-pub use secret::{hash_of, new_secret};
 pub(crate) use secret::looks_right;
+pub use secret::{hash_of, new_secret};
 
 use crate::api::{Context, Limits};
 use crate::failure::{Answer, Failure};

@@ -115,7 +115,11 @@ mod tests {
         assert!(!own(&[host, ("origin", "https://evil.example")]));
         assert!(!own(&[host, ("origin", "null")]));
         assert!(!own(&[host, ("sec-fetch-site", "same-site")]));
-        assert!(!own(&[host, ("sec-fetch-site", "cross-site"), ("origin", "http://127.0.0.1:8460")]));
+        assert!(!own(&[
+            host,
+            ("sec-fetch-site", "cross-site"),
+            ("origin", "http://127.0.0.1:8460")
+        ]));
         assert!(own_page(&Method::GET, &headers(&[])).is_ok());
     }
 

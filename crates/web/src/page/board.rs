@@ -61,9 +61,7 @@ pub(crate) async fn board(context: &Context) -> Answer<Arc<Shown>> {
     }
     let planned = plan.map(|plan| plan.jobs).unwrap_or_default();
     let (scene, seq, now) = context
-        .look(move |live| {
-            (scene(live.state(), &planned), gauges.last_row(), live.state().now().0)
-        })
+        .look(move |live| (scene(live.state(), &planned), gauges.last_row(), live.state().now().0))
         .await?;
     let shown = blocking(move || Shown { board: Board::new(scene), seq, planned: at, now }).await?;
     let shown = Arc::new(shown);

@@ -7,11 +7,19 @@
 
 mod assets;
 mod board;
+mod curve;
+mod job;
+mod jobs;
+mod ledger;
+mod market;
 mod now;
+mod policy;
+mod quote;
 mod reply;
 mod scene;
 mod session;
 mod shell;
+mod steps;
 mod words;
 
 use axum::Router;
@@ -37,6 +45,13 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
 pub(crate) fn router(context: &Context) -> Router<Context> {
     let inside = Router::new()
         .route("/", get(now::show))
+        .route("/jobs", get(jobs::show))
+        .route("/jobs/{id}", get(job::show).post(job::act))
+        .route("/quote", get(quote::form).post(quote::asked))
+        .route("/market", get(market::show).post(market::set))
+        .route("/ledger", get(ledger::show))
+        .route("/ledger.csv", get(ledger::csv))
+        .route("/policy", get(policy::show).post(policy::switch))
         .route("/page/board", get(board::rows))
         .route("/page/board/picture", get(board::picture))
         .route_layer(from_fn_with_state(context.clone(), guard));
@@ -55,8 +70,7 @@ async fn guard(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let entered =
-        doors::enter(&context, peer.ip(), request.method(), request.headers()).await;
+    let entered = doors::enter(&context, peer.ip(), request.method(), request.headers()).await;
     match entered {
         Ok(caller) => {
             request.extensions_mut().insert(caller);

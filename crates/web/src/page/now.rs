@@ -21,7 +21,8 @@ struct Now {
 }
 
 /// What is usually looked at.
-const SPANS: [(&str, u32); 4] = [("1 h", 3_600), ("6 h", 21_600), ("1 d", 86_400), ("1 w", 604_800)];
+const SPANS: [(&str, u32); 4] =
+    [("1 h", 3_600), ("6 h", 21_600), ("1 d", 86_400), ("1 w", 604_800)];
 
 /// A number with its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,9 +43,8 @@ pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> Show
 fn cards(state: &Books) -> Vec<Card> {
     let now = state.now();
     let card = |name, value: String, note: String| Card { name, value, note, alarm: false };
-    let count = |wanted: fn(&Phase) -> bool| {
-        state.jobs.values().filter(|job| wanted(&job.phase)).count()
-    };
+    let count =
+        |wanted: fn(&Phase) -> bool| state.jobs.values().filter(|job| wanted(&job.phase)).count();
     let running = count(|phase| *phase == Phase::Running);
     let waiting = count(|phase| *phase == Phase::Waiting);
     let held = count(|phase| matches!(phase, Phase::Held(_)));

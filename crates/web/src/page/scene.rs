@@ -112,4 +112,3 @@ fn expected(state: &State, planned: &Planned) -> Vec<Task> {
     };
     planned.place.shares(job.submission.tasks).map(of).collect()
 }
-

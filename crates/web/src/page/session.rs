@@ -40,7 +40,8 @@ pub(crate) struct Filled {
 
 /// A page of ours: nobody is sent elsewhere by a link.
 fn own(next: &str) -> &str {
-    let good = next.starts_with('/') && !next.starts_with("//") && !next.contains(['\\', '\r', '\n']);
+    let good =
+        next.starts_with('/') && !next.starts_with("//") && !next.contains(['\\', '\r', '\n']);
     if good { next } else { "/" }
 }
 

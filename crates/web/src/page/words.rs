@@ -3,13 +3,19 @@
 use askama::filters::Safe;
 use jiff::Timestamp;
 
-use crate::documents::Credits;
+use crate::documents::{Credits, Fate, Thousandths};
 
 /// A moment: UTC, with the zone, as an element that scripts may show on another clock.
 pub(crate) fn time(at: &i64) -> Safe<String> {
     let Ok(moment) = Timestamp::from_second(*at) else { return Safe(at.to_string()) };
     let (machine, people) = (moment.strftime("%FT%TZ"), moment.strftime("%F %T UTC"));
     Safe(format!("<time datetime=\"{machine}\">{people}</time>"))
+}
+
+/// A moment in charts, to the minute.
+pub(crate) fn stamp(at: i64) -> String {
+    let moment = Timestamp::from_second(at);
+    moment.map_or_else(|_| at.to_string(), |it| it.strftime("%F %H:%M UTC").to_string())
 }
 
 /// The same, or a dash.
@@ -48,6 +54,41 @@ pub(crate) fn credits(amount: &Credits) -> String {
     }
 }
 
+/// The same for machines: without thousands apart.
+pub(crate) fn plain(amount: &Credits) -> String {
+    credits(amount).replace(',', "").replace('−', "-")
+}
+
+/// As many decimals as there are, up to three.
+pub(crate) fn performance(of: &Thousandths) -> String {
+    let text = format!("{}.{:03}", of.0 / 1_000, of.0 % 1_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Node-seconds as node-hours with two decimals.
+pub(crate) fn node_hours(node_seconds: &i64) -> String {
+    format!("{:.2}", *node_seconds as f64 / 3_600.0)
+}
+
+/// A mean of seconds.
+pub(crate) fn mean(seconds: &Option<f64>) -> String {
+    seconds.map_or_else(|| "–".to_owned(), |it| span(&(it.round() as i64)))
+}
+
+/// When a job would start, or why it would not.
+pub(crate) fn fate(fate: &Fate) -> Safe<String> {
+    match (&fate.start, &fate.refused) {
+        (Some(at), _) => time(at),
+        (None, Some(_)) => Safe("refused".to_owned()),
+        (None, None) => Safe("not in sight".to_owned()),
+    }
+}
+
+/// What a job would cost.
+pub(crate) fn cost(fate: &Fate) -> String {
+    fate.cost.as_ref().map_or_else(|| "–".to_owned(), credits)
+}
+
 /// With thousands apart.
 pub(crate) fn grouped(number: u128) -> String {
     let digits = number.to_string();
@@ -71,6 +112,9 @@ mod tests {
         assert_eq!(spans, ["0 s", "59 s", "1 min 1 s", "1 h", "1 d 1 h", "−5 s"]);
         let amounts = [0, 1_234_500_000, -2_000_000, 1].map(|it| credits(&Credits(it)));
         assert_eq!(amounts, ["0", "1,234.5", "−2", "0.000001"]);
-        assert_eq!(time(&0).0, "<time datetime=\"1970-01-01T00:00:00Z\">1970-01-01 00:00:00 UTC</time>");
+        assert_eq!(
+            time(&0).0,
+            "<time datetime=\"1970-01-01T00:00:00Z\">1970-01-01 00:00:00 UTC</time>"
+        );
     }
 }

@@ -7,7 +7,7 @@ pub(crate) mod jobs;
 pub(crate) mod market;
 pub(crate) mod open;
 pub(crate) mod sites;
-mod submission;
+pub(crate) mod submission;
 pub(crate) mod submit;
 pub(crate) mod tokens;
 

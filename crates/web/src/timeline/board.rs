@@ -35,9 +35,8 @@ impl Board {
         let mut board = Board::default();
         for (place, lane) in pools.into_iter().enumerate() {
             let first = board.names.len() as u32;
-            let own: Vec<u32> = (0..tasks.len() as u32)
-                .filter(|at| tasks[*at as usize].pool == place)
-                .collect();
+            let own: Vec<u32> =
+                (0..tasks.len() as u32).filter(|at| tasks[*at as usize].pool == place).collect();
             let refs: Vec<&Task> = own.iter().map(|at| &tasks[*at as usize]).collect();
             let (names, ranges) = assign(lane.nodes, &refs);
             board.names.extend(names);

@@ -13,7 +13,8 @@ use super::Task;
 /// order of `tasks`, ascending. O(n log n + r) for n tasks that take r ranges.
 pub(super) fn assign(nodes: u32, tasks: &[&Task]) -> (Vec<Option<String>>, Vec<Vec<Range<u32>>>) {
     let names = known_names(nodes, tasks);
-    let places: BTreeMap<&str, u32> = names.iter().zip(0..).map(|(name, row)| (*name, row)).collect();
+    let places: BTreeMap<&str, u32> =
+        names.iter().zip(0..).map(|(name, row)| (*name, row)).collect();
     let mut ranges = vec![Vec::new(); tasks.len()];
     // Rows that are taken by a name must be known before others look for room.
     let named = |task: &Task| !task.names.is_empty();
@@ -24,7 +25,8 @@ pub(super) fn assign(nodes: u32, tasks: &[&Task]) -> (Vec<Option<String>>, Vec<V
     for at in order {
         let task = tasks[at];
         if named(task) {
-            ranges[at] = joined(task.names.iter().filter_map(|it| places.get(it.as_str()).copied()));
+            ranges[at] =
+                joined(task.names.iter().filter_map(|it| places.get(it.as_str()).copied()));
             continue;
         }
         rows.release(task.start);

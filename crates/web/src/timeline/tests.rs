@@ -169,7 +169,9 @@ fn very_many_become_cells() {
     tasks.push(task(0, 1, 7_000, 7_001, Kind::Failed));
     let board = Board::new(Scene { pools, tasks });
     let view = View { from: 0, until: 30_000, rows: 0..64, columns: 500, lines: 32 };
-    let Picture::Cells(cells) = board.picture(&view, &ALL) else { panic!("too many for rectangles") };
+    let Picture::Cells(cells) = board.picture(&view, &ALL) else {
+        panic!("too many for rectangles")
+    };
     assert_eq!((cells.step, cells.groups, cells.from), (64, 32, 0));
     assert_eq!(cells.bytes.len(), (cells.columns * cells.groups) as usize);
     let failed = cells.bytes.iter().filter(|it| **it >> 4 == Kind::Failed as u8).count();

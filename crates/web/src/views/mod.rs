@@ -5,4 +5,5 @@ pub(crate) mod jobs;
 pub(crate) mod market;
 pub(crate) mod reports;
 pub(crate) mod sites;
+pub(crate) mod trends;
 pub(crate) mod words;

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use tradewind_daemon::live::state::Booking;
 use tradewind_daemon::live::{Kind, Refusal};
 use tradewind_io::scenario::criterion_name;
-use tradewind_model::{Demand, Horizon, JobId, Market, Money, Reason, Span, Time, Window};
+use tradewind_model::{
+    Demand, Horizon, JobId, Market, Money, PoolId, Price, Reason, Span, Time, Window,
+};
 use tradewind_sched::explain::{self, Change};
 use tradewind_sched::free::{FreeTime, Taken};
 use tradewind_sched::quote::{self, Quote};
@@ -16,9 +18,10 @@ use tradewind_sim::fork::{self, Beliefs, Forecast, Limits, Outcome};
 use tradewind_web::documents::{
     Explanation, Fate, JobChange, Offer, OfferedNodes, Relaxation, Totals, WhatIf, WhatIfQuestion,
 };
-use tradewind_web::{Advisor, MarketView, Planned, Proposal};
+use tradewind_web::{Advisor, MarketView, PastJob, Planned, PriceTrial, Proposal};
 
 use super::policies::words;
+use super::trials;
 use crate::policy;
 
 /// How long a forecast may take: what it found by then has to do.
@@ -51,6 +54,16 @@ impl Advisor for Lookout {
             Some(number) => forecast(&without(view, number)?, &after, horizon)?,
         };
         Ok(difference(view, after, &as_it_is, &as_asked))
+    }
+
+    fn prices(
+        &self,
+        view: &MarketView,
+        past: &[PastJob],
+        pool: PoolId,
+        tried: &[Price],
+    ) -> Result<Vec<PriceTrial>, Refusal> {
+        tried.iter().map(|price| trials::at(view, past, pool, *price)).collect()
     }
 
     fn plan(&self, view: &MarketView) -> Result<Vec<Planned>, Refusal> {
