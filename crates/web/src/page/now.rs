@@ -2,12 +2,13 @@
 
 use askama::Template;
 use axum::extract::State;
-use tradewind_daemon::live::state::{Phase, State as Books};
+use tradewind_daemon::live::state::{Job, Phase, State as Books};
 
 use super::reply::{Shown, show as page};
 use super::shell::Shell;
 use super::words;
 use crate::api::Context;
+use crate::documents;
 use crate::doors::Caller;
 use crate::views;
 
@@ -16,6 +17,8 @@ use crate::views;
 struct Now {
     shell: Shell,
     cards: Vec<Card>,
+    /// The reader's own jobs that are not over, the newest first, and how many there are.
+    own: (Vec<documents::Job>, usize),
     /// Names and seconds of usual spans.
     spans: [(&'static str, u32); 4],
 }
@@ -36,8 +39,20 @@ struct Card {
 /// How the market is.
 pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> Shown {
     let shell = Shell::new(&context, &caller, "Now").await?;
-    let cards = context.look(|live| cards(live.state())).await?;
-    page(&Now { shell, cards, spans: SPANS })
+    let user = caller.actor.user;
+    let (cards, own) =
+        context.look(move |live| (cards(live.state()), own(live.state(), &user))).await?;
+    page(&Now { shell, cards, own, spans: SPANS })
+}
+
+/// Jobs of the reader that are shown.
+const OWN: usize = 8;
+
+fn own(state: &Books, user: &str) -> (Vec<documents::Job>, usize) {
+    let over = |job: &Job| matches!(job.phase, Phase::Over(_));
+    let own: Vec<&Job> =
+        state.jobs.values().rev().filter(|job| job.user == user && !over(job)).collect();
+    (own.iter().take(OWN).map(|job| views::jobs::line(state, job)).collect(), own.len())
 }
 
 fn cards(state: &Books) -> Vec<Card> {

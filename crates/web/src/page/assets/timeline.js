@@ -21,6 +21,7 @@ function start(surface) {
   let hovered = -1;
   let chosen = -1;
   let drawn = 0;
+  let fallBacks = [];
   let clock = { at: Date.now(), now: frame.now };
 
   const present = () => clock.now + (Date.now() - clock.at) / 1000;
@@ -60,7 +61,30 @@ function start(surface) {
     if (hovered >= 0) found.push(rectangle(hovered, false));
     if (job) all().job.forEach((it, at) => { if (it === job && at !== hovered) found.push(rectangle(at, false)); });
     if (chosen >= 0 && chosen < all().row.length) found.push(rectangle(chosen, true));
-    return found;
+    return found.concat(fallBacks);
+  }
+
+  /** Where a job that waits could run as well: its own pool's first rows stand for any of them. */
+  async function askFallBacks(job) {
+    fallBacks = [];
+    try {
+      const answer = await fetch(`/v1/jobs/${job}/explain`);
+      const told = answer.ok ? await answer.json() : { fall_backs: [] };
+      fallBacks = told.fall_backs.flatMap((offer) => offer.nodes.map((nodes) => {
+        const pool = frame.pools.find((it) => it.name === nodes.pool);
+        return { row: pool ? pool.first : 0, count: nodes.nodes, start: offer.start, end: nodes.end, dashed: true };
+      }));
+      if (fallBacks.length) get('chosen').textContent += `, ${told.fall_backs.length} other windows`;
+    } catch { /* without them, the job's page tells */ }
+    soon();
+  }
+
+  /** The job that the address names. */
+  function choosePart(job) {
+    chosen = all() ? all().job.indexOf(job) : -1;
+    if (chosen < 0) return;
+    hint(chosen);
+    if ((all().kind[chosen] & 15) === 3) askFallBacks(job);
   }
 
   let timer = 0;
@@ -208,6 +232,8 @@ function start(surface) {
     if (end < camera.from || start > camera.until) { const half = camera.span / 2; camera.look(start - half, start + half); }
     hint(chosen);
     get('chosen').textContent = tip.textContent;
+    fallBacks = [];
+    if ((all().kind[chosen] & 15) === 3 && all().job[chosen]) askFallBacks(all().job[chosen]);
   }
 
   function act(wanted) {
@@ -226,7 +252,7 @@ function start(surface) {
     if (wanted.fit) whole();
     if (wanted.now) usual(camera.span);
     if (wanted.help) get('keys').open = !get('keys').open;
-    if (wanted.clear) { chosen = -1; hint(-1); }
+    if (wanted.clear) { chosen = -1; fallBacks = []; hint(-1); }
     if (wanted.pan || wanted.zoom || wanted.zoomRows || wanted.fit || wanted.now) { camera.toAddress(); if (shown) tell(); }
     soon();
   }
@@ -259,7 +285,9 @@ function start(surface) {
   (async () => {
     usual(7200);
     await reload();
-    if (!camera.fromAddress() && frame.until > frame.from && frame.until - frame.from < 7200) whole();
+    const job = Number(new URL(location.href).searchParams.get('job'));
+    if (!camera.fromAddress() && (job || (frame.until > frame.from && frame.until - frame.from < 7200))) whole();
+    if (job) { await load(); choosePart(job); }
     soon();
   })();
 }

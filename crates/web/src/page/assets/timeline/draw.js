@@ -169,7 +169,8 @@ export class Painter {
     pen.beginPath();
     pen.rect(0, 0, camera.width, camera.height);
     pen.clip();
-    for (const { row, count, start, end, strong } of marks) {
+    for (const { row, count, start, end, strong, dashed } of marks) {
+      pen.setLineDash(dashed ? [6, 4] : []);
       const x0 = Math.max(camera.x(start), -4);
       const x1 = Math.min(camera.x(end), camera.width + 4);
       pen.strokeStyle = strong ? this.colours.bad : this.colours.accent;
