@@ -18,11 +18,16 @@ mod failure;
 mod feed;
 mod metrics;
 pub mod openapi;
+mod page;
 mod routes;
 mod server;
+mod timeline;
 mod views;
 
-pub use api::{Advisor, Api, Limits, MarketView, Outputs, Proposal, Rate, Tariffs};
+pub use api::{
+    Advisor, Api, Limits, MarketView, Outputs, PastJob, Planned, PriceTrial, Proposal, Rate,
+    Tariffs,
+};
 pub use doors::{hash_of, new_secret};
 pub use feed::{Events, Notice};
 pub use server::{Listen, ServeError, Server, Tls, serve};

@@ -69,7 +69,6 @@ pub(super) fn demand(
     Ok(demand)
 }
 
-<<<<<<< HEAD
 /// Pools may be called as lists show them, `SITE/POOL`. Their own names are unique among all sites.
 fn own_names(wanted: &[String], pools: &Pools) -> Vec<String> {
     let own_name = |text: &String| {
@@ -80,7 +79,8 @@ fn own_names(wanted: &[String], pools: &Pools) -> Vec<String> {
         }
     };
     wanted.iter().map(own_name).collect()
-=======
+}
+
 /// What is known of a job that no nodes here suit: enough to ask others for it.
 pub(super) fn loosely(submission: &Submission, place: usize) -> Demand {
     let terms = &submission.terms;
@@ -90,7 +90,6 @@ pub(super) fn loosely(submission: &Submission, place: usize) -> Demand {
     };
     let terms = Terms { user: place as i64, budget: terms.budget, ..Terms::default() };
     Demand { processors: submission.tasks, estimate, terms: Some(Arc::new(terms)) }
->>>>>>> peers
 }
 
 /// Restricts to nodes whose attribute `name` is one of `wanted`, all of which must exist.

@@ -9,7 +9,7 @@ pub(crate) mod market;
 pub(crate) mod open;
 pub(crate) mod peers;
 pub(crate) mod sites;
-mod submission;
+pub(crate) mod submission;
 pub(crate) mod submit;
 pub(crate) mod tokens;
 
@@ -56,6 +56,7 @@ pub(crate) fn router(context: &Context) -> Router {
         .route("/openapi.json", get(open::openapi))
         .merge(metrics)
         .merge(guarded)
+        .merge(crate::page::router(context))
         .fallback(async || Failure::unknown("there is nothing here; see `/openapi.json`"))
         .method_not_allowed_fallback(async || {
             let (status, hint) = (StatusCode::METHOD_NOT_ALLOWED, "see `/openapi.json`");
@@ -111,7 +112,8 @@ async fn count(State(context): State<Context>, request: Request, next: Next) -> 
     let label = Label { method: method_name(&method), route, status };
     context.metrics.requests.get_or_create(&label).inc();
     let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let kept = headers.entry(header::CACHE_CONTROL);
+    kept.or_insert(HeaderValue::from_static("no-store"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }

@@ -131,12 +131,8 @@ fn ended(finish: &Finish) -> Option<(&'static str, String)> {
         Finish::NodeFail => {
             Some(("NodeDown", "its nodes died, or nobody knows what became of it".to_owned()))
         }
-<<<<<<< HEAD
         Finish::Refused(reason) => Some((refused(reason), sentence(reason))),
-=======
-        Finish::Refused(reason) => Some((refused(reason), reason.to_string())),
         Finish::Returned(why) => Some(("PassedOn", format!("it was given back: {why}"))),
->>>>>>> peers
         Finish::Dependency(job) => {
             let text = format!("job {job} did not end as it had to");
             Some(("DependencyNeverSatisfied", text))

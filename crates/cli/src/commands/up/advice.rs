@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tradewind_daemon::live::state::Booking;
 use tradewind_daemon::live::{Kind, Refusal};
 use tradewind_io::scenario::criterion_name;
-use tradewind_model::{Demand, Horizon, JobId, Market, Money, Span, Time, Window};
+use tradewind_model::{Demand, Horizon, JobId, Market, Money, PoolId, Price, Span, Time, Window};
 use tradewind_sched::explain::{self, Change};
 use tradewind_sched::free::{FreeTime, Taken};
 use tradewind_sched::quote::{self, Quote};
@@ -16,9 +16,12 @@ use tradewind_sim::fork::{self, Beliefs, Forecast, Limits, Outcome};
 use tradewind_web::documents::{
     Explanation, Fate, JobChange, Offer, Relaxation, Totals, WhatIf, WhatIfQuestion,
 };
-use tradewind_web::{Advisor, MarketView, Proposal, moment, offer, sentence};
+use tradewind_web::{
+    Advisor, MarketView, PastJob, Planned, PriceTrial, Proposal, moment, offer, sentence,
+};
 
 use super::policies::words;
+use super::trials;
 use crate::client::words::length;
 use crate::policy;
 
@@ -52,6 +55,27 @@ impl Advisor for Lookout {
             Some(number) => forecast(&without(view, number)?, &after, horizon)?,
         };
         Ok(difference(view, after, &as_it_is, &as_asked))
+    }
+
+    fn prices(
+        &self,
+        view: &MarketView,
+        past: &[PastJob],
+        pool: PoolId,
+        tried: &[Price],
+    ) -> Result<Vec<PriceTrial>, Refusal> {
+        tried.iter().map(|price| trials::at(view, past, pool, *price)).collect()
+    }
+
+    fn plan(&self, view: &MarketView) -> Result<Vec<Planned>, Refusal> {
+        let forecast = forecast(&view.market, &view.policy, Limits::HORIZON)?;
+        let waits = |job: &JobId| view.market.demand(*job).is_some();
+        let jobs = forecast.jobs.iter().filter(|(job, _)| waits(job));
+        let planned = jobs.filter_map(|(job, outcome)| {
+            let runs = outcome.runs()?;
+            Some(Planned { job: *job, start: runs.start, end: runs.end, place: runs.place.clone() })
+        });
+        Ok(planned.collect())
     }
 
     fn explain(&self, view: &MarketView, job: JobId) -> Result<Explanation, Refusal> {

@@ -10,6 +10,7 @@ pub(crate) mod policies;
 mod schedules;
 mod service;
 pub(crate) mod tariff;
+mod trials;
 
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
