@@ -8,6 +8,7 @@ mod contract;
 mod jobs;
 mod limits;
 mod money;
+mod peers;
 mod rights;
 mod stage;
 mod streams;
