@@ -65,8 +65,14 @@ gather() {
     done
     { read -r moment; read -r told; } <"$folder.go"
     eval "$(printf '%s' "$told" | base64 -d)"
-    left=$((moment * 1000 - $(now)))
-    [ "$left" -gt 0 ] && sleep "$((left / 1000)).$(printf '%03d' $((left % 1000)))"
+    while left=$((moment * 1000 - $(now))) && [ "$left" -gt 0 ]; do
+        if [ -f "$folder/stop" ]; then
+            over - withdrawn
+            exit 126
+        fi
+        [ "$left" -gt 500 ] && left=500
+        sleep "0.$(printf '%03d' "$left")"
+    done
 }
 
 cd -- "$tw_directory" 2>/dev/null || unfit "$tw_directory: not there, or closed to $USER"
