@@ -5,6 +5,7 @@ mod bench;
 mod cluster;
 mod gotchas;
 mod modes;
+mod together;
 mod users;
 
 use std::sync::Mutex;

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use tradewind_daemon::site::conformance::{Act, Bench, order};
-use tradewind_daemon::site::{Exit, SiteError, Verdict};
+use tradewind_daemon::site::{Exit, Seen, SiteError, Verdict};
 use tradewind_io::settings::cluster::Accounts;
 use tradewind_io::submission::Work;
 
@@ -162,4 +162,27 @@ fn files_are_brought_and_taken_away() {
     let told = bench.site().submit(&order).unwrap_err();
     assert!(matches!(&told, SiteError::Refused(why) if why.contains("in-2")), "{told:?}");
     assert!(cluster.say(&["squeue", "-h", "-t", "all", "-o", "%k"]).lines().count() == 1);
+}
+
+#[test]
+fn an_account_that_cannot_be_used_ends_no_task() {
+    let cluster = Cluster::start(&Plan::of("w", 2));
+    let closed = cluster.path().join("closed");
+    let mut bench = SlurmBench::with(&cluster, "main", 2, |settings| {
+        // Stands for a login whose key is gone for a while.
+        let script = format!("[ ! -e {} ] || exit 7; exec \"$@\"", closed.display());
+        settings.cluster.user_command =
+            ["/bin/sh", "-c", &script, "{user}"].map(str::to_owned).to_vec();
+    });
+    let runs = order(&mut bench, 1, &sleeps(1, 3));
+    bench.site().submit(&runs).unwrap();
+    std::fs::write(&closed, "").unwrap();
+    cluster.until("it is over", |it| it.say(&["squeue", "-h"]).is_empty());
+    let seen = bench.site().survey().unwrap().tasks.remove(&runs.tag);
+    assert!(matches!(seen, Some(Seen::Running { .. })), "nobody knows how it ended: {seen:?}");
+    let other = order(&mut bench, 2, &sleeps(0, 0));
+    let told = bench.site().submit(&other).unwrap_err();
+    assert!(matches!(&told, SiteError::Refused(why) if why.contains("ended with 7")), "{told:?}");
+    std::fs::remove_file(&closed).unwrap();
+    assert_eq!(until_ended(&mut bench, &runs.tag).1, Exit::Code(3));
 }
