@@ -1,10 +1,5 @@
 //! The Slurm site on real Slurm. Without Slurm these tests fail: see docs/slurm.md.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "a test that cannot go on has failed"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod bench;
 mod cluster;
