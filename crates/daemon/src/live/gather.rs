@@ -133,7 +133,9 @@ impl Live {
             self.gathering.remove(&number);
             return Ok(());
         };
-        let missing = |part: &&Part| part.since.is_none();
+        // A site that is away now would not hear when its part begins.
+        let away = |part: &Part| self.state.away.contains_key(&self.state.site_of(part.pool));
+        let missing = |part: &&Part| part.since.is_none() || away(part);
         let late = self.deadline(number).is_some_and(|deadline| deadline < at);
         if !self.may_go_on(number) {
             return Ok(());

@@ -70,6 +70,7 @@ fn job(tasks: u32, seconds: i64) -> Submission {
         gather: None,
         quote: None,
         passed_through: vec![],
+        stay_home: false,
     }
 }
 

@@ -399,7 +399,7 @@ impl World {
         let (actor, ask) = people::draw(&mut self.rng, live, &self.promises);
         let at = self.now + self.skew;
         let step = live.step(at, Input::Asked { actor, ask: ask.clone() });
-        let Step { records, answer } = step.map_err(|wrong| unsound(&wrong))?;
+        let Step { records, answer, .. } = step.map_err(|wrong| unsound(&wrong))?;
         let safe = self.write(&records) || self.mutant == Some(Mutant::AnswersTooSoon);
         if let Some(Ok(reply)) = answer.filter(|_| safe) {
             self.promises.note(&ask, &reply);

@@ -25,8 +25,8 @@ use tradewind_model::{
 use tradewind_sched::policy::{Policy, gridfill};
 use tradewind_web::documents::{Explanation, Totals, WhatIf, WhatIfQuestion};
 use tradewind_web::{
-    Advisor, Api, Limits, Listen, MarketView, Outputs, Proposal, Server, Tariffs, Tls, new_secret,
-    serve,
+    Advisor, Api, Limits, Listen, MarketView, Outputs, PastJob, Planned, PriceTrial, Proposal,
+    Server, Tariffs, Tls, new_secret, serve,
 };
 
 /// What is never read again needs no format.
@@ -145,6 +145,20 @@ impl Tariffs for ByRote {
 }
 
 impl Advisor for ByRote {
+    fn prices(
+        &self,
+        _: &MarketView,
+        _: &[PastJob],
+        _: PoolId,
+        _: &[Price],
+    ) -> Result<Vec<PriceTrial>, Refusal> {
+        Ok(Vec::new())
+    }
+
+    fn plan(&self, _: &MarketView) -> Result<Vec<Planned>, Refusal> {
+        Ok(Vec::new())
+    }
+
     fn quote(&self, view: &MarketView, demand: &Demand) -> Result<Vec<Proposal>, Refusal> {
         let start = now() + Span(1_000);
         let booking = Booking {

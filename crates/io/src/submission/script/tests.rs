@@ -236,6 +236,7 @@ const SAMPLES: [(&str, &str); 42] = [
     ("quote", "7"),
     ("requeue", ""),
     ("sites", "x"),
+    ("stay-home", ""),
     ("time", "2"),
     ("value", "1"),
     ("wait-all-nodes", "1"),
