@@ -59,14 +59,29 @@ impl Browser {
         element.unwrap_or_else(|wrong| panic!("{css}: {wrong}")).click().await.unwrap();
     }
 
-    /// All text of the page that is seen.
+    /// All text of the page that is seen; nothing while the browser is on its way.
     pub(crate) async fn text(&self) -> String {
-        let body = self.client.find(Locator::Css("body")).await.unwrap();
-        body.text().await.unwrap()
+        let script = "return document.body ? document.body.innerText : ''";
+        let text = self.client.execute(script, Vec::new()).await;
+        text.ok().and_then(|it| it.as_str().map(str::to_owned)).unwrap_or_default()
     }
 
     pub(crate) async fn path(&self) -> String {
         self.client.current_url().await.unwrap().path().to_owned()
+    }
+
+    /// Waits until the browser has gone to a page whose path begins so.
+    pub(crate) async fn arrive(&self, path: &str) {
+        let begun = Instant::now();
+        loop {
+            let there = self.path().await;
+            if there == path || (path.len() > 1 && there.starts_with(path)) {
+                return;
+            }
+            let patient = begun.elapsed() < Duration::from_secs(20);
+            assert!(patient, "still at {there}, not at {path}:\n{}", self.text().await);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
     }
 
     /// Waits until the page says so, without being loaded anew.

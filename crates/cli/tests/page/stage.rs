@@ -54,7 +54,7 @@ impl Stage {
 
     /// A new user's token.
     pub(crate) fn token(&self, user: &str) -> String {
-        let told = self.command(&["token", "create", user, "--format", "json"]);
+        let told = self.command(&["token", "new", user, "--format", "json"]);
         let told: serde_json::Value = serde_json::from_str(&told).unwrap();
         told["token"].as_str().unwrap().to_owned()
     }

@@ -36,7 +36,7 @@ pub(in crate::site) mod records;
 pub(in crate::site) mod sheet;
 mod supervise;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -58,6 +58,9 @@ const AHEAD: Span = Span(2);
 
 /// A supervisor may take this long to end after it wrote its task's end down.
 const LINGER: usize = 1_000;
+
+/// Of so many tasks that were forgotten it is still known where they wrote.
+const WRITTEN: usize = 2_000;
 
 /// What a local site is made of.
 #[derive(Debug, Clone)]
@@ -90,6 +93,8 @@ pub struct Local {
     gone: Gone,
     /// Supervisors whose tasks are over, to be waited for.
     finished: Vec<Child>,
+    /// Where tasks wrote that were forgotten lately, oldest first.
+    written: VecDeque<(Tag, PathBuf)>,
     /// The number of the next submission.
     next: u64,
     _lock: File,
@@ -111,6 +116,7 @@ impl Local {
             live: BTreeSet::new(),
             gone,
             finished: Vec::new(),
+            written: VecDeque::new(),
             next: 0,
             _lock: lock,
         };
@@ -345,8 +351,14 @@ impl Site for Local {
         if !entry.is_ended() {
             return Err(SiteError::Refused(format!("{tag} has not ended")));
         }
+        let written = entry.output.clone();
         let removed = self.gone.add(&gone_line(tag)).and_then(|()| self.remove(tag));
-        removed.map_err(|error| unknown(&error))
+        removed.map_err(|error| unknown(&error))?;
+        if self.written.len() == WRITTEN {
+            self.written.pop_front();
+        }
+        self.written.push_back((tag.clone(), written));
+        Ok(())
     }
 
     fn go(&mut self, tag: &Tag, go: &super::Go) -> Result<(), SiteError> {
@@ -356,10 +368,11 @@ impl Site for Local {
     }
 
     fn output(&mut self, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
-        let Some(entry) = self.entries.get(tag) else {
-            return Err(SiteError::Refused(format!("{tag} is not known here")));
+        let past = || self.written.iter().find(|(known, _)| known == tag).map(|(_, path)| path);
+        let Some(path) = self.entries.get(tag).map(|entry| &entry.output).or_else(past) else {
+            return Err(SiteError::Refused(format!("{tag} is not known here any more")));
         };
-        sheet::tail(&entry.output, most).map_err(|error| unknown(&error))
+        sheet::tail(path, most).map_err(|error| unknown(&error))
     }
 
     fn doctor(&mut self) -> Vec<Finding> {

@@ -55,8 +55,9 @@ function later() {
 
 function listen() {
   const stream = new EventSource(`/v1/events?after=${document.body.dataset.seq || 0}`);
-  const kinds = ['submitted', 'queued', 'held', 'planned', 'began', 'over', 'setback', 'cancelling', 'dropped', 'expected',
-    'price', 'tariff', 'closed', 'reopened', 'announced', 'moved', 'policy', 'reached', 'away', 'reset', 'quoted', 'taken'];
+  const kinds = ['admitted', 'arrived', 'back', 'booked', 'came_back', 'cancelling', 'down', 'dropped', 'expected', 'expelled',
+    'held', 'launched', 'local', 'missing', 'moved', 'over', 'part_over', 'planned', 'policy', 'priced', 'queued', 'quote_gone',
+    'quoted', 'reset', 'running', 'set_back', 'site_away', 'site_back', 'slipped', 'submitted', 'tariff', 'unkept', 'withheld'];
   const on = () => { heard = Date.now(); document.dispatchEvent(new CustomEvent('market')); later(); };
   for (const kind of kinds) stream.addEventListener(kind, on);
   stream.onmessage = on;
@@ -73,3 +74,5 @@ if (dot) {
   });
 }
 listen();
+// What grows without events, such as output, is looked at again and again.
+setInterval(() => { if (document.querySelector('[data-poll]') && !document.hidden) later(); }, 3000);
