@@ -1,24 +1,39 @@
 #!/usr/bin/env bash
 # Installs what the full tests need beyond Rust and a C compiler: cmake and a C++ compiler, for
-# the MIP solver that our optima are compared with, and Python 3 with venv, for Evalys, which
-# reads our results. Does nothing when they are there.
+# the MIP solver that our optima are compared with; Python 3 with venv, for Evalys, which reads
+# our results; and Slurm, on which the site for it is tried. Does nothing when they are there.
 set -euo pipefail
+PATH=$PATH:/usr/sbin
 
 missing=()
 command -v cmake >/dev/null || missing+=(cmake)
 command -v c++ >/dev/null || missing+=(g++)
 "${PYTHON:-python3}" -c 'import venv, ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
+{ command -v slurmctld && command -v slurmd && command -v sbatch; } >/dev/null || missing+=(slurm-wlm)
 if [ "${#missing[@]}" -eq 0 ]; then
     exit 0
 fi
 if ! command -v apt-get >/dev/null; then
-    echo "missing: ${missing[*]}. Install them, or run \`make test-quick\`, which needs none of them." >&2
+    echo "missing: ${missing[*]} (Debian's names). Install them, or run \`make test-quick\`, which needs none of them." >&2
     exit 1
 fi
-echo "installing ${missing[*]} (for the tests)" >&2
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
-    as_root=(sudo)
+    if ! sudo -n true 2>/dev/null; then
+        echo "missing: ${missing[*]}. Install them: sudo apt-get install ${missing[*]}" >&2
+        exit 1
+    fi
+    as_root=(sudo -n)
+fi
+echo "installing ${missing[*]} (for the tests)" >&2
+
+# Packages must not start services of theirs: the tests start what they need, and stop it.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+    printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
+    "${as_root[@]}" chmod 755 "$policy"
+    trap '"${as_root[@]}" rm -f "$policy"' EXIT
 fi
 "${as_root[@]}" apt-get update -qq
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y "${missing[@]}" >/dev/null
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null

@@ -8,6 +8,8 @@ use std::time::Duration;
 use tradewind_daemon::engine::SiteSetup;
 use tradewind_daemon::site::PoolSetup;
 use tradewind_daemon::site::local::{self, Local};
+use tradewind_daemon::site::slurm::{self, Slurm};
+use tradewind_io::settings::cluster::{Cluster, Members};
 use tradewind_io::settings::schedule::Schedule;
 use tradewind_io::settings::{Kind, Pool, Settings, Site};
 use tradewind_model::{
@@ -40,6 +42,7 @@ fn local_site(name: &str, (pool, nodes): (&str, u32), price: Price) -> Site {
         nodes,
         performance: Performance::REFERENCE,
         attributes: Attributes::new(),
+        members: Members::default(),
         price,
         prices: Schedule::default(),
         offers: Schedule::default(),
@@ -86,18 +89,41 @@ fn open_one(site: &Site, state: &Path) -> Result<SiteSetup, Failure> {
     if site.name.contains('/') || [".", ".."].contains(&site.name.as_str()) {
         return Err(failed(&"its name cannot be that of a folder"));
     }
-    let opened: Box<dyn tradewind_daemon::site::Site> = match site.kind {
+    let (opened, survey_every): (Box<dyn tradewind_daemon::site::Site>, _) = match &site.kind {
         Kind::Local => {
             let settings = local_settings(site, state).map_err(|wrong| failed(&wrong))?;
-            Box::new(Local::open(settings).map_err(|wrong| failed(&wrong))?)
+            (Box::new(Local::open(settings).map_err(|wrong| failed(&wrong))?), LOCAL_SURVEY)
         }
+        Kind::Slurm(cluster) => {
+            let settings = slurm::Settings {
+                name: site.name.clone(),
+                folder: state.join("sites").join(&site.name),
+                cluster: Cluster::clone(cluster),
+                pools: site.pools.iter().map(|pool| (setup(pool), pool.members.clone())).collect(),
+            };
+            (Box::new(Slurm::open(settings).map_err(|wrong| failed(&wrong))?), every(cluster))
+        }
+        Kind::GridEngine(_) => return Err(failed(&"Grid Engine is not in this release")),
     };
     Ok(SiteSetup {
         name: site.name.clone(),
         owner: site.owner.clone().unwrap_or_else(|| ADMINISTRATOR.to_owned()),
         site: opened,
-        survey_every: LOCAL_SURVEY,
+        survey_every,
     })
+}
+
+fn every(cluster: &Cluster) -> Duration {
+    Duration::from_secs(u64::try_from(cluster.survey_every.0).unwrap_or(1))
+}
+
+fn setup(pool: &Pool) -> PoolSetup {
+    PoolSetup {
+        name: pool.name.clone(),
+        nodes: pool.nodes,
+        performance: pool.performance,
+        attributes: pool.attributes.clone(),
+    }
 }
 
 /// Tasks that do not say where they run do so in `STATE/work`, which is made if need be.
@@ -105,17 +131,11 @@ fn local_settings(site: &Site, state: &Path) -> io::Result<local::Settings> {
     let directory = state.join("work");
     std::fs::create_dir_all(&directory)?;
     let state = state.canonicalize()?;
-    let pool = |pool: &Pool| PoolSetup {
-        name: pool.name.clone(),
-        nodes: pool.nodes,
-        performance: pool.performance,
-        attributes: pool.attributes.clone(),
-    };
     Ok(local::Settings {
         folder: state.join("sites").join(&site.name),
         directory: state.join("work"),
         supervisor: vec![std::env::current_exe()?, PathBuf::from(SUPERVISE)],
-        pools: site.pools.iter().map(pool).collect(),
+        pools: site.pools.iter().map(setup).collect(),
         grace: local::Settings::GRACE,
     })
 }

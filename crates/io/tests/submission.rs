@@ -133,7 +133,7 @@ fn the_schema_of_settings_takes_what_the_reader_takes() {
         "[limits]\nbody = 0",
         "[money]\nnew_user_grant = -1",
         "[notify]\nwebhooks = ['ftp://x']",
-        "site = [{ name = 'a', kind = 'slurm', pool = [{ name = 'p', nodes = 1 }] }]",
+        "site = [{ name = 'a', kind = 'pbs', pool = [{ name = 'p', nodes = 1 }] }]",
         "site = [{ name = 'a', kind = 'local', pool = [] }]",
         "site = [{ name = 'a', kind = 'local', pool = [{ name = 'p', nodes = 0 }] }]",
         "peers = [{ name = 'a', url = 'https://a.example' }]",

@@ -7,6 +7,8 @@
 pub mod conformance;
 pub mod fake;
 pub mod local;
+pub mod managed;
+pub mod slurm;
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};

@@ -1,5 +1,6 @@
 //! `tradewind.toml`: how a daemon is set up. Without a file, [`Settings::default`] holds.
 
+pub mod cluster;
 mod hours;
 mod read;
 pub mod schedule;
@@ -14,6 +15,7 @@ use tradewind_model::{Attributes, Money, Performance, Price, Span};
 
 use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
+use cluster::{Cluster, Members};
 pub use hours::Hours;
 use schedule::Schedule;
 
@@ -144,10 +146,14 @@ pub struct Site {
 }
 
 /// How a site is reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// Processes on this machine.
     Local,
+    /// A cluster under Slurm.
+    Slurm(Box<Cluster>),
+    /// A cluster under Grid Engine.
+    GridEngine(Box<Cluster>),
 }
 
 /// Like nodes of a site.
@@ -161,6 +167,8 @@ pub struct Pool {
     pub performance: Performance,
     /// What each node offers; with `class`, if it has one.
     pub attributes: Attributes,
+    /// Which of a cluster's nodes it has.
+    pub members: Members,
     /// Credits per node-second where no rule holds.
     pub price: Price,
     /// Other prices by hours and load; the first that holds.

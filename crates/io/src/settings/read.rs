@@ -54,8 +54,12 @@ pub(super) fn text(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) ->
     fields.text(key, notes).map(str::to_owned)
 }
 
-/// The texts of a list.
-fn texts(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Vec<(String, u32)> {
+/// The texts of a list, and their lines.
+pub(super) fn texts(
+    fields: &Fields<'_, '_>,
+    key: &str,
+    notes: &mut Notes<'_>,
+) -> Vec<(String, u32)> {
     let mut all = Vec::new();
     for (i, item) in fields.list(key, notes).unwrap_or_default().iter().enumerate() {
         match &item.kind {

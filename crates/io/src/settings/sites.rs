@@ -4,13 +4,14 @@ use tradewind_model::{Attribute, Performance, Pools};
 
 use super::read::{hours, load, text};
 use super::schedule::{Load, Rule, Schedule};
-use super::{Kind, Pool, Site};
+use super::{Kind, Pool, Site, cluster};
 use crate::diagnostics::{did_you_mean, excerpt};
 use crate::fields::{Fields, Notes, PERFORMANCE, Scale};
 use crate::scenario::{Names, attributes};
 
 const KEYS: [&str; 6] = ["name", "kind", "owner", "pool", "price", "offer"];
 const POOL: [&str; 6] = ["name", "nodes", "performance", "price", "class", "attributes"];
+const KINDS: [&str; 3] = ["local", "slurm", "gridengine"];
 /// The attribute that names a node's class.
 const CLASS: &str = "class";
 const SHARE: Scale = Scale { decimals: 3, range: 0..=1_000 };
@@ -19,12 +20,17 @@ pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Site>
     let (mut names, mut pool_names) = (Names::default(), Names::default());
     let mut all = Vec::new();
     for (i, item) in fields.list("site", notes).unwrap_or_default().iter().enumerate() {
-        let Some(site) = Fields::of(item, format!("site[{i}]"), &KEYS, notes) else { continue };
+        // A managed site has more keys; one whose kind is not known yet may have all of them.
+        let known: Vec<&str> = KEYS.into_iter().chain(cluster::KEYS).collect();
+        let Some(site) = Fields::of(item, format!("site[{i}]"), &known, notes) else { continue };
         site.require(&["name", "kind", "pool"], notes);
         let name = names.take(&site, "site", notes).unwrap_or_default();
         let kind = kind(&site, notes).unwrap_or(Kind::Local);
         let owner = text(&site, "owner", notes);
         let mut pools = pools(&site, &mut pool_names, notes);
+        if kind == Kind::Local {
+            only_managed(&site, &cluster::KEYS, notes);
+        }
         prices(&site, &mut pools, notes);
         offers(&site, &mut pools, notes);
         all.push(Site { name, kind, owner, pools });
@@ -34,19 +40,29 @@ pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Site>
 
 fn kind(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Kind> {
     let name = fields.text("kind", notes)?;
-    let refused = match name {
+    match name {
         "local" => return Some(Kind::Local),
-        "slurm" | "gridengine" => {
-            let message = format!("sites of the kind `{name}` are not in this release");
-            (message, "`local` runs processes on this machine".to_owned())
-        }
-        _ => {
-            let message = format!("unknown kind `{}`", excerpt(name));
-            (message, did_you_mean(name, &["local", "slurm", "gridengine"]))
-        }
-    };
-    notes.error(fields.line_of("kind"), &fields.place("kind"), refused.0, &refused.1);
+        "slurm" => return Some(Kind::Slurm(Box::new(cluster::cluster(fields, notes)))),
+        "gridengine" => return Some(Kind::GridEngine(Box::new(cluster::cluster(fields, notes)))),
+        _ => {}
+    }
+    let message = format!("unknown kind `{}`", excerpt(name));
+    notes.error(
+        fields.line_of("kind"),
+        &fields.place("kind"),
+        message,
+        &did_you_mean(name, &KINDS),
+    );
     None
+}
+
+/// Notes keys that mean nothing at a local site.
+fn only_managed(fields: &Fields<'_, '_>, keys: &[&str], notes: &mut Notes<'_>) {
+    for key in keys.iter().filter(|key| fields.get(key).is_some()) {
+        let message = "a local site has no manager".to_owned();
+        let hint = "leave it out, or write `kind = \"slurm\"`";
+        notes.error(fields.line_of(key), &fields.place(key), message, hint);
+    }
 }
 
 fn pools(fields: &Fields<'_, '_>, names: &mut Names, notes: &mut Notes<'_>) -> Vec<Pool> {
@@ -55,10 +71,14 @@ fn pools(fields: &Fields<'_, '_>, names: &mut Names, notes: &mut Notes<'_>) -> V
         let (line, place) = (fields.line_of("pool"), fields.place("pool"));
         notes.error(line, &place, "there are no pools".to_owned(), "give at least one");
     }
+    let known: Vec<&str> = POOL.into_iter().chain(cluster::POOL).collect();
     let mut all = Vec::new();
     for (i, item) in items.iter().enumerate() {
         let path = format!("{}[{i}]", fields.place("pool"));
-        let Some(pool) = Fields::of(item, path, &POOL, notes) else { continue };
+        let Some(pool) = Fields::of(item, path, &known, notes) else { continue };
+        if fields.text("kind", &mut Notes::new("")) == Some("local") {
+            only_managed(&pool, &cluster::POOL, notes);
+        }
         pool.require(&["name", "nodes"], notes);
         let name = names.take(&pool, "pool", notes).unwrap_or_default();
         let nodes = pool.whole("nodes", 1..=i64::from(Pools::MAX_NODES), notes);
@@ -76,6 +96,7 @@ fn pools(fields: &Fields<'_, '_>, names: &mut Names, notes: &mut Notes<'_>) -> V
                 .performance("performance", &PERFORMANCE, notes)
                 .unwrap_or(Performance::REFERENCE),
             attributes,
+            members: cluster::members(&pool, notes),
             price: pool.price("price", notes).unwrap_or_default(),
             prices: Schedule::default(),
             offers: Schedule::default(),

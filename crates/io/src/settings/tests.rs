@@ -1,4 +1,4 @@
-use tradewind_model::Time;
+use tradewind_model::{Span, Time};
 
 use super::*;
 use crate::input::Input;
@@ -33,7 +33,7 @@ fn mistakes_have_lines_and_hints() {
         ("[notify]\nwebhooks = ['http://far.example/x']", "notify.webhooks[0]"),
         ("[notify]\nwebhooks = ['https://u:p@far.example/x']", "no passwords"),
         ("[notify]\nmail_command = 'mail'", "expected a list"),
-        ("[[site]]\nname = 'a'\nkind = 'slurm'\npool = []", "are not in this release"),
+        ("[[site]]\nname = 'a'\nkind = 'slurm'\npool = []", "there are no pools"),
         ("[[site]]\nname = 'a'\nkind = 'locl'\npool = []", "did you mean `local`?"),
         (SITE, "`pool` is missing"),
         ("[[peers]]\nname = 'b'\nurl = 'https://b.example'\ntoken = 'x'", "peers[0].token"),
@@ -71,4 +71,68 @@ fn rules_hold_for_one_pool_or_for_all() {
     // The epoch was a Thursday.
     let offered = |day: i64| site.pools[1].offered_at(Time(day * 86_400), &TimeZone::UTC);
     assert_eq!([offered(0), offered(2), offered(4)], [0, 1, 0]);
+}
+
+#[test]
+fn a_cluster_is_read_as_it_is_written() {
+    let text = "[[site]]\nname = 'a'\nkind = 'slurm'\n\
+         command = ['ssh', 'login']\nuser_command = ['ssh', '{user}@login']\n\
+         environment = { SLURM_CONF = '/etc/x.conf' }\naccounts = { ana = 'ana01' }\n\
+         timeout = '30s'\nsurvey_every = 2\nmode = 'reservation'\nunit = 'cores:4'\n\
+         directory = '/scratch/{user}'\nspool = '/scratch/{user}/.tw'\ngrace = '2s'\n\
+         options = { qos = 'low' }\nstage_in = [['cp', '/a', '/b']]\nremote_shell = true\n\
+         pool = [{name = 'p', nodes = 2, partition = 'main', features = ['x', 'y'], \
+                  hosts = 'a[1-2]'}]\n";
+    let site = read(text).unwrap().0.sites.remove(0);
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let texts = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    let wanted = cluster::Cluster {
+        command: texts(&["ssh", "login"]),
+        remote_shell: Some(true),
+        user_command: texts(&["ssh", "{user}@login"]),
+        environment: [pair("SLURM_CONF", "/etc/x.conf")].into(),
+        accounts: cluster::Accounts::Of([pair("ana", "ana01")].into()),
+        timeout: Span(30),
+        survey_every: Span(2),
+        mode: cluster::Mode::Reservation,
+        directory: "/scratch/{user}".to_owned(),
+        spool: "/scratch/{user}/.tw".to_owned(),
+        unit: cluster::Unit::Cores(4),
+        grace: Span(2),
+        options: vec![pair("qos", "low")],
+        stage_in: vec![texts(&["cp", "/a", "/b"])],
+        stage_out: Vec::new(),
+    };
+    assert_eq!(site.kind, Kind::Slurm(Box::new(wanted)));
+    let members = cluster::Members {
+        partition: Some("main".to_owned()),
+        features: texts(&["x", "y"]),
+        hosts: Some("a[1-2]".to_owned()),
+    };
+    assert_eq!(site.pools[0].members, members);
+    let kind = |kind: &str, more: &str| {
+        let pool = "pool = [{name = 'p', nodes = 1}]";
+        read(&format!("[[site]]\nname = 'a'\nkind = '{kind}'\n{more}\n{pool}\n"))
+    };
+    let bare = kind("gridengine", "accounts = 'same'").unwrap().0.sites.remove(0).kind;
+    let accounts = cluster::Accounts::Same;
+    let wanted = cluster::Cluster { accounts, ..cluster::Cluster::default() };
+    assert_eq!(bare, Kind::GridEngine(Box::new(wanted)));
+    for (line, expected) in [
+        ("mode = 'now'", "site[0].mode: unknown value `now`"),
+        ("unit = 'cores:0'", "`cores:0` is no unit"),
+        ("accounts = 'all'", "site[0].accounts: unknown value `all`"),
+        ("accounts = { ana = 1 }", "site[0].accounts.ana: expected a text"),
+        ("user_command = ['sudo']", "no word has `{user}`"),
+        ("spool = 'here'", "does not begin at the root"),
+        ("stage_in = ['cp']", "site[0].stage_in[0]: expected a program"),
+        ("remote_shell = 1", "expected true or false"),
+        ("timeout = 0", "out of range"),
+        ("modes = 'begin'", "did you mean `mode`?"),
+    ] {
+        let told = kind("slurm", line).map(|_| ()).unwrap_err().to_string();
+        assert!(told.contains(expected) && told.contains("\n  hint: "), "{line}: {told}");
+    }
+    let told = kind("local", "mode = 'begin'").map(|_| ()).unwrap_err().to_string();
+    assert!(told.contains("site[0].mode: a local site has no manager"), "{told}");
 }

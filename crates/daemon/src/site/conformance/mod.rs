@@ -75,7 +75,8 @@ impl Act {
                 ("trap '' TERM\nfor i in 1 2 3 4 5 6; do sleep 10; done".to_owned(), Vec::new())
             }
             Act::Say(text, after) => {
-                (format!("printf %s \"$1\"\nsleep {after}"), vec![text.clone()])
+                // No shell is left that would say that it was stopped.
+                (format!("printf %s \"$1\"\nexec sleep {after}"), vec![text.clone()])
             }
             Act::ShowArguments(arguments) => (
                 "for one in \"$@\"; do printf '%s\\0' \"$one\"; done".to_owned(),

@@ -10,7 +10,7 @@ use super::records::at;
 
 /// One line per tag in a file that only grows.
 #[derive(Debug)]
-pub(super) struct Gone {
+pub(in crate::site) struct Gone {
     file: File,
     tags: BTreeSet<String>,
 }
@@ -18,7 +18,7 @@ pub(super) struct Gone {
 impl Gone {
     /// Reads the file, and cuts off a last line that was not written to its end: nobody was told
     /// that it is there.
-    pub(super) fn open(path: &Path) -> io::Result<Gone> {
+    pub(in crate::site) fn open(path: &Path) -> io::Result<Gone> {
         let mut options = OpenOptions::new();
         options.create(true).read(true).append(true).mode(0o600);
         let mut file = options.open(path).map_err(|error| at(path, &error))?;
@@ -32,12 +32,12 @@ impl Gone {
         Ok(Gone { file, tags: lines.map(str::to_owned).collect() })
     }
 
-    pub(super) fn has(&self, tag: &str) -> bool {
+    pub(in crate::site) fn has(&self, tag: &str) -> bool {
         self.tags.contains(tag)
     }
 
     /// On disk when this returns. `tag` has no line break.
-    pub(super) fn add(&mut self, tag: &str) -> io::Result<()> {
+    pub(in crate::site) fn add(&mut self, tag: &str) -> io::Result<()> {
         if self.has(tag) {
             return Ok(());
         }

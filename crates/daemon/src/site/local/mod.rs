@@ -29,11 +29,11 @@
 mod doctor;
 mod entry;
 mod gather;
-mod gone;
+pub(in crate::site) mod gone;
 mod owner;
 mod processes;
-mod records;
-mod sheet;
+pub(in crate::site) mod records;
+pub(in crate::site) mod sheet;
 mod supervise;
 
 use std::collections::{BTreeMap, BTreeSet};

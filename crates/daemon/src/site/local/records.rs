@@ -233,7 +233,7 @@ impl Folder {
 
 /// An exclusive lock on a file, made if need be; `None`: somebody has it. It goes with the file
 /// or the process, whichever is closed first.
-pub(super) fn lock(path: &Path) -> io::Result<Option<File>> {
+pub(in crate::site) fn lock(path: &Path) -> io::Result<Option<File>> {
     let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
     match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(file)),
@@ -243,7 +243,7 @@ pub(super) fn lock(path: &Path) -> io::Result<Option<File>> {
 }
 
 /// A new file with these bytes, on disk when this returns.
-pub(super) fn write_synced(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+pub(in crate::site) fn write_synced(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let mut file =
         OpenOptions::new().create(true).write(true).truncate(true).mode(mode).open(path)?;
     file.write_all(bytes)?;
@@ -251,12 +251,12 @@ pub(super) fn write_synced(path: &Path, bytes: &[u8], mode: u32) -> io::Result<(
 }
 
 /// Names in the folder are on disk when this returns.
-pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
+pub(in crate::site) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
 /// The error with the path before it.
-pub(super) fn at(path: &Path, error: &io::Error) -> io::Error {
+pub(in crate::site) fn at(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
@@ -267,7 +267,7 @@ pub(super) fn now_ms() -> i64 {
 }
 
 /// What the clock says, in seconds since 1970.
-pub(super) fn now() -> Time {
+pub(in crate::site) fn now() -> Time {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     Time(since.map_or(0, |since| since.as_secs().cast_signed()))
 }

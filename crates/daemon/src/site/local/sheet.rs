@@ -84,7 +84,7 @@ fn environment(
 /// A path with `%j` the job's number, `%x` its name, `%u` its user, `%A` the array's number, `%a`
 /// the index in it, `%t` the part, `%%` a percent sign. A number between pads with zeros; what
 /// is unknown stays. A slash in a name becomes `_`: names are not paths.
-pub(super) fn expand(pattern: &str, order: &Order) -> String {
+pub(in crate::site) fn expand(pattern: &str, order: &Order) -> String {
     let mut out = String::new();
     let mut rest = pattern;
     while let Some((before, after)) = rest.split_once('%') {
@@ -126,7 +126,7 @@ fn stands_for(letter: char, order: &Order) -> Option<String> {
 }
 
 /// A folder's name for any tag: what is not a letter, a digit, `-`, `_` or `.` becomes `%XX`.
-pub(super) fn folder_name(tag: &str) -> String {
+pub(in crate::site) fn folder_name(tag: &str) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
     let one = |byte: u8| match plain(&byte) {
         true => char::from(byte).to_string(),
@@ -136,7 +136,7 @@ pub(super) fn folder_name(tag: &str) -> String {
 }
 
 /// What no process can be given; the reason, if there is one.
-pub(super) fn refusal(order: &Order) -> Option<String> {
+pub(in crate::site) fn refusal(order: &Order) -> Option<String> {
     let (script, argv) = match &order.work {
         Work::Script { arguments, .. } => (true, arguments),
         Work::Command(argv) => (false, argv),

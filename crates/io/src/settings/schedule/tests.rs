@@ -28,6 +28,7 @@ fn pool(nodes: u32, offers: Schedule<u32>) -> Pool {
         nodes,
         performance: Performance::REFERENCE,
         attributes: Attributes::new(),
+        members: crate::settings::cluster::Members::default(),
         price: Price(7),
         prices: Schedule::default(),
         offers,

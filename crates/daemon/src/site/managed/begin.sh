@@ -1,0 +1,11 @@
+at=$tw_at
+umask "$tw_umask"
+unset tw_at tw_umask
+case $1 in
+*/*) [ -x "$1" ] && [ ! -d "$1" ] ;;
+*) command -v -- "$1" >/dev/null 2>&1 ;;
+esac || { printf '%s\n' "$1" >"$at/missing"; exit 127; }
+echo $$ >"$at/pid"
+date +%s%3N >"$at/began"
+unset at
+exec "$@"

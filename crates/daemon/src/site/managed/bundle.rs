@@ -1,0 +1,209 @@
+//! A task as one script for `/bin/sh`, run by the manager on the first of its nodes.
+//!
+//! All that differs between tasks is quoted, packed as base64 and unpacked by a program that is
+//! always the same: no text of a user ever stands in a line that a shell reads. The program runs
+//! the work once at most, keeps its limit to the second, gathers with the job's other parts if it
+//! is told to, and writes into the task's folder how it went.
+//!
+//! Wanted at the nodes: a POSIX shell and the usual tools of GNU and util-linux (`date +%N`,
+//! `base64`, `setsid -w`, fractions in `sleep`). A work whose exit code is from 129 to 192 counts
+//! as ended by a signal, as shells say it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use tradewind_io::submission::{Append, Work};
+
+use super::tool::quote;
+use crate::site::Order;
+use crate::site::local::sheet::{expand, folder_name};
+
+const PROGRAM: &str = include_str!("bundle.sh");
+/// The last shell before the work: it becomes the work.
+const BEGIN: &str = include_str!("begin.sh");
+/// A line of base64.
+const LINE: usize = 1_000;
+/// A variable with this value gets the names of the task's nodes, with commas.
+const NODES_HERE: &str = "%N";
+const NODES: &str = "TRADEWIND_NODES";
+
+/// What a manager calls things on the node, as shell text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Words {
+    /// Writes the manager's own number of the job.
+    pub id: &'static str,
+    /// Writes the names of the job's nodes, one to a line, the first node first.
+    pub nodes: &'static str,
+}
+
+/// What a task's script is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Bundle<'a> {
+    /// The task.
+    pub order: &'a Order,
+    /// Those of its variables that the manager does not set itself.
+    pub variables: &'a BTreeMap<String, String>,
+    /// Where it runs.
+    pub paths: &'a Paths,
+    /// The folder, at the cluster, of all tasks' folders.
+    pub spool: &'a str,
+    /// From `SIGTERM` to `SIGKILL` at the limit.
+    pub grace: Duration,
+    /// The manager's.
+    pub words: &'a Words,
+}
+
+/// A task's files, at the cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paths {
+    /// Where it runs.
+    pub directory: String,
+    /// Standard output.
+    pub output: String,
+    /// Standard error.
+    pub error: String,
+    /// Standard input.
+    pub input: String,
+}
+
+impl Paths {
+    /// The files of `order` if relative ones count from `home`, the site's directory.
+    pub fn of(order: &Order, home: &str) -> Paths {
+        let around = &order.surroundings;
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let home = Path::new(home);
+        let directory = around.directory.as_ref().map_or(home.to_owned(), |path| home.join(path));
+        let place = |path: &str| text(&directory.join(expand(path, order)));
+        let output = place(around.output.as_deref().unwrap_or("tradewind-%j.out"));
+        Paths {
+            error: around.error.as_deref().map_or(output.clone(), place),
+            input: around.input.as_deref().map_or("/dev/null".to_owned(), place),
+            directory: text(&directory),
+            output,
+        }
+    }
+}
+
+impl Bundle<'_> {
+    /// The script.
+    pub fn script(&self) -> String {
+        let mut packed = base64(self.payload().as_bytes());
+        let mut lines = String::new();
+        while packed.len() > LINE {
+            let rest = packed.split_off(LINE);
+            lines.push_str(&packed);
+            lines.push('\n');
+            packed = rest;
+        }
+        format!(
+            "#!/bin/sh\npayload=$(base64 -d <<'PAYLOAD'\n{lines}{packed}\nPAYLOAD\n) || exit 125\n\
+             task_id() {{ {}; }}\ntask_nodes() {{ {} | paste -sd, -; }}\n{PROGRAM}",
+            self.words.id, self.words.nodes
+        )
+    }
+
+    /// Settings and three functions, as shell text in which everything is quoted.
+    fn payload(&self) -> String {
+        let order = self.order;
+        let seconds = |span: tradewind_model::Span| span.0.to_string();
+        let grace = format!("{}.{:03}", self.grace.as_secs(), self.grace.subsec_millis());
+        let append = order.surroundings.append == Append::Append;
+        let mut text = String::new();
+        for (name, value) in [
+            ("folder", folder_name(&order.tag.to_string()).as_str()),
+            ("spool", self.spool),
+            ("directory", &self.paths.directory),
+            ("output", &self.paths.output),
+            ("error", &self.paths.error),
+            ("input", &self.paths.input),
+            ("append", if append { "yes" } else { "" }),
+            ("limit", &seconds(order.limit)),
+            ("gather", &order.gather.map(seconds).unwrap_or_default()),
+            ("grace", &grace),
+        ] {
+            let _ = writeln!(text, "tw_{name}={}", quote(value));
+        }
+        match &order.work {
+            Work::Script { text: script, .. } => {
+                let _ = writeln!(text, "task_script() {{ printf %s {}; }}", quote(script));
+            }
+            Work::Command(_) => text.push_str("task_script() { return 1; }\n"),
+        }
+        // In a shell of its own, which becomes the command: others would write into the files that
+        // it was stopped.
+        let words = self.work().join(" ");
+        let files = "<\"$tw_input\" >>\"$tw_output\" 2>>\"$tw_error\"";
+        let _ = writeln!(text, "task_work() {{ (exec setsid -w env {words} {files}); }}");
+        text
+    }
+
+    /// Quoted: variables, the last shell, and the program with its arguments.
+    fn work(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        let variables = self.order.surroundings.environment.iter();
+        let variables: BTreeMap<&String, &String> = variables.chain(self.variables).collect();
+        for (name, value) in variables {
+            all.push(match value == NODES_HERE && self.variables.contains_key(name) {
+                true => with_nodes(name),
+                false => quote(&format!("{name}={value}")),
+            });
+        }
+        all.push(with_nodes(NODES));
+        all.extend(["/bin/sh", "-c", BEGIN, "tradewind"].map(quote));
+        let (first, rest) = match &self.order.work {
+            Work::Script { arguments, .. } => ("\"$folder/script\"".to_owned(), arguments.iter()),
+            Work::Command(argv) => {
+                let mut argv = argv.iter();
+                (quote(argv.next().map_or("", String::as_str)), argv)
+            }
+        };
+        all.push(first);
+        all.extend(rest.map(|argument| quote(argument)));
+        all
+    }
+}
+
+fn with_nodes(name: &str) -> String {
+    format!("{}\"$tw_nodes\"", quote(&format!("{name}=")))
+}
+
+/// Standard base64, with padding.
+pub(in crate::site) fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let mut three = [0_u8; 3];
+        three[..chunk.len()].copy_from_slice(chunk);
+        let all = u32::from_be_bytes([0, three[0], three[1], three[2]]);
+        for place in 0..4 {
+            let digit = DIGITS[(all >> (18 - 6 * place) & 63) as usize];
+            out.push(if place <= chunk.len() { char::from(digit) } else { '=' });
+        }
+    }
+    out
+}
+
+/// What [`base64`] made of these bytes; `None`: it is none of its.
+pub(in crate::site) fn from_base64(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| match byte {
+        b'A'..=b'Z' => Some(byte - b'A'),
+        b'a'..=b'z' => Some(byte - b'a' + 26),
+        b'0'..=b'9' => Some(byte - b'0' + 52),
+        b'+' => Some(62),
+        b'/' => Some(63),
+        _ => None,
+    };
+    let mut out = Vec::new();
+    for chunk in text.trim_end_matches('=').as_bytes().chunks(4) {
+        let mut all = 0_u32;
+        for place in 0..4 {
+            let value = chunk.get(place).map_or(Some(0), |byte| digit(*byte))?;
+            all = all << 6 | u32::from(value);
+        }
+        let three = all.to_be_bytes();
+        out.extend(three.get(1..chunk.len())?);
+    }
+    Some(out)
+}

@@ -1,0 +1,208 @@
+//! Tasks' folders at the cluster, seen through a user's own commands.
+
+use std::collections::BTreeMap;
+
+use tradewind_model::Time;
+
+use super::bundle::{base64, from_base64};
+use super::tool::{Answer, Call, Tool, Who, quote};
+use crate::site::local::sheet::folder_name;
+use crate::site::{Exit, Go, SiteError, Tag};
+
+const PROGRAM: &str = include_str!("spool.sh");
+/// The last line of every answer: without it the answer was cut off.
+const LAST: &str = "done";
+/// So many folders are named in one command.
+const AT_ONCE: usize = 500;
+
+/// What a task's folder says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Trace {
+    /// The task has its nodes, or had.
+    pub here: Option<Here>,
+    /// When the work itself began, milliseconds since 1970.
+    pub began: Option<i64>,
+    /// It is over.
+    pub end: Option<End>,
+}
+
+/// A task has its nodes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Here {
+    /// Since when, milliseconds since 1970.
+    pub at: i64,
+    /// The manager's own number of the job.
+    pub id: String,
+    /// Names of the nodes.
+    pub nodes: Vec<String>,
+}
+
+/// How a task ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct End {
+    /// Since when the work ran, milliseconds since 1970; `None`: it never did.
+    pub since: Option<i64>,
+    /// Until when.
+    pub at: i64,
+    /// How.
+    pub exit: Exit,
+}
+
+/// Whole seconds of milliseconds since 1970.
+pub fn seconds(ms: i64) -> Time {
+    Time(ms.div_euclid(1_000))
+}
+
+/// The folder of all tasks' folders of one account.
+#[derive(Debug, Clone, Copy)]
+pub struct Spool<'a> {
+    /// Runs commands.
+    pub tool: &'a Tool,
+    /// As whom.
+    pub account: &'a str,
+    /// Where it is, at the cluster.
+    pub path: &'a str,
+}
+
+impl Spool<'_> {
+    /// What the folders of these tasks say; of those without a folder, nothing.
+    ///
+    /// # Errors
+    /// If the answer is not whole.
+    pub fn look(&self, tags: &[Tag]) -> Result<BTreeMap<Tag, Trace>, SiteError> {
+        let mut all = BTreeMap::new();
+        for tags in tags.chunks(AT_ONCE) {
+            let names: Vec<String> = tags.iter().map(|tag| folder_name(&tag.to_string())).collect();
+            let answer = self.ask("look", &names)?;
+            for (tag, name) in tags.iter().zip(&names) {
+                if let Some(trace) = trace(&answer, name) {
+                    all.insert(tag.clone(), trace);
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Makes the task's folder, so that the task never runs; `Some`: it was there already.
+    ///
+    /// # Errors
+    /// If the folder cannot be made, or the answer is not whole.
+    pub fn claim(&self, tag: &Tag) -> Result<Option<Trace>, SiteError> {
+        let name = folder_name(&tag.to_string());
+        let answer = self.ask("claim", std::slice::from_ref(&name))?;
+        match answer.contains(&format!("{name} claimed")) {
+            true => Ok(None),
+            false => Ok(Some(trace(&answer, &name).unwrap_or_default())),
+        }
+    }
+
+    /// Tells a task to stop, or to wait no longer. It hears of it within some seconds.
+    ///
+    /// # Errors
+    /// If there is no answer.
+    pub fn stop(&self, tag: &Tag) -> Result<(), SiteError> {
+        self.ask("stop", &[folder_name(&tag.to_string())]).map(|_| ())
+    }
+
+    /// Lets a task begin that gathers. The first word counts.
+    ///
+    /// # Errors
+    /// If there is no answer.
+    pub fn go(&self, tag: &Tag, go: &Go) -> Result<(), SiteError> {
+        let is_name = |name: &str| {
+            let mut bytes = name.bytes();
+            bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+                && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        };
+        let told = go.variables.iter().filter(|(name, _)| is_name(name));
+        let told: String =
+            told.map(|(name, value)| format!("export {name}={}\n", quote(value))).collect();
+        let name = folder_name(&tag.to_string());
+        self.ask("go", &[name, go.at.0.to_string(), base64(told.as_bytes())]).map(|_| ())
+    }
+
+    /// Empties the folders of tasks that are forgotten.
+    ///
+    /// # Errors
+    /// If there is no answer.
+    pub fn clear(&self, tags: &[Tag]) -> Result<(), SiteError> {
+        for tags in tags.chunks(AT_ONCE) {
+            let names: Vec<String> = tags.iter().map(|tag| folder_name(&tag.to_string())).collect();
+            self.ask("clear", &names)?;
+        }
+        Ok(())
+    }
+
+    /// The last bytes of a file; none if there is no such file.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn tail(&self, file: &str, most: usize) -> Result<Vec<u8>, SiteError> {
+        let mut out = self.run("tail", &[file.to_owned(), most.to_string()])?.out;
+        out.truncate(out.len().saturating_sub(LAST.len() + 1));
+        Ok(out)
+    }
+
+    fn ask(&self, verb: &str, arguments: &[String]) -> Result<Vec<String>, SiteError> {
+        let answer = self.run(verb, arguments)?;
+        Ok(answer.text().lines().map(str::to_owned).collect())
+    }
+
+    fn run(&self, verb: &str, arguments: &[String]) -> Result<Answer, SiteError> {
+        let mut words = vec!["/bin/sh", "-s", "--", self.path, verb];
+        words.extend(arguments.iter().map(String::as_str));
+        let mut call = Call::by(Who::User(self.account), &words);
+        call.input = PROGRAM.as_bytes();
+        let answer = self.tool.must(&call)?;
+        match answer.out.ends_with(format!("{LAST}\n").as_bytes()) && answer.err.is_empty() {
+            true => Ok(answer),
+            false => Err(SiteError::Unknown(self.tool.failure(&call, &answer))),
+        }
+    }
+}
+
+/// What the lines say of the folder `name`; `None`: it is not there.
+fn trace(lines: &[String], name: &str) -> Option<Trace> {
+    let prefix = format!("{name} ");
+    let mut own = lines.iter().filter_map(|line| line.strip_prefix(&prefix)).peekable();
+    own.peek().filter(|first| **first != "absent")?;
+    let mut trace = Trace::default();
+    for line in own {
+        let (file, text) = line.split_once(' ').unwrap_or((line, ""));
+        match file {
+            "here" => trace.here = here(text),
+            "began" => trace.began = text.trim().parse().ok(),
+            "end" => trace.end = end(text),
+            _ => {}
+        }
+    }
+    Some(trace)
+}
+
+fn here(text: &str) -> Option<Here> {
+    let mut words = text.split(' ');
+    let at = words.next()?.parse().ok()?;
+    let id = words.next()?.to_owned();
+    let nodes = words.next().unwrap_or_default().split(',');
+    let nodes = nodes.filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    Some(Here { at, id, nodes })
+}
+
+fn end(text: &str) -> Option<End> {
+    let mut words = text.split(' ');
+    let since = words.next()?;
+    let at = words.next()?.parse().ok()?;
+    let (cause, value) = (words.next()?, words.next().unwrap_or_default());
+    let exit = match cause {
+        "code" => Exit::Code(value.parse().ok()?),
+        "signal" => Exit::Signal(value.parse().ok()?),
+        "limit" => Exit::TimeLimit,
+        "withdrawn" | "ungathered" => Exit::Withdrawn,
+        "unfit" => {
+            let why = from_base64(value)?;
+            Exit::NotStarted(String::from_utf8_lossy(&why).into_owned())
+        }
+        _ => return None,
+    };
+    Some(End { since: since.parse().ok(), at, exit })
+}

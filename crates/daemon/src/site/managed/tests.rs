@@ -1,0 +1,264 @@
+//! Bundles run by plain shells of this machine, and their folders.
+
+use std::collections::BTreeMap;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use tradewind_io::submission::{OnLost, Surroundings, Work};
+use tradewind_model::{Span, Time};
+
+use super::bundle::{Bundle, Paths, Words, base64, from_base64};
+use super::spool::{Spool, Trace};
+use super::tool::{Prefix, Tool};
+use crate::site::conformance::Act;
+use crate::site::{Exit, Go, Order, Tag};
+
+const WORDS: Words = Words { id: "echo 42", nodes: "printf 'n1\\nn2\\n'" };
+
+struct Place {
+    folder: TempDir,
+    tool: Tool,
+    spool: String,
+    shell: &'static str,
+}
+
+impl Place {
+    fn new() -> Place {
+        let folder = TempDir::new().unwrap();
+        let spool = folder.path().join("spool").to_string_lossy().into_owned();
+        let tool = Tool {
+            site: "here".to_owned(),
+            ours: Prefix::default(),
+            users: Prefix::default(),
+            environment: BTreeMap::new(),
+            timeout: Duration::from_secs(20),
+        };
+        Place { folder, tool, spool, shell: "/bin/sh" }
+    }
+
+    fn spool(&self) -> Spool<'_> {
+        Spool { tool: &self.tool, account: "", path: &self.spool }
+    }
+
+    fn start(&self, order: &Order) -> Child {
+        let home = self.folder.path().to_string_lossy();
+        let variables: BTreeMap<String, String> = order.variables.clone();
+        let bundle = Bundle {
+            order,
+            variables: &variables,
+            paths: &Paths::of(order, &home),
+            spool: &self.spool,
+            grace: Duration::from_millis(300),
+            words: &WORDS,
+        };
+        let path = self.folder.path().join(format!("bundle-{}", order.tag));
+        std::fs::write(&path, bundle.script()).unwrap();
+        let mut command = Command::new(self.shell);
+        command.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    }
+
+    fn trace(&self, tag: &Tag) -> Option<Trace> {
+        self.spool().look(std::slice::from_ref(tag)).unwrap().remove(tag)
+    }
+
+    fn run(&self, order: &Order) -> (Trace, Option<i32>) {
+        let status = self.start(order).wait().unwrap();
+        (self.trace(&order.tag).unwrap_or_default(), status.code())
+    }
+
+    fn exit(&self, order: &Order) -> Exit {
+        self.run(order).0.end.unwrap().exit
+    }
+
+    fn output(&self, job: u64) -> String {
+        let path = self.folder.path().join(format!("tradewind-{job}.out"));
+        let path = path.to_string_lossy();
+        String::from_utf8(self.spool().tail(&path, 1 << 20).unwrap()).unwrap()
+    }
+}
+
+fn order(job: u64, work: Work) -> Order {
+    Order {
+        tag: Tag { market: "m".to_owned(), job, attempt: 0, part: 0 },
+        name: "name".to_owned(),
+        user: "user".to_owned(),
+        pool: "p".to_owned(),
+        nodes: 2,
+        start: Time(0),
+        aside: false,
+        gather: None,
+        limit: Span(60),
+        work,
+        surroundings: Surroundings::default(),
+        variables: BTreeMap::new(),
+        on_lost: OnLost::Fail,
+        passed_through: Vec::new(),
+    }
+}
+
+fn sh(job: u64, text: &str) -> Order {
+    order(job, Work::Script { text: format!("#!/bin/sh\n{text}\n"), arguments: Vec::new() })
+}
+
+#[test]
+fn base64_comes_back() {
+    for length in 0..40_u8 {
+        let bytes: Vec<u8> = (0..length).map(|byte| byte.wrapping_mul(97)).collect();
+        assert_eq!(from_base64(&base64(&bytes)), Some(bytes));
+    }
+    assert_eq!(base64(b"any carnal pleas"), "YW55IGNhcm5hbCBwbGVhcw==");
+    assert_eq!(from_base64("*"), None);
+}
+
+#[test]
+fn ends_are_told_as_they_were() {
+    let bash = std::path::Path::new("/bin/bash").exists().then_some("/bin/bash");
+    for shell in ["/bin/sh"].into_iter().chain(bash) {
+        let place = Place { shell, ..Place::new() };
+        for code in [0, 1, 7, 127, 255] {
+            let (trace, status) = place.run(&sh(code, &format!("exit {code}")));
+            let end = trace.end.clone().unwrap();
+            assert_eq!(end.exit, Exit::Code(i32::try_from(code).unwrap()), "{shell}");
+            assert_eq!(status, Some(i32::try_from(code).unwrap()), "{shell}");
+            let here = trace.here.unwrap();
+            assert_eq!((here.id.as_str(), here.nodes), ("42", vec!["n1".into(), "n2".into()]));
+            assert!(here.at <= end.since.unwrap() && end.since.unwrap() <= end.at);
+        }
+        for signal in [2, 9, 10, 15] {
+            let (trace, status) = place.run(&sh(1_000 + signal, &format!("kill -{signal} $$")));
+            assert_eq!(trace.end.unwrap().exit, Exit::Signal(i32::try_from(signal).unwrap()));
+            assert_eq!(status, None, "{shell} {signal}");
+        }
+    }
+}
+
+#[test]
+fn words_and_variables_arrive_as_they_are() {
+    let place = Place::new();
+    let odd =
+        ["", "two words", "it's \"so\"", "$(exit 9) `exit 9` $HOME", "a\nb\n", "-n", "żółw \\"];
+    let text = "for one in \"$@\"; do printf '%s|' \"$one\"; done; printf '%s|' \"$N\" \"$V\"";
+    let arguments = odd.map(str::to_owned).to_vec();
+    let mut script = order(1, Work::Script { text: format!("#!/bin/sh\n{text}\n"), arguments });
+    script.surroundings.environment.insert("V".to_owned(), "theirs".to_owned());
+    script.surroundings.environment.insert("odd.name".to_owned(), "x".to_owned());
+    script.variables.insert("N".to_owned(), "%N".to_owned());
+    script.variables.insert("V".to_owned(), odd.join("&"));
+    assert_eq!(place.exit(&script), Exit::Code(0));
+    assert_eq!(place.output(1), format!("{}|n1,n2|{}|", odd.join("|"), odd.join("&")));
+    let argv = ["printf", "%s|"].iter().chain(&odd).map(|word| (*word).to_owned()).collect();
+    assert_eq!(place.exit(&order(2, Work::Command(argv))), Exit::Code(0));
+    assert_eq!(place.output(2), format!("{}|", odd.join("|")));
+}
+
+#[test]
+fn work_runs_once_at_most() {
+    let place = Place::new();
+    let mut once = sh(1, "echo once");
+    once.surroundings.append = tradewind_io::submission::Append::Append;
+    let mut all: Vec<Child> = (0..5).map(|_| place.start(&once)).collect();
+    for child in &mut all {
+        child.wait().unwrap();
+    }
+    assert_eq!(place.exit(&once), Exit::Code(0));
+    assert_eq!(place.output(1), "once\n");
+    let never = sh(2, "echo never");
+    assert_eq!(place.spool().claim(&never.tag).unwrap(), None);
+    assert_eq!(place.run(&never).0, Trace::default());
+    assert_eq!(place.output(2), "");
+    assert!(place.spool().claim(&once.tag).unwrap().unwrap().end.is_some());
+    place.spool().clear(&[once.tag.clone(), never.tag.clone()]).unwrap();
+    assert_eq!(place.run(&once).0, Trace::default());
+    assert_eq!(place.output(1), "once\n");
+}
+
+#[test]
+fn what_cannot_begin_says_why() {
+    let place = Place::new();
+    let mut nowhere = sh(1, "echo no");
+    nowhere.surroundings.directory = Some("no/such/place".to_owned());
+    let mut mute = sh(2, "echo no");
+    mute.surroundings.output = Some("no/such/place/out".to_owned());
+    let mut blind = sh(3, "echo no");
+    blind.surroundings.input = Some("no-such-input".to_owned());
+    let strange = order(4, Work::Command(vec!["no-such-program".to_owned(), "x".to_owned()]));
+    for (order, wanted) in [
+        (nowhere, "no/such/place: not there"),
+        (mute, "no/such/place/out: "),
+        (blind, "no-such-input: no file"),
+        (strange, "no-such-program: no such program"),
+    ] {
+        let end = place.run(&order).0.end.unwrap();
+        assert_eq!(end.since, None);
+        assert!(matches!(&end.exit, Exit::NotStarted(why) if why.contains(wanted)), "{end:?}");
+    }
+}
+
+#[test]
+fn the_limit_holds_to_the_second() {
+    let place = Place::new();
+    for (job, act) in [(1, Act::Exit { after: 50, code: 0 }), (2, Act::Stubborn)] {
+        let mut order = order(job, act.script());
+        order.limit = Span(1);
+        let began = Instant::now();
+        let end = place.run(&order).0.end.unwrap();
+        assert_eq!(end.exit, Exit::TimeLimit);
+        assert!((1_000..4_000).contains(&(end.at - end.since.unwrap())), "{end:?}");
+        assert!(began.elapsed() < Duration::from_secs(5));
+    }
+    let order = order(3, Act::Exit { after: 50, code: 0 }.script());
+    let mut child = place.start(&order);
+    until(|| place.trace(&order.tag).is_some_and(|trace| trace.began.is_some()));
+    place.spool().stop(&order.tag).unwrap();
+    child.wait().unwrap();
+    assert_eq!(place.trace(&order.tag).unwrap().end.unwrap().exit, Exit::Withdrawn);
+}
+
+#[test]
+fn gathered_work_begins_when_it_is_told() {
+    let place = Place::new();
+    let mut early = sh(1, "printf '%s' \"$OTHER\"");
+    early.gather = Some(Span(30));
+    let mut child = place.start(&early);
+    until(|| place.trace(&early.tag).is_some_and(|trace| trace.here.is_some()));
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(place.trace(&early.tag).unwrap().began, None);
+    let at = Time(crate::site::local::records::now().0 + 2);
+    let variables = BTreeMap::from([("OTHER".to_owned(), "it's\n$HOME".to_owned())]);
+    place.spool().go(&early.tag, &Go { at, variables }).unwrap();
+    let late = Go { at: Time(0), variables: BTreeMap::new() };
+    place.spool().go(&early.tag, &late).unwrap();
+    child.wait().unwrap();
+    let trace = place.trace(&early.tag).unwrap();
+    let offset = trace.began.unwrap() - at.0 * 1_000;
+    assert!((0..300).contains(&offset), "{offset} ms");
+    assert_eq!(trace.end.unwrap().since, trace.began);
+    assert_eq!(place.output(1), "it's\n$HOME");
+
+    let mut alone = sh(2, "echo no");
+    alone.gather = Some(Span(1));
+    let end = place.run(&alone).0.end.unwrap();
+    assert_eq!((end.since, end.exit), (None, Exit::Withdrawn));
+    let mut called_off = sh(3, "echo no");
+    called_off.gather = Some(Span(30));
+    let mut child = place.start(&called_off);
+    until(|| place.trace(&called_off.tag).is_some_and(|trace| trace.here.is_some()));
+    place.spool().stop(&called_off.tag).unwrap();
+    child.wait().unwrap();
+    let end = place.trace(&called_off.tag).unwrap().end.unwrap();
+    assert_eq!((end.since, end.exit), (None, Exit::Withdrawn));
+    let mut told_before = sh(4, "echo yes");
+    told_before.gather = Some(Span(30));
+    place.spool().go(&told_before.tag, &late).unwrap();
+    assert_eq!(place.exit(&told_before), Exit::Code(0));
+}
+
+fn until(holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(20), "it does not come about");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

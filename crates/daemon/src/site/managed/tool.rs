@@ -1,0 +1,352 @@
+//! Commands of a cluster's manager: run here or behind a prefix such as `ssh login`, as ourselves
+//! or as a user, and never for ever.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::site::SiteError;
+
+/// What commands see of the daemon's own environment; the rest may be secret, and what a
+/// submission sees may end up in the job.
+const KEPT: [&str; 6] = ["PATH", "HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK", "KRB5CCNAME"];
+/// More than this is no answer: bytes.
+const MOST: u64 = 256 << 20;
+/// Stands for the account in the user's prefix.
+const USER: &str = "{user}";
+
+/// How commands are run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tool {
+    /// The site's name, for errors.
+    pub site: String,
+    /// Comes before every command of ours.
+    pub ours: Prefix,
+    /// Comes before every command as a user; empty: users' commands are run as ours are.
+    pub users: Prefix,
+    /// Variables that every command gets.
+    pub environment: BTreeMap<String, String>,
+    /// A command that takes longer is killed.
+    pub timeout: Duration,
+}
+
+/// Words before a command.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Prefix {
+    /// Program and arguments; `{user}` in one of them stands for the account.
+    pub words: Vec<String>,
+    /// What comes behind them is read by a shell: it is quoted.
+    pub remote_shell: bool,
+}
+
+impl Prefix {
+    /// The prefix as it is usually meant: behind `ssh` there is a shell.
+    pub fn new(words: Vec<String>) -> Prefix {
+        let name = words.first().map(|word| word.rsplit('/').next().unwrap_or(word));
+        let remote_shell = name.is_some_and(|name| ["ssh", "gsissh", "rsh"].contains(&name));
+        Prefix { words, remote_shell }
+    }
+}
+
+/// Who runs a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who<'a> {
+    /// We.
+    Ours,
+    /// This Unix account.
+    User(&'a str),
+}
+
+/// A command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call<'a> {
+    /// As whom.
+    pub who: Who<'a>,
+    /// Program and arguments.
+    pub words: Vec<String>,
+    /// Its standard input.
+    pub input: &'a [u8],
+}
+
+impl<'a> Call<'a> {
+    /// A command of ours without input.
+    pub fn ours(words: &[&str]) -> Call<'a> {
+        Call::by(Who::Ours, words)
+    }
+
+    /// A command without input.
+    pub fn by(who: Who<'a>, words: &[&str]) -> Call<'a> {
+        Call { who, words: words.iter().map(|word| (*word).to_owned()).collect(), input: &[] }
+    }
+
+    /// The command as people would write it, shortened.
+    fn shown(&self) -> String {
+        let all = self.words.join(" ");
+        match all.char_indices().nth(80) {
+            Some((end, _)) => format!("{}…", all.get(..end).unwrap_or_default()),
+            None => all,
+        }
+    }
+}
+
+/// What a command said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// `None`: it died by a signal.
+    pub code: Option<i32>,
+    /// All of it.
+    pub out: Vec<u8>,
+    /// All of it.
+    pub err: String,
+}
+
+impl Answer {
+    /// Whether it ended with 0.
+    pub fn is_good(&self) -> bool {
+        self.code == Some(0)
+    }
+
+    /// Standard output as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.out).into_owned()
+    }
+
+    /// The first line of standard error that says something.
+    pub fn complaint(&self) -> &str {
+        self.err.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it said nothing")
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Trouble {
+    /// It was not run at all.
+    #[error("{0}")]
+    NotRun(String),
+    /// It was killed; what it was to do may have been done.
+    #[error("{0}")]
+    Killed(String),
+}
+
+/// For commands that change nothing.
+impl From<Trouble> for SiteError {
+    fn from(trouble: Trouble) -> SiteError {
+        match trouble {
+            Trouble::NotRun(why) => SiteError::Away(why),
+            Trouble::Killed(why) => SiteError::Unknown(why),
+        }
+    }
+}
+
+impl Tool {
+    /// Runs it to its end.
+    ///
+    /// # Errors
+    /// If it cannot be started, takes too long or says too much: the error names the site and the
+    /// command. That it failed is no error.
+    pub fn run(&self, call: &Call<'_>) -> Result<Answer, Trouble> {
+        let mut command = self.command(call);
+        let named = |what: &str| format!("site {}: `{}` {what}", self.site, call.shown());
+        let mut child = command.spawn().map_err(|error| {
+            let program = command.get_program().to_string_lossy().into_owned();
+            Trouble::NotRun(named(&format!("was not run: {program}: {error}")))
+        })?;
+        let deadline = Instant::now() + self.timeout;
+        let (out, err) = attend(&mut child, call.input);
+        let answer = hear(&out, deadline).and_then(|out| Some((out, hear(&err, deadline)?)));
+        let ended = answer.and_then(|answer| Some((answer, end(&mut child, deadline)?)));
+        let Some(((out, err), code)) = ended else {
+            kill(&mut child);
+            let what = format!("did not answer within {} s and was killed", self.timeout.as_secs());
+            return Err(Trouble::Killed(named(&what)));
+        };
+        if out.len() as u64 >= MOST {
+            return Err(Trouble::Killed(named("said more than can be true")));
+        }
+        Ok(Answer { code, out, err: String::from_utf8_lossy(&err).into_owned() })
+    }
+
+    /// Runs a command that must end with 0.
+    ///
+    /// # Errors
+    /// As [`Tool::run`], and if it ends otherwise: [`SiteError::Unknown`] with its first words.
+    pub fn must(&self, call: &Call<'_>) -> Result<Answer, SiteError> {
+        let answer = self.run(call)?;
+        match answer.is_good() {
+            true => Ok(answer),
+            false => Err(SiteError::Unknown(self.failure(call, &answer))),
+        }
+    }
+
+    /// Site, command, exit code and the first words of its complaint.
+    pub fn failure(&self, call: &Call<'_>, answer: &Answer) -> String {
+        let how = match answer.code {
+            Some(code) => format!("ended with {code}"),
+            None => "died by a signal".to_owned(),
+        };
+        format!("site {}: `{}` {how}: {}", self.site, call.shown(), answer.complaint())
+    }
+
+    fn command(&self, call: &Call<'_>) -> Command {
+        let words = self.words(call);
+        let mut all = words.iter();
+        let mut command = Command::new(all.next().map_or("", String::as_str));
+        command.args(all).env_clear();
+        command.envs(KEPT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        command.envs(self.variables());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.process_group(0);
+        command
+    }
+
+    fn variables(&self) -> BTreeMap<&str, &str> {
+        let mut all = BTreeMap::from([("TZ", "UTC"), ("LC_ALL", "C")]);
+        all.extend(self.environment.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+        all
+    }
+
+    /// All words that are run: prefix, variables (a prefix may lose them), command.
+    fn words(&self, call: &Call<'_>) -> Vec<String> {
+        let (prefix, account) = match call.who {
+            Who::User(account) if !self.users.words.is_empty() => (&self.users, account),
+            Who::User(account) => (&self.ours, account),
+            Who::Ours => (&self.ours, ""),
+        };
+        if prefix.words.is_empty() {
+            return call.words.clone();
+        }
+        let variables = self.variables();
+        let set = variables.iter().map(|(name, value)| format!("{name}={value}"));
+        let tail = std::iter::once("env".to_owned()).chain(set).chain(call.words.iter().cloned());
+        let tail = tail.map(|word| if prefix.remote_shell { quote(&word) } else { word });
+        prefix.words.iter().map(|word| word.replace(USER, account)).chain(tail).collect()
+    }
+}
+
+/// The word as any POSIX shell reads it back.
+pub fn quote(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// Feeds and drains the child beside us, since either may fill a pipe.
+fn attend(child: &mut Child, input: &[u8]) -> (Receiver<Vec<u8>>, Receiver<Vec<u8>>) {
+    if let Some(mut stdin) = child.stdin.take() {
+        let input = input.to_vec();
+        // One that does not want its input is no failure of ours.
+        match input.is_empty() {
+            true => drop(stdin),
+            false => drop(thread::spawn(move || drop(stdin.write_all(&input)))),
+        }
+    }
+    (drain(child.stdout.take()), drain(child.stderr.take()))
+}
+
+fn drain(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(pipe) = pipe {
+            // What was read before an error is told; the exit code tells the rest.
+            let _ = pipe.take(MOST).read_to_end(&mut bytes);
+        }
+        drop(sender.send(bytes));
+    });
+    receiver
+}
+
+fn hear(receiver: &Receiver<Vec<u8>>, deadline: Instant) -> Option<Vec<u8>> {
+    receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()
+}
+
+/// Its exit code, once it is over; the pipes are closed already, so this takes no time.
+fn end(child: &mut Child, deadline: Instant) -> Option<Option<i32>> {
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status.code()),
+            Ok(None) if Instant::now() < deadline => thread::sleep(Duration::from_micros(200)),
+            Ok(None) | Err(_) => return None,
+        }
+    }
+}
+
+fn kill(child: &mut Child) {
+    if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let _ = child.wait();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool() -> Tool {
+        Tool {
+            site: "alpha".to_owned(),
+            ours: Prefix::default(),
+            users: Prefix::default(),
+            environment: BTreeMap::from([("A".to_owned(), "it's".to_owned())]),
+            timeout: Duration::from_secs(20),
+        }
+    }
+
+    fn prefix(words: &[&str]) -> Prefix {
+        Prefix::new(words.iter().map(|word| (*word).to_owned()).collect())
+    }
+
+    #[test]
+    fn an_answer_has_all_that_was_said() {
+        let mut call = Call::ours(&["sh", "-c", "cat; echo; echo oops >&2; echo $A $TZ; exit 3"]);
+        let input = "x".repeat(1 << 20);
+        call.input = input.as_bytes();
+        let answer = tool().run(&call).unwrap();
+        assert_eq!((answer.code, answer.complaint()), (Some(3), "oops"));
+        assert_eq!(answer.text(), format!("{input}\nit's UTC\n"));
+        let told = tool().must(&call).unwrap_err().to_string();
+        assert!(told.starts_with("site alpha: `sh -c cat;") && told.ends_with("3: oops"), "{told}");
+    }
+
+    #[test]
+    fn a_hung_command_is_killed_with_its_children() {
+        let tool = Tool { timeout: Duration::from_millis(300), ..tool() };
+        let began = Instant::now();
+        let wrong = tool.run(&Call::ours(&["sh", "-c", "sleep 61 & sleep 61"])).unwrap_err();
+        assert!(matches!(wrong, Trouble::Killed(_)), "{wrong}");
+        assert!(began.elapsed() < Duration::from_secs(10));
+        let wrong = tool.run(&Call::ours(&["/no/such/program"])).unwrap_err();
+        assert!(matches!(&wrong, Trouble::NotRun(why) if why.contains("/no/such/program")));
+    }
+
+    #[test]
+    fn words_arrive_as_they_are_behind_a_far_shell() {
+        let odd = ["it's", "$(exit 9)", "a b", "", "*", "new\nline", "\\", "-n"];
+        // A shell that joins its arguments and reads them again, as that behind `ssh` does.
+        let shell = prefix(&["/bin/sh", "-c", "shift; eval \"$*\"", "sh", "{user}"]);
+        let show = ["sh", "-c", "printf '%s|' \"$A\" \"$@\"", "sh"];
+        let words: Vec<&str> = show.into_iter().chain(odd).collect();
+        let users = Prefix { remote_shell: true, ..shell };
+        let tool = Tool { users, ..tool() };
+        let answer = tool.run(&Call::by(Who::User("ana"), &words)).unwrap();
+        let wanted: String = ["it's"].iter().chain(&odd).map(|word| format!("{word}|")).collect();
+        assert_eq!(answer.text(), wanted);
+    }
+
+    #[test]
+    fn the_account_stands_in_the_users_prefix_only() {
+        let users = prefix(&["echo", "--reuid={user}", "sh"]);
+        let tool = Tool { users, ..tool() };
+        let shown = |who| tool.run(&Call::by(who, &["echo", "{user}"])).unwrap().text();
+        assert_eq!(
+            shown(Who::User("ana")),
+            "--reuid=ana sh env A=it's LC_ALL=C TZ=UTC echo {user}\n"
+        );
+        assert_eq!(shown(Who::Ours), "{user}\n");
+        assert!(prefix(&["/usr/bin/ssh", "x"]).remote_shell && !tool.users.remote_shell);
+    }
+}

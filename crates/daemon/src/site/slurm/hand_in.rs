@@ -1,0 +1,112 @@
+//! What `sbatch` is told.
+
+use tradewind_io::settings::cluster::{Members, Unit};
+use tradewind_io::submission::options::{Kind, OPTIONS};
+use tradewind_model::{Span, Time};
+
+use crate::site::Order;
+
+/// When a job is to begin, as Slurm is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Begin {
+    /// As soon as its nodes are free.
+    Now,
+    /// When it is released.
+    Held,
+    /// Not before so many seconds from now.
+    After(i64),
+    /// In this reservation.
+    Within(String),
+}
+
+/// What a submission depends on beside the order.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Terms<'a> {
+    pub members: &'a Members,
+    /// Nodes of the partition that are not the pool's.
+    pub excluded: &'a [String],
+    pub unit: Unit,
+    /// The site's own options.
+    pub options: &'a [(String, String)],
+    pub begin: &'a Begin,
+}
+
+/// Whole minutes that hold the limit and the wait for other parts.
+pub(super) fn minutes(order: &Order) -> i64 {
+    let all = order.limit + order.gather.unwrap_or(Span(0));
+    (all.0.max(1) + 59) / 60
+}
+
+/// Seconds until the order's start, if it lies ahead.
+pub(super) fn ahead(order: &Order, now: Time) -> Option<i64> {
+    Some(order.start.0 - now.0).filter(|left| *left > 0)
+}
+
+/// The program and its arguments, with what Slurm is to remember of it; the script comes on standard input.
+pub(super) fn words(order: &Order, mark: &str, terms: &Terms<'_>) -> Vec<String> {
+    let name: String = order.name.chars().map(|c| if c.is_control() { '_' } else { c }).collect();
+    let mut all: Vec<String> = ["sbatch", "--parsable", "--no-requeue", "--propagate=NONE"]
+        .into_iter()
+        .chain(["--export=PATH", "--chdir=/", "--input=/dev/null"])
+        .chain(["--output=/dev/null", "--error=/dev/null"])
+        .map(str::to_owned)
+        .collect();
+    let mut add = |name: &str, value: &str| all.push(format!("--{name}={value}"));
+    add("comment", mark);
+    add("job-name", &name);
+    add("time", &minutes(order).to_string());
+    let count = order.nodes.to_string();
+    match terms.unit {
+        Unit::Node => {
+            add("nodes", &count);
+            // All of the node's memory, where memory is counted.
+            add("mem", "0");
+            all.push("--exclusive".to_owned());
+        }
+        Unit::Cores(cores) => {
+            add("ntasks", &count);
+            add("cpus-per-task", &cores.to_string());
+        }
+        Unit::Gpu => {
+            add("ntasks", &count);
+            add("gpus-per-task", "1");
+        }
+    }
+    if let Some(partition) = &terms.members.partition {
+        all.push(format!("--partition={partition}"));
+    }
+    if !terms.excluded.is_empty() {
+        all.push(format!("--exclude={}", terms.excluded.join(",")));
+    }
+    match terms.begin {
+        Begin::Now => {}
+        Begin::Held => all.push("--hold".to_owned()),
+        Begin::After(seconds) => all.push(format!("--begin=now+{seconds}")),
+        Begin::Within(name) => all.push(format!("--reservation={name}")),
+    }
+    all.extend(options(order, terms));
+    all
+}
+
+/// The site's options, then the job's own; constraints of pool, site and job hold together.
+fn options(order: &Order, terms: &Terms<'_>) -> Vec<String> {
+    let mut constraints: Vec<String> = terms.members.features.clone();
+    let own = order.passed_through.iter().filter(|(name, _)| is_passed(name));
+    let mut rest = Vec::new();
+    for (name, value) in terms.options.iter().chain(own) {
+        match (name.as_str(), value.as_str()) {
+            ("constraint", value) => constraints.push(format!("({value})")),
+            (name, "") => rest.push(format!("--{name}")),
+            (name, value) => rest.push(format!("--{name}={value}")),
+        }
+    }
+    if !constraints.is_empty() {
+        rest.push(format!("--constraint={}", constraints.join("&")));
+    }
+    rest
+}
+
+/// Whether users may say it to the manager.
+fn is_passed(name: &str) -> bool {
+    OPTIONS.iter().any(|known| known.name == name && known.kind == Kind::PassedThrough)
+}

@@ -1,0 +1,425 @@
+//! A site that is a cluster under Slurm, driven through its command-line tools.
+//!
+//! Every job's comment is its task's tag; Slurm's own numbers are used again after a crash of its
+//! controller and identify nothing. What was handed in is known from tickets of our own, since
+//! Slurm forgets what has ended, and its controller may lose what it has acknowledged; what runs
+//! writes its end down itself (see [`managed`](super::managed)). Nothing is remembered of Slurm
+//! between two surveys but its nodes.
+
+mod aside;
+mod doctor;
+mod hand_in;
+mod hostlist;
+mod listing;
+mod moment;
+mod pools;
+mod surveys;
+mod tasks;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tradewind_io::settings::cluster::{Cluster, Members, Mode};
+
+use self::hand_in::{Begin, Terms};
+use self::listing::{Job, Node};
+use super::local::records::now;
+use super::local::sheet::refusal;
+use super::managed::accounts::account_of;
+use super::managed::bundle::{Bundle, Paths, Words};
+use super::managed::spool::Spool;
+use super::managed::stage::Stage;
+use super::managed::tickets::{Ended, Ending, Ticket, Tickets, stamp};
+use super::managed::tool::{Answer, Call, Prefix, Tool, Who};
+use super::{Aside, Exit, Finding, Go, Order, PoolSetup, Site, SiteError, Survey, Tag};
+
+/// The largest script that Slurm takes, bytes, unless it is told otherwise.
+const LARGEST: usize = 4_000_000;
+
+/// How Slurm calls things on a node.
+const WORDS: Words = Words {
+    id: "echo \"$SLURM_JOB_ID\"",
+    nodes: "{ scontrol show hostnames \"$SLURM_JOB_NODELIST\" 2>/dev/null || \
+            echo \"$SLURM_JOB_NODELIST\"; }",
+};
+
+/// What `sbatch` and its like say if the controller did not answer.
+const NO_ANSWER: [&str; 9] = [
+    "Unable to contact",
+    "timed out",
+    "Connection refused",
+    "connect failure",
+    "Communication connection failure",
+    "Zero Bytes were transmitted",
+    "Unexpected message received",
+    "in standby mode",
+    "temporarily un",
+];
+
+/// What a Slurm site is made of.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The site's name, for errors.
+    pub name: String,
+    /// Where tickets are kept; made if need be.
+    pub folder: PathBuf,
+    /// How the cluster is reached.
+    pub cluster: Cluster,
+    /// Its pools, and which nodes each of them has.
+    pub pools: Vec<(PoolSetup, Members)>,
+}
+
+/// A Slurm site; see the module.
+#[derive(Debug)]
+pub struct Slurm {
+    name: String,
+    cluster: Cluster,
+    pools: Vec<PoolSetup>,
+    members: Vec<Members>,
+    tool: Tool,
+    tickets: Tickets,
+    /// The account that runs our own commands, once it is known.
+    own_account: Option<String>,
+    /// As they were last listed.
+    nodes: Vec<Node>,
+}
+
+impl Slurm {
+    /// Opens the site's folder. The cluster itself is not asked.
+    ///
+    /// # Errors
+    /// If the folder cannot be used, another adapter uses it, or a file in it is damaged.
+    pub fn open(settings: Settings) -> io::Result<Slurm> {
+        let Settings { name, folder, cluster, pools } = settings;
+        let tickets = Tickets::open(&folder)?;
+        let (pools, members) = pools.into_iter().unzip();
+        let tool = tool(&name, &cluster);
+        let nodes = Vec::new();
+        Ok(Slurm { name, cluster, pools, members, tool, tickets, own_account: None, nodes })
+    }
+
+    fn pool(&self, name: &str) -> Option<usize> {
+        self.pools.iter().position(|pool| pool.name == name)
+    }
+
+    /// Runs a command of ours that must end with 0.
+    fn ours(&self, words: &[&str]) -> Result<Answer, SiteError> {
+        self.tool.must(&Call::ours(words))
+    }
+
+    /// The Unix account of a user; nobody's jobs ever run as ourselves unless that was set up.
+    fn account(&mut self, user: &str) -> Result<String, SiteError> {
+        let account = account_of(&self.cluster.accounts, &self.name, user);
+        let account = account.map_err(SiteError::Refused)?.to_owned();
+        if self.cluster.user_command.is_empty() {
+            let own = self.own_account()?;
+            if own != account {
+                let site = &self.name;
+                return Err(SiteError::Refused(format!(
+                    "jobs at {site} run as {own:?}, and {user:?} has the account {account:?}: \
+                     the site's owner must set `user_command`, such as \
+                     [\"sudo\", \"-n\", \"-u\", \"{{user}}\"]"
+                )));
+            }
+        }
+        Ok(account)
+    }
+
+    fn own_account(&mut self) -> Result<String, SiteError> {
+        if let Some(own) = &self.own_account {
+            return Ok(own.clone());
+        }
+        let own = self.ours(&["id", "-un"])?.text().trim().to_owned();
+        self.own_account = Some(own.clone());
+        Ok(own)
+    }
+
+    fn spool<'a>(&'a self, ticket: &'a Ticket) -> Spool<'a> {
+        Spool { tool: &self.tool, account: &ticket.account, path: &ticket.spool }
+    }
+
+    fn jobs(&self) -> Result<Vec<Job>, SiteError> {
+        let answer = self.ours(&["squeue", "--json"])?;
+        listing::jobs(&answer.out).map_err(|wrong| self.misread("squeue --json", &wrong))
+    }
+
+    fn misread(&self, command: &str, wrong: &str) -> SiteError {
+        SiteError::Unknown(format!("site {}: `{command}`: {wrong}", self.name))
+    }
+
+    /// The job that Slurm has for the ticket.
+    fn find<'j>(jobs: &'j [Job], ticket: &Ticket) -> Option<&'j Job> {
+        let all = tasks::by_comment(jobs);
+        let own = all.get(ticket.mark().as_str())?;
+        own.iter().copied().find(|job| tasks::is_its(job, ticket))
+    }
+
+    /// What can be said against an order without asking Slurm.
+    fn check(&self, order: &Order) -> Result<usize, SiteError> {
+        let refuse = |why: String| Err(SiteError::Refused(why));
+        let Some(pool) = self.pool(&order.pool) else {
+            return refuse(format!("there is no pool {:?}", order.pool));
+        };
+        let most = self.pools.get(pool).map_or(0, |pool| pool.nodes);
+        if order.nodes == 0 || order.nodes > most {
+            return refuse(format!("{} nodes: pool {:?} has {most}", order.nodes, order.pool));
+        }
+        match refusal(order) {
+            Some(why) => refuse(why),
+            None => Ok(pool),
+        }
+    }
+
+    fn ticket(&self, order: &Order, account: String, paths: &Paths) -> Ticket {
+        let spool = self.cluster.spool.replace("{user}", &account);
+        Ticket {
+            tag: order.tag.to_string(),
+            pool: order.pool.clone(),
+            nodes: order.nodes,
+            handed_in: stamp(),
+            start: order.start.0,
+            limit: order.limit.0,
+            gather: order.gather.map(|span| span.0),
+            directory: paths.directory.clone(),
+            output: paths.output.clone(),
+            spool,
+            account,
+            is_held: false,
+            is_taken: false,
+            is_withdrawn: false,
+            ended: None,
+            is_forgotten: false,
+        }
+    }
+
+    /// Hands a task in whose ticket is written. What is refused leaves no ticket.
+    fn hand_in(&mut self, order: &Order, pool: usize, script: &str) -> Result<(), SiteError> {
+        self.stage(&order.tag, &self.cluster.stage_in)?;
+        let begin = self.begin(order, pool)?;
+        let none = Members::default();
+        let members = self.members.get(pool).unwrap_or(&none);
+        let excluded = self.excluded(members);
+        let terms = Terms {
+            members,
+            excluded: &excluded,
+            unit: self.cluster.unit,
+            options: &self.cluster.options,
+            begin: &begin,
+        };
+        // Before Slurm hears of it: whoever finds the job knows that it is to be released.
+        self.change(&order.tag, |ticket| ticket.is_held = begin == Begin::Held)?;
+        let Some(ticket) = self.tickets.get(&order.tag) else { return Ok(()) };
+        let account = ticket.account.clone();
+        let words = hand_in::words(order, &ticket.mark(), &terms);
+        let call = Call { who: Who::User(&account), words, input: script.as_bytes() };
+        let answer = self.tool.run(&call).map_err(SiteError::from)?;
+        if answer.is_good() {
+            return self.change(&order.tag, |ticket| ticket.is_taken = true);
+        }
+        let why = self.tool.failure(&call, &answer);
+        if is_unanswered(&answer.err) || answer.code == Some(255) {
+            return Err(SiteError::Unknown(why));
+        }
+        if let Begin::Within(name) = &begin {
+            self.give_back(name);
+        }
+        Err(SiteError::Refused(why))
+    }
+
+    /// Brings a task's files, or takes them away.
+    fn stage(&self, tag: &Tag, commands: &[Vec<String>]) -> Result<(), SiteError> {
+        let Some(ticket) = self.tickets.get(tag) else { return Ok(()) };
+        let (account, directory) = (ticket.account.as_str(), ticket.directory.as_str());
+        Stage { tool: &self.tool, account, tag, directory }.run(commands)
+    }
+
+    /// Nodes of the pool's partition that are not its own: only where hosts are named.
+    fn excluded(&self, members: &Members) -> Vec<String> {
+        if members.hosts.is_none() {
+            return Vec::new();
+        }
+        let whole = Members { hosts: None, ..members.clone() };
+        let own: Vec<&str> =
+            pools::belonging(&self.nodes, members).iter().map(|node| node.name.as_str()).collect();
+        let all = pools::belonging(&self.nodes, &whole).into_iter();
+        all.map(|node| node.name.clone()).filter(|name| !own.contains(&name.as_str())).collect()
+    }
+
+    /// How the order's start is kept.
+    fn begin(&mut self, order: &Order, pool: usize) -> Result<Begin, SiteError> {
+        let ahead = hand_in::ahead(order, now());
+        match (self.cluster.mode, ahead) {
+            (Mode::Reservation, _) => self.reserve_for(order, pool).map(Begin::Within),
+            (_, None) => Ok(Begin::Now),
+            (Mode::HoldRelease, Some(_)) => Ok(Begin::Held),
+            (Mode::Begin, Some(seconds)) => Ok(Begin::After(seconds)),
+        }
+    }
+
+    fn change(&mut self, tag: &Tag, how: impl FnOnce(&mut Ticket)) -> Result<(), SiteError> {
+        self.tickets.change(tag, how).map_err(|error| unwritten(&error))
+    }
+
+    fn end(&mut self, tag: &Tag, exit: &Exit) -> Result<(), SiteError> {
+        let ended = Ended { since: None, at: now().0, began: None, exit: Ending::from(exit) };
+        self.change(tag, |ticket| ticket.ended = Some(ended))
+    }
+
+    /// A task that was withdrawn, and that Slurm does not know: either it never begins, or it
+    /// hears that it is to stop.
+    fn withdraw_unseen(&mut self, tag: &Tag) -> Result<(), SiteError> {
+        let Some(ticket) = self.tickets.get(tag) else { return Ok(()) };
+        match self.spool(ticket).claim(tag)? {
+            None => self.end(tag, &Exit::Withdrawn),
+            Some(trace) if trace.end.is_none() => self.spool(ticket).stop(tag),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Stops a job of the ticket's account.
+    fn cancel(&self, job: &Job, ticket: &Ticket) -> Result<(), SiteError> {
+        let id = job.id.to_string();
+        let call = Call::by(Who::User(&ticket.account), &["scancel", &id]);
+        self.tool.must(&call).map(|_| ())
+    }
+}
+
+/// Whether a complaint says that the controller did not answer: it may have done as asked.
+fn is_unanswered(complaint: &str) -> bool {
+    NO_ANSWER.iter().any(|sign| complaint.contains(sign))
+}
+
+/// How commands of this cluster are run.
+fn tool(name: &str, cluster: &Cluster) -> Tool {
+    let prefix = |words: &[String]| {
+        let prefix = Prefix::new(words.to_vec());
+        Prefix { remote_shell: cluster.remote_shell.unwrap_or(prefix.remote_shell), ..prefix }
+    };
+    Tool {
+        site: name.to_owned(),
+        ours: prefix(&cluster.command),
+        users: prefix(&cluster.user_command),
+        environment: cluster.environment.clone(),
+        timeout: Duration::from_secs(u64::try_from(cluster.timeout.0).unwrap_or(1)),
+    }
+}
+
+fn unwritten(error: &io::Error) -> SiteError {
+    SiteError::Unknown(error.to_string())
+}
+
+impl Site for Slurm {
+    fn pools(&self) -> &[PoolSetup] {
+        &self.pools
+    }
+
+    fn survey(&mut self) -> Result<Survey, SiteError> {
+        self.survey_now()
+    }
+
+    fn submit(&mut self, order: &Order) -> Result<(), SiteError> {
+        let tag = &order.tag;
+        if self.tickets.is_gone(tag) {
+            return Ok(());
+        }
+        if let Some(ticket) = self.tickets.get(tag) {
+            let is_over = ticket.is_taken || ticket.is_withdrawn || ticket.ended.is_some();
+            if is_over || Slurm::find(&self.jobs()?, ticket).is_some() {
+                return self.change(tag, |ticket| ticket.is_taken = true);
+            }
+            // It was never heard of: it is handed in again, and its folder keeps it from running
+            // twice should the first submission turn up after all.
+        }
+        let pool = self.check(order)?;
+        let account = self.account(&order.user)?;
+        let home = self.cluster.directory.replace("{user}", &account);
+        let paths = Paths::of(order, &home);
+        let ticket = self.ticket(order, account, &paths);
+        // Slurm sets what is called after it; the array is the market's.
+        let is_ours = |name: &str| !name.starts_with("SLURM_") || name.starts_with("SLURM_ARRAY_");
+        let variables = order.variables.clone().into_iter();
+        let variables = variables.filter(|(name, _)| is_ours(name)).collect();
+        let bundle = Bundle {
+            order,
+            variables: &variables,
+            paths: &paths,
+            spool: &ticket.spool,
+            grace: Duration::from_secs(u64::try_from(self.cluster.grace.0).unwrap_or(0)),
+            words: &WORDS,
+        };
+        let script = bundle.script();
+        if script.len() > LARGEST {
+            let why = format!("the script is too long: packed, {} bytes", script.len());
+            return Err(SiteError::Refused(format!("{why}; Slurm takes {LARGEST}")));
+        }
+        self.tickets.put(tag, ticket).map_err(|error| unwritten(&error))?;
+        let done = self.hand_in(order, pool, &script);
+        if matches!(done, Err(SiteError::Refused(_))) {
+            self.tickets.remove(tag).map_err(|error| unwritten(&error))?;
+        }
+        done
+    }
+
+    fn withdraw(&mut self, tag: &Tag) -> Result<(), SiteError> {
+        let Some(ticket) = self.tickets.get(tag) else {
+            return self.tickets.ban(tag).map_err(|error| unwritten(&error));
+        };
+        if ticket.ended.is_some() || ticket.is_forgotten {
+            return Ok(());
+        }
+        let jobs = self.jobs()?;
+        // Only from here on: what ended before it was withdrawn ended by itself.
+        let job = Slurm::find(&jobs, ticket);
+        match job {
+            Some(job) if job.waits() || job.holds_nodes() => {
+                self.change(tag, |ticket| ticket.is_withdrawn = true)?;
+                let Some(ticket) = self.tickets.get(tag) else { return Ok(()) };
+                self.cancel(job, ticket)
+            }
+            Some(_) => Ok(()),
+            None => {
+                self.change(tag, |ticket| ticket.is_withdrawn = true)?;
+                self.withdraw_unseen(tag)
+            }
+        }
+    }
+
+    fn forget(&mut self, tag: &Tag) -> Result<(), SiteError> {
+        let Some(ticket) = self.tickets.get(tag) else { return Ok(()) };
+        if ticket.ended.is_none() {
+            return Err(SiteError::Refused(format!("{tag} has not ended")));
+        }
+        self.tickets.ban(tag).map_err(|error| unwritten(&error))?;
+        self.change(tag, |ticket| ticket.is_forgotten = true)
+    }
+
+    fn set_aside(
+        &mut self,
+        market: &str,
+        wanted: &[Aside],
+    ) -> Result<Vec<(u64, String)>, SiteError> {
+        self.keep_aside(market, wanted)
+    }
+
+    fn go(&mut self, tag: &Tag, go: &Go) -> Result<(), SiteError> {
+        let waits = |ticket: &&Ticket| ticket.gather.is_some() && ticket.ended.is_none();
+        match self.tickets.get(tag).filter(waits) {
+            Some(ticket) => self.spool(ticket).go(tag, go),
+            None => Ok(()),
+        }
+    }
+
+    fn output(&mut self, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
+        match self.tickets.get(tag).filter(|ticket| !ticket.is_forgotten) {
+            Some(ticket) => self.spool(ticket).tail(&ticket.output, most),
+            None => Err(SiteError::Refused(format!("{tag} is not known here"))),
+        }
+    }
+
+    fn doctor(&mut self) -> Vec<Finding> {
+        self.look_around()
+    }
+}

@@ -1,0 +1,173 @@
+//! Which nodes make a pool, and what others have of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tradewind_io::settings::cluster::{Members, Unit};
+use tradewind_model::Time;
+
+use super::hostlist;
+use super::listing::{Job, Node, Reservation};
+use crate::site::{LocalTask, PoolSurvey};
+
+/// A job without an end, or behind it, is expected to hold its nodes so much longer, seconds.
+const LONGER: i64 = 60;
+/// What has no end ends in a year.
+const FOR_EVER: i64 = 365 * 24 * 60 * 60;
+
+/// States in which a job has its nodes.
+const HOLDING: [&str; 8] = [
+    "RUNNING",
+    "COMPLETING",
+    "CONFIGURING",
+    "SUSPENDED",
+    "STOPPED",
+    "RESIZING",
+    "SIGNALING",
+    "STAGE_OUT",
+];
+/// States in which a job waits for nodes.
+const WAITING: [&str; 5] = ["PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD"];
+
+impl Job {
+    /// Whether it has its nodes.
+    pub(super) fn holds_nodes(&self) -> bool {
+        HOLDING.contains(&self.state.as_str())
+    }
+
+    /// Whether it waits for nodes.
+    pub(super) fn waits(&self) -> bool {
+        WAITING.contains(&self.state.as_str())
+    }
+}
+
+/// The nodes of a pool: those to which all of `members` applies. Without a partition, those of
+/// any.
+pub(super) fn belonging<'n>(nodes: &'n [Node], members: &Members) -> Vec<&'n Node> {
+    let hosts = members.hosts.as_deref().map(hostlist::expand);
+    let hosts: Option<BTreeSet<String>> = hosts.map(|hosts| hosts.into_iter().collect());
+    let is_in = |node: &&Node| {
+        members.partition.as_ref().is_none_or(|name| node.partitions.contains(name))
+            && members.features.iter().all(|feature| node.features.contains(feature))
+            && hosts.as_ref().is_none_or(|hosts| hosts.contains(&node.name))
+    };
+    nodes.iter().filter(is_in).collect()
+}
+
+/// How many of the market's nodes this node is.
+pub(super) fn units(node: &Node, unit: Unit) -> u32 {
+    match unit {
+        Unit::Node => 1,
+        Unit::Cores(cores) => node.cpus / cores.max(1),
+        Unit::Gpu => node.gpus,
+    }
+}
+
+/// How many of a node's units the job takes there: what it has of processors, memory or
+/// accelerators, whichever is more, rounded up.
+fn taken(job: &Job, node: &Node, unit: Unit) -> u32 {
+    let all = units(node, unit);
+    let nodes = u32::try_from(job.nodes.len()).unwrap_or(u32::MAX).max(1);
+    let part = |amount: u64, whole: u64| {
+        let each = amount.div_ceil(u64::from(nodes));
+        let units = (each * u64::from(all)).div_ceil(whole.max(1));
+        u32::try_from(units).unwrap_or(u32::MAX)
+    };
+    let processors = match unit {
+        Unit::Node => return 1,
+        // Whole units, also where the node's processors are no multiple of one.
+        Unit::Cores(cores) => job.cpus.div_ceil(nodes).div_ceil(cores.max(1)),
+        Unit::Gpu => part(u64::from(job.cpus), u64::from(node.cpus)),
+    };
+    let gpus = if unit == Unit::Gpu { job.gpus.div_ceil(nodes) } else { 0 };
+    processors.max(gpus).max(part(job.memory, node.memory)).min(all)
+}
+
+/// What was listed at one moment.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Listed<'a> {
+    pub jobs: &'a [Job],
+    pub nodes: &'a [Node],
+    /// Those that are not ours.
+    pub reservations: &'a [Reservation],
+    /// Numbers of jobs that are ours.
+    pub ours: &'a BTreeSet<u64>,
+    pub now: Time,
+}
+
+/// The pool, of `most` market nodes.
+pub(super) fn survey(listed: &Listed<'_>, members: &Members, unit: Unit, most: u32) -> PoolSurvey {
+    let nodes: BTreeMap<&str, &Node> = belonging(listed.nodes, members)
+        .into_iter()
+        .filter(|node| node.is_up)
+        .map(|node| (node.name.as_str(), node))
+        .collect();
+    let up: u32 = nodes.values().map(|node| units(node, unit)).sum();
+    let mut local = BTreeMap::new();
+    // Until when each node is in use, by whomever.
+    let mut busy: BTreeMap<&str, Time> = BTreeMap::new();
+    for job in listed.jobs.iter().filter(|job| job.holds_nodes()) {
+        let until = end(job, listed.now);
+        let own = job.nodes.iter().filter_map(|name| nodes.get_key_value(name.as_str()));
+        let mut taken_units = 0;
+        for (name, node) in own {
+            taken_units += taken(job, node, unit);
+            let last = busy.entry(name).or_insert(until);
+            *last = until.max(*last);
+        }
+        if taken_units > 0 && !listed.ours.contains(&job.id) {
+            let from = Time(job.start.max(0)).min(listed.now);
+            let task = LocalTask { nodes: taken_units, from, until };
+            local.insert(format!("job {}", job.id), task);
+        }
+    }
+    for reservation in listed.reservations {
+        reserve(&mut local, reservation, &nodes, &busy, unit);
+    }
+    PoolSurvey { up: up.min(most), local, local_waiting: waiting(listed, members) }
+}
+
+fn end(job: &Job, now: Time) -> Time {
+    match job.end {
+        0 => Time(now.0 + FOR_EVER),
+        // Slurm's limits are not hard: one that is over its time may go on for a while.
+        end => Time(end.max(now.0 + LONGER)),
+    }
+}
+
+/// What a reservation keeps from us beyond what jobs have already: node by node from its start,
+/// or from the end of the job that is there.
+fn reserve(
+    local: &mut BTreeMap<String, LocalTask>,
+    reservation: &Reservation,
+    nodes: &BTreeMap<&str, &Node>,
+    busy: &BTreeMap<&str, Time>,
+    unit: Unit,
+) {
+    let mut by_start: BTreeMap<Time, u32> = BTreeMap::new();
+    for name in &reservation.nodes {
+        let Some(node) = nodes.get(name.as_str()) else { continue };
+        let free = busy.get(name.as_str()).copied().unwrap_or(reservation.start);
+        let from = free.max(reservation.start);
+        if from < reservation.end {
+            *by_start.entry(from).or_default() += units(node, unit);
+        }
+    }
+    for (number, (from, nodes)) in by_start.into_iter().enumerate() {
+        let name = match number {
+            0 => format!("reservation {}", reservation.name),
+            _ => format!("reservation {} ({number})", reservation.name),
+        };
+        local.insert(name, LocalTask { nodes, from, until: reservation.end });
+    }
+}
+
+fn waiting(listed: &Listed<'_>, members: &Members) -> u32 {
+    let is_here = |job: &&Job| {
+        let in_partition = |name| job.partitions.contains(name);
+        job.waits()
+            && !job.is_held
+            && !listed.ours.contains(&job.id)
+            && members.partition.as_ref().is_none_or(in_partition)
+    };
+    u32::try_from(listed.jobs.iter().filter(is_here).count()).unwrap_or(u32::MAX)
+}

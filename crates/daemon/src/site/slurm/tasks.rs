@@ -1,0 +1,169 @@
+//! How a task of ours is: what Slurm says of its job, what the task wrote itself, and our ticket.
+
+use std::collections::BTreeMap;
+
+use tradewind_model::{Span, Time};
+
+use super::listing::Job;
+use crate::site::managed::spool::{Trace, seconds};
+use crate::site::managed::tickets::Ticket;
+use crate::site::{Exit, Seen};
+
+/// A task that Slurm has lost may run on by itself until its own limit; then so much longer until
+/// nobody waits for its last word.
+const LAST_WORD: Span = Span(30);
+
+/// What is to be said of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// This.
+    Seen(Seen),
+    /// It depends on what the task has written: look there.
+    Look,
+    /// Slurm begins it again, though it began before: stop it, then say this.
+    Stop(Seen),
+    /// Slurm does not know it, and it has never begun: make sure that it never does, then say
+    /// how it ended.
+    Bury(Exit),
+    /// Nothing: whether it was handed in, who hands it in again will find out.
+    Nothing,
+}
+
+/// Jobs with comments that are marks, by mark; of those with one mark, the one that has nodes, or
+/// else the one that was handed in first.
+pub(super) fn by_comment(jobs: &[Job]) -> BTreeMap<&str, Vec<&Job>> {
+    let mut all: BTreeMap<&str, Vec<&Job>> = BTreeMap::new();
+    for job in jobs.iter().filter(|job| job.comment.starts_with("tw-")) {
+        all.entry(&job.comment).or_default().push(job);
+    }
+    for jobs in all.values_mut() {
+        jobs.sort_by_key(|job| (!job.holds_nodes(), job.submitted, job.id));
+    }
+    all
+}
+
+/// Whether a job with the ticket's mark is its: comments can be forged.
+pub(super) fn is_its(job: &Job, ticket: &Ticket) -> bool {
+    job.user == ticket.account
+}
+
+/// What to say of a task: `job` is Slurm's, `trace` what the task wrote, if anybody looked
+/// (`Some(None)`: it has not begun).
+pub(super) fn judge(
+    ticket: &Ticket,
+    job: Option<&Job>,
+    trace: Option<Option<&Trace>>,
+    now: Time,
+) -> Verdict {
+    let Some(job) = job else { return absent(ticket, trace, now) };
+    if job.waits() {
+        return waiting(job, trace);
+    }
+    if job.holds_nodes() {
+        return match (ticket.gather, trace) {
+            (None, _) => Verdict::Seen(running(job)),
+            (Some(_), None) => Verdict::Look,
+            (Some(_), Some(trace)) => match trace.and_then(|trace| trace.here.as_ref()) {
+                Some(_) => Verdict::Seen(running(job)),
+                None => Verdict::Seen(Seen::Waiting),
+            },
+        };
+    }
+    match trace {
+        None => Verdict::Look,
+        Some(Some(trace)) if is_other(job, trace) => absent(ticket, Some(Some(trace)), now),
+        Some(trace) => Verdict::Seen(ended(ticket, job, trace, now)),
+    }
+}
+
+/// Another job of the same tag was there first; this one found its work begun, and did nothing.
+fn is_other(job: &Job, trace: &Trace) -> bool {
+    trace.here.as_ref().is_some_and(|here| here.id != job.id.to_string())
+}
+
+fn running(job: &Job) -> Seen {
+    Seen::Running { since: Time(job.start), nodes: job.nodes.clone() }
+}
+
+fn waiting(job: &Job, trace: Option<Option<&Trace>>) -> Verdict {
+    if job.restarts == 0 {
+        return Verdict::Seen(Seen::Waiting);
+    }
+    // Its node died, or an administrator has requeued it: it would find its work begun.
+    match trace {
+        None => Verdict::Look,
+        Some(None) => Verdict::Seen(Seen::Waiting),
+        Some(Some(trace)) => {
+            let since = trace.here.as_ref().map(|here| seconds(here.at));
+            let at = trace.end.as_ref().map_or(Time(job.submitted), |end| seconds(end.at));
+            let at = at.max(since.unwrap_or(at));
+            let exit = trace.end.as_ref().map_or(Exit::NodeFailed, |end| end.exit.clone());
+            Verdict::Stop(Seen::Ended { since, at, exit })
+        }
+    }
+}
+
+fn ended(ticket: &Ticket, job: &Job, trace: Option<&Trace>, now: Time) -> Seen {
+    let has_run = !job.nodes.is_empty() && job.start > 0;
+    let exit = exit(job, trace, has_run);
+    let has_begun = has_run && !matches!(exit, Exit::NotStarted(_));
+    let since = has_begun.then_some(Time(job.start));
+    // Waiting for others is no work.
+    let began = trace.and_then(|trace| trace.began).map(seconds);
+    let since = if ticket.gather.is_some() { since.and(began) } else { since };
+    let at = Time(if job.end > 0 { job.end } else { now.0 }).max(since.unwrap_or(Time(0)));
+    Seen::Ended { since, at, exit }
+}
+
+fn exit(job: &Job, trace: Option<&Trace>, has_run: bool) -> Exit {
+    let told = trace.and_then(|trace| trace.end.as_ref()).map(|end| end.exit.clone());
+    match job.state.as_str() {
+        "CANCELLED" => Exit::Withdrawn,
+        "TIMEOUT" => Exit::TimeLimit,
+        "NODE_FAIL" | "BOOT_FAIL" | "PREEMPTED" => told.unwrap_or(Exit::NodeFailed),
+        "OUT_OF_MEMORY" => Exit::OutOfMemory,
+        "DEADLINE" => Exit::NotStarted("its deadline at Slurm is over".to_owned()),
+        _ if told.is_some() => told.unwrap_or(Exit::Lost),
+        _ if !has_run => Exit::NotStarted(format!("Slurm says {}: {}", job.state, job.reason)),
+        // The script could not even make the task's folder.
+        "FAILED" if trace.is_none() && job.status == 125 << 8 => {
+            let node = job.nodes.first().map_or("?", String::as_str);
+            Exit::NotStarted(format!("the site's spool cannot be written on {node}"))
+        }
+        _ => match (job.status & 0x7f, job.status >> 8 & 0xff) {
+            (0, code) => Exit::Code(code),
+            (signal, _) => Exit::Signal(signal),
+        },
+    }
+}
+
+/// Slurm does not know the task: it has lost it or forgotten it, or it was never handed in.
+fn absent(ticket: &Ticket, trace: Option<Option<&Trace>>, now: Time) -> Verdict {
+    let Some(trace) = trace else { return Verdict::Look };
+    let Some(trace) = trace else {
+        return match (ticket.is_withdrawn, ticket.is_taken) {
+            (true, _) => Verdict::Bury(Exit::Withdrawn),
+            (false, true) => Verdict::Bury(Exit::Lost),
+            (false, false) => Verdict::Nothing,
+        };
+    };
+    let since = trace.here.as_ref().map(|here| seconds(here.at));
+    if let Some(end) = &trace.end {
+        let exit = if ticket.is_withdrawn { Exit::Withdrawn } else { end.exit.clone() };
+        let since = if ticket.gather.is_some() { trace.began.map(seconds) } else { since };
+        let since = end.since.and(since);
+        let at = seconds(end.at).max(since.unwrap_or(Time(0)));
+        return Verdict::Seen(Seen::Ended { since, at, exit });
+    }
+    let Some(here) = &trace.here else { return Verdict::Bury(Exit::Lost) };
+    // It runs on without Slurm, or was killed before it could write its end down.
+    let began = seconds(trace.began.unwrap_or(here.at));
+    let waited = if trace.began.is_some() { 0 } else { ticket.gather.unwrap_or(0) };
+    let last = began + Span(ticket.limit + waited) + LAST_WORD;
+    match now > last {
+        true => Verdict::Seen(Seen::Ended { since, at: last.min(now), exit: Exit::Lost }),
+        false => {
+            Verdict::Seen(Seen::Running { since: seconds(here.at), nodes: here.nodes.clone() })
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! Answers of a real cluster, shortened, and what is made of them.
+
+use std::collections::BTreeSet;
+
+use tradewind_io::settings::cluster::{Members, Unit};
+use tradewind_io::submission::{OnLost, Surroundings, Work};
+use tradewind_model::{Span, Time};
+
+use super::hand_in::{self, Begin, Terms};
+use super::listing::{self, Job, Node, Reservation};
+use super::pools::{self, Listed};
+use super::tasks::{Verdict, judge};
+use super::{aside, is_unanswered};
+use crate::site::managed::spool::{End, Here, Trace};
+use crate::site::managed::tickets::Ticket;
+use crate::site::{Exit, LocalTask, Order, PoolSurvey, Seen, Tag};
+
+const SQUEUE: &str = include_str!("samples/squeue.json");
+const SINFO: &str = include_str!("samples/sinfo.json");
+const RESERVATIONS: &str = include_str!("samples/reservations.txt");
+/// What `squeue --json` of a dead controller says, and ends with 0.
+const DOWN: &str = r#"{"errors": [{"description": "Failed while looking for jobs",
+    "error_number": -1, "error": "Unspecified error", "source": "slurm_load_jobs"}], "jobs": []}"#;
+
+fn sample() -> (Vec<Job>, Vec<Node>, Vec<Reservation>) {
+    (
+        listing::jobs(SQUEUE.as_bytes()).unwrap(),
+        listing::nodes(SINFO.as_bytes()).unwrap(),
+        listing::reservations(RESERVATIONS).unwrap(),
+    )
+}
+
+#[test]
+fn jobs_are_read_as_they_are() {
+    let (jobs, nodes, _) = sample();
+    let shown: Vec<String> = jobs
+        .iter()
+        .map(|it| {
+            let (nodes, partitions) = (it.nodes.join("+"), it.partitions.join("+"));
+            let amounts = [it.cpus, it.gpus, it.status.unsigned_abs(), u32::from(it.is_held)];
+            format!("{} {} {partitions} {nodes} {amounts:?} {}", it.id, it.state, it.memory)
+        })
+        .collect();
+    let wanted = [
+        "1 RUNNING main r1 [3, 0, 0, 0] 1000",
+        "2 RUNNING some r2 [1, 1, 0, 0] 8000",
+        "3 FAILED main r3 [8, 0, 768, 0] 8000",
+        "4 FAILED main r4 [8, 0, 9, 0] 8000",
+        "5 PENDING main+some  [2, 0, 0, 1] 0",
+        "6 PENDING main  [9, 0, 0, 0] 0",
+    ];
+    assert_eq!(shown, wanted);
+    assert_eq!((jobs[0].comment.as_str(), jobs[0].user.as_str()), ("tw-m-1-0-0 17", "root"));
+    assert_eq!(jobs[0].end - jobs[0].start, 300);
+    let shown: Vec<String> = nodes
+        .iter()
+        .map(|it| format!("{} {} {} {} {}", it.name, it.is_up, it.cpus, it.gpus, it.state))
+        .collect();
+    let wanted = [
+        "r1 true 8 2 mixed",
+        "r2 true 8 2 mixed",
+        "r3 true 8 2 idle",
+        "r4 false 8 2 idle+drain (new disk)",
+    ];
+    assert_eq!(shown, wanted);
+}
+
+#[test]
+fn an_answer_with_errors_or_without_an_end_is_none() {
+    assert!(listing::jobs(DOWN.as_bytes()).unwrap_err().contains("slurm_load_jobs"));
+    for end in 0..SQUEUE.trim_end().len() {
+        let Some(cut) = SQUEUE.get(..end) else { continue };
+        assert!(listing::jobs(cut.as_bytes()).unwrap_err().contains("cut off"), "{cut}");
+    }
+    for none in ["", "{}", "[]", "null", "slurm_load_jobs error", "{\"errors\": []}"] {
+        assert!(
+            listing::jobs(none.as_bytes()).is_err() && listing::nodes(none.as_bytes()).is_err()
+        );
+    }
+    assert!(listing::reservations("ReservationName=x StartTime=").is_err());
+    assert_eq!(listing::reservations("No reservations in the system\n"), Ok(Vec::new()));
+}
+
+#[test]
+fn numbers_may_be_wrapped_and_states_be_lists() {
+    let text = r#"{"errors": [], "jobs": [{"job_id": 7, "job_state": ["RUNNING"],
+        "start_time": {"set": true, "infinite": false, "number": 50}, "nodes": "a[1-2]",
+        "exit_code": {"return_code": {"set": true, "number": 3}, "signal": {"id": {"number": 0}}}
+        }]}"#;
+    let job = listing::jobs(text.as_bytes()).unwrap().remove(0);
+    assert_eq!((job.id, job.start, job.nodes.len(), job.holds_nodes()), (7, 50, 2, true));
+}
+
+fn surveyed(unit: Unit, members: &Members, ours: &[u64], now: i64) -> PoolSurvey {
+    let (jobs, nodes, reservations) = sample();
+    let ours: BTreeSet<u64> = ours.iter().copied().collect();
+    let foreign: Vec<Reservation> =
+        reservations.into_iter().filter(|it| it.name == "owners").collect();
+    let listed =
+        Listed { jobs: &jobs, nodes: &nodes, reservations: &foreign, ours: &ours, now: Time(now) };
+    pools::survey(&listed, members, unit, 100)
+}
+
+fn main_partition() -> Members {
+    Members { partition: Some("main".to_owned()), ..Members::default() }
+}
+
+fn count(survey: &PoolSurvey, name: &str) -> u32 {
+    survey.local.get(name).map_or(0, |task| task.nodes)
+}
+
+#[test]
+fn pools_are_counted_in_their_units() {
+    let now = sample().0[0].start + 5;
+    let members = main_partition();
+    let whole = surveyed(Unit::Node, &members, &[1], now);
+    assert_eq!((whole.up, whole.local_waiting), (3, 1));
+    assert_eq!((count(&whole, "job 1"), count(&whole, "job 2")), (0, 1), "one is ours");
+    assert_eq!(count(&whole, "reservation owners"), 1, "one of its nodes is down");
+    let cores = surveyed(Unit::Cores(2), &members, &[], now);
+    assert_eq!((cores.up, count(&cores, "job 1")), (12, 2), "three processors are two units");
+    assert_eq!(count(&cores, "job 2"), 4, "it has all of the node's memory");
+    let gpus = surveyed(Unit::Gpu, &members, &[], now);
+    assert_eq!((gpus.up, count(&gpus, "job 1"), count(&gpus, "job 2")), (6, 1, 2));
+    let some = Members { partition: Some("some".to_owned()), ..Members::default() };
+    assert_eq!(surveyed(Unit::Node, &some, &[], now).up, 2);
+    let features = vec!["fast".to_owned(), "ib".to_owned()];
+    let hosts = Some("r[2-3]".to_owned());
+    let named = Members { hosts, features, ..main_partition() };
+    assert_eq!(surveyed(Unit::Node, &named, &[], now).up, 2);
+    let none = Members { features: vec!["slow".to_owned()], ..main_partition() };
+    assert_eq!(surveyed(Unit::Node, &none, &[], now).up, 0);
+}
+
+/// Nodes that others have at a moment.
+fn others(survey: &PoolSurvey, at: Time) -> u32 {
+    let holds = |task: &&LocalTask| task.from <= at && at < task.until;
+    survey.local.values().filter(holds).map(|task| task.nodes).sum()
+}
+
+proptest::proptest! {
+    /// Node by node and second by second: nobody counts twice, and nobody is left out.
+    #[test]
+    fn others_are_counted_as_a_plain_table_counts_them(
+        jobs in proptest::collection::vec((0_usize..5, 1_i64..40, proptest::bool::ANY), 0..5),
+        reserved in proptest::collection::vec((0_usize..5, 0_usize..5, 0_i64..40, 1_i64..40), 0..2),
+    ) {
+        let name = |number: usize| format!("n{number}");
+        let nodes: Vec<Node> = (0..5)
+            .map(|number| Node { name: name(number), is_up: number != 4, ..Node::default() })
+            .collect();
+        let mut used = BTreeSet::new();
+        let jobs: Vec<Job> = (1..)
+            .zip(jobs)
+            .filter(|(_, (node, ..))| used.insert(*node))
+            .map(|(id, (node, length, _))| Job {
+                id,
+                state: "RUNNING".to_owned(),
+                nodes: vec![name(node)],
+                start: 900,
+                end: 1_000 + 60 + length,
+                ..Job::default()
+            })
+            .collect();
+        let reservations: Vec<Reservation> = reserved
+            .iter()
+            .map(|(low, high, start, length)| Reservation {
+                name: format!("r{low}{high}{start}{length}"),
+                start: Time(1_050 + start),
+                end: Time(1_050 + start + length),
+                nodes: (*low.min(high)..=*low.max(high)).map(name).collect(),
+            })
+            .take(1)
+            .collect();
+        let ours: BTreeSet<u64> = jobs.iter().map(|job| job.id).filter(|id| id % 2 == 0).collect();
+        let listed = Listed {
+            jobs: &jobs,
+            nodes: &nodes,
+            reservations: &reservations,
+            ours: &ours,
+            now: Time(1_000),
+        };
+        let survey = pools::survey(&listed, &Members::default(), Unit::Node, 100);
+        proptest::prop_assert_eq!(survey.up, 4);
+        for at in 1_000..1_150 {
+            let has = |node: usize| {
+                let job = jobs.iter().find(|job| job.nodes == [name(node)] && at < job.end);
+                match job {
+                    Some(job) => !ours.contains(&job.id),
+                    None => reservations.iter().any(|it| {
+                        it.start.0 <= at && at < it.end.0 && it.nodes.contains(&name(node))
+                    }),
+                }
+            };
+            let wanted = (0..4).filter(|node| has(*node)).count();
+            proptest::prop_assert_eq!(others(&survey, Time(at)) as usize, wanted, "at {}", at);
+        }
+    }
+}
+
+fn ticket() -> Ticket {
+    Ticket {
+        tag: "tw-m-1-0-0".to_owned(),
+        account: "ana".to_owned(),
+        pool: "p".to_owned(),
+        nodes: 1,
+        handed_in: 17,
+        start: 100,
+        limit: 60,
+        gather: None,
+        directory: String::new(),
+        output: String::new(),
+        spool: String::new(),
+        is_held: false,
+        is_taken: true,
+        is_withdrawn: false,
+        ended: None,
+        is_forgotten: false,
+    }
+}
+
+fn job(state: &str) -> Job {
+    let nodes = vec!["a1".to_owned()];
+    Job { id: 5, state: state.to_owned(), start: 100, end: 130, nodes, ..Job::default() }
+}
+
+fn trace(end: Option<Exit>) -> Trace {
+    let here = Here { at: 101_500, id: "5".to_owned(), nodes: vec!["a1".to_owned()] };
+    let end = end.map(|exit| End { since: Some(102_000), at: 129_900, exit });
+    Trace { here: Some(here), began: Some(102_000), end }
+}
+
+fn ended(since: Option<i64>, at: i64, exit: Exit) -> Verdict {
+    Verdict::Seen(Seen::Ended { since: since.map(Time), at: Time(at), exit })
+}
+
+#[test]
+fn ends_are_those_of_slurm_and_of_the_task() {
+    let code = trace(Some(Exit::Code(7)));
+    for (state, status, trace, wanted) in [
+        ("COMPLETED", 0, Some(&trace(Some(Exit::Code(0)))), Exit::Code(0)),
+        ("FAILED", 7 << 8, Some(&code), Exit::Code(7)),
+        ("FAILED", 9, Some(&trace(None)), Exit::Signal(9)),
+        ("FAILED", 3 << 8, Some(&trace(None)), Exit::Code(3)),
+        ("FAILED", 124 << 8, Some(&trace(Some(Exit::TimeLimit))), Exit::TimeLimit),
+        ("CANCELLED", 0, Some(&trace(Some(Exit::Signal(15)))), Exit::Withdrawn),
+        ("TIMEOUT", 0, Some(&trace(None)), Exit::TimeLimit),
+        ("OUT_OF_MEMORY", 9, Some(&trace(None)), Exit::OutOfMemory),
+        ("NODE_FAIL", 0, Some(&trace(None)), Exit::NodeFailed),
+        ("NODE_FAIL", 0, Some(&code), Exit::Code(7)),
+        ("PREEMPTED", 0, Some(&trace(None)), Exit::NodeFailed),
+    ] {
+        let job = Job { status, ..job(state) };
+        assert_eq!(judge(&ticket(), Some(&job), None, Time(200)), Verdict::Look);
+        let verdict = judge(&ticket(), Some(&job), Some(trace), Time(200));
+        assert_eq!(verdict, ended(Some(100), 130, wanted), "{state}");
+    }
+    let full = Job { status: 125 << 8, ..job("FAILED") };
+    let verdict = judge(&ticket(), Some(&full), Some(None), Time(200));
+    let why = Exit::NotStarted("the site's spool cannot be written on a1".to_owned());
+    assert_eq!(verdict, ended(None, 130, why));
+    let never = Job { nodes: Vec::new(), start: 130, ..job("CANCELLED") };
+    let verdict = judge(&ticket(), Some(&never), Some(None), Time(200));
+    assert_eq!(verdict, ended(None, 130, Exit::Withdrawn));
+}
+
+#[test]
+fn waiting_for_others_is_no_work() {
+    let gathers = Ticket { gather: Some(30), ..ticket() };
+    let waits = Trace { began: None, ..trace(None) };
+    let running = Verdict::Seen(Seen::Running { since: Time(100), nodes: vec!["a1".to_owned()] });
+    assert_eq!(judge(&gathers, Some(&job("RUNNING")), None, Time(110)), Verdict::Look);
+    let early = judge(&gathers, Some(&job("RUNNING")), Some(None), Time(110));
+    assert_eq!(early, Verdict::Seen(Seen::Waiting), "it has not come to wait yet");
+    assert_eq!(judge(&gathers, Some(&job("RUNNING")), Some(Some(&waits)), Time(110)), running);
+    let verdict = judge(&gathers, Some(&job("CANCELLED")), Some(Some(&waits)), Time(200));
+    assert_eq!(verdict, ended(None, 130, Exit::Withdrawn));
+    let over = trace(Some(Exit::Code(0)));
+    let verdict = judge(&gathers, Some(&job("COMPLETED")), Some(Some(&over)), Time(200));
+    assert_eq!(verdict, ended(Some(102), 130, Exit::Code(0)));
+}
+
+#[test]
+fn a_job_that_slurm_begins_again_is_stopped() {
+    let again = Job { restarts: 1, nodes: Vec::new(), submitted: 140, ..job("PENDING") };
+    assert_eq!(judge(&ticket(), Some(&again), None, Time(200)), Verdict::Look);
+    let verdict = judge(&ticket(), Some(&again), Some(Some(&trace(None))), Time(200));
+    let seen = Seen::Ended { since: Some(Time(101)), at: Time(140), exit: Exit::NodeFailed };
+    assert_eq!(verdict, Verdict::Stop(seen));
+    let verdict = judge(&ticket(), Some(&again), Some(None), Time(200));
+    assert_eq!(verdict, Verdict::Seen(Seen::Waiting), "its work has never begun");
+}
+
+#[test]
+fn what_slurm_does_not_know_is_told_by_the_task() {
+    let judge = |ticket: &Ticket, trace: Option<&Trace>, now| {
+        assert_eq!(judge(ticket, None, None, Time(now)), Verdict::Look);
+        judge(ticket, None, Some(trace), Time(now))
+    };
+    let taken = ticket();
+    let withdrawn = Ticket { is_withdrawn: true, ..ticket() };
+    let unsaid = Ticket { is_taken: false, ..ticket() };
+    assert_eq!(judge(&taken, None, 200), Verdict::Bury(Exit::Lost));
+    assert_eq!(judge(&withdrawn, None, 200), Verdict::Bury(Exit::Withdrawn));
+    assert_eq!(judge(&unsaid, None, 200), Verdict::Nothing);
+    let over = trace(Some(Exit::Code(4)));
+    assert_eq!(judge(&taken, Some(&over), 200), ended(Some(101), 129, Exit::Code(4)));
+    assert_eq!(judge(&withdrawn, Some(&over), 200), ended(Some(101), 129, Exit::Withdrawn));
+    let orphan = trace(None);
+    let running = Seen::Running { since: Time(101), nodes: vec!["a1".to_owned()] };
+    assert_eq!(judge(&taken, Some(&orphan), 192), Verdict::Seen(running));
+    assert_eq!(judge(&taken, Some(&orphan), 193), ended(Some(101), 192, Exit::Lost));
+    // Another job of the same tag found the work begun, and ended at once.
+    let second = Job { id: 6, ..job("COMPLETED") };
+    let verdict = super::tasks::judge(&taken, Some(&second), Some(Some(&over)), Time(200));
+    assert_eq!(verdict, ended(Some(101), 129, Exit::Code(4)));
+}
+
+fn order() -> Order {
+    Order {
+        tag: Tag { market: "m".to_owned(), job: 1, attempt: 0, part: 0 },
+        name: "a\nb".to_owned(),
+        user: "ana".to_owned(),
+        pool: "p".to_owned(),
+        nodes: 3,
+        start: Time(0),
+        aside: false,
+        gather: Some(Span(30)),
+        limit: Span(91),
+        work: Work::Command(vec!["true".to_owned()]),
+        surroundings: Surroundings::default(),
+        variables: std::collections::BTreeMap::new(),
+        on_lost: OnLost::Fail,
+        passed_through: Vec::new(),
+    }
+}
+
+#[test]
+fn submissions_say_what_was_ordered_and_no_more() {
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let members = Members { features: vec!["fast".to_owned()], ..main_partition() };
+    let site = [pair("qos", "low"), pair("account", "grid")];
+    let terms = Terms {
+        members: &members,
+        excluded: &["a7".to_owned(), "a8".to_owned()],
+        unit: Unit::Node,
+        options: &site,
+        begin: &Begin::After(60),
+    };
+    let mut order = order();
+    order.passed_through =
+        vec![pair("constraint", "x|y"), pair("uid", "0"), pair("overcommit", "")];
+    let words = hand_in::words(&order, "tw-m-1-0-0 17", &terms).join(" ");
+    for wanted in [
+        "sbatch --parsable --no-requeue ",
+        "--comment=tw-m-1-0-0 17 --job-name=a_b --time=3 --nodes=3 --mem=0 --exclusive",
+        "--partition=main --exclude=a7,a8 --begin=now+60 --qos=low --account=grid",
+        "--overcommit --constraint=fast&(x|y)",
+    ] {
+        assert!(words.contains(wanted), "{wanted}: {words}");
+    }
+    assert!(!words.contains("uid"), "{words}");
+    let terms = Terms { unit: Unit::Cores(4), begin: &Begin::Held, ..terms };
+    let words = hand_in::words(&order, "x", &terms).join(" ");
+    assert!(words.contains("--ntasks=3 --cpus-per-task=4") && words.contains(" --hold"));
+    assert!(!words.contains("exclusive"), "{words}");
+}
+
+#[test]
+fn whole_minutes_hold_every_limit() {
+    for (limit, gather, wanted) in [(1, None, 1), (60, None, 1), (61, None, 2), (60, Some(1), 2)] {
+        let order = Order { limit: Span(limit), gather: gather.map(Span), ..order() };
+        assert_eq!(hand_in::minutes(&order), wanted);
+    }
+}
+
+#[test]
+fn reservations_are_known_by_their_names() {
+    let pool = |name: &str| crate::site::PoolSetup {
+        name: name.to_owned(),
+        nodes: 1,
+        performance: tradewind_model::Performance::REFERENCE,
+        attributes: std::collections::BTreeMap::new(),
+    };
+    let pools = [pool("cpu"), pool("big-mem")];
+    for market in ["m", "a-1", "odd name"] {
+        for it in &pools {
+            let name = aside::name(market, 12, &it.name);
+            assert!(aside::is_name(&name, Some(market), &pools), "{name}");
+            assert!(aside::is_name(&name, None, &pools) && !name.contains(' '), "{name}");
+            assert!(!aside::is_name(&name, Some("other"), &pools), "{name}");
+        }
+    }
+    for other in ["owners", "tw-m-x-cpu", "tw-m-1-0-0", "tw-m-1-gpu"] {
+        assert!(!aside::is_name(other, None, &pools), "{other}");
+    }
+}
+
+#[test]
+fn silence_is_told_from_a_refusal() {
+    let down = "sbatch: error: Batch job submission failed: Unable to contact slurm controller \
+                (connect failure)";
+    assert!(is_unanswered(down));
+    assert!(is_unanswered("slurm_load_jobs error: Socket timed out on send/recv operation"));
+    assert!(!is_unanswered("sbatch: error: invalid partition specified: nope"));
+    assert!(!is_unanswered(
+        "sbatch: error: Batch job submission failed: Invalid qos specification"
+    ));
+}

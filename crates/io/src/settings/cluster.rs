@@ -1,0 +1,310 @@
+//! `[[site]]` of the kinds `slurm` and `gridengine`: how their managers are reached, who runs
+//! jobs there, and which nodes make a pool.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use tradewind_model::Span;
+
+use super::read::{text, texts};
+use crate::diagnostics::excerpt;
+use crate::fields::{Fields, Notes};
+use crate::value::Kind;
+
+/// Keys of such a site beside those that all sites have.
+pub(super) const KEYS: [&str; 15] = [
+    "command",
+    "remote_shell",
+    "user_command",
+    "environment",
+    "accounts",
+    "timeout",
+    "survey_every",
+    "mode",
+    "directory",
+    "spool",
+    "unit",
+    "grace",
+    "options",
+    "stage_in",
+    "stage_out",
+];
+/// Keys of its pools beside those that all pools have.
+pub(super) const POOL: [&str; 3] = ["partition", "features", "hosts"];
+const SECONDS: RangeInclusive<i64> = 1..=3_600;
+
+/// A cluster under a manager of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cluster {
+    /// Words before each of the manager's commands, such as `ssh login`; empty: they run here.
+    pub command: Vec<String>,
+    /// Whether a shell reads what comes behind them; `None`: if it is `ssh`.
+    pub remote_shell: Option<bool>,
+    /// Words before each command as a user, with `{user}` for the account; empty: all jobs run
+    /// as the account that runs the manager's commands.
+    pub user_command: Vec<String>,
+    /// Variables of all commands.
+    pub environment: BTreeMap<String, String>,
+    /// Who runs as whom.
+    pub accounts: Accounts,
+    /// For each command.
+    pub timeout: Span,
+    /// How often the site is looked at.
+    pub survey_every: Span,
+    /// How jobs get their nodes in time.
+    pub mode: Mode,
+    /// Where jobs run that do not say where; `{user}` is the account.
+    pub directory: String,
+    /// Where tasks' folders are; `{user}` is the account.
+    pub spool: String,
+    /// What a node of the market is.
+    pub unit: Unit,
+    /// From `SIGTERM` to `SIGKILL` at a job's limit.
+    pub grace: Span,
+    /// Options of every submission, such as account, partition and QOS; jobs' own come later.
+    pub options: Vec<(String, String)>,
+    /// Programs and arguments that are run as the user before a job is handed in.
+    pub stage_in: Vec<Vec<String>>,
+    /// Programs and arguments that are run as the user when it has ended.
+    pub stage_out: Vec<Vec<String>>,
+}
+
+impl Default for Cluster {
+    fn default() -> Cluster {
+        Cluster {
+            command: Vec::new(),
+            remote_shell: None,
+            user_command: Vec::new(),
+            environment: BTreeMap::new(),
+            accounts: Accounts::Of(BTreeMap::new()),
+            timeout: Span(10),
+            survey_every: Span(1),
+            mode: Mode::HoldRelease,
+            directory: "/home/{user}".to_owned(),
+            spool: "/home/{user}/.tradewind".to_owned(),
+            unit: Unit::Node,
+            grace: Span(5),
+            options: Vec::new(),
+            stage_in: Vec::new(),
+            stage_out: Vec::new(),
+        }
+    }
+}
+
+/// Which Unix account runs a user's jobs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Accounts {
+    /// It is called as the user is.
+    Same,
+    /// By user; `*` stands for all others.
+    Of(BTreeMap<String, String>),
+}
+
+/// How jobs get their nodes in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Handed in on hold, and released when it is time.
+    HoldRelease,
+    /// Nodes are reserved first.
+    Reservation,
+    /// Handed in with a time before which it does not begin.
+    Begin,
+}
+
+/// What a node of the market is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// A whole node.
+    Node,
+    /// So many processors of a node.
+    Cores(u32),
+    /// An accelerator of a node.
+    Gpu,
+}
+
+/// Which of a cluster's nodes make a pool: those to which all of this applies.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Members {
+    /// They are in this partition, or queue; `None`: in the manager's default one.
+    pub partition: Option<String>,
+    /// They have all of these features.
+    pub features: Vec<String>,
+    /// They are among these, as managers write them: `a[1-8],b3`.
+    pub hosts: Option<String>,
+}
+
+pub(super) fn members(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Members {
+    let features = texts(fields, "features", notes);
+    for (feature, line) in &features {
+        if !is_word(feature) {
+            let message = format!("`{}` is no feature", excerpt(feature));
+            let hint = "letters, digits, `_`, `-`, `.`; one feature in each text of the list";
+            notes.error(*line, &fields.place("features"), message, hint);
+        }
+    }
+    let partition = text(fields, "partition", notes);
+    if let Some(name) = partition.as_ref().filter(|name| !is_word(name)) {
+        let message = format!("`{}` is no partition", excerpt(name));
+        let hint = "one name: a pool is part of one partition";
+        notes.error(fields.line_of("partition"), &fields.place("partition"), message, hint);
+    }
+    Members {
+        partition,
+        features: features.into_iter().map(|(feature, _)| feature).collect(),
+        hosts: text(fields, "hosts", notes),
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    !text.is_empty() && !text.starts_with('-') && text.chars().all(plain)
+}
+
+pub(super) fn cluster(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Cluster {
+    let usual = Cluster::default();
+    let plain = |key, notes: &mut Notes<'_>| -> Vec<String> {
+        texts(fields, key, notes).into_iter().map(|(text, _)| text).collect()
+    };
+    let user_command = plain("user_command", notes);
+    if !user_command.is_empty() && !user_command.iter().any(|word| word.contains("{user}")) {
+        let message = "no word has `{user}` in it: everybody would run as the same".to_owned();
+        let hint = "such as `[\"sudo\", \"-n\", \"-u\", \"{user}\"]`";
+        notes.error(fields.line_of("user_command"), &fields.place("user_command"), message, hint);
+    }
+    let span =
+        |key, usual, notes: &mut Notes<'_>| fields.span(key, SECONDS, notes).unwrap_or(usual);
+    let modes = [
+        ("hold-release", Mode::HoldRelease),
+        ("reservation", Mode::Reservation),
+        ("begin", Mode::Begin),
+    ];
+    Cluster {
+        command: plain("command", notes),
+        remote_shell: flag(fields, "remote_shell", notes),
+        user_command,
+        environment: variables(fields, "environment", notes),
+        accounts: accounts(fields, notes),
+        timeout: span("timeout", usual.timeout, notes),
+        survey_every: span("survey_every", usual.survey_every, notes),
+        mode: fields.word("mode", &modes, notes).unwrap_or(usual.mode),
+        directory: path(fields, "directory", notes).unwrap_or(usual.directory),
+        spool: path(fields, "spool", notes).unwrap_or(usual.spool),
+        unit: unit(fields, notes),
+        grace: span("grace", usual.grace, notes),
+        options: variables(fields, "options", notes).into_iter().collect(),
+        stage_in: commands(fields, "stage_in", notes),
+        stage_out: commands(fields, "stage_out", notes),
+    }
+}
+
+fn flag(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<bool> {
+    let value = fields.get(key)?;
+    if let Kind::Flag(flag) = value.kind {
+        return Some(flag);
+    }
+    let message = format!("expected true or false, found {}", value.describe());
+    notes.error(value.line, &fields.place(key), message, "write `true` or `false`");
+    None
+}
+
+/// Texts by name.
+fn variables(
+    fields: &Fields<'_, '_>,
+    key: &str,
+    notes: &mut Notes<'_>,
+) -> BTreeMap<String, String> {
+    let Some(value) = fields.get(key) else { return BTreeMap::new() };
+    let place = fields.place(key);
+    let Kind::Table(entries) = &value.kind else {
+        let message = format!("expected a table, found {}", value.describe());
+        notes.error(value.line, &place, message, "write `{ NAME = \"text\" }`");
+        return BTreeMap::new();
+    };
+    let mut all = BTreeMap::new();
+    for entry in entries {
+        match &entry.value.kind {
+            Kind::Text(text) if !text.chars().any(char::is_control) => {
+                all.insert(entry.key.to_string(), text.to_string());
+            }
+            _ => {
+                let message = format!("expected a text, found {}", entry.value.describe());
+                let place = format!("{place}.{}", excerpt(&entry.key));
+                notes.error(entry.line, &place, message, "put it in double quotes");
+            }
+        }
+    }
+    all
+}
+
+fn accounts(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Accounts {
+    match fields.get("accounts").map(|value| (&value.kind, value.line)) {
+        Some((Kind::Text(word), _)) if word == "same" => Accounts::Same,
+        Some((Kind::Text(word), line)) => {
+            let message = format!("unknown value `{}`", excerpt(word));
+            let hint = "write `\"same\"`, or a table such as `{ ana = \"ana01\" }`";
+            notes.error(line, &fields.place("accounts"), message, hint);
+            Accounts::Same
+        }
+        _ => Accounts::Of(variables(fields, "accounts", notes)),
+    }
+}
+
+fn path(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<String> {
+    let path = text(fields, key, notes)?;
+    if !path.starts_with('/') {
+        let message = format!("`{}` does not begin at the root", excerpt(&path));
+        let hint = "such as `/home/{user}`; `{user}` stands for the account";
+        notes.error(fields.line_of(key), &fields.place(key), message, hint);
+    }
+    Some(path)
+}
+
+fn unit(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Unit {
+    let Some(text) = fields.text("unit", notes) else { return Unit::Node };
+    let cores = || text.strip_prefix("cores:")?.parse().ok().filter(|it| *it > 0);
+    match text {
+        "node" => Unit::Node,
+        "gpu" => Unit::Gpu,
+        _ => cores().map_or_else(
+            || {
+                let message = format!("`{}` is no unit", excerpt(text));
+                let hint = "write `node`, `cores:N` for N processors of a node, or `gpu`";
+                notes.error(fields.line_of("unit"), &fields.place("unit"), message, hint);
+                Unit::Node
+            },
+            Unit::Cores,
+        ),
+    }
+}
+
+/// A list of lists of texts.
+fn commands(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Vec<Vec<String>> {
+    let mut all = Vec::new();
+    for (i, item) in fields.list(key, notes).unwrap_or_default().iter().enumerate() {
+        let words = |items: &[crate::value::Value<'_>]| -> Option<Vec<String>> {
+            let text = |value: &crate::value::Value<'_>| match &value.kind {
+                Kind::Text(text) if !text.contains('\0') => Some(text.to_string()),
+                _ => None,
+            };
+            items.iter().map(text).collect::<Option<Vec<_>>>().filter(|words| !words.is_empty())
+        };
+        let found = match &item.kind {
+            Kind::List(items) => words(items),
+            _ => None,
+        };
+        match found {
+            Some(words) => all.push(words),
+            None => {
+                let place = format!("{}[{i}]", fields.place(key));
+                let message = "expected a program and its arguments".to_owned();
+                notes.error(
+                    item.line,
+                    &place,
+                    message,
+                    "such as `[\"cp\", \"-a\", \"/from\", \"/to\"]`",
+                );
+            }
+        }
+    }
+    all
+}
