@@ -232,7 +232,7 @@ fn a_refused_submission_leaves_no_task_though_slurm_keeps_a_record() {
         settings.cluster.options = vec![("nodes".to_owned(), "1".to_owned())];
     });
     let mut order = Order { nodes: 5, ..order(&mut bench, 1, &sleeps(0, 0)) };
-    for (name, value) in [("mem-bind", "local"), ("constraint", "nothing-has-this")] {
+    for (name, value) in [("mem-bind", "local"), ("gres", "nobody-has-this:1")] {
         order.passed_through = vec![(name.to_owned(), value.to_owned())];
         let told = bench.site().submit(&order).unwrap_err();
         assert!(matches!(&told, SiteError::Refused(why) if why.contains("`sbatch")), "{told:?}");

@@ -90,6 +90,7 @@ watch() {
     trap 'kill "$nap" 2>/dev/null; exit 0' TERM
     trap '' HUP
     while :; do
+        [ -f "$folder/began" ] && read -r since <"$folder/began"
         left=$((since + tw_limit * 1000 - $(now)))
         [ -f "$folder/stop" ] && why=withdrawn && break
         [ "$left" -le 0 ] && why=limit && break

@@ -339,7 +339,7 @@ fn order() -> Order {
 fn submissions_say_what_was_ordered_and_no_more() {
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let members = Members { features: vec!["fast".to_owned()], ..main_partition() };
-    let site = [pair("qos", "low"), pair("account", "grid")];
+    let site = [pair("qos", "low"), pair("account", "grid"), pair("constraint", "x|y")];
     let terms = Terms {
         members: &members,
         excluded: &["a7".to_owned(), "a8".to_owned()],
@@ -348,8 +348,7 @@ fn submissions_say_what_was_ordered_and_no_more() {
         begin: &Begin::After(60),
     };
     let mut order = order();
-    order.passed_through =
-        vec![pair("constraint", "x|y"), pair("uid", "0"), pair("overcommit", "")];
+    order.passed_through = vec![pair("constraint", "z"), pair("uid", "0"), pair("overcommit", "")];
     let words = hand_in::words(&order, "tw-m-1-0-0 17", &terms).join(" ");
     for wanted in [
         "sbatch --parsable --no-requeue ",
