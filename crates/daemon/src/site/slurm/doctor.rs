@@ -189,7 +189,7 @@ impl Slurm {
         let is_known =
             |name: &str| nodes.iter().any(|node| node.partitions.iter().any(|it| it == name));
         if let Some(missing) = partition.filter(|name| !is_known(name)) {
-            let found = format!("there is no partition {missing:?} with nodes");
+            let found = format!("`sinfo --json` lists no partition {missing:?} with nodes");
             return finding(&what, Verdict::Bad, found, "set `partition` of the pool");
         }
         let found = format!("{all} of {most}, {up} up {}", down.join(", ")).trim().to_owned();
