@@ -1,5 +1,5 @@
 # Everything that people and machines do with the tree. `make test` is the one command.
-.PHONY: build test test-quick test-long test-evalys lint bench bench-criterion docs fmt setup
+.PHONY: build test test-quick test-long test-evalys test-fuzz lint bench bench-criterion docs fmt setup
 
 CARGO ?= cargo
 # Long runs of the fuzz and property tests.
@@ -9,7 +9,7 @@ build:
 	$(CARGO) build --release
 
 # cmake and a C++ compiler for the MIP solver that the optimum is checked against, and Python for
-# Evalys.
+# Evalys and Schemathesis.
 setup:
 	./scripts/setup.sh
 
@@ -19,12 +19,17 @@ EVERYTHING = --workspace --features tradewind-reference/mip
 test: setup
 	$(CARGO) test $(EVERYTHING)
 	WHAT="$(EVERYTHING)" ./scripts/evalys.sh
+	WHAT="$(EVERYTHING)" ./scripts/fuzz.sh
 
 # Evalys 4.0.7 reads jobs.csv, PyArrow reads jobs.parquet, the example notebook runs.
 test-evalys: setup
 	./scripts/evalys.sh
 
-# Without the MIP solver and Evalys: nothing to install, a few minutes less to compile.
+# Schemathesis against a market that runs.
+test-fuzz: setup
+	./scripts/fuzz.sh
+
+# Without the MIP solver and Python: nothing to install, a few minutes less to compile.
 test-quick:
 	$(CARGO) test
 

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 use crate::commands::live::{
-    backup, control, doctor, events, grant, job, jobs, journal, ledger, output, policy, price,
-    report, sites, submit, token, wait, whatif,
+    backup, control, doctor, events, grant, job, jobs, journal, ledger, output, peers, policy,
+    price, report, sites, submit, token, wait, whatif,
 };
 use crate::commands::{
     analyze, combine, completions, explain, generate, local_task, merge, plan, quote, reproduce,
@@ -124,6 +124,8 @@ pub(crate) enum Command {
     Whatif(whatif::Args),
     /// List sites: nodes, load, prices.
     Sites(sites::Args),
+    /// List peers: other markets that jobs are exchanged with.
+    Peers(peers::Args),
     /// Show or set what a pool costs.
     Price(price::Args),
     /// Show an account: balance and postings.

@@ -169,6 +169,7 @@ mod tests {
             gather: None,
             quote: None,
             passed_through: vec![],
+            stay_home: false,
         }
     }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tradewind_daemon::engine::SiteSetup;
 use tradewind_daemon::site::PoolSetup;
+use tradewind_daemon::site::gridengine::{self, GridEngine};
 use tradewind_daemon::site::local::{self, Local};
 use tradewind_daemon::site::slurm::{self, Slurm};
 use tradewind_io::settings::cluster::{Cluster, Members};
@@ -103,7 +104,13 @@ fn open_one(site: &Site, state: &Path) -> Result<SiteSetup, Failure> {
             };
             (Box::new(Slurm::open(settings).map_err(|wrong| failed(&wrong))?), every(cluster))
         }
-        Kind::GridEngine(_) => return Err(failed(&"Grid Engine is not in this release")),
+        Kind::GridEngine(cluster) => {
+            let pools = site.pools.iter().map(|pool| (setup(pool), pool.members.clone())).collect();
+            let folder = state.join("sites").join(&site.name);
+            let settings = gridengine::Settings::of(&site.name, folder, cluster, pools)
+                .map_err(|wrong| failed(&wrong))?;
+            (Box::new(GridEngine::open(settings).map_err(|wrong| failed(&wrong))?), every(cluster))
+        }
     };
     Ok(SiteSetup {
         name: site.name.clone(),

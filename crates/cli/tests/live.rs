@@ -166,6 +166,47 @@ fn the_same_key_is_the_same_job() {
 }
 
 #[test]
+fn jobs_that_wait_are_not_forgotten_by_people() {
+    let stage = Stage::new();
+    let error = |words: &[&str], code: i32| {
+        let output = stage.run(words);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
+        said
+    };
+    stage.text(
+        &["submit", "--time", "5", "--nodes", "4", "-p", "alpha/main", "--wrap", "sleep 60"],
+        0,
+    );
+    stage.text(&["submit", "--time", "5", "--nodes", "4", "-p", "main", "--", "true"], 0);
+    // Another policy would refuse what waits: not without being told to.
+    let said = error(&["policy", "auction"], 1);
+    assert!(said.contains("job 2 (states neither a value nor a budget"), "{said}");
+    assert_eq!(stage.json(&["policy"])["policy"], "easy");
+    assert_eq!(stage.json(&["job", "2"])["state"], "PENDING");
+    stage.text(&["policy", "css"], 0);
+    stage.text(&["policy", "easy[order=fair-share]"], 0);
+    let explained = stage.text(&["explain", "2"], 0);
+    assert!(explained.contains("Fair share: admin is number 1 of 1 users"), "{explained}");
+    stage.text(&["policy", "auction", "--yes"], 0);
+    stage.text(&["wait", "2"], 1);
+    // Whoever waits is told what for.
+    stage.text(&["submit", "--time", "1", "--hold", "--", "true"], 0);
+    let mut waiting = stage.command(&["wait", "3"]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    let pipe = waiting.stderr.take().unwrap();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(pipe), &mut line).unwrap();
+    assert!(line.contains("job 3 is held (JobHeldUser): its user holds it"), "{line}");
+    stage.text(&["cancel", "1", "3"], 0);
+    assert_eq!(waiting.wait().unwrap().code(), Some(1));
+    let late = ["submit", "--time", "1", "--deadline", "2020-01-01", "--", "true"];
+    assert!(error(&late, 3).contains("its deadline has passed"));
+    let cells = stage.text(&["policy", "--format", "csv"], 0);
+    let time = cells.lines().nth(1).unwrap().split(',').nth(3).unwrap();
+    assert!(time.parse::<i64>().is_ok(), "{cells}");
+}
+
+#[test]
 fn a_killed_market_comes_back_and_nothing_is_lost() {
     let mut stage = Stage::new();
     let said = stage.text(&["submit", "--time", "1", "--", "sh", "-c", "sleep 2; exit 5"], 0);

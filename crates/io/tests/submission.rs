@@ -106,6 +106,7 @@ fn the_schema_of_jobs_takes_what_the_reader_takes() {
         ("on_lost", json!("cry")),
         ("mail", json!({"to": 1})),
         ("passed_through", json!([{"option": "qos"}])),
+        ("stay_home", json!("no")),
         ("quote", json!("q")),
         ("quote", json!(0)),
         ("color", json!(1)),

@@ -2,7 +2,7 @@
 //! over all jobs (a restart), then moments at which jobs end, come, are taken back, or prices
 //! change. The last column is a sum over all commands: the same decisions, the same number.
 //!
-//! `cargo run --release -p tradewind-sched --example backlog -- [waiting] [passes] [filter]`
+//! `cargo run --release -p tradewind-sched --example backlog -- [waiting] [passes] [filter] [tasks]`
 #![expect(clippy::print_stdout, reason = "that is what it is for")]
 #![expect(clippy::disallowed_methods, reason = "it measures time")]
 
@@ -59,6 +59,8 @@ struct World {
     policy: Box<dyn Policy>,
     ends: Ends,
     random: Pcg64Mcg,
+    /// The most that a job has.
+    tasks: u32,
     running: BinaryHeap<Reverse<(Time, JobId, PoolId)>>,
     wake: Option<Time>,
     events: Vec<Event>,
@@ -67,12 +69,13 @@ struct World {
 }
 
 impl World {
-    fn new(pools: Arc<Pools>, policy: Box<dyn Policy>, ends: Ends) -> World {
+    fn new(pools: Arc<Pools>, policy: Box<dyn Policy>, ends: Ends, tasks: u32) -> World {
         World {
             market: Market::new(pools, Time(0)),
             policy,
             ends,
             random: Pcg64Mcg::seed_from_u64(1),
+            tasks,
             running: BinaryHeap::new(),
             wake: None,
             events: Vec::new(),
@@ -86,12 +89,12 @@ impl World {
         Ok(())
     }
 
-    /// 1 to 16 tasks, lengths exponential with a mean of 100 min; half of the jobs have a budget
+    /// 1 to 16 tasks (or another number), lengths exponential with a mean of 100 min; half of the jobs have a budget
     /// around the market price.
     fn submit(&mut self) -> Result<(), MarketError> {
         let draw = 1.0 - self.random.random::<f64>();
         let estimate = (-draw.ln() * 6_000.0) as i64 + 1;
-        let tasks = self.random.random_range(1..=16u32);
+        let tasks = self.random.random_range(1..=self.tasks);
         let price = self.random.random_range(1_000_000..1_800_000i64);
         let budget = Money(i64::from(tasks) * estimate * price);
         let terms = Terms { budget: self.random.random::<bool>().then_some(budget), ..Terms::NONE };
@@ -237,6 +240,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let waiting = arguments.next().map_or(Ok(10_000), |it| it.parse())?;
     let passes: usize = arguments.next().map_or(Ok(200), |it| it.parse())?;
     let filter = arguments.next().unwrap_or_default();
+    let tasks = arguments.next().map_or(Ok(16), |it| it.parse())?;
     println!("| policy | pools | ends | first pass | median | 99 of 100 | slowest | sum |");
     println!("|---|--:|---|--:|--:|--:|--:|---|");
     for (name, make) in policies() {
@@ -246,7 +250,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 if !kind.contains(&filter) {
                     continue;
                 }
-                let mut world = World::new(pools(count)?, make(), ends);
+                let mut world = World::new(pools(count)?, make(), ends, tasks);
                 let (first, all) = measure(&mut world, waiting, passes)?;
                 let at = |percent: usize| {
                     let of = all.get((all.len() * percent).div_ceil(100).saturating_sub(1));

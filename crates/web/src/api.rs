@@ -7,18 +7,22 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tradewind_daemon::engine::Handle;
+use tradewind_daemon::live::peers::Wanted;
 use tradewind_daemon::live::rights::Actor;
-use tradewind_daemon::live::state::Booking;
+use tradewind_daemon::live::state::{self, Booking};
 use tradewind_daemon::live::{Ask, Live, Refusal, Reply};
 use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_io::submission::Submission;
-use tradewind_model::{Demand, JobId, Market, Money, PoolId, Reason, SiteId, Span};
+use tradewind_model::{
+    Demand, JobId, Market, Money, Place, PoolId, Price, Reason, SiteId, Span, Time,
+};
 
-use crate::documents::{Explanation, WhatIf, WhatIfQuestion};
+use crate::documents::{Credits, Explanation, WhatIf, WhatIfQuestion};
 use crate::doors::Doors;
 use crate::failure::{Answer, Failure};
 use crate::feed::Feed;
 use crate::metrics::Metrics;
+use crate::page::Boards;
 
 /// All that the API needs.
 #[derive(Debug, Clone)]
@@ -42,6 +46,20 @@ pub trait Outputs: Debug + Send + Sync {
     /// # Errors
     /// What the site says.
     fn tail(&self, site: SiteId, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError>;
+
+    /// The same of a job of `market` that went to a peer.
+    ///
+    /// # Errors
+    /// What the peer says.
+    fn abroad(
+        &self,
+        _market: &str,
+        peer: &str,
+        _wanted: &Wanted,
+        _most: usize,
+    ) -> Result<Vec<u8>, SiteError> {
+        Err(SiteError::Away(format!("there is no way to {peer}")))
+    }
 }
 
 /// Reads owners' tables of prices.
@@ -64,6 +82,9 @@ pub struct MarketView {
     pub numbers: std::collections::BTreeMap<JobId, u64>,
     /// Users, by the place that policies know them by.
     pub users: Vec<String>,
+    /// Processor-seconds that users have used lately, by place, as the policy counts them: where
+    /// the order is by fair share. Others have used nothing.
+    pub used: std::collections::BTreeMap<i64, u64>,
 }
 
 /// The best window by one criterion, or why there is none.
@@ -75,6 +96,61 @@ pub struct Proposal {
     pub exact: bool,
     /// Where and when, and what it costs at most.
     pub answer: Result<(Booking, Money), Reason>,
+}
+
+/// Where a job that waits is expected to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Planned {
+    /// Which.
+    pub job: JobId,
+    /// From when on.
+    pub start: Time,
+    /// Until when its last task holds its node.
+    pub end: Time,
+    /// Where.
+    pub place: Place,
+}
+
+/// A job that was there lately, to be tried again under other prices.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastJob {
+    /// When it was handed in.
+    pub submit: Time,
+    /// What it asked for.
+    pub demand: Demand,
+    /// How long it ran, on the reference node; its estimate, if nobody knows yet.
+    pub run: Span,
+}
+
+impl PastJob {
+    /// The job as it was; `None` if no nodes could run it now.
+    pub(crate) fn of(live: &Live, job: &state::Job) -> Option<PastJob> {
+        let demand = live.demand_of(&job.user, &job.submission).ok()?;
+        let pools = live.state().market.pools();
+        let ran = |part: &state::Part| {
+            let (end, _) = part.exit.as_ref()?;
+            let thousandths = i64::from(pools.pool(part.pool).performance.thousandths());
+            Some(((*end - part.since?).0.max(0) * thousandths + 999) / 1_000)
+        };
+        let run = job.parts.iter().filter_map(ran).max().map_or(demand.estimate, Span);
+        let run = run.max(Span(1)).min(demand.estimate);
+        Some(PastJob { submit: job.submitted, demand, run })
+    }
+}
+
+/// What a pool would have had at some price.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PriceTrial {
+    /// Per node and second.
+    pub price: Credits,
+    /// All of it.
+    pub income: Credits,
+    /// Node-seconds.
+    pub used: i64,
+    /// Jobs of the whole market that ran.
+    pub ran: u32,
+    /// Jobs of the whole market.
+    pub jobs: u32,
 }
 
 /// Looks ahead. Simulation is not below this crate, so the command supplies it. Calls may take
@@ -92,6 +168,25 @@ pub trait Advisor: Debug + Send + Sync {
     /// # Errors
     /// If there is no such policy or job, or it takes too long.
     fn whatif(&self, view: &MarketView, question: &WhatIfQuestion) -> Result<WhatIf, Refusal>;
+
+    /// What the policy would do with the jobs that wait, if nothing came between.
+    ///
+    /// # Errors
+    /// If nothing can be said.
+    fn plan(&self, view: &MarketView) -> Result<Vec<Planned>, Refusal>;
+
+    /// What the pool would have had of these jobs at each price, had they come to an empty market
+    /// under its present policy.
+    ///
+    /// # Errors
+    /// If nothing can be said.
+    fn prices(
+        &self,
+        view: &MarketView,
+        past: &[PastJob],
+        pool: PoolId,
+        tried: &[Price],
+    ) -> Result<Vec<PriceTrial>, Refusal>;
 
     /// Why a job that waits does so; the caller may see it.
     ///
@@ -179,10 +274,13 @@ pub(crate) struct Inside {
     pub(crate) metrics: Metrics,
     pub(crate) advice: Arc<Semaphore>,
     pub(crate) streams: Arc<Semaphore>,
+    /// Whether all that goes out is encrypted.
+    pub(crate) secure: bool,
+    pub(crate) boards: Boards,
 }
 
 impl Context {
-    pub(crate) fn new(api: Api) -> Context {
+    pub(crate) fn new(api: Api, secure: bool) -> Context {
         let Api { market, outputs, advisor, tariffs, limits } = api;
         let doors = Doors::new(&limits);
         let (advice, streams) = (limits.advice, limits.streams);
@@ -199,6 +297,8 @@ impl Context {
             metrics,
             advice,
             streams,
+            secure,
+            boards: Boards::default(),
         };
         Context(Arc::new(inside))
     }
@@ -224,11 +324,13 @@ impl Context {
     pub(crate) async fn view(&self) -> Answer<MarketView> {
         self.look(|live| {
             let state = live.state();
+            let used = live.policy().standing(state.now()).into_iter();
             MarketView {
                 market: state.market.clone(),
                 policy: state.policy.clone(),
                 numbers: state.numbers.clone(),
                 users: state.users.clone(),
+                used: used.map(|it| (it.user, it.used)).collect(),
             }
         })
         .await

@@ -73,6 +73,11 @@ impl Failure {
         Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message, "please report it")
     }
 
+    /// Status and problem, for whoever shows it otherwise.
+    pub(crate) fn parts(&self) -> (StatusCode, &Problem) {
+        (self.status, &self.problem)
+    }
+
     /// The same, about a field of the request.
     pub(crate) fn in_field(mut self, field: impl Into<String>) -> Failure {
         self.problem.field = Some(field.into()).filter(|field| !field.is_empty());

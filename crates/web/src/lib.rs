@@ -4,6 +4,7 @@
 //! - [`documents`]: what goes over the wire; clients read the same types.
 //! - [`openapi`]: the API's own description.
 //! - [`Events`]: what was written down, for whoever passes it on.
+//! - [`offer`], [`sentence`], [`moment`]: windows, reasons and times in the API's words.
 //! - [`Advisor`], [`Outputs`], [`Tariffs`]: what the API needs and cannot do itself.
 //!
 //! Nothing is decided here: what callers want is said to the market ([`tradewind_daemon::engine`]),
@@ -17,11 +18,18 @@ mod failure;
 mod feed;
 mod metrics;
 pub mod openapi;
+mod page;
 mod routes;
 mod server;
+mod timeline;
 mod views;
 
-pub use api::{Advisor, Api, Limits, MarketView, Outputs, Proposal, Rate, Tariffs};
+pub use api::{
+    Advisor, Api, Limits, MarketView, Outputs, PastJob, Planned, PriceTrial, Proposal, Rate,
+    Tariffs,
+};
 pub use doors::{hash_of, new_secret};
 pub use feed::{Events, Notice};
 pub use server::{Listen, ServeError, Server, Tls, serve};
+pub use views::offers::offer;
+pub use views::words::{moment, sentence};

@@ -1,5 +1,6 @@
 //! The market as commands see it: questions over HTTP, answers as documents.
 
+mod line;
 pub(crate) mod place;
 mod transport;
 pub(crate) mod words;
@@ -17,6 +18,7 @@ use ureq::http::Method;
 
 use crate::exit::{Exit, Failure};
 use crate::{exit, output};
+pub(crate) use line::Line;
 use place::Found;
 pub(crate) use place::Place;
 use transport::{Answer, Heard, Question};
@@ -161,17 +163,26 @@ impl Market {
         }
     }
 
-    /// The job as soon as it is over. Once it has answered, the market may be away for as long as
-    /// an answer may take: where it is then, `place` says.
-    pub(crate) fn wait(place: &Place, job: u64) -> Result<Sent, Failure> {
+    /// The job as soon as it is over; `seen` is shown it whenever it was looked at before. Once it
+    /// has answered, the market may be away for as long as an answer may take: where it is then,
+    /// `place` says.
+    pub(crate) fn wait(
+        place: &Place,
+        job: u64,
+        mut seen: impl FnMut(&Sent),
+    ) -> Result<Sent, Failure> {
         let is_over = |job: &Sent| words::is_over(job.0.get("state").and_then(Value::as_str));
         let mut last = Market::open(place)?.get(&format!("/v1/jobs/{job}"))?;
         let mut patience = Patience::new(place);
         patience.heard();
+        // What holds a new job is seen soon after; later on there is less to see.
+        let mut seconds = 1;
         while !is_over(&last) {
-            match Market::open(place).and_then(|market| market.look(job)) {
+            seen(&last);
+            match Market::open(place).and_then(|market| market.look(job, seconds)) {
                 Ok(answer) => {
                     patience.heard();
+                    seconds = (seconds * 2).min(60);
                     last = sent(&answer)?;
                 }
                 Err(failure) => patience.pause(failure)?,
@@ -180,9 +191,10 @@ impl Market {
         Ok(last)
     }
 
-    /// What is said of the job when it is over or some seconds have passed; an error may pass.
-    fn look(&self, job: u64) -> Result<Answer, Failure> {
-        let seconds = (self.found.timeout.as_secs() / 2).clamp(1, 30);
+    /// What is said of the job when it is over or so many seconds have passed, or some fewer; an
+    /// error may pass.
+    fn look(&self, job: u64, seconds: u64) -> Result<Answer, Failure> {
+        let seconds = seconds.min((self.found.timeout.as_secs() / 2).clamp(1, 30));
         let path = format!("/v1/jobs/{job}/wait?seconds={seconds}");
         let question = question(Method::GET, &path, None);
         match transport::ask(&self.agent, &self.found, &question) {

@@ -62,6 +62,16 @@ pub(crate) fn journal(folder: &Path) -> PathBuf {
     folder.join("journal.db")
 }
 
+/// The administrator's token of the market in this folder.
+pub(crate) fn token(folder: &Path) -> PathBuf {
+    folder.join("admin.token")
+}
+
+/// Where the market in this folder says that it listens.
+pub(crate) fn url(folder: &Path) -> PathBuf {
+    folder.join("url")
+}
+
 impl Place {
     /// How long an answer may take.
     pub(crate) fn timeout(&self) -> Duration {
@@ -89,7 +99,7 @@ impl Place {
     /// What the market of the folder wrote down about itself.
     fn running(&self) -> Result<String, Failure> {
         let folder = folder(self.state.as_deref())?;
-        let file = folder.join("url");
+        let file = url(&folder);
         std::fs::read_to_string(&file).map_err(|wrong| match wrong.kind() {
             ErrorKind::NotFound | ErrorKind::NotADirectory => {
                 let message =
@@ -108,7 +118,7 @@ impl Place {
             (Some(path), _) => String::from_utf8_lossy(&read(path)?).into_owned(),
             (None, Some(text)) => text,
             (None, None) if here => {
-                let path = folder(self.state.as_deref())?.join("admin.token");
+                let path = token(&folder(self.state.as_deref())?);
                 let text = std::fs::read_to_string(&path);
                 text.map_err(|wrong| {
                     let message = format!("no token: `{}`: {wrong}", path.display());
@@ -136,7 +146,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 /// Tokens go to this machine, or under TLS: nowhere else.
-fn check(url: &str) -> Result<(), Failure> {
+pub(super) fn check(url: &str) -> Result<(), Failure> {
     let wrong = |why: &str, hint: &str| {
         Err(Failure::usage(format!("the market's URL `{url}` {why}")).hint(hint))
     };

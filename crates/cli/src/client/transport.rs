@@ -168,7 +168,53 @@ fn silence(found: &Found, wrong: &ureq::Error) -> Silence {
 }
 
 fn no_trust(url: &str, why: &str) -> Silence {
-    let hint = "if its certificate is of an authority of your own, give `--ca FILE`";
-    let failure = Failure::usage(format!("no trusted connection to {url}: {why}")).hint(hint);
+    let failure = Failure::usage(format!("no trusted connection to {url}: {why}"));
+    let failure = failure.hint(mistrusted(why));
     Silence { heard: Heard::No, failure }
+}
+
+/// What to do about a certificate, by what rustls says of it.
+fn mistrusted(why: &str) -> &'static str {
+    let says = |words: &[&str]| words.iter().any(|word| why.contains(word));
+    match () {
+        () if says(&["NotValidForName", "not valid for name"]) => {
+            "the certificate is for other names: write `--url https://NAME:PORT` with one of them, \
+             or have one made for this name"
+        }
+        () if says(&["Expired", "expired"]) => {
+            "the market needs a new certificate; or is the clock of this machine wrong?"
+        }
+        () if says(&["NotValidYet", "not valid yet"]) => {
+            "the certificate begins later: is the clock of this machine wrong?"
+        }
+        () if says(&["CaUsedAsEndEntity"]) => {
+            "the market shows its authority's certificate: it needs one of its own, signed by that"
+        }
+        () if says(&["InvalidContentType", "corrupt message"]) => {
+            "what answers speaks no TLS: is this `http://` on this machine?"
+        }
+        () => "if its certificate is of an authority of your own, give `--ca FILE`",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_to_do_depends_on_what_is_wrong_with_the_certificate() {
+        for (why, hint) in [
+            ("UnknownIssuer", "--ca"),
+            ("NotValidForName", "other names"),
+            ("certificate not valid for name \"a\"; it is only valid for b", "other names"),
+            (
+                "certificate expired: verification time 9 (UNIX), not valid after 5",
+                "new certificate",
+            ),
+            ("certificate not valid yet: verification time 5 (UNIX)", "begins later"),
+        ] {
+            let why = format!("invalid peer certificate: {why}");
+            assert!(mistrusted(&why).contains(hint), "{why}");
+        }
+    }
 }

@@ -6,7 +6,7 @@ mod parameters;
 mod tests;
 
 use tradewind_io::diagnostics::did_you_mean;
-use tradewind_model::{Admission, Performance, Pool, Pools, Terms};
+use tradewind_model::{Admission, Performance, Pool, Pools, Span, Terms};
 use tradewind_sched::policy::backfill::{self, Backfill};
 use tradewind_sched::policy::bsf::{self, Bsf};
 use tradewind_sched::policy::cyclic::market::{self, Cycles};
@@ -146,12 +146,23 @@ pub(crate) fn may_strand(name: &str) -> bool {
 
 /// Whether the policy wants to know whose jobs are whose.
 pub(crate) fn wants_users(name: &str) -> bool {
-    let fair = |order| matches!(order, Order::FairShare(_));
-    match choice(name) {
-        Ok(Choice::Fill(settings)) => fair(settings.order),
-        Ok(Choice::Cycles(settings)) => settings.turn != market::Turn::Priority,
-        Ok(Choice::Bsf(settings)) => fair(settings.fill.order),
-        _ => false,
+    half_life(name).is_some()
+}
+
+/// After how long use counts half, if the policy puts jobs in the order of fair shares.
+pub(crate) fn half_life(name: &str) -> Option<Span> {
+    let of = |order| match order {
+        Order::FairShare(half_life) => Some(half_life),
+        _ => None,
+    };
+    match choice(name).ok()? {
+        Choice::Fill(settings) => of(settings.order),
+        Choice::Bsf(settings) => of(settings.fill.order),
+        Choice::Cycles(settings) => match settings.turn {
+            market::Turn::FairShare(half_life) => Some(half_life),
+            market::Turn::Priority => None,
+        },
+        _ => None,
     }
 }
 

@@ -45,18 +45,23 @@ object!(Job {
     in_window,
     rendezvous,
     history,
+    origin,
+    away,
 });
 choice!(Phase {
     "held" => Held(hold), "waiting" => Waiting, "running" => Running, "over" => Over(finish),
+    "handing" => Handing, "away" => Away,
 });
 choice!(Hold {
     "user" => User, "dependency" => Dependency, "array" => Array, "funds" => Funds(needed),
     "booked" => Booked, "lost" => Lost, "rejected" => Rejected(words),
+    "nowhere" => Nowhere,
 });
 choice!(Finish {
     "completed" => Completed, "failed" => Failed(code), "killed" => Killed(signal),
     "timeout" => Timeout, "cancelled" => Cancelled, "out-of-memory" => OutOfMemory,
     "node-fail" => NodeFail, "refused" => Refused(reason), "dependency" => Dependency(job),
+    "returned" => Returned(why),
 });
 choice!(Setback {
     "refused" => Refused(words), "displaced" => Displaced, "lost" => Lost, "funds" => Funds,
@@ -66,7 +71,8 @@ object!(Part { pool, nodes, price, limit, names, since, exit });
 choice!(Happening {
     "submitted" => Submitted, "held" => Held(hold), "queued" => Queued, "planned" => Planned(place),
     "began" => Began, "setback" => Setback(setback), "cancelling" => Cancelling(by),
-    "over" => Over(finish), "unkept" => Unkept(site, words),
+    "over" => Over(finish), "handing" => Handing(peer), "handed-over" => HandedOver(peer),
+    "unkept" => Unkept(site, words), "came-back" => CameBack(why), "taken-in" => TakenIn(peer),
 });
 object!(Task { pool, wanted, known, go });
 object!(Rendezvous { at, slipped, began });
@@ -90,10 +96,10 @@ choice!(Why {
 object!(Quote { number, user, tasks, work, booking, cost, expires });
 object!(Booking { start, ends, place, prices });
 object!(Token { user, role, hash, note, issued });
-choice!(Role { "user" => User, "owner" => Owner, "administrator" => Administrator });
+choice!(Role { "user" => User, "owner" => Owner, "administrator" => Administrator, "peer" => Peer });
 choice!(Account {
     "bank" => Bank, "user" => User(name), "project" => Project(name), "held" => Held(job),
-    "owner" => Owner(site),
+    "owner" => Owner(site), "peer" => Peer(name),
 });
 choice!(Motive {
     "grant" => Grant(note), "hold" => Hold(job), "settle" => Settle(job), "refund" => Refund(job),

@@ -12,6 +12,7 @@
 
 mod books;
 mod market;
+pub mod peers;
 mod record;
 mod state;
 mod submission;

@@ -24,6 +24,7 @@ object!(Submission {
     comment,
     quote,
     passed_through,
+    stay_home,
 });
 choice!(Work { "script" => Script { text, arguments }, "command" => Command(words) });
 choice!(TimeLimit { "reference" => Reference(span), "classes" => Classes(limits) });

@@ -4,11 +4,15 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
+use tradewind_io::input::Input;
+use tradewind_io::submission::{Submission, document};
 use tradewind_model::{Performance, Pools};
+use tradewind_sched::negotiation::{Peer, Serial};
 
 use super::wire::{Get, Put, parse};
 use super::*;
 use crate::live::money::{Accounts, Posting};
+use crate::live::peers::{Letter, Peers, Report, Traveller, Wanted};
 use crate::live::state::{Job, Quote, Task, Token};
 use crate::site::Tag;
 
@@ -87,7 +91,22 @@ any! {
         pools[1].name = "two".to_owned();
         Pools::new(Pools::cluster(4).sites().to_vec(), pools).unwrap()
     };
+    Peer: dice => Peer(Any::any(dice));
+    Serial: dice => Serial { epoch: Any::any(dice), number: Any::any(dice) };
+    Traveller: dice => Traveller {
+        job: Any::any(dice),
+        user: "ana".to_owned(),
+        submitted: Any::any(dice),
+        array: Any::any(dice),
+        submission: Arc::new(simple()),
+    };
     Accounts: dice => Accounts::of(Any::any(dice), Any::any(dice), Any::any(dice));
+}
+
+/// A submission that the API's document can say.
+fn simple() -> Submission {
+    let body = br#"{"name": "a", "command": ["true"], "nodes": 2, "time": 60, "budget": 3.5}"#;
+    document::parse(&Input::new("test", body.to_vec())).unwrap()
 }
 
 impl<T: Any> Any for Option<T> {
@@ -123,6 +142,12 @@ impl<T: Any> Any for VecDeque<T> {
 impl<K: Any + Ord, V: Any> Any for BTreeMap<K, V> {
     fn any(dice: &mut Dice) -> Self {
         dice.few::<(K, V)>().into_iter().collect()
+    }
+}
+
+impl<T: Any + Ord> Any for BTreeSet<T> {
+    fn any(dice: &mut Dice) -> Self {
+        dice.few::<T>().into_iter().collect()
     }
 }
 
@@ -173,6 +198,10 @@ proptest! {
         survives::<Quote>(dice);
         survives::<Token>(dice);
         survives::<Posting>(dice);
+        survives::<Peers>(dice);
+        survives::<Letter>(dice);
+        survives::<Wanted>(dice);
+        survives::<Report>(dice);
         survives::<Accounts>(dice);
         survives::<tradewind_model::MarketState>(dice);
     }
@@ -231,6 +260,33 @@ fn what_is_wrong_is_named() {
     }
     let deep = format!("{{\"created\":{}", "[".repeat(100_000));
     assert!(Json.read_record(deep.as_bytes()).is_err());
+}
+
+#[test]
+fn a_peer_is_told_what_is_wrong_with_its_letters() {
+    let post = |letter: &str| {
+        let text = format!(r#"{{"protocol":1,"market":"m","sent":5,"letters":[{letter}]}}"#);
+        peers::Post::read(parse(text.as_bytes()).unwrap()).map_err(|wrong| wrong.to_string())
+    };
+    let offer = r#"{"quote":{"start":1,"price":1,"cost":-1,"load":0},"expires":9}"#;
+    let volunteer = format!(
+        r#"{{"settled":[1,0],"word":{{"volunteer":{{"inquiry":[1,0],"offer":{offer}}}}}}}"#
+    );
+    assert!(post(r#"{"settled":[1,0],"word":{"cancel":{"inquiry":[1,0]}}}"#).is_ok());
+    for (letter, said) in [
+        (volunteer.as_str(), "letters.0: a time, a price or a lead is out of range"),
+        ("7", "letters.0: expected an object"),
+        (r#"{"settled":[1,0],"word":"hello"}"#, "letters.0.word.hello: it is not known here"),
+        (
+            r#"{"settled":[1,0],"word":{"migrate":{"transfer":[1,0],"inquiry":[1,0],"job":{"user":"a b"}}}}"#,
+            "letters.0.word.migrate.job.user: expected a name of letters, digits and `_-.@`",
+        ),
+    ] {
+        assert_eq!(post(letter).unwrap_err(), said);
+    }
+    let other = r#"{"protocol":2,"market":"m","sent":5,"letters":[]}"#;
+    let wrong = peers::Post::read(parse(other.as_bytes()).unwrap()).unwrap_err().to_string();
+    assert_eq!(wrong, "protocol: expected 1: the peer is of another release");
 }
 
 const GOLDEN: &str = include_str!("golden/records-1.jsonl");

@@ -1,6 +1,6 @@
 //! Numbers, texts and collections. Maps are lists of pairs: few of their keys are texts.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::Write as _;
 use std::sync::Arc;
 
@@ -173,6 +173,18 @@ impl<T: Put> Put for VecDeque<T> {
 }
 
 impl<T: Get> Get for VecDeque<T> {
+    fn get(value: Value) -> Result<Self, Fault> {
+        get_all(value)
+    }
+}
+
+impl<T: Put> Put for BTreeSet<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        put_all(self, out);
+    }
+}
+
+impl<T: Get + Ord> Get for BTreeSet<T> {
     fn get(value: Value) -> Result<Self, Fault> {
         get_all(value)
     }

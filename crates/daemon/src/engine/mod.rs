@@ -2,18 +2,20 @@
 //!
 //! It takes whatever has come in, makes one step of each, writes all their records down at once
 //! (so that many submissions share one wait for the disk), and only then answers and tells
-//! sites. If the journal cannot be written, nothing that was not written counts: the state is
+//! sites and peers. If the journal cannot be written, nothing that was not written counts: the state is
 //! made anew from the journal, and whoever asks is told to try again.
 
 pub mod gauges;
 mod handle;
 mod nothing;
+mod peers;
 pub mod recovery;
 mod run;
 mod sites;
 
 pub use gauges::Gauges;
 pub use handle::{Gone, Handle, News, Watch};
+pub use peers::{Courier, PeerSetup};
 pub use recovery::{RecoveryError, recover, replay};
 pub use run::{Engine, Open, Setup, Timing};
 pub use sites::{Reader, SiteSetup};

@@ -38,7 +38,14 @@ impl RecoveryError {
 /// If rows cannot be read, or do not follow from one another.
 pub fn recover<C: Codec>(store: &mut dyn Store, codec: &C) -> Result<State, RecoveryError> {
     let snapshot = store.snapshot()?;
-    let read = snapshot.and_then(|it| Some((it.seq, codec.read_state(it.version, &it.body).ok()?)));
+    let read = snapshot.and_then(|it| match codec.read_state(it.version, &it.body) {
+        Ok(state) => Some((it.seq, state)),
+        Err(wrong) => {
+            let row = it.seq;
+            tracing::warn!(row, %wrong, "a snapshot cannot be read: all rows are, which takes longer");
+            None
+        }
+    });
     let (seq, state) = match read {
         Some((seq, state)) => (seq, state),
         None => (0, State::empty(Time(0))),

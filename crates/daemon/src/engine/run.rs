@@ -7,13 +7,16 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tradewind_model::{Pools, Span, Time};
+use tradewind_sched::negotiation::Peer;
 
 use super::gauges::Gauges;
 use super::handle::{Handle, Message, News};
 use super::nothing::Nothing;
+use super::peers::{PeerSetup, Postman};
 use super::recovery::{RecoveryError, recover};
 use super::sites::{Reader, SiteSetup, Worker};
 use crate::codec::Codec;
+use crate::live::peers::Letter;
 use crate::live::{Act, Input, Kind, Live, Make, Record, Refusal, Reply, Settings, State, Step};
 use crate::site::{Aside, Tag};
 use crate::store::{Snapshot, Store, StoreError};
@@ -31,6 +34,8 @@ pub struct Setup<C> {
     pub pools: Arc<Pools>,
     /// The sites themselves, in the order of the pools' sites.
     pub sites: Vec<SiteSetup>,
+    /// Markets that jobs are exchanged with: those that the settings name.
+    pub peers: Vec<PeerSetup>,
     /// Makes policies.
     pub maker: Arc<dyn Make>,
     /// Which one, unless the journal knows another that was chosen while the market ran.
@@ -76,13 +81,14 @@ impl Engine {
     /// If the journal cannot be read or written, or there is no such policy: for people.
     pub fn start<C: Codec + 'static>(setup: Setup<C>) -> Result<Engine, String> {
         let (handle, messages) = Handle::pair();
-        let Setup { mut open, codec, pools, sites, maker, policy, settings, timing } = setup;
+        let Setup { mut open, codec, pools, sites, peers, maker, policy, settings, timing } = setup;
         let owners = sites.iter().map(|site| site.owner.clone()).collect();
         let base = Base { codec, pools, owners, maker, policy, settings, timing };
         let gauges = Arc::clone(handle.gauges());
         let store = open().map_err(|wrong| wrong.to_string())?;
         let mut journal = Journal { store, open, sound: true, snapshot_at: 0, gauges };
-        let live = base.live(&mut journal).map_err(|wrong| wrong.to_string())?;
+        let (live, first) = base.live(&mut journal).map_err(|wrong| wrong.to_string())?;
+        let postmen = postmen(&live, peers, &handle)?;
         let mut workers = Vec::new();
         for (place, site) in sites.into_iter().enumerate() {
             let id = tradewind_model::SiteId(place as u32);
@@ -99,7 +105,10 @@ impl Engine {
             asides: BTreeMap::new(),
             watchers: vec![],
             tried: None,
+            postmen,
+            asked: None,
         };
+        looping.post(first);
         let thread = std::thread::Builder::new()
             .name("market".to_owned())
             .spawn(move || looping.go_on(&messages))
@@ -186,7 +195,7 @@ enum StartError {
 
 impl<C: Codec> Base<C> {
     /// The market of the journal, with the sites of now, begun anew.
-    fn live(&self, journal: &mut Journal) -> Result<Live, StartError> {
+    fn live(&self, journal: &mut Journal) -> Result<(Live, Letters), StartError> {
         let mut state = recover(&mut *journal.store, &self.codec)?;
         journal.snapshot_at = journal.store.last();
         let at = clock().max(state.now());
@@ -210,7 +219,7 @@ impl<C: Codec> Base<C> {
         let (live, step) = begun.map_err(|why| StartError::Policy { policy, why })?;
         first.extend(step.records);
         journal.write(&self.codec, live.state().now(), &first)?;
-        Ok(live)
+        Ok((live, step.letters))
     }
 }
 
@@ -228,6 +237,26 @@ fn same_grid(state: &State, pools: &Pools, owners: &[String]) -> bool {
         && now.as_slice().iter().zip(pools.as_slice()).all(alike)
 }
 
+/// Letters, and to whom.
+type Letters = Vec<(Peer, Letter)>;
+
+/// A thread for each peer, by its number here.
+fn postmen(
+    live: &Live,
+    peers: Vec<PeerSetup>,
+    handle: &Handle,
+) -> Result<BTreeMap<Peer, Postman>, String> {
+    let mut postmen = BTreeMap::new();
+    for setup in peers {
+        let Some(peer) = live.state().peers.number_of(&setup.name) else { continue };
+        let market = live.state().name.clone();
+        let started = Postman::start(peer, market, setup, handle.clone());
+        let started = started.map_err(|wrong| format!("no thread for a peer: {wrong}"))?;
+        postmen.insert(peer, started);
+    }
+    Ok(postmen)
+}
+
 type Waiting = (SyncSender<Result<Reply, Refusal>>, Result<Reply, Refusal>);
 
 struct Loop<C> {
@@ -243,7 +272,13 @@ struct Loop<C> {
     watchers: Vec<SyncSender<News>>,
     /// When it was last tried to go on.
     tried: Option<Instant>,
+    postmen: BTreeMap<Peer, Postman>,
+    /// When peers were last asked about jobs that went there.
+    asked: Option<Instant>,
 }
+
+/// Peers are asked so often.
+const ASK_EVERY: Duration = Duration::from_secs(1);
 
 /// So long after a failure it is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -263,6 +298,7 @@ impl<C: Codec> Loop<C> {
             self.take_in(batch, &mut ticked);
             self.plan();
             self.instruct();
+            self.inquire();
             self.set_aside();
             if stop {
                 break;
@@ -290,10 +326,12 @@ impl<C: Codec> Loop<C> {
         let Some(live) = &mut self.live else { return };
         let at = at.max(live.state().now());
         let (mut records, mut answers, mut looks) = (Vec::new(), Vec::<Waiting>::new(), Vec::new());
+        let mut letters = Letters::new();
         let mut step =
             |live: &mut Live, input, reply: Option<SyncSender<_>>| match live.step(at, input) {
-                Ok(Step { records: new, answer }) => {
+                Ok(Step { records: new, answer, letters: more }) => {
                     records.extend(new);
+                    letters.extend(more);
                     answers.extend(reply.zip(answer));
                     true
                 }
@@ -324,6 +362,7 @@ impl<C: Codec> Loop<C> {
             }
         }
         if self.write(at, sound, &records) {
+            self.post(letters);
             answers.into_iter().for_each(|(reply, answer)| drop(reply.send(answer)));
         } else {
             answers.into_iter().for_each(|(reply, _)| drop(reply.send(Err(unavailable()))));
@@ -370,9 +409,10 @@ impl<C: Codec> Loop<C> {
         };
         let opened = opened.map_err(StartError::Store);
         match opened.and_then(|()| self.base.live(&mut self.journal)) {
-            Ok(live) => {
+            Ok((live, first)) => {
                 tracing::info!("the journal is whole; going on");
                 self.live = Some(live);
+                self.post(first);
                 self.told.clear();
                 true
             }
@@ -394,17 +434,45 @@ impl<C: Codec> Loop<C> {
                 return;
             }
             let begin = Instant::now();
-            let (sound, records) = match live.plan(at) {
-                Ok(step) => (true, step.records),
+            let (sound, records, letters) = match live.plan(at) {
+                Ok(step) => (true, step.records, step.letters),
                 Err(wrong) => {
                     tracing::error!(%wrong, "the policy asked for what cannot be");
-                    (false, Vec::new())
+                    (false, Vec::new(), Letters::new())
                 }
             };
             self.journal.gauges.passes.add(1, begin.elapsed());
             tracing::debug!(took_us = begin.elapsed().as_micros(), "planned");
             if !self.write(at, sound, &records) {
                 return;
+            }
+            self.post(letters);
+        }
+    }
+
+    /// Letters leave: what they tell of is written down.
+    fn post(&self, letters: Letters) {
+        let mut by_peer = BTreeMap::<Peer, Vec<Letter>>::new();
+        for (peer, letter) in letters {
+            by_peer.entry(peer).or_default().push(letter);
+        }
+        for (peer, letters) in by_peer {
+            if let Some(postman) = self.postmen.get(&peer) {
+                postman.letters(clock(), letters);
+            }
+        }
+    }
+
+    /// Asks peers what became of jobs that went there.
+    fn inquire(&mut self) {
+        let Some(live) = &self.live else { return };
+        if self.postmen.is_empty() || self.asked.is_some_and(|asked| asked.elapsed() < ASK_EVERY) {
+            return;
+        }
+        self.asked = Some(Instant::now());
+        for (peer, wanted) in live.wanted() {
+            if let Some(postman) = self.postmen.get(&peer) {
+                postman.ask(wanted);
             }
         }
     }

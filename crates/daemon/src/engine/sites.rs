@@ -188,7 +188,7 @@ impl Talk {
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {
                     let done = match waiting.pop_front() {
-                        Some(order) => self.carry_out(order).is_err(),
+                        Some(order) => self.carry_out(&order).is_err(),
                         None => stopping,
                     };
                     if done {
@@ -229,7 +229,7 @@ impl Talk {
         }
     }
 
-    fn carry_out(&mut self, instruction: Instruction) -> Result<(), super::Gone> {
+    fn carry_out(&mut self, instruction: &Instruction) -> Result<(), super::Gone> {
         let (site, tag, act) = (&mut self.setup.site, instruction.tag.clone(), instruction.act);
         let answer = instruction.carry_out(&mut **site);
         if let Err(wrong) = &answer {

@@ -34,6 +34,7 @@ fn submission() -> Arc<Submission> {
         gather: None,
         quote: None,
         passed_through: vec![("--constraint".to_owned(), "ib".to_owned())],
+        stay_home: false,
     })
 }
 

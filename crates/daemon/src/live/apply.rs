@@ -75,6 +75,7 @@ impl State {
                 self.accounts.post(at, from.clone(), to.clone(), *amount, motive);
             }
             Record::Reached { site, away } => self.reached(*site, *away),
+            Record::Skipped { job } => self.last_job = self.last_job.max(*job),
             Record::Acknowledged { .. }
             | Record::Declined { .. }
             | Record::Withdrawn { .. }
@@ -82,6 +83,10 @@ impl State {
             | Record::Forgot { .. } => self.apply_to_task(record)?,
             Record::Admitted { .. } | Record::Expelled { .. } => self.apply_to_token(record)?,
             Record::Quoted { .. } | Record::Taken { .. } => self.apply_to_quote(record)?,
+            Record::Peered { .. }
+            | Record::Negotiated { .. }
+            | Record::Heard { .. }
+            | Record::CameBack { .. } => self.apply_to_peers(record)?,
             Record::Gathered { .. }
             | Record::Went { .. }
             | Record::Slipped { .. }
@@ -131,6 +136,9 @@ impl State {
                 let gone = self.jobs.remove(job).ok_or(Wrong::Job(*job))?;
                 if let Some(key) = gone.key {
                     self.keys.remove(&(gone.user, key));
+                }
+                if let Some(origin) = gone.origin {
+                    self.peers.taken.remove(&(origin.peer, origin.transfer));
                 }
             }
             _ => return Err(Wrong::Other("a record of another kind")),
@@ -205,6 +213,8 @@ impl State {
             in_window: false,
             rendezvous: None,
             history: VecDeque::new(),
+            origin: None,
+            away: None,
         };
         self.jobs.insert(*job, new);
         self.note(*job, Happening::Submitted)
@@ -212,7 +222,7 @@ impl State {
 
     fn hold(&mut self, number: u64, hold: &Hold) -> Result<(), Wrong> {
         let job = self.job(number)?;
-        if job.phase == Phase::Running || matches!(job.phase, Phase::Over(_)) {
+        if !matches!(job.phase, Phase::Waiting | Phase::Held(_)) {
             return Err(Wrong::Job(number));
         }
         job.phase = Phase::Held(hold.clone());
@@ -346,7 +356,11 @@ impl State {
     }
 
     fn cancelling(&mut self, number: u64, by: &str) -> Result<(), Wrong> {
-        self.running(number)?;
+        match self.job(number)?.phase {
+            // Whoever has it is told, as soon as that is known.
+            Phase::Handing | Phase::Away => {}
+            _ => drop(self.running(number)?),
+        }
         self.stop_tasks(number)?;
         self.job(number)?.cancelled_by = Some(by.to_owned());
         self.note(number, Happening::Cancelling(by.to_owned()))
@@ -354,15 +368,23 @@ impl State {
 
     fn end(&mut self, number: u64, finish: &Finish) -> Result<(), Wrong> {
         let job = self.job(number)?;
+        let job_is_own = job.origin.is_none();
         match (job.phase.clone(), job.id) {
             (Phase::Running, Some(id)) => {
                 self.market.apply(&Event::Ended { job: id })?;
-                self.settle(number)?;
+                // A job that is lost here may run again at home: it pays once.
+                if job_is_own || *finish != Finish::NodeFail {
+                    self.settle(number)?;
+                }
                 self.refund(number)?;
                 self.learn(number)?;
             }
             (Phase::Waiting, Some(id)) => self.market.apply(&Event::Cancelled { job: id })?,
             (Phase::Held(_), _) => {}
+            (Phase::Away, _) => {
+                self.pay_peer(number)?;
+                self.refund(number)?;
+            }
             _ => return Err(Wrong::Job(number)),
         }
         self.over(number, finish)
@@ -399,7 +421,7 @@ impl State {
     }
 
     /// What is still held goes back.
-    fn refund(&mut self, number: u64) -> Result<(), Wrong> {
+    pub(super) fn refund(&mut self, number: u64) -> Result<(), Wrong> {
         let (at, account) = (self.now(), Account::Held(number));
         let payer = self.job(number)?.payer();
         let rest = i64::try_from(self.accounts.balance(&account)).unwrap_or(i64::MAX);

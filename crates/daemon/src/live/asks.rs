@@ -8,6 +8,7 @@ use tradewind_model::{Money, Pools, Time};
 use super::demand::demand;
 use super::input::{Ask, Kind, Refusal, Reply};
 use super::money::Account;
+use super::peers::may_travel;
 use super::record::Record;
 use super::rights::{Actor, Role};
 use super::state::{Finish, Hold, Phase, Quote};
@@ -22,6 +23,16 @@ fn refused(kind: Kind, message: impl Into<String>, hint: impl Into<String>) -> A
 impl Live {
     pub(super) fn ask(&mut self, at: Time, actor: &Actor, ask: Ask) -> Answer {
         match ask {
+            Ask::Letters { market, sent, letters } => {
+                let heard = self.letters(at, actor, (&market, sent), &letters)?;
+                Ok(heard.map(|()| Reply::Done))
+            }
+            Ask::Report { market, wanted } => {
+                Ok(self.report(at, actor, &market, &wanted)?.map(Reply::Reports))
+            }
+            _ if actor.role == Role::Peer => {
+                refused(Kind::Forbidden, "a peer may exchange jobs, and do nothing else", "")
+            }
             Ask::Submit { submission, key, quote } => {
                 self.submit(at, actor, &submission, key.as_ref(), quote)
             }
@@ -39,6 +50,7 @@ impl Live {
                 self.put(at, Record::Tariff { pool, text })?;
                 Ok(Ok(Reply::Done))
             }
+            Ask::Expel { token } => self.expel(at, actor, token),
             _ if actor.role != Role::Administrator => {
                 refused(Kind::Forbidden, "only an administrator may do this", "")
             }
@@ -48,15 +60,19 @@ impl Live {
                 self.put(at, Record::Admitted { token, user, role, hash, note })?;
                 Ok(Ok(Reply::Number(token)))
             }
-            Ask::Expel { token } => {
-                if !self.state.tokens.contains_key(&token) {
-                    return refused(Kind::Unknown, format!("there is no token {token}"), "");
-                }
-                self.put(at, Record::Expelled { token })?;
-                Ok(Ok(Reply::Done))
-            }
             Ask::Policy { policy } => self.switch(at, &policy),
         }
+    }
+
+    /// A token opens nothing any more. That there are tokens of others is not for everybody.
+    fn expel(&mut self, at: Time, actor: &Actor, token: u64) -> Answer {
+        let found = self.state.tokens.get(&token).filter(|it| actor.may_act_for(&it.user));
+        if found.is_none() {
+            let message = format!("you have no token {token}");
+            return refused(Kind::Unknown, message, "see `token list`");
+        }
+        self.put(at, Record::Expelled { token })?;
+        Ok(Ok(Reply::Done))
     }
 
     fn submit(
@@ -71,15 +87,12 @@ impl Live {
             return Ok(Ok(Reply::Jobs(known)));
         }
         let count = submission.array.as_ref().map_or(1, |array| array.indices.len());
-        if let Err(refusal) = self.may_submit(actor, submission, count, quote) {
+        if let Err(refusal) = self.may_submit(at, actor, submission, count, quote) {
             return Ok(Err(refusal));
         }
         let payer = submission.project.clone().map(Account::Project);
         let payer = payer.unwrap_or_else(|| Account::User(actor.user.clone()));
-        if !self.state.accounts.knows(&payer) && self.settings.new_user_grant > Money::ZERO {
-            let (amount, note) = (self.settings.new_user_grant, "new user".to_owned());
-            self.put(at, Record::Moved { from: Account::Bank, to: payer, amount, note })?;
-        }
+        self.welcome(at, payer)?;
         let first = self.state.last_job + 1;
         let mut numbers = Vec::with_capacity(count);
         for place in 0..count {
@@ -121,6 +134,7 @@ impl Live {
 
     fn may_submit(
         &self,
+        at: Time,
         actor: &Actor,
         submission: &Submission,
         count: usize,
@@ -143,17 +157,39 @@ impl Live {
             let hint = "an administrator makes one by granting money to `project:NAME`";
             return Err(Refusal::new(Kind::Invalid, message, hint));
         }
-        let missing = submission.after.iter().find(|it| !self.state.jobs.contains_key(&it.job));
-        if let Some(missing) = missing {
-            let message = format!("it is to wait for job {}, which is not there", missing.job);
-            return Err(Refusal::new(Kind::Invalid, message, "jobs that ended long ago are gone"));
+        self.may_wait(actor, submission)?;
+        if submission.terms.deadline.is_some_and(|deadline| deadline <= at) {
+            let message = "its deadline has passed: it could not be finished by then";
+            let hint = "a deadline is the moment by which the job has ended; give one to come";
+            return Err(Refusal::new(Kind::Invalid, message, hint));
         }
         let place = self.state.users.len();
-        let demand = demand(submission, place, self.state.market.pools())?;
+        let demand = match demand(submission, place, self.state.market.pools()) {
+            Ok(demand) => demand,
+            // Perhaps a peer has nodes that suit.
+            Err(_) if quote.is_none() && self.has_peers() && may_travel(submission) => {
+                return Ok(());
+            }
+            Err(refusal) => return Err(refusal),
+        };
         match quote {
             None => Ok(()),
             Some(number) => self.may_take(actor, number, &demand, submission),
         }
+    }
+
+    /// Whether it may wait for the jobs that it names. How jobs of others end is not for everybody,
+    /// nor that they are there.
+    fn may_wait(&self, actor: &Actor, submission: &Submission) -> Result<(), Refusal> {
+        let own = |job: u64| {
+            let job = self.state.jobs.get(&job);
+            job.is_some_and(|job| actor.may_act_for(&job.user))
+        };
+        let Some(missing) = submission.after.iter().find(|it| !own(it.job)) else {
+            return Ok(());
+        };
+        let message = format!("it is to wait for job {}, and you have no such job", missing.job);
+        Err(Refusal::new(Kind::Invalid, message, "jobs that ended long ago are gone"))
     }
 
     /// Whether the quote still stands.
@@ -199,7 +235,7 @@ impl Live {
     }
 
     /// Accepts the quote for the job: its nodes are set aside from now on.
-    fn book(&mut self, at: Time, job: u64, number: u64) -> Result<(), Wrong> {
+    pub(super) fn book(&mut self, at: Time, job: u64, number: u64) -> Result<(), Wrong> {
         let quote = self.state.quotes.get(&number).cloned();
         let Quote { booking, tasks, .. } = quote.ok_or(Wrong::Other("a quote is not there"))?;
         self.put(at, Record::Taken { quote: number, job: Some(job) })?;
@@ -233,7 +269,7 @@ impl Live {
             Phase::Over(_) => {
                 return refused(Kind::Conflict, format!("job {number} is over already"), "");
             }
-            Phase::Running => {
+            Phase::Running | Phase::Handing | Phase::Away => {
                 self.put(at, Record::Cancelling { job: number, by: actor.user.clone() })?;
                 self.judge(at, number)?;
             }

@@ -1,6 +1,6 @@
 //! Nodes that are missing: owners' tasks, dead nodes, hours that are not offered, bookings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{Cause, Closure, PoolId, Price, Share, SiteId, Span, Time};
 
@@ -218,8 +218,14 @@ impl State {
 
     /// What the account's booked windows that have not come will cost at most.
     pub(super) fn promised(&self, payer: &Account) -> i128 {
-        let booked = self.jobs.values().filter(|job| job.phase == Phase::Held(Hold::Booked));
-        let own = booked.filter(|job| job.payer() == *payer);
+        let booked = self.closures.keys().filter_map(|why| match why {
+            Why::Booked(_, job) => Some(*job),
+            _ => None,
+        });
+        let booked: BTreeSet<u64> = booked.collect();
+        let booked = booked.iter().filter_map(|number| self.jobs.get(number));
+        let waiting = booked.filter(|job| job.phase == Phase::Held(Hold::Booked));
+        let own = waiting.filter(|job| job.payer() == *payer);
         let cost = |job: &Job| {
             let Some(booking) = &job.booking else { return 0 };
             let shares = booking.place.shares(job.submission.tasks);

@@ -39,7 +39,7 @@ pub(super) fn demand(
     let terms = &submission.terms;
     let mut attributes = terms.attributes.clone();
     one_of(&mut attributes, SITE, &terms.sites, pools)?;
-    one_of(&mut attributes, POOL, &terms.pools, pools)?;
+    one_of(&mut attributes, POOL, &own_names(&terms.pools, pools), pools)?;
     let estimate = match &submission.time {
         TimeLimit::Reference(span) => *span,
         TimeLimit::Classes(classes) => {
@@ -67,6 +67,29 @@ pub(super) fn demand(
     };
     enough(&demand, pools)?;
     Ok(demand)
+}
+
+/// Pools may be called as lists show them, `SITE/POOL`. Their own names are unique among all sites.
+fn own_names(wanted: &[String], pools: &Pools) -> Vec<String> {
+    let own_name = |text: &String| {
+        let pool = pools.as_slice().iter().find(|pool| pool.name == *text);
+        match pool.and_then(|pool| pool.attributes.get(POOL)) {
+            Some(Attribute::Text(own)) => own.clone(),
+            _ => text.clone(),
+        }
+    };
+    wanted.iter().map(own_name).collect()
+}
+
+/// What is known of a job that no nodes here suit: enough to ask others for it.
+pub(super) fn loosely(submission: &Submission, place: usize) -> Demand {
+    let terms = &submission.terms;
+    let estimate = match &submission.time {
+        TimeLimit::Reference(span) => *span,
+        TimeLimit::Classes(classes) => classes.values().copied().max().unwrap_or(Span(1)),
+    };
+    let terms = Terms { user: place as i64, budget: terms.budget, ..Terms::default() };
+    Demand { processors: submission.tasks, estimate, terms: Some(Arc::new(terms)) }
 }
 
 /// Restricts to nodes whose attribute `name` is one of `wanted`, all of which must exist.

@@ -108,9 +108,13 @@ impl Live {
         Some(job.started? + self.tolerance(job))
     }
 
-    /// When the first job's parts must have come together.
+    /// When the parts of the next job must have come together.
     pub(super) fn next_deadline(&self) -> Option<Time> {
-        self.gathering.iter().filter_map(|number| self.deadline(*number)).min()
+        let waits = |number: &&u64| {
+            let job = self.state.jobs.get(number);
+            job.is_some_and(Job::is_gathering) && self.may_go_on(**number)
+        };
+        self.gathering.iter().filter(waits).filter_map(|number| self.deadline(*number)).min()
     }
 
     /// Jobs whose parts wait for each other: whether they have come together, or will not.
@@ -129,7 +133,9 @@ impl Live {
             self.gathering.remove(&number);
             return Ok(());
         };
-        let missing = |part: &&Part| part.since.is_none();
+        // A site that is away now would not hear when its part begins.
+        let away = |part: &Part| self.state.away.contains_key(&self.state.site_of(part.pool));
+        let missing = |part: &&Part| part.since.is_none() || away(part);
         let late = self.deadline(number).is_some_and(|deadline| deadline < at);
         if !self.may_go_on(number) {
             return Ok(());

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use tradewind_io::submission::Submission;
 use tradewind_model::{Money, PoolId, Price, SiteId, Time};
+use tradewind_sched::negotiation::Peer;
 
 use super::money::Account;
+use super::peers::{Letter, Report, Wanted};
 use super::rights::{Actor, Role, TokenHash};
 use super::state::Quote;
 use crate::site::{SiteError, Survey, Tag};
@@ -44,6 +46,20 @@ pub enum Input {
         prices: Vec<(PoolId, Price)>,
         /// All that is withheld and not over.
         withheld: Vec<Withheld>,
+    },
+    /// A peer has answered what became of jobs that went there.
+    Reported {
+        /// Which.
+        peer: Peer,
+        /// What it said.
+        reports: Vec<Report>,
+    },
+    /// A peer has begun to answer, or has stopped.
+    Contact {
+        /// Which.
+        peer: Peer,
+        /// Whether it answers.
+        there: bool,
     },
     /// When jobs that wait are expected to start.
     Forecast {
@@ -156,6 +172,22 @@ pub enum Ask {
         /// What was found.
         quote: Quote,
     },
+    /// A peer: to have its messages heard.
+    Letters {
+        /// Which market it is.
+        market: String,
+        /// When it sent them, on its clock.
+        sent: Time,
+        /// In any order.
+        letters: Vec<Letter>,
+    },
+    /// A peer: to know what became of its jobs, and to have some of them stopped.
+    Report {
+        /// Which market it is.
+        market: String,
+        /// Which jobs.
+        wanted: Vec<Wanted>,
+    },
 }
 
 /// What was done.
@@ -165,6 +197,8 @@ pub enum Reply {
     Jobs(Vec<u64>),
     /// The number of the quote or of the token.
     Number(u64),
+    /// What became of jobs, in the order of the questions.
+    Reports(Vec<Report>),
     /// As asked.
     Done,
 }

@@ -4,6 +4,7 @@ use tradewind_io::submission::{OnLost, When};
 use tradewind_model::{Money, Time};
 
 use super::demand::demand;
+use super::peers::may_travel;
 use super::record::Record;
 use super::state::{Finish, Hold, Job, Part, Phase, Setback, Wanted};
 use super::{Live, Wrong};
@@ -32,7 +33,36 @@ impl Live {
         let place = self.state.users.iter().position(|user| *user == job.user).unwrap_or(0);
         match demand(&job.submission, place, self.state.market.pools()) {
             Ok(demand) => self.put(at, Record::Joined { job: number, demand }),
-            Err(refusal) => self.held(at, number, Hold::Rejected(refusal.message)),
+            Err(refusal) => match self.may_leave(number) {
+                true => self.held(at, number, Hold::Nowhere),
+                false => self.shelve(at, number, Hold::Rejected(refusal.message)),
+            },
+        }
+    }
+
+    /// Whether peers may be asked to take the job.
+    fn may_leave(&self, number: u64) -> bool {
+        let Some(job) = self.state.jobs.get(&number).filter(|_| self.has_peers()) else {
+            return false;
+        };
+        let often = job.attempt >= self.settings.max_refusals;
+        job.origin.is_none() && !often && may_travel(&job.submission)
+    }
+
+    /// A job that cannot go on by itself is held; a peer's goes home.
+    pub(super) fn shelve(&mut self, at: Time, number: u64, hold: Hold) -> Result<(), Wrong> {
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        if job.origin.is_some() {
+            let why = match hold {
+                Hold::Rejected(why) => why,
+                Hold::Funds(_) => "its market has too little money here".to_owned(),
+                _ => "it cannot go on here".to_owned(),
+            };
+            return self.finish(at, number, Finish::Returned(why));
+        }
+        match job.phase {
+            Phase::Held(_) => self.held(at, number, hold),
+            _ => self.put(at, Record::Left { job: number, hold }),
         }
     }
 
@@ -151,7 +181,8 @@ impl Live {
             Exit::Refused(why) => Some(why.clone()),
             _ => None,
         });
-        let often = job.attempt + 1 >= self.settings.max_refusals;
+        // A peer's job goes home at once: it has other choices there.
+        let often = job.origin.is_some() || job.attempt + 1 >= self.settings.max_refusals;
         let said = hopeless.clone().or(refused);
         let setback = match job.slip().or(said.map(Setback::Refused)) {
             Some(setback) => setback,
@@ -167,7 +198,7 @@ impl Live {
         };
         self.put(at, Record::Interrupted { job: number, setback })?;
         match hopeless.or(tired) {
-            Some(why) => self.put(at, Record::Left { job: number, hold: Hold::Rejected(why) }),
+            Some(why) => self.shelve(at, number, Hold::Rejected(why)),
             None => Ok(()),
         }
     }
@@ -181,7 +212,7 @@ impl Live {
         }
         self.put(at, Record::Interrupted { job: number, setback: Setback::Lost })?;
         match on_lost {
-            OnLost::Hold => self.put(at, Record::Left { job: number, hold: Hold::Lost }),
+            OnLost::Hold => self.shelve(at, number, Hold::Lost),
             _ => Ok(()),
         }
     }
@@ -216,6 +247,7 @@ impl Live {
             }
         }
         self.call_off(at, number)?;
+        self.over_for_peers(at, number)?;
         for waiting in self.dependents.remove(&number).unwrap_or_default() {
             self.settle_if(at, waiting, &Hold::Dependency)?;
         }

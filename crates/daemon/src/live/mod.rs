@@ -18,6 +18,7 @@ mod jobs;
 pub mod money;
 mod orders;
 mod pass;
+pub mod peers;
 pub mod record;
 pub mod rights;
 pub mod state;
@@ -28,18 +29,22 @@ mod tests;
 mod tick;
 mod usage;
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use tradewind_model::{Event, Money, Pools, Span, Time};
+use tradewind_sched::negotiation::{self, Negotiator, Peer};
 use tradewind_sched::policy::Policy;
+use tradewind_sched::policy::outlook::Outlook;
 
 use crate::site::Tag;
 
 pub use apply::Wrong;
 pub use input::{Act, Ask, Input, Kind, Refusal, Reply, Withheld};
 pub use orders::Instruction;
+use peers::Letter;
 pub use record::Record;
 pub use state::State;
 
@@ -65,6 +70,10 @@ pub struct Settings {
     pub keep: Span,
     /// How often sites may refuse a job before it is held.
     pub max_refusals: u32,
+    /// Other markets that jobs are exchanged with: as the configuration calls them.
+    pub peers: Vec<String>,
+    /// How that is negotiated.
+    pub negotiation: negotiation::Settings,
     /// How long the first parts of a job wait for its last, if its user does not say.
     pub gather: Span,
 }
@@ -77,9 +86,28 @@ impl Default for Settings {
             new_user_grant: Money(1_000_000_000_000),
             keep: Span(7 * 24 * 3_600),
             max_refusals: 8,
+            peers: Vec::new(),
+            negotiation: Settings::NEGOTIATION,
             gather: Span(120),
         }
     }
+}
+
+impl Settings {
+    /// Real networks answer within a second, and people wait. The volunteer that can start a job
+    /// first gets it.
+    pub const NEGOTIATION: negotiation::Settings = negotiation::Settings {
+        choose: negotiation::Choose::Start,
+        discover: negotiation::Discover::All,
+        rounds: 1,
+        window: Span(2),
+        offer_life: Span(30),
+        tries: 3,
+        retry_max: Span(60),
+        pause: Span(5),
+        horizon: Span(5),
+        hops: 1,
+    };
 }
 
 /// A state, and what follows from it.
@@ -110,6 +138,18 @@ pub struct Live {
     began: BTreeMap<Tag, i64>,
     /// What the present step has written.
     out: Vec<Record>,
+    /// Talks to peers, if there ever were any.
+    negotiator: Option<Negotiator>,
+    /// What the queue will come to, if it was asked for since it changed.
+    outlook: OnceCell<Outlook>,
+    /// Jobs that no nodes here suit; some may be gone since.
+    nowhere: BTreeSet<u64>,
+    /// Jobs that are at peers; some may be over since.
+    away: BTreeSet<u64>,
+    /// Whether peers answer, and since when: as far as was noticed since the start.
+    contacts: BTreeMap<Peer, (bool, Time)>,
+    /// What the present step wants said to peers.
+    letters: Vec<(Peer, Letter)>,
 }
 
 impl Debug for Live {
@@ -126,6 +166,8 @@ pub struct Step {
     pub records: Vec<Record>,
     /// For whoever asked, once they are.
     pub answer: Option<Result<Reply, Refusal>>,
+    /// For peers, once they are. They may be lost.
+    pub letters: Vec<(Peer, Letter)>,
 }
 
 impl Live {
@@ -157,12 +199,19 @@ impl Live {
             gathering: BTreeSet::new(),
             began: BTreeMap::new(),
             out: Vec::new(),
+            negotiator: None,
+            outlook: OnceCell::new(),
+            nowhere: BTreeSet::new(),
+            away: BTreeSet::new(),
+            contacts: BTreeMap::new(),
+            letters: Vec::new(),
         };
         live.remember();
         let at = at.max(live.state.now());
-        live.go_on(at, policy).map_err(|wrong| wrong.to_string())?;
-        let records = std::mem::take(&mut live.out);
-        Ok((live, Step { records, answer: None }))
+        let begun = live.go_on(at, policy).and_then(|()| live.meet(at));
+        begun.map_err(|wrong| wrong.to_string())?;
+        let step = live.done(None);
+        Ok((live, step))
     }
 
     /// What survives.
@@ -178,6 +227,11 @@ impl Live {
     /// The policy that decides, for its promises.
     pub fn policy(&self) -> &dyn Policy {
         &*self.policy
+    }
+
+    /// Whether the peer answers, and since when; `None` if that is not known yet.
+    pub fn contact(&self, peer: Peer) -> Option<(bool, Time)> {
+        self.contacts.get(&peer).copied()
     }
 
     /// Takes one input in. `at` below the state's moment counts as that: clocks may step back.
@@ -208,12 +262,27 @@ impl Live {
                 self.forecast(at, starts)?;
                 None
             }
+            Input::Contact { peer, there } => {
+                self.contacts.insert(peer, (there, at));
+                None
+            }
+            Input::Reported { peer, reports } => {
+                self.reported(at, peer, &reports)?;
+                None
+            }
             Input::SetAside { site, denied } => {
                 self.set_aside(at, site, denied)?;
                 None
             }
         };
-        Ok(Step { records: std::mem::take(&mut self.out), answer })
+        self.mind_searches(at)?;
+        Ok(self.done(answer))
+    }
+
+    /// What the step came to.
+    fn done(&mut self, answer: Option<Result<Reply, Refusal>>) -> Step {
+        let records = std::mem::take(&mut self.out);
+        Step { records, answer, letters: std::mem::take(&mut self.letters) }
     }
 
     /// The policy that was just made begins.
@@ -228,7 +297,11 @@ impl Live {
     /// Makes a change, and keeps what the policy must hear of it.
     fn put(&mut self, at: Time, record: Record) -> Result<(), Wrong> {
         let event = self.state.tells(&record);
+        self.remember_peers(&record);
         self.state.apply(at, &record)?;
+        if event.is_some() || matches!(record, Record::Decided { .. }) {
+            self.outlook = OnceCell::new();
+        }
         self.unseen.extend(event);
         self.out.push(record);
         Ok(())
@@ -242,6 +315,12 @@ impl Live {
                 Phase::Over(_) => {
                     self.over.extend(job.ended.map(|at| (at, number)));
                     continue;
+                }
+                Phase::Held(Hold::Nowhere) => {
+                    self.nowhere.insert(number);
+                }
+                Phase::Away => {
+                    self.away.insert(number);
                 }
                 Phase::Held(Hold::Dependency) => {
                     for dependency in &job.submission.after {

@@ -19,6 +19,8 @@ pub enum Account {
     Held(u64),
     /// A site's owner, for that site.
     Owner(String),
+    /// Another market: what it earned with jobs from here, and what its jobs pay here.
+    Peer(String),
 }
 
 /// As in `user:ana`, and `bank` or `held:7`.
@@ -30,6 +32,7 @@ impl fmt::Display for Account {
             Account::Project(name) => write!(f, "project:{name}"),
             Account::Held(job) => write!(f, "held:{job}"),
             Account::Owner(site) => write!(f, "owner:{site}"),
+            Account::Peer(name) => write!(f, "peer:{name}"),
         }
     }
 }
@@ -44,6 +47,7 @@ impl Account {
             ("user", Some(name)) => Some(Account::User(name)),
             ("project", Some(name)) => Some(Account::Project(name)),
             ("owner", Some(name)) => Some(Account::Owner(name)),
+            ("peer", Some(name)) => Some(Account::Peer(name)),
             ("held", Some(name)) => name.parse().ok().map(Account::Held),
             _ => None,
         }
@@ -173,7 +177,7 @@ mod tests {
 
     #[test]
     fn an_account_is_read_as_it_was_written() {
-        for text in ["bank", "user:ana", "project:x:y", "owner:alpha", "held:7"] {
+        for text in ["bank", "user:ana", "project:x:y", "owner:alpha", "peer:b", "held:7"] {
             assert_eq!(Account::parse(text).map(|it| it.to_string()).as_deref(), Some(text));
         }
         for wrong in ["", "user", "user:", "bank:x", "held:x", "thief:ana"] {

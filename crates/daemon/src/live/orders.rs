@@ -148,7 +148,12 @@ impl State {
             ("TRADEWIND_ATTEMPT", job.attempt.to_string()),
             ("TRADEWIND_LIMIT", part.limit.0.to_string()),
         ];
-        if let Some((first, index)) = job.array {
+        if let Some(origin) = &job.origin {
+            all.push(("TRADEWIND_HOME", origin.name.clone()));
+            all.push(("TRADEWIND_HOME_JOB_ID", origin.job.to_string()));
+        }
+        let array = job.origin.as_ref().map_or(job.array, |origin| origin.array);
+        if let Some((first, index)) = array {
             all.push(("SLURM_ARRAY_JOB_ID", first.to_string()));
             all.push(("SLURM_ARRAY_TASK_ID", index.to_string()));
         }

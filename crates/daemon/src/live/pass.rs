@@ -6,6 +6,7 @@ use super::money::Account;
 use super::record::Record;
 use super::state::{Hold, Phase, Setback};
 use super::{Live, Step, Wrong};
+use tradewind_sched::negotiation::Negotiator;
 
 impl Live {
     /// Whether the policy has news, or wants to be asked by now.
@@ -39,7 +40,9 @@ impl Live {
                 self.after_decision(at, number)?;
             }
         }
-        Ok(Step { records: std::mem::take(&mut self.out), answer: None })
+        self.mind_searches(at)?;
+        self.seek(at)?;
+        Ok(self.done(None))
     }
 
     fn number(&self, command: &Command) -> Option<u64> {
@@ -67,9 +70,8 @@ impl Live {
                 let needed = self.state.accounts.balance(&Account::Held(number));
                 let needed = Money(i64::try_from(needed).unwrap_or(i64::MAX));
                 self.put(at, Record::Interrupted { job: number, setback: Setback::Funds })?;
-                self.put(at, Record::Left { job: number, hold: Hold::Funds(needed) })?;
                 self.short.insert(number);
-                Ok(())
+                self.shelve(at, number, Hold::Funds(needed))
             }
             _ => Ok(()),
         }
@@ -83,6 +85,7 @@ impl Live {
         let now = self.state.now();
         let begins = closures.map(|(_, what)| what.from).filter(|from| *from > now).min();
         let gathered = self.next_deadline().map(|deadline| deadline + Span(1));
-        [self.wake, booked, quotes, begins, gathered].into_iter().flatten().min()
+        let talks = self.negotiator.as_ref().and_then(Negotiator::due);
+        [self.wake, booked, quotes, begins, gathered, talks].into_iter().flatten().min()
     }
 }

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use tradewind_io::submission::Submission;
 use tradewind_model::{Closure, Command, Demand, Money, PoolId, Pools, Price, Time};
+use tradewind_sched::negotiation::{Entry, Peer};
 
 use super::money::Account;
+use super::peers::{Known, News};
 use super::rights::{Role, TokenHash};
 use super::state::{Finish, Hold, Quote, Setback, Why};
 use crate::site::{Seen, Tag};
@@ -231,6 +233,37 @@ pub enum Record {
         /// Away since; `None`: it is there.
         away: Option<Time>,
     },
+    /// A peer has a number here; or it has said which market it is.
+    Peered {
+        /// The next number, or that of before.
+        peer: Peer,
+        /// What is known of it.
+        known: Known,
+    },
+    /// A durable change of the negotiation with peers, and what it means for its job.
+    Negotiated {
+        /// What.
+        entry: Entry,
+        /// Of a job that came in: its number here, just submitted; and of an array at its home,
+        /// its first job's number and its index.
+        guest: Option<(u64, Option<(u64, u32)>)>,
+    },
+    /// A peer has told something new of a job that went there.
+    Heard {
+        /// Which.
+        job: u64,
+        /// What.
+        news: News,
+    },
+    /// A job that went to a peer is here again.
+    CameBack {
+        /// Which.
+        job: u64,
+        /// Why, for people.
+        why: String,
+        /// Why it does not wait in the queue yet.
+        hold: Hold,
+    },
     /// All parts of a job are on their nodes: their work begins together.
     Gathered {
         /// Which.
@@ -267,5 +300,11 @@ pub enum Record {
         site: u32,
         /// Its words.
         why: String,
+    },
+    /// Numbers of jobs up to this one were given before, by a journal that was lost: a site still
+    /// knows tasks of theirs. None is given again.
+    Skipped {
+        /// The last of them.
+        job: u64,
     },
 }

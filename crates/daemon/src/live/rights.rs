@@ -12,12 +12,18 @@ pub enum Role {
     Owner,
     /// Everything.
     Administrator,
+    /// Another market: to exchange jobs, and nothing else.
+    Peer,
 }
 
 impl Role {
     /// All of them, with the names that scripts know.
-    pub const ALL: [(Role, &'static str); 3] =
-        [(Role::User, "user"), (Role::Owner, "owner"), (Role::Administrator, "administrator")];
+    pub const ALL: [(Role, &'static str); 4] = [
+        (Role::User, "user"),
+        (Role::Owner, "owner"),
+        (Role::Administrator, "administrator"),
+        (Role::Peer, "peer"),
+    ];
 }
 
 /// Somebody who came in.
@@ -40,7 +46,7 @@ impl Actor {
         match self.role {
             Role::Administrator => true,
             Role::Owner => self.user == owner,
-            Role::User => false,
+            Role::User | Role::Peer => false,
         }
     }
 }

@@ -10,6 +10,7 @@ use tradewind_model::{
 
 use super::gather::Rendezvous;
 use super::money::{Account, Accounts};
+use super::peers::{Away, Origin, Peers};
 use super::rights::{Role, TokenHash};
 use crate::site::{Exit, Seen, Tag};
 
@@ -54,6 +55,8 @@ pub struct State {
     pub last_quote: u64,
     /// By site: how much later than expected its last jobs started, seconds; oldest first.
     pub slips: BTreeMap<SiteId, VecDeque<i64>>,
+    /// Other markets, and what is agreed with them.
+    pub peers: Peers,
 }
 
 /// A job, from its submission until it is dropped.
@@ -97,6 +100,10 @@ pub struct Job {
     pub rendezvous: Option<Rendezvous>,
     /// What happened to it: the last [`Job::KEPT`] entries.
     pub history: VecDeque<(Time, Happening)>,
+    /// Where it came from, if it is a peer's.
+    pub origin: Option<Origin>,
+    /// Where it goes or went, if it is passed on.
+    pub away: Option<Away>,
 }
 
 impl Job {
@@ -105,6 +112,9 @@ impl Job {
 
     /// Who pays for it.
     pub fn payer(&self) -> Account {
+        if let Some(origin) = &self.origin {
+            return Account::Peer(origin.name.clone());
+        }
         match &self.submission.project {
             Some(project) => Account::Project(project.clone()),
             None => Account::User(self.user.clone()),
@@ -129,6 +139,10 @@ pub enum Phase {
     Running,
     /// It will not run (again).
     Over(Finish),
+    /// On its way to a peer: nobody knows whose it is, and it must not run here.
+    Handing,
+    /// It is at a peer.
+    Away,
 }
 
 /// Why a job is not in the queue.
@@ -148,6 +162,8 @@ pub enum Hold {
     Lost,
     /// Sites would not start it, time and again; the last one's words.
     Rejected(String),
+    /// No nodes here suit it; peers are asked.
+    Nowhere,
 }
 
 /// How a job ended.
@@ -171,6 +187,8 @@ pub enum Finish {
     Refused(Reason),
     /// A job that it waited for did not end as it had to.
     Dependency(u64),
+    /// It was a peer's, never ran here, and is given back; why.
+    Returned(String),
 }
 
 /// What set a job back into the queue.
@@ -226,6 +244,14 @@ pub enum Happening {
     Cancelling(String),
     /// It is over.
     Over(Finish),
+    /// It goes to the peer of this name.
+    Handing(String),
+    /// It is there.
+    HandedOver(String),
+    /// It is here again; why.
+    CameBack(String),
+    /// It came from the peer of this name.
+    TakenIn(String),
     /// A site will not keep nodes free for its booked window; its words.
     Unkept(SiteId, String),
 }
@@ -373,6 +399,7 @@ impl State {
             quotes: BTreeMap::new(),
             last_quote: 0,
             slips: BTreeMap::new(),
+            peers: Peers::default(),
         }
     }
 

@@ -74,6 +74,7 @@ impl Live {
         if away {
             self.put(at, Record::Reached { site: site.0, away: None })?;
         }
+        self.skip_numbers(at, &survey)?;
         let mut touched = BTreeSet::new();
         for tag in self.tasks_at(site) {
             if let Some(seen) = self.news(at, &tag, &survey) {
@@ -86,6 +87,18 @@ impl Live {
         }
         self.learn_beginnings(at, &survey)?;
         self.local_load(at, site, &survey)
+    }
+
+    /// A journal that was brought back from a backup must not give numbers again: a site would
+    /// take the new job for the old one.
+    fn skip_numbers(&mut self, at: Time, survey: &Survey) -> Result<(), Wrong> {
+        let (last, own) = (self.state.last_job, &self.state.name);
+        let likely = last + 1..=last.saturating_add(FORGOTTEN);
+        let ours = survey.tasks.keys().filter(|tag| tag.market == *own).map(|tag| tag.job);
+        match ours.filter(|job| likely.contains(job)).max() {
+            Some(job) => self.put(at, Record::Skipped { job }),
+            None => Ok(()),
+        }
     }
 
     fn tasks_at(&self, site: SiteId) -> Vec<Tag> {
@@ -120,6 +133,9 @@ impl Live {
         }
     }
 }
+
+/// A journal that was lost has given so many numbers more, at most.
+const FORGOTTEN: u64 = 100_000_000;
 
 /// A site's clock may differ by so much from ours.
 const SKEW: Span = Span(300);

@@ -2,6 +2,8 @@
 
 use tradewind_model::{ClosureId, Event, JobId, PoolId};
 
+use tradewind_sched::negotiation::Entry;
+
 use super::record::Record;
 use super::state::{Phase, State};
 
@@ -27,6 +29,9 @@ impl State {
                 Phase::Waiting => id(job).map(|job| Event::Cancelled { job }),
                 _ => None,
             },
+            Record::Negotiated { entry: Entry::Handing { handing, .. }, .. } => {
+                id(&u64::from(handing.parcel.ticket.job.0)).map(|job| Event::Cancelled { job })
+            }
             Record::Announced { what, .. } => {
                 let closure = ClosureId(self.market.announced());
                 Some(Event::Announced { closure, what: *what })

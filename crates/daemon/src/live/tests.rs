@@ -13,6 +13,8 @@ use super::state::{Finish, Hold, Phase};
 use super::*;
 use crate::site::{Exit, LocalTask, PoolSurvey, Seen, Survey, Tag};
 
+mod gather;
+
 #[derive(Debug)]
 struct Easy;
 
@@ -68,6 +70,7 @@ fn job(tasks: u32, seconds: i64) -> Submission {
         gather: None,
         quote: None,
         passed_through: vec![],
+        stay_home: false,
     }
 }
 
@@ -119,7 +122,7 @@ impl Stage {
         let local: BTreeMap<String, LocalTask> =
             local.iter().map(|(name, nodes)| ((*name).to_owned(), task(*nodes))).collect();
         let pools = vec![PoolSurvey { up: 2, local, local_waiting: 0 }];
-        let survey = Ok(Survey { pools, tasks: tasks.into_iter().collect(), ..Survey::default() });
+        let survey = Ok(Survey { pools, ..look(tasks) });
         self.step(at, Input::Surveyed { site: SiteId(site), survey });
     }
 
@@ -130,6 +133,12 @@ impl Stage {
     fn balance(&self, account: &str) -> i128 {
         self.live.state().accounts.balance(&Account::parse(account).unwrap())
     }
+}
+
+/// A survey of two idle nodes.
+fn look(tasks: Vec<(Tag, Seen)>) -> Survey {
+    let pools = vec![PoolSurvey { up: 2, ..PoolSurvey::default() }];
+    Survey { pools, tasks: tasks.into_iter().collect(), ..Survey::default() }
 }
 
 fn running(since: Time) -> Seen {
@@ -246,4 +255,17 @@ fn what_makes_no_sense_changes_nothing() {
     let began = |(_, record): &&(Time, Record)| matches!(record, Record::Decided { .. });
     let decided = stage.records.iter().skip(records).filter(began).count();
     assert_eq!(stage.records.len(), records + decided);
+}
+
+#[test]
+fn a_number_that_a_site_knows_is_not_given_again() {
+    let mut stage = Stage::new();
+    let lost = |market: &str, job| Tag { market: market.to_owned(), job, attempt: 0, part: 0 };
+    let over = || ended(DAY, later(1), Exit::Code(0));
+    let tasks = vec![(lost("m", 6), over()), (lost("m", 4), over()), (lost("other", 99), over())];
+    stage.survey(later(1), 0, tasks.clone(), &[]);
+    stage.survey(later(2), 0, tasks, &[]);
+    assert_eq!(stage.submit(later(3), job(1, 60)), Ok(Reply::Jobs(vec![7])));
+    let skips = stage.records.iter().filter(|(_, it)| matches!(it, Record::Skipped { .. }));
+    assert_eq!(skips.count(), 1);
 }

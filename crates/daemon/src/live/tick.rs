@@ -19,7 +19,8 @@ impl Live {
         for quote in expired {
             self.put(at, Record::Taken { quote, job: None })?;
         }
-        self.drop_old(at)
+        self.drop_old(at)?;
+        self.negotiations_due(at)
     }
 
     /// Jobs whose booked window has come.

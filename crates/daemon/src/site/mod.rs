@@ -6,6 +6,7 @@
 
 pub mod conformance;
 pub mod fake;
+pub mod gridengine;
 pub mod local;
 pub mod managed;
 pub mod slurm;

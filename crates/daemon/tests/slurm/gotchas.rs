@@ -78,6 +78,8 @@ fn what_the_controller_forgot_is_told_by_the_task_itself() {
     waits.start = waits.start + Span(3_600);
     bench.site().submit(&waits).unwrap();
     until_running(&mut bench, &runs.tag);
+    let begun = bench.folder.path().join("spool").join(runs.tag.to_string()).join("began");
+    cluster.until("its work has begun", |_| begun.exists());
     let file = bench.folder.path().join("work/tradewind-1.out");
     cluster.until("the first has run", |_| file.exists());
     let first = number(&cluster, &over.tag);

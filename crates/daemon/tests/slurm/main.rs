@@ -1,15 +1,11 @@
 //! The Slurm site on real Slurm. Without Slurm these tests fail: see docs/slurm.md.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "a test that cannot go on has failed"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod bench;
 mod cluster;
 mod gotchas;
 mod modes;
+mod together;
 mod users;
 
 use std::sync::Mutex;

@@ -8,11 +8,13 @@
 
 mod checks;
 mod codec;
+mod mutants;
 mod people;
 mod world;
 
 use checks::Broken;
-use world::{Counts, Mutant, World};
+use mutants::Mutant;
+use world::{Counts, World};
 
 /// Worlds of the ordinary run.
 const WORLDS: u64 = 2_000;

@@ -95,6 +95,7 @@ fn submit(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> Ask {
         gather,
         quote: None,
         passed_through: vec![],
+        stay_home: false,
     };
     let old = promises.keys.keys().next().filter(|_| rng.random_range(0..3) == 0).cloned();
     let key = (rng.random_range(0..3) == 0).then(|| old.unwrap_or_else(|| format!("k{last}")));

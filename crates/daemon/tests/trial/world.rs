@@ -7,8 +7,6 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use tradewind_daemon::codec::Codec as _;
 use tradewind_daemon::engine::{recover, replay};
-use tradewind_daemon::live::money::Accounts;
-use tradewind_daemon::live::state::{Happening, Phase, Setback};
 use tradewind_daemon::live::{
     Act, Input, Instruction, Live, Make, Record, Settings, State, Step, Wrong,
 };
@@ -24,45 +22,8 @@ use tradewind_sched::policy::{Policy, gridfill};
 
 use crate::checks::{self, Broken};
 use crate::codec::Shelf;
+use crate::mutants::Mutant;
 use crate::people::{self, Promises};
-
-/// A mistake that is made on purpose.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mutant {
-    /// Submissions are acknowledged though they could not be written down.
-    AnswersTooSoon,
-    /// A task whose submission was not answered is handed in under another name.
-    HandsInAgain,
-    /// A record is not written down.
-    LosesARow,
-    /// Money appears when the daemon starts.
-    MakesMoney,
-    /// A job's budget is forgotten.
-    ForgetsABudget,
-    /// A job of the market is forgotten.
-    ForgetsANumber,
-    /// A site is never told anything after some time.
-    FallsSilent,
-    /// Parts that are to begin together begin at once.
-    NeverWaits,
-    /// What waited for others in vain is paid for.
-    PaysForWaiting,
-}
-
-impl Mutant {
-    /// All, with the checker that must catch it.
-    pub(crate) const ALL: [(Mutant, &'static str); 9] = [
-        (Mutant::AnswersTooSoon, "kept"),
-        (Mutant::HandsInAgain, "once"),
-        (Mutant::LosesARow, "replayed"),
-        (Mutant::MakesMoney, "money"),
-        (Mutant::ForgetsABudget, "budgets"),
-        (Mutant::ForgetsANumber, "books"),
-        (Mutant::FallsSilent, "finished"),
-        (Mutant::NeverWaits, "together"),
-        (Mutant::PaysForWaiting, "slips"),
-    ];
-}
 
 #[derive(Debug)]
 struct Policies;
@@ -355,7 +316,9 @@ impl World {
         let recovered = recover(&mut store, &self.shelf);
         let mut state =
             recovered.map_err(|wrong| Broken { checker: "replayed", what: wrong.to_string() })?;
-        self.spoil(&mut state);
+        if let Some(mutant) = self.mutant {
+            mutant.spoil(&mut state);
+        }
         let settings = Settings {
             new_user_grant: Money(3_000_000_000),
             max_refusals: 4,
@@ -374,39 +337,6 @@ impl World {
         self.daemon = Some((live, store));
         self.write(&step.records);
         Ok(())
-    }
-
-    fn spoil(&mut self, state: &mut State) {
-        match self.mutant {
-            Some(Mutant::MakesMoney) if state.last_job > 0 => {
-                let mut balances: BTreeMap<_, _> =
-                    state.accounts.balances().map(|(it, n)| (it.clone(), n)).collect();
-                if let Some(first) = balances.values_mut().next() {
-                    *first += 1;
-                }
-                state.accounts = Accounts::of(balances, vec![], 0);
-            }
-            Some(Mutant::ForgetsABudget) => {
-                if let Some(job) = state.jobs.values_mut().find(|job| job.paid > Money(0)) {
-                    let mut cheap = (*job.submission).clone();
-                    cheap.terms.budget = Some(Money(0));
-                    job.submission = Arc::new(cheap);
-                }
-            }
-            Some(Mutant::PaysForWaiting) => {
-                let slipped =
-                    |what: &Happening| matches!(what, Happening::Setback(Setback::Slipped(..)));
-                let mut jobs = state.jobs.values_mut().filter(|job| job.phase == Phase::Waiting);
-                let job = jobs.find(|job| job.history.iter().any(|(_, what)| slipped(what)));
-                if let Some(job) = job {
-                    job.paid = Money(1);
-                }
-            }
-            Some(Mutant::ForgetsANumber) => {
-                state.numbers.pop_first();
-            }
-            _ => {}
-        }
     }
 
     /// Writes records down; whether that went well. If not, the daemon starts anew.
@@ -469,7 +399,7 @@ impl World {
         let (actor, ask) = people::draw(&mut self.rng, live, &self.promises);
         let at = self.now + self.skew;
         let step = live.step(at, Input::Asked { actor, ask: ask.clone() });
-        let Step { records, answer } = step.map_err(|wrong| unsound(&wrong))?;
+        let Step { records, answer, .. } = step.map_err(|wrong| unsound(&wrong))?;
         let safe = self.write(&records) || self.mutant == Some(Mutant::AnswersTooSoon);
         if let Some(Ok(reply)) = answer.filter(|_| safe) {
             self.promises.note(&ask, &reply);

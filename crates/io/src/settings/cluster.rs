@@ -53,9 +53,9 @@ pub struct Cluster {
     pub survey_every: Span,
     /// How jobs get their nodes in time.
     pub mode: Mode,
-    /// Where jobs run that do not say where; `{user}` is the account.
+    /// Where jobs run that do not say where; `{user}` is the account, `~` its home.
     pub directory: String,
-    /// Where tasks' folders are; `{user}` is the account.
+    /// Where tasks' folders are; `{user}` is the account, `~` its home.
     pub spool: String,
     /// What a node of the market is.
     pub unit: Unit,
@@ -80,8 +80,8 @@ impl Default for Cluster {
             timeout: Span(10),
             survey_every: Span(1),
             mode: Mode::HoldRelease,
-            directory: "/home/{user}".to_owned(),
-            spool: "/home/{user}/.tradewind".to_owned(),
+            directory: "~".to_owned(),
+            spool: "~/.tradewind".to_owned(),
             unit: Unit::Node,
             grace: Span(5),
             options: Vec::new(),
@@ -251,9 +251,9 @@ fn accounts(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Accounts {
 
 fn path(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<String> {
     let path = text(fields, key, notes)?;
-    if !path.starts_with('/') {
-        let message = format!("`{}` does not begin at the root", excerpt(&path));
-        let hint = "such as `/home/{user}`; `{user}` stands for the account";
+    if !path.starts_with('/') && path != "~" && !path.starts_with("~/") {
+        let message = format!("`{}` begins neither at the root nor at home", excerpt(&path));
+        let hint = "such as `~` or `/scratch/{user}`; `{user}` stands for the account";
         notes.error(fields.line_of(key), &fields.place(key), message, hint);
     }
     Some(path)

@@ -187,6 +187,8 @@ pub struct Peer {
     pub url: String,
     /// The file of the token that it gave us.
     pub token_file: String,
+    /// Authorities to trust for it instead of the usual ones: a file in PEM.
+    pub ca_file: Option<String>,
 }
 
 /// Reads the settings in the file `path` and the warnings about them.

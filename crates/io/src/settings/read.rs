@@ -238,20 +238,21 @@ fn check_url(url: &str, (line, place): (u32, &str), notes: &mut Notes<'_>) {
 }
 
 fn peers(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Peer> {
-    const KEYS: [&str; 3] = ["name", "url", "token_file"];
+    const KEYS: [&str; 4] = ["name", "url", "token_file", "ca_file"];
     let mut names = Names::default();
     let mut all = Vec::new();
     let items: &[Value<'_>] = fields.list("peers", notes).unwrap_or_default();
     for (i, item) in items.iter().enumerate() {
         let Some(peer) = Fields::of(item, format!("peers[{i}]"), &KEYS, notes) else { continue };
-        peer.require(&KEYS, notes);
+        peer.require(&KEYS[..3], notes);
         let name = names.take(&peer, "peer", notes);
         let (url, token_file) = (text(&peer, "url", notes), text(&peer, "token_file", notes));
         if let Some(url) = &url {
             check_url(url, (peer.line_of("url"), &peer.place("url")), notes);
         }
         if let (Some(name), Some(url), Some(token_file)) = (name, url, token_file) {
-            all.push(Peer { name, url, token_file });
+            let ca_file = text(&peer, "ca_file", notes);
+            all.push(Peer { name, url, token_file, ca_file });
         }
     }
     all

@@ -124,7 +124,7 @@ fn a_cluster_is_read_as_it_is_written() {
         ("accounts = 'all'", "site[0].accounts: unknown value `all`"),
         ("accounts = { ana = 1 }", "site[0].accounts.ana: expected a text"),
         ("user_command = ['sudo']", "no word has `{user}`"),
-        ("spool = 'here'", "does not begin at the root"),
+        ("spool = 'here'", "begins neither at the root nor at home"),
         ("stage_in = ['cp']", "site[0].stage_in[0]: expected a program"),
         ("remote_shell = 1", "expected true or false"),
         ("timeout = 0", "out of range"),

@@ -48,6 +48,8 @@ pub struct Submission {
     pub quote: Option<u64>,
     /// Options that only a site's manager understands: name and value, in order.
     pub passed_through: Vec<(String, String)>,
+    /// It is not passed on to another market.
+    pub stay_home: bool,
 }
 
 impl Submission {

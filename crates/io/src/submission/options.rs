@@ -147,7 +147,7 @@ impl Known {
 }
 
 /// All of them: those of `sbatch` by name, then Tradewind's own.
-pub static OPTIONS: [Known; 113] = [
+pub static OPTIONS: [Known; 114] = [
     honoured("account", 'A', Value, "ACCOUNT", "the project that pays"),
     passed("acctg-freq", NONE, Value, "ACCTG_FREQ", "sampling of usage"),
     honoured(
@@ -197,14 +197,21 @@ pub static OPTIONS: [Known; 113] = [
     passed("cpu-freq", NONE, Value, "", "frequency of processors"),
     passed("cpus-per-gpu", NONE, Value, "CPUS_PER_GPU", "processors"),
     passed("cpus-per-task", 'c', Value, "", "processors"),
-    honoured("deadline", NONE, Value, "", "to be finished by; forms below"),
+    honoured(
+        "deadline",
+        NONE,
+        Value,
+        "",
+        "to be finished by; forms below; one that has passed is refused",
+    ),
     passed("delay-boot", NONE, Value, "DELAY_BOOT", "nodes that must be started anew"),
     honoured(
         "dependency",
         'd',
         Value,
         "",
-        "`afterok:12:13,afterany:14`; types `after`, `afterok`, `afternotok`, `afterany`; `,` is \"and\"",
+        "`afterok:12:13,afterany:14`; types `after`, `afterok`, `afternotok`, `afterany`; `,` is \"and\"; \
+         your own jobs, an administrator's may be anybody's",
     ),
     passed("distribution", 'm', Value, "DISTRIBUTION", "order of tasks"),
     honoured("error", 'e', Value, "ERROR", "standard error; patterns below"),
@@ -328,7 +335,13 @@ pub static OPTIONS: [Known; 113] = [
         "",
         "of the command, not of a script: `tradewind submit --parsable`",
     ),
-    honoured("partition", 'p', Value, "PARTITION", "pools, with commas"),
+    honoured(
+        "partition",
+        'p',
+        Value,
+        "PARTITION",
+        "pools, with commas: `fast` or, as `sites` shows them, `alpha/fast`",
+    ),
     passed("power", NONE, Value, "POWER", "power plugin"),
     refused(
         "prefer",
@@ -422,5 +435,9 @@ pub static OPTIONS: [Known; 113] = [
     ),
     own("quote", "the number of the quote that is accepted"),
     own("sites", "the same as `--clusters`"),
+    Known {
+        takes: Nothing,
+        ..own("stay-home", "it is not passed on to another market, though peers are configured")
+    },
     own("value", "what its completion in time is worth, credits"),
 ];

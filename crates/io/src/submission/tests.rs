@@ -139,6 +139,7 @@ fn submission() -> impl Strategy<Value = Submission> {
             comment: last.0,
             quote: last.1,
             passed_through: last.2,
+            stay_home: state.2,
         },
     )
 }

@@ -112,6 +112,7 @@ impl Scan<Change> for Least {
 
 /// Which starts are looked for: those in `[from, until)`, with room for all of the span or up to
 /// `held`.
+#[derive(Clone, Copy)]
 pub(super) struct Starts {
     pub(super) from: Time,
     pub(super) until: Time,

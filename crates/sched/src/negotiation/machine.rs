@@ -92,6 +92,10 @@ pub trait Host: Debug {
 
     /// How long the job takes from here to there, with its data.
     fn transfer(&self, parcel: &Parcel, to: Peer) -> Span;
+    /// Whether a job of this site may still go on these terms: whoever pays for it can.
+    fn affords(&self, _parcel: &Parcel, _offer: &Quote) -> bool {
+        true
+    }
 }
 
 /// A site among others.
@@ -135,6 +139,8 @@ pub struct Negotiator {
     /// By origin and its inquiry.
     pub(super) pledges: BTreeMap<(Peer, Serial), Pledge>,
     pub(super) alarms: BTreeSet<(Time, Alarm)>,
+    /// Clocks that differ from this site's.
+    ahead: BTreeMap<Peer, Span>,
 }
 
 /// What a step works with: the moment, the host, and where its wishes go.
@@ -166,6 +172,7 @@ impl Negotiator {
             retries: BTreeMap::new(),
             pledges: BTreeMap::new(),
             alarms: BTreeSet::new(),
+            ahead: BTreeMap::new(),
         }
     }
 
@@ -197,6 +204,31 @@ impl Negotiator {
     /// Whether a search for the job is under way.
     pub fn asks_for(&self, ticket: Ticket) -> bool {
         self.asking.contains_key(&ticket)
+    }
+
+    /// The jobs that searches are under way for.
+    pub fn searches(&self) -> impl ExactSizeIterator<Item = Ticket> + '_ {
+        self.asking.keys().copied()
+    }
+
+    /// Whether a wish to pass the job on would be heard at `now`, as far as earlier searches go.
+    pub fn would_search(&self, ticket: Ticket, now: Time) -> bool {
+        let rests = self.resting.get(&ticket).is_some_and(|until| now < *until);
+        !rests && !self.asking.contains_key(&ticket)
+    }
+
+    /// The peer's clock is so much ahead of this site's, as far as its messages tell. It matters
+    /// for which offer is the best and which has expired, not for safety.
+    pub fn clock_is_ahead(&mut self, peer: Peer, by: Span) {
+        match by {
+            Span::ZERO => self.ahead.remove(&peer),
+            by => self.ahead.insert(peer, by),
+        };
+    }
+
+    /// The moment on the peer's clock.
+    pub(super) fn clock_of(&self, peer: Peer, now: Time) -> Time {
+        now + self.ahead.get(&peer).copied().unwrap_or(Span::ZERO)
     }
 
     /// When to call with [`Input::Tick`].

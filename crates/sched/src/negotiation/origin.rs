@@ -8,7 +8,7 @@ use tradewind_model::{Span, Time};
 use super::choice;
 use super::durable::{Entry, Handing};
 use super::machine::{Alarm, Negotiator, Output, Step, Wish};
-use super::message::{Body, Offer, Parcel, Peer, Serial, Ticket};
+use super::message::{Body, Offer, Parcel, Peer, Quote, Serial, Ticket};
 use super::settings::Discover;
 
 /// A search for a site that takes a job.
@@ -48,10 +48,9 @@ pub(super) struct Retry {
 impl Negotiator {
     pub(super) fn pass_on(&mut self, step: &mut Step<'_>, parcel: Arc<Parcel>, wish: Wish) {
         let ticket = parcel.ticket;
-        let rests = self.resting.get(&ticket).is_some_and(|until| step.now < *until);
         let far = parcel.hops >= self.settings.hops;
-        if far || rests || self.asking.contains_key(&ticket) || !self.durable.here.contains(&ticket)
-        {
+        let here = self.durable.here.contains(&ticket);
+        if far || !here || !self.would_search(ticket, step.now) {
             return;
         }
         self.resting.remove(&ticket);
@@ -143,10 +142,13 @@ impl Negotiator {
             Wish::Must => None,
         };
         let budget = inquiry.parcel.demand.terms().budget;
-        inquiry.offers.retain(|_, Offer { quote, expires }| {
-            now <= *expires
+        inquiry.offers.retain(|from, Offer { quote, expires }| {
+            let there = self.clock_of(*from, now);
+            let here = Quote { start: quote.start - (there - now), ..*quote };
+            there <= *expires
                 && budget.is_none_or(|most| quote.cost <= most)
-                && home.is_none_or(|home| choice::gains(choose, quote, &home))
+                && home.is_none_or(|home| choice::gains(choose, &here, &home))
+                && step.host.affords(&inquiry.parcel, quote)
         });
         match choice::best(choose, &inquiry.offers) {
             Some((to, offer)) => {
@@ -204,7 +206,7 @@ impl Negotiator {
             Phase::Collecting => self.choose(step, id, inquiry),
             Phase::Resting => self.ask(step, id, inquiry),
             Phase::Committing { to, offer, tries, .. } => {
-                if tries < self.settings.tries && step.now <= offer.expires {
+                if tries < self.settings.tries && self.clock_of(to, step.now) <= offer.expires {
                     self.commit(step, id, inquiry);
                 } else {
                     self.send(step, to, Body::Cancel { inquiry: id });
@@ -232,9 +234,13 @@ impl Negotiator {
 
     pub(super) fn accepted(&mut self, step: &mut Step<'_>, from: Peer, id: Serial, offer: Offer) {
         if self.commits_to(id, from, offer) {
-            let inquiry = self.take_inquiry(id);
-            inquiry.into_iter().for_each(|inquiry| self.hand_over(step, id, &inquiry, from, offer));
-            return;
+            let Some(mut inquiry) = self.take_inquiry(id) else { return };
+            if step.host.affords(&inquiry.parcel, &offer.quote) {
+                return self.hand_over(step, id, &inquiry, from, offer);
+            }
+            self.send(step, from, Body::Cancel { inquiry: id });
+            inquiry.offers.remove(&from);
+            return self.choose(step, id, inquiry);
         }
         let asks_there = self.inquiries.get(&id).is_some_and(
             |inquiry| matches!(inquiry.phase, Phase::Committing { to, .. } if to == from),

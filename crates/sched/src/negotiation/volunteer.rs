@@ -61,7 +61,9 @@ impl Negotiator {
     ) -> bool {
         let quote = self.weigh(step, key, parcel, from);
         let start = offer.quote.start.max(from);
-        quote.is_some_and(|now| now.start <= start && now.price <= offer.quote.price)
+        let most = offer.quote;
+        let keeps = |now: Quote| now.price <= most.price && now.cost <= most.cost;
+        quote.is_some_and(|now| now.start <= start && keeps(now))
     }
 
     pub(super) fn asked(

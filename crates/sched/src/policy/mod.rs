@@ -15,6 +15,7 @@ mod inbox;
 pub mod local;
 pub mod multiqueue;
 mod order;
+pub mod outlook;
 mod share;
 
 pub use grid::Spread;

@@ -79,5 +79,6 @@ pub struct Transfer {
     pub amount: Credits,
     /// Why.
     #[serde(default)]
+    #[schema(max_length = 1_000)]
     pub note: String,
 }

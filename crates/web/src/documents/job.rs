@@ -66,6 +66,15 @@ pub struct Job {
     /// The window that was promised to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub booking: Option<Booking>,
+    /// The peer that it went or goes to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<String>,
+    /// Where it runs or ran there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peer_nodes: Vec<String>,
+    /// Where it came from, if it is a peer's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub home: Option<Home>,
     /// If its parts begin together: how.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<Together>,
@@ -79,6 +88,16 @@ pub struct Job {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<super::Submission>)]
     pub submission: Option<Value>,
+}
+
+/// Where a job came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"peer": "beta", "job": 7}))]
+pub struct Home {
+    /// The peer.
+    pub peer: String,
+    /// The job's number there.
+    pub job: u64,
 }
 
 /// A job's place in its array.
@@ -174,8 +193,8 @@ pub struct Part {
 pub struct HistoryEntry {
     /// When.
     pub at: i64,
-    /// `submitted`, `held`, `queued`, `planned`, `began`, `set_back`, `cancelling`,
-    /// `over` or `unkept`.
+    /// `submitted`, `held`, `queued`, `planned`, `began`, `set_back`, `cancelling`, `over`,
+    /// `unkept`; `passed_on`, `arrived`, `came_back`, `taken_in` of jobs that go to peers or come from them.
     pub what: String,
     /// More about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

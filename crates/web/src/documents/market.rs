@@ -65,6 +65,7 @@ pub struct MoneyTotals {
 #[schema(example = json!({"policy": "easy[depth=4]"}))]
 pub struct PolicyChoice {
     /// As the command line writes it.
+    #[schema(min_length = 1, max_length = 500)]
     pub policy: String,
 }
 

@@ -9,6 +9,7 @@ mod event;
 mod explanation;
 mod job;
 mod market;
+mod peer;
 mod problem;
 mod quote;
 mod report;
@@ -22,10 +23,11 @@ pub use amount::{Credits, Thousandths};
 pub use event::Event;
 pub use explanation::{Explanation, Relaxation};
 pub use job::{
-    ArrayPlace, Booking, ExitStatus, Expectation, HistoryEntry, Job, JobList, Part, Submitted,
-    Together,
+    ArrayPlace, Booking, ExitStatus, Expectation, HistoryEntry, Home, Job, JobList, Part,
+    Submitted, Together,
 };
 pub use market::{Health, JobCounts, Market, MoneyTotals, Myself, PolicyChoice};
+pub use peer::{Peer, PeerAnswers, PeerGlance, PeerLetters, PeerList, PeerQuestion, PeerQuestions};
 pub use problem::{Failure, Problem};
 pub use quote::{Offer, OfferedNodes, Quotes};
 pub use report::{Report, SiteReport, TogetherReport, UserReport};

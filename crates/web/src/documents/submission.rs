@@ -15,19 +15,21 @@ use super::amount::{Credits, Thousandths};
 }))]
 pub struct Submission {
     /// At most 128 characters.
-    #[schema(required = true)]
+    #[schema(required = true, min_length = 1, max_length = 128)]
     pub name: String,
     /// A script with a `#!` line. Either this or `command`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
     /// Of the script.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(nullable)]
     pub arguments: Vec<String>,
     /// A program and its arguments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(nullable)]
     pub command: Vec<String>,
     /// At least 1.
-    #[schema(required = true)]
+    #[schema(required = true, minimum = 1, maximum = 16_777_216)]
     pub nodes: u32,
     /// How long it may run.
     #[schema(required = true)]
@@ -58,12 +60,15 @@ pub struct Submission {
     pub priority: Option<i64>,
     /// What each node must offer.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(nullable)]
     pub attributes: BTreeMap<String, Attribute>,
     /// At one of these; empty: anywhere.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(nullable)]
     pub sites: Vec<String>,
     /// In one of these pools; empty: anywhere.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(nullable)]
     pub partitions: Vec<String>,
     /// Who pays.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,9 +90,11 @@ pub struct Submission {
     pub open_mode: Option<String>,
     /// Variables that it sees besides those of the site.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(nullable)]
     pub environment: BTreeMap<String, String>,
     /// It waits for these.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(nullable)]
     pub after: Vec<Dependency>,
     /// Indices, as in `0-9%2`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,7 +120,11 @@ pub struct Submission {
     pub quote: Option<u64>,
     /// Options for a site's own manager.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(nullable)]
     pub passed_through: Vec<Passed>,
+    /// It is not passed on to another market.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stay_home: Option<bool>,
 }
 
 /// Seconds on a node of performance 1, or by class of nodes; `10m` and its like will do, too.

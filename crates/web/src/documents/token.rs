@@ -13,6 +13,8 @@ pub enum Role {
     Owner,
     /// Everything.
     Administrator,
+    /// Another market: to exchange jobs, and nothing else.
+    Peer,
 }
 
 /// A token, without its secret, which nobody has.
@@ -46,12 +48,14 @@ pub struct TokenList {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"user": "ana", "role": "user", "note": "laptop"}))]
 pub struct NewToken {
-    /// Whose it is to be.
+    /// Whose it is to be: letters, digits and `_-.@`.
+    #[schema(min_length = 1, max_length = 64, pattern = "^[A-Za-z0-9_.@-]+$")]
     pub user: String,
     /// As what.
     pub role: Role,
     /// For people.
     #[serde(default)]
+    #[schema(max_length = 200)]
     pub note: String,
 }
 

@@ -18,6 +18,7 @@ pub struct WhatIfQuestion {
     pub without_job: Option<u64>,
     /// Seconds to look ahead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 31_622_400)]
     pub horizon: Option<i64>,
 }
 

@@ -2,18 +2,20 @@
 
 mod rate;
 mod secret;
+pub(crate) mod sessions;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{PoisonError, RwLock};
 use std::time::Instant;
 
 use axum::extract::{ConnectInfo, Request, State};
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tradewind_daemon::live::rights::{Actor, TokenHash};
 use tradewind_daemon::live::state;
 
+pub(crate) use secret::looks_right;
 pub use secret::{hash_of, new_secret};
 
 use crate::api::{Context, Limits};
@@ -33,6 +35,8 @@ pub(crate) struct Doors {
     known: RwLock<Known>,
     tokens: Buckets<u64>,
     addresses: Buckets<IpAddr>,
+    /// Who is signed in on the pages.
+    pub(crate) sessions: sessions::Sessions,
 }
 
 #[derive(Debug, Default)]
@@ -48,6 +52,7 @@ impl Doors {
             known: RwLock::default(),
             tokens: Buckets::new(limits.per_token),
             addresses: Buckets::new(limits.per_address),
+            sessions: sessions::Sessions::default(),
         }
     }
 
@@ -93,6 +98,19 @@ impl Doors {
     }
 }
 
+/// The hash of the token that the request came with, or that its page was signed in with.
+fn token_of(doors: &Doors, method: &Method, headers: &HeaderMap) -> Answer<TokenHash> {
+    if headers.contains_key(header::AUTHORIZATION) {
+        return Ok(hash_of(bearer(headers)?));
+    }
+    let cookie = sessions::cookie(headers);
+    let cookie = cookie.ok_or_else(|| Failure::unauthorized("there is no token"))?;
+    let token = doors.sessions.token(&hash_of(cookie));
+    let token = token.ok_or_else(|| Failure::unauthorized("nobody is signed in any more"))?;
+    sessions::own_page(method, headers)?;
+    Ok(token)
+}
+
 /// The secret of the request, if it has one that could be one.
 fn bearer(headers: &HeaderMap) -> Answer<&str> {
     let mut all = headers.get_all(header::AUTHORIZATION).iter();
@@ -115,7 +133,7 @@ pub(crate) async fn guard(
     mut request: Request,
     next: Next,
 ) -> Response {
-    match enter(&context, peer.ip(), request.headers()).await {
+    match enter(&context, peer.ip(), request.method(), request.headers()).await {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
             next.run(request).await
@@ -134,20 +152,40 @@ pub(crate) async fn guard_metrics(
     if peer.ip().to_canonical().is_loopback() {
         return next.run(request).await;
     }
-    match enter(&context, peer.ip(), request.headers()).await {
+    match enter(&context, peer.ip(), request.method(), request.headers()).await {
         Ok(caller) if caller.actor.may_act_for("") => next.run(request).await,
         Ok(_) => Failure::forbidden("only an administrator may see this").into_response(),
         Err(failure) => failure.into_response(),
     }
 }
 
-async fn enter(context: &Context, address: IpAddr, headers: &HeaderMap) -> Answer<Caller> {
+/// Counts a request of the address, or as many as a wrong token is worth.
+///
+/// # Errors
+/// If there were too many lately.
+pub(crate) fn knock(context: &Context, address: IpAddr, cost: u32) -> Answer<()> {
+    match context.doors.addresses.take(address, cost, Instant::now()) {
+        true => Ok(()),
+        false => Err(Failure::limit("too many requests from this address")),
+    }
+}
+
+/// The caller, if there is one who may come in now.
+pub(crate) async fn enter(
+    context: &Context,
+    address: IpAddr,
+    method: &Method,
+    headers: &HeaderMap,
+) -> Answer<Caller> {
     let doors = &context.doors;
     let now = Instant::now();
     if !doors.addresses.take(address, 1, now) {
         return Err(Failure::limit("too many requests from this address"));
     }
-    let found = identify(context, headers).await;
+    let found = match token_of(doors, method, headers) {
+        Ok(hash) => identify(context, hash).await,
+        Err(failure) => Err(failure),
+    };
     let caller = found.inspect_err(|failure| {
         if failure.is_unauthorized() {
             doors.addresses.take(address, Limits::WRONG_TOKEN, now);
@@ -159,8 +197,8 @@ async fn enter(context: &Context, address: IpAddr, headers: &HeaderMap) -> Answe
     }
 }
 
-async fn identify(context: &Context, headers: &HeaderMap) -> Answer<Caller> {
-    let hash = hash_of(bearer(headers)?);
+/// Whose token it is.
+pub(crate) async fn identify(context: &Context, hash: TokenHash) -> Answer<Caller> {
     let (known, gone) = context.doors.find(&hash);
     if let Some(caller) = known {
         return Ok(caller);

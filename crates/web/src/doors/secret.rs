@@ -30,7 +30,7 @@ pub fn hash_of(secret: &str) -> TokenHash {
 }
 
 /// Whether it could be one at all.
-pub(super) fn looks_right(text: &str) -> bool {
+pub(crate) fn looks_right(text: &str) -> bool {
     let letters = text.strip_prefix(BEGIN);
     letters.is_some_and(|it| it.len() == LETTERS && it.bytes().all(|it| ALPHABET.contains(&it)))
 }

@@ -214,6 +214,9 @@ impl Teller {
                 let message = Some(format!("by {by}"));
                 (job, Event { message, ..event("cancelling") })
             }
+            Record::CameBack { job, why, .. } => {
+                (job, Event { message: Some(why.clone()), ..event("came_back") })
+            }
             Record::Slipped { job, pool, why } => {
                 let (pools, site) = (vec![self.pool(*pool)], self.site_of(*pool));
                 (job, Event { pools, site, message: Some(why.clone()), ..event("slipped") })
@@ -323,7 +326,7 @@ impl Teller {
                 self.sites.iter().find(|(name, _)| name == site).map(|(_, owner)| owner.clone())
             }
             Account::Held(job) => self.jobs.get(job).map(|known| known.user.clone()),
-            Account::Bank | Account::Project(_) => None,
+            Account::Bank | Account::Project(_) | Account::Peer(_) => None,
         }
     }
 }

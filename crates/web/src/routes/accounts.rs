@@ -29,6 +29,7 @@ pub(crate) struct AccountPage {
     /// Behind this account.
     after: Option<String>,
     /// At most so many: 1 to 1000, 100 if left out.
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
 }
 
@@ -40,6 +41,7 @@ pub(crate) struct PostingPage {
     /// With a number above this.
     after: Option<u64>,
     /// At most so many: 1 to 1000, 100 if left out.
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
 }
 

@@ -8,16 +8,17 @@ use tokio::sync::OwnedSemaphorePermit;
 use tradewind_daemon::live::rights::Role;
 use tradewind_daemon::live::state::{Booking, Quote};
 use tradewind_daemon::live::{Ask, Reply};
-use tradewind_model::{Demand, Money, Pools};
+use tradewind_model::{Demand, Money};
 
 use super::submission;
 use crate::api::{Context, Proposal, blocking};
-use crate::documents::{Explanation, Offer, OfferedNodes, Quotes, WhatIf, WhatIfQuestion};
+use crate::documents::{Explanation, Quotes, WhatIf, WhatIfQuestion};
 use crate::doors::Caller;
 use crate::extract::{self, At, Document};
 use crate::failure::{Answer, Failure};
 use crate::openapi::{Refusals, Work};
-use crate::views::jobs;
+use crate::views::offers::{no_offer, offer};
+use crate::views::{jobs, words};
 
 /// A year: nobody looks further ahead.
 const MAX_HORIZON: i64 = 366 * 86_400;
@@ -53,7 +54,7 @@ pub(crate) async fn quote(
     let mut quotes = Vec::new();
     for Proposal { criterion, exact, answer } in found? {
         let offer = match answer {
-            Err(reason) => no_offer(criterion, exact, reason.to_string()),
+            Err(reason) => no_offer(criterion, exact, words::sentence(&reason)),
             Ok((booking, cost)) => {
                 let known = kept.iter().find(|(it, _)| *it == booking).map(|(_, id)| *id);
                 let quote = quote_of(&context, &demand, &booking, cost);
@@ -63,8 +64,8 @@ pub(crate) async fn quote(
                     None => keep(&context, &caller, quote).await?,
                 };
                 kept.push((booking.clone(), id));
-                let mut offer = offer(view.market.pools(), &demand, criterion, &booking, cost);
-                offer.exact = exact;
+                let pools = view.market.pools();
+                let mut offer = offer(pools, demand.processors, (criterion, exact), &booking, cost);
                 offer.id = Some(id);
                 offer.expires = Some(expires);
                 offer
@@ -90,49 +91,7 @@ fn quote_of(context: &Context, demand: &Demand, booking: &Booking, cost: Money) 
 async fn keep(context: &Context, caller: &Caller, quote: Quote) -> Answer<u64> {
     match context.ask(caller.actor.clone(), Ask::Keep { quote }).await? {
         Reply::Number(id) => Ok(id),
-        Reply::Jobs(_) | Reply::Done => Err(Failure::unavailable("the market said nothing")),
-    }
-}
-
-fn no_offer(criterion: String, exact: bool, reason: String) -> Offer {
-    Offer {
-        criterion,
-        exact,
-        id: None,
-        start: None,
-        finish: None,
-        cost: None,
-        expires: None,
-        nodes: Vec::new(),
-        reason: Some(reason),
-    }
-}
-
-fn offer(
-    pools: &Pools,
-    demand: &Demand,
-    criterion: String,
-    booking: &Booking,
-    cost: Money,
-) -> Offer {
-    let shares = booking.place.shares(demand.processors);
-    let nodes = shares.zip(&booking.ends).zip(&booking.prices).map(|((share, end), price)| {
-        let pool = pools.pool(share.pool);
-        OfferedNodes {
-            site: pools.sites()[pool.site.0 as usize].name.clone(),
-            pool: pool.name.clone(),
-            nodes: share.nodes,
-            end: end.0,
-            price: (*price).into(),
-        }
-    });
-    Offer {
-        start: Some(booking.start.0),
-        finish: booking.ends.iter().max().map(|end| end.0),
-        cost: Some(cost.into()),
-        nodes: nodes.collect(),
-        reason: None,
-        ..no_offer(criterion, false, String::new())
+        _ => Err(Failure::unavailable("the market said nothing")),
     }
 }
 

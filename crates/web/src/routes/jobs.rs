@@ -8,8 +8,10 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use tradewind_daemon::live::Ask;
-use tradewind_daemon::live::state::Phase;
-use tradewind_daemon::site::SiteError;
+use tradewind_daemon::live::peers::Wanted;
+use tradewind_daemon::live::state::{self, Phase};
+use tradewind_daemon::site::{SiteError, Tag};
+use tradewind_model::SiteId;
 use utoipa::IntoParams;
 
 use super::page;
@@ -39,7 +41,7 @@ const STATES: [&str; 11] = [
 /// The longest that `wait` waits, and how long it does if nobody says: seconds.
 const WAIT: (u64, u64) = (60, 30);
 /// The most of an output that is sent, and how much if nobody says: bytes.
-const OUTPUT: (usize, usize) = (1 << 20, 64 << 10);
+pub(crate) const OUTPUT: (usize, usize) = (1 << 20, 64 << 10);
 
 /// Which jobs.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -57,6 +59,7 @@ pub(crate) struct Which {
     /// With a number above this.
     after: Option<u64>,
     /// At most so many: 1 to 1000, 100 if left out.
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
 }
 
@@ -167,6 +170,7 @@ pub(crate) async fn release(
 #[into_params(parameter_in = Query)]
 pub(crate) struct HowLong {
     /// At most so many: 0 to 60, 30 if left out.
+    #[param(maximum = 60)]
     seconds: Option<u64>,
 }
 
@@ -228,6 +232,7 @@ async fn until_over(context: &Context, number: u64, position: &mut Position) {
 #[into_params(parameter_in = Query)]
 pub(crate) struct HowMuch {
     /// The last so many bytes: 1 to 1048576, 65536 if left out.
+    #[param(minimum = 1, maximum = 1_048_576)]
     bytes: Option<usize>,
 }
 
@@ -255,15 +260,40 @@ pub(crate) async fn output(
     let found = context.look(move |live| {
         let state = live.state();
         let job = jobs::find(state, &caller.actor, number)?;
-        let first = job.parts.first().map(|part| state.site_of(part.pool));
-        Some(first.map(|site| (site, job.tag(&state.name, 0))))
+        Some(written(state, job))
     });
-    let Some((site, tag)) = found.await?.ok_or_else(|| no_job(number))? else {
+    let Some(written) = found.await?.ok_or_else(|| no_job(number))? else {
         let message = format!("job {number} has not begun");
         return Err(Failure::new(StatusCode::CONFLICT, "conflict", message, "wait for it"));
     };
     let outputs = std::sync::Arc::clone(&context.outputs);
-    let tail = blocking(move || outputs.tail(site, &tag, bytes)).await?;
+    let tail = blocking(move || match written {
+        Written::Here(site, tag) => outputs.tail(site, &tag, bytes),
+        Written::There { market, peer, wanted } => outputs.abroad(&market, &peer, &wanted, bytes),
+    });
+    told(tail.await?)
+}
+
+/// Where a job has written.
+enum Written {
+    Here(SiteId, Tag),
+    There { market: String, peer: String, wanted: Wanted },
+}
+
+/// Nothing if it has not begun.
+fn written(state: &state::State, job: &state::Job) -> Option<Written> {
+    let away = job.away.as_ref().filter(|_| !matches!(job.phase, Phase::Handing));
+    if let Some(away) = away {
+        let wanted = Wanted { job: job.number, transfer: away.transfer, cancel: false };
+        let (market, peer) = (state.name.clone(), away.name.clone());
+        return Some(Written::There { market, peer, wanted });
+    }
+    let part = job.parts.first()?;
+    Some(Written::Here(state.site_of(part.pool), job.tag(&state.name, 0)))
+}
+
+/// What a site says of an output.
+pub(crate) fn told(tail: Result<Vec<u8>, SiteError>) -> Answer<Response> {
     match tail {
         Ok(bytes) => {
             let kind = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];

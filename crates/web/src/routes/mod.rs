@@ -4,10 +4,12 @@ pub(crate) mod accounts;
 pub(crate) mod advice;
 pub(crate) mod events;
 pub(crate) mod jobs;
+mod leftover;
 pub(crate) mod market;
 pub(crate) mod open;
+pub(crate) mod peers;
 pub(crate) mod sites;
-mod submission;
+pub(crate) mod submission;
 pub(crate) mod submit;
 pub(crate) mod tokens;
 
@@ -54,12 +56,14 @@ pub(crate) fn router(context: &Context) -> Router {
         .route("/openapi.json", get(open::openapi))
         .merge(metrics)
         .merge(guarded)
+        .merge(crate::page::router(context))
         .fallback(async || Failure::unknown("there is nothing here; see `/openapi.json`"))
         .method_not_allowed_fallback(async || {
             let (status, hint) = (StatusCode::METHOD_NOT_ALLOWED, "see `/openapi.json`");
             Failure::new(status, "method", "this path knows no such method", hint)
         })
         .layer(CatchPanicLayer::custom(caught))
+        .layer(from_fn_with_state(context.clone(), leftover::read_on))
         .layer(from_fn_with_state(context.clone(), count))
         .with_state(context.clone())
 }
@@ -87,6 +91,10 @@ fn guarded() -> Router<Context> {
         .route("/v1/quotes", post(advice::quote))
         .route("/v1/whatif", post(advice::whatif))
         .route("/v1/events", get(events::stream))
+        .route("/v1/peers", get(peers::list))
+        .route("/v1/peers/letters", post(peers::letters))
+        .route("/v1/peers/jobs", post(peers::jobs))
+        .route("/v1/peers/output", post(peers::output))
 }
 
 /// Counts and logs requests, and says what browsers must not do with the answers. Of headers and
@@ -104,7 +112,8 @@ async fn count(State(context): State<Context>, request: Request, next: Next) -> 
     let label = Label { method: method_name(&method), route, status };
     context.metrics.requests.get_or_create(&label).inc();
     let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let kept = headers.entry(header::CACHE_CONTROL);
+    kept.or_insert(HeaderValue::from_static("no-store"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }

@@ -46,7 +46,12 @@ pub(crate) async fn ready(State(context): State<Context>) -> Answer<Json<Health>
 /// Numbers for Prometheus: without a token on this machine, from elsewhere for administrators.
 #[utoipa::path(
     get, path = "/metrics", tag = "open", operation_id = "metrics",
-    responses((status = 200, description = "in OpenMetrics' text format", body = String), Refusals),
+    security((), ("token" = [])),
+    responses(
+        (status = 200, description = "in OpenMetrics' text format", body = String,
+            content_type = "application/openmetrics-text"),
+        Refusals,
+    ),
 )]
 pub(crate) async fn metrics(State(context): State<Context>) -> Answer<Response> {
     let text = metrics::scrape(&context).await?;

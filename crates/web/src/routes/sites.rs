@@ -54,7 +54,7 @@ pub(crate) async fn price(
 }
 
 /// The table in TOML that the change asks for.
-fn tariff(change: &PriceChange) -> Answer<Option<String>> {
+pub(crate) fn tariff(change: &PriceChange) -> Answer<Option<String>> {
     match (&change.price, &change.tariff) {
         (Some(_), Some(_)) => {
             let hint = "keep one of them";

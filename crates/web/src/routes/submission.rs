@@ -21,7 +21,7 @@ struct Probe {
 }
 
 /// What was handed in, and what is probably not meant.
-pub(super) fn read(bytes: &[u8]) -> Answer<(Submission, Vec<String>)> {
+pub(crate) fn read(bytes: &[u8]) -> Answer<(Submission, Vec<String>)> {
     match serde_json::from_slice::<Probe>(bytes) {
         Ok(Probe { options: Some(_) }) => script(extract::read(bytes)?),
         Err(wrong) if wrong.is_syntax() || wrong.is_eof() => {

@@ -34,6 +34,7 @@ pub(crate) struct How {
     post, path = "/v1/jobs", tag = "jobs", operation_id = "submit_job", params(
         How,
         ("Idempotency-Key" = Option<String>, Header,
+            min_length = 1, max_length = 128,
             description = "the same key again gives the same jobs, and changes nothing"),
     ),
     request_body(content = Work, description = "every field spelt out; or with `options`, a script"),
@@ -66,7 +67,7 @@ async fn take_on(
     let ask = Ask::Submit { submission: Arc::new(submission), key, quote };
     match context.ask(caller.actor, ask).await? {
         Reply::Jobs(jobs) => Ok(Submitted { jobs, warnings }),
-        Reply::Number(_) | Reply::Done => Err(Failure::unavailable("the market said nothing")),
+        _ => Err(Failure::unavailable("the market said nothing")),
     }
 }
 

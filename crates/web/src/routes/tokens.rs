@@ -28,6 +28,7 @@ pub(crate) struct TokenPage {
     /// With a number above this.
     after: Option<u64>,
     /// At most so many: 1 to 1000, 100 if left out.
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
 }
 
@@ -37,6 +38,7 @@ impl From<rights::Role> for Role {
             rights::Role::User => Role::User,
             rights::Role::Owner => Role::Owner,
             rights::Role::Administrator => Role::Administrator,
+            rights::Role::Peer => Role::Peer,
         }
     }
 }
@@ -47,6 +49,7 @@ impl From<Role> for rights::Role {
             Role::User => rights::Role::User,
             Role::Owner => rights::Role::Owner,
             Role::Administrator => rights::Role::Administrator,
+            Role::Peer => rights::Role::Peer,
         }
     }
 }
@@ -111,7 +114,7 @@ pub(crate) async fn issue(
     let ask = Ask::Admit { user, role: role.into(), hash, note };
     match context.ask(caller.actor, ask).await? {
         Reply::Number(id) => Ok((StatusCode::CREATED, Json(IssuedToken { id, token }))),
-        Reply::Jobs(_) | Reply::Done => Err(Failure::unavailable("the market said nothing")),
+        _ => Err(Failure::unavailable("the market said nothing")),
     }
 }
 

@@ -111,7 +111,7 @@ pub fn serve(api: Api, listen: Listen) -> Result<Server, ServeError> {
     let listener = TcpListener::bind(address).map_err(bind)?;
     listener.set_nonblocking(true).map_err(bind)?;
     let address = listener.local_addr().map_err(bind)?;
-    let context = Context::new(api);
+    let context = Context::new(api, tls.is_some());
     let events = feed::follow(&context).map_err(ServeError::System)?;
     let system = |wrong: std::io::Error| ServeError::System(format!("no threads: {wrong}"));
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -14,7 +14,7 @@ use crate::documents::{self, AccountList, Credits, Posting, Statement};
 pub(crate) fn may_see(state: &State, actor: &Actor, account: &Account) -> bool {
     match account {
         _ if actor.role == Role::Administrator => true,
-        Account::Bank => false,
+        Account::Bank | Account::Peer(_) => false,
         Account::User(name) => *name == actor.user,
         Account::Held(job) => state.jobs.get(job).is_some_and(|job| job.user == actor.user),
         Account::Owner(site) => owns(state, actor, site),

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::rights::Actor;
-use tradewind_daemon::live::state::{Finish, Job, Part, Phase, State};
+use tradewind_daemon::live::state::{Finish, Hold, Job, Part, Phase, State};
 use tradewind_io::submission::document;
 use tradewind_model::PoolId;
 
 use super::words;
 use crate::documents::{
-    self, ArrayPlace, Booking, Credits, ExitStatus, Expectation, HistoryEntry, JobList, Together,
+    self, ArrayPlace, Booking, Credits, ExitStatus, Expectation, HistoryEntry, Home, JobList,
+    Together,
 };
 
 /// Which jobs are wanted.
@@ -85,6 +86,9 @@ pub(crate) fn line(state: &State, job: &Job) -> documents::Job {
         restarts: job.attempt,
         cancelled_by: job.cancelled_by.clone(),
         booking: booking(state, job),
+        peer: job.away.as_ref().map(|away| away.name.clone()),
+        peer_nodes: peer_nodes(job),
+        home: job.origin.as_ref().map(|it| Home { peer: it.name.clone(), job: it.job }),
         together: job
             .rendezvous
             .as_ref()
@@ -123,6 +127,11 @@ fn part(state: &State, job: &Job, part: &Part) -> documents::Part {
     }
 }
 
+fn peer_nodes(job: &Job) -> Vec<String> {
+    let news = job.away.as_ref().and_then(|away| away.news.as_ref());
+    news.map(|news| news.nodes.clone()).unwrap_or_default()
+}
+
 fn exit(phase: &Phase) -> Option<ExitStatus> {
     match phase {
         Phase::Over(Finish::Completed) => Some(ExitStatus { code: 0, signal: 0 }),
@@ -145,11 +154,14 @@ fn booking(state: &State, job: &Job) -> Option<Booking> {
 /// When a waiting job is expected, with the range of what all sites' last jobs did: where it will
 /// run is not known yet.
 fn expectation(state: &State, job: &Job) -> Option<Expectation> {
-    if !matches!(job.phase, Phase::Waiting | Phase::Held(_)) {
-        return None;
-    }
-    let booked = job.booking.as_ref().map(|it| it.start);
-    let at = booked.or(job.expected)?;
+    let at = match &job.phase {
+        Phase::Held(Hold::Booked) => job.booking.as_ref().map(|it| it.start),
+        Phase::Waiting => job.expected,
+        // Nobody knows when it will be let in; what was said before that is no longer true.
+        Phase::Held(_) | Phase::Running | Phase::Over(_) => None,
+    }?;
+    // What was expected by now and has not come was wrong: nobody knows.
+    let at = Some(at).filter(|at| *at >= state.now())?;
     let mut slips: Vec<i64> = state.slips.values().flatten().copied().collect();
     slips.sort_unstable();
     let off = |percent| quantile(&slips, percent).unwrap_or(0);

@@ -31,8 +31,8 @@ pub(crate) fn counts(state: &State) -> JobCounts {
     for job in state.jobs.values() {
         *match job.phase {
             Phase::Held(_) => &mut counts.held,
-            Phase::Waiting => &mut counts.waiting,
-            Phase::Running => &mut counts.running,
+            Phase::Waiting | Phase::Handing => &mut counts.waiting,
+            Phase::Running | Phase::Away => &mut counts.running,
             Phase::Over(_) => &mut counts.over,
         } += 1;
     }

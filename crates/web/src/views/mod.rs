@@ -3,6 +3,9 @@
 pub(crate) mod accounts;
 pub(crate) mod jobs;
 pub(crate) mod market;
+pub(crate) mod offers;
+pub(crate) mod peers;
 pub(crate) mod reports;
 pub(crate) mod sites;
+pub(crate) mod trends;
 pub(crate) mod words;

@@ -33,16 +33,20 @@ fn delay(state: &State, site: SiteId) -> Option<Delay> {
 fn pool(state: &State, id: PoolId) -> Pool {
     let it = state.market.pools().pool(id);
     let (mut down, mut local, mut withheld, mut booked) = (0, 0, 0, 0);
+    let mut free = state.market.free_in(id);
     for (why, closure) in state.closures.iter().filter(|(why, _)| why.pool() == id) {
-        let Some((what, true)) = state.market.closure_state(*closure) else { continue };
+        let Some((what, begun)) = state.market.closure_state(*closure) else { continue };
+        // One that is due begins once all its nodes are free; those that are cannot be had.
+        let kept = if what.from <= state.now() { what.nodes.min(free) } else { 0 };
+        let nodes = if begun { what.nodes } else { kept };
+        free -= if begun { 0 } else { kept };
         match why {
-            Why::Down(_) => down += what.nodes,
-            Why::Local(..) | Why::Stray(..) => local += what.nodes,
-            Why::Withheld(..) => withheld += what.nodes,
-            Why::Booked(..) => booked += what.nodes,
+            Why::Down(_) => down += nodes,
+            Why::Local(..) | Why::Stray(..) => local += nodes,
+            Why::Withheld(..) => withheld += nodes,
+            Why::Booked(..) => booked += nodes,
         }
     }
-    let free = state.market.free_in(id);
     let gone = [down, local, withheld, booked, free].iter().sum();
     let attributes =
         it.attributes.iter().filter(|(name, _)| !["site", "pool"].contains(&name.as_str()));

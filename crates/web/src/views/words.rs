@@ -2,17 +2,51 @@
 
 use tradewind_daemon::live::state::{Finish, Happening, Hold, Job, Phase, Setback, State};
 use tradewind_daemon::site::Exit;
-use tradewind_model::{PoolId, Reason};
+use tradewind_model::{PoolId, Reason, Time};
 
 use super::jobs::pool_name;
+
+/// A moment on the clock of this machine, with its distance from UTC, for whoever reads it
+/// elsewhere: `2026-11-21T14:03:02+01:00`.
+pub fn moment(at: Time) -> String {
+    in_zone(at, jiff::tz::TimeZone::system())
+}
+
+fn in_zone(at: Time, zone: jiff::tz::TimeZone) -> String {
+    match jiff::Timestamp::from_second(at.0) {
+        Ok(moment) => moment.to_zoned(zone).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
+        Err(_) => "Unknown".to_owned(),
+    }
+}
+
+/// The reason in a sentence, with moments as people write them.
+pub fn sentence(reason: &Reason) -> String {
+    match reason {
+        Reason::TooLate { earliest, deadline } => {
+            let (earliest, deadline) = (moment(*earliest), moment(*deadline));
+            format!("finishes at {earliest} at the earliest, the deadline is {deadline}")
+        }
+        Reason::NoCommonTime { needed, most, deadline: Some(deadline) } => {
+            let deadline = moment(*deadline);
+            format!(
+                "at most {most} of {needed} nodes are free together for long enough before the \
+                 deadline at {deadline}"
+            )
+        }
+        other => other.to_string(),
+    }
+}
 
 /// The job's state, as `squeue` and `sacct` call it.
 pub(crate) fn state(job: &Job) -> &'static str {
     match &job.phase {
-        Phase::Held(_) | Phase::Waiting => "PENDING",
+        Phase::Held(_) | Phase::Waiting | Phase::Handing => "PENDING",
         Phase::Running if job.cancelled_by.is_some() => "COMPLETING",
         Phase::Running if job.began().is_some() => "RUNNING",
         Phase::Running => "CONFIGURING",
+        Phase::Away if job.cancelled_by.is_some() => "COMPLETING",
+        Phase::Away if job.started.is_some() => "RUNNING",
+        Phase::Away => "PENDING",
         Phase::Over(finish) => finished(finish),
     }
 }
@@ -26,7 +60,9 @@ pub(crate) fn finished(finish: &Finish) -> &'static str {
         Finish::OutOfMemory => "OUT_OF_MEMORY",
         Finish::NodeFail => "NODE_FAIL",
         Finish::Refused(Reason::TooLate { .. }) => "DEADLINE",
-        Finish::Cancelled | Finish::Refused(_) | Finish::Dependency(_) => "CANCELLED",
+        Finish::Cancelled | Finish::Refused(_) | Finish::Dependency(_) | Finish::Returned(_) => {
+            "CANCELLED"
+        }
     }
 }
 
@@ -36,8 +72,17 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
         Phase::Held(hold) => Some(held(hold)),
         Phase::Waiting => Some(waiting(state, job)),
         Phase::Running => None,
+        Phase::Handing => {
+            Some(("PassedOn", format!("it goes to {}, which has not confirmed it", peer(job))))
+        }
+        Phase::Away if job.started.is_some() => None,
+        Phase::Away => Some(("PassedOn", format!("it waits at {}", peer(job)))),
         Phase::Over(finish) => ended(finish),
     }
+}
+
+fn peer(job: &Job) -> &str {
+    job.away.as_ref().map_or("a peer", |away| &away.name)
 }
 
 /// The word and the sentence for a hold.
@@ -47,6 +92,7 @@ pub(crate) fn held(hold: &Hold) -> (&'static str, String) {
         Hold::Dependency => ("Dependency", "it waits for other jobs"),
         Hold::Array => ("JobArrayTaskLimit", "as many of its array run as may"),
         Hold::Booked => ("Reservation", "its window is booked, and has not come"),
+        Hold::Nowhere => ("BadConstraints", "no nodes here suit it; peers are asked"),
         Hold::Lost => {
             ("JobRequeuedHeld", "nobody knows whether it ran; release it to run it again")
         }
@@ -65,7 +111,7 @@ fn waiting(state: &State, job: &Job) -> (&'static str, String) {
     let start = job.submission.terms.earliest_start;
     let head = state.market.head();
     match start.filter(|start| *start > state.now()) {
-        Some(start) => ("BeginTime", format!("it is not to start before {}", start.0)),
+        Some(start) => ("BeginTime", format!("it is not to start before {}", moment(start))),
         None if job.id.is_some() && job.id == head => {
             ("Resources", "it is the first in the queue, and waits for nodes".to_owned())
         }
@@ -85,7 +131,8 @@ fn ended(finish: &Finish) -> Option<(&'static str, String)> {
         Finish::NodeFail => {
             Some(("NodeDown", "its nodes died, or nobody knows what became of it".to_owned()))
         }
-        Finish::Refused(reason) => Some((refused(reason), reason.to_string())),
+        Finish::Refused(reason) => Some((refused(reason), sentence(reason))),
+        Finish::Returned(why) => Some(("PassedOn", format!("it was given back: {why}"))),
         Finish::Dependency(job) => {
             let text = format!("job {job} did not end as it had to");
             Some(("DependencyNeverSatisfied", text))
@@ -126,6 +173,10 @@ pub(crate) fn happening(
             ("set_back", Some(set_back(setback, name)))
         }
         Happening::Cancelling(by) => ("cancelling", Some(format!("by {by}"))),
+        Happening::Handing(peer) => ("passed_on", Some(format!("to {peer}"))),
+        Happening::HandedOver(peer) => ("arrived", Some(format!("at {peer}"))),
+        Happening::CameBack(why) => ("came_back", Some(why.clone())),
+        Happening::TakenIn(peer) => ("taken_in", Some(format!("from {peer}"))),
         Happening::Over(finish) => {
             let more = ended(finish).map(|(_, text)| format!(": {text}")).unwrap_or_default();
             ("over", Some(format!("{}{more}", finished(finish))))
@@ -168,5 +219,32 @@ pub(crate) fn exit(exit: &Exit) -> String {
         Exit::Lost => "lost".to_owned(),
         Exit::Refused(why) => format!("refused: {why}"),
         Exit::NotStarted(why) => format!("not started: {why}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_say_their_zone() {
+        let zone = jiff::tz::TimeZone::fixed(jiff::tz::offset(1));
+        assert_eq!(in_zone(Time(0), zone), "1970-01-01T01:00:00+01:00");
+    }
+
+    #[test]
+    fn reasons_have_no_raw_seconds() {
+        let (early, late) = (Time(1_800_000_000), Time(1_800_000_060));
+        for reason in [
+            Reason::TooLate { earliest: late, deadline: early },
+            Reason::NoCommonTime { needed: 2, most: 1, deadline: Some(late) },
+        ] {
+            let text = sentence(&reason);
+            assert!(text.contains("2027-01-1") && !text.contains("1800000"), "{text}");
+            // The same sentence otherwise.
+            let plain = reason.to_string();
+            let raw = plain.split(|c: char| c.is_ascii_digit()).next().unwrap();
+            assert!(text.starts_with(raw), "{text} {plain}");
+        }
     }
 }

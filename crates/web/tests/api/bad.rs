@@ -52,6 +52,29 @@ fn wrong_submissions_are_refused_with_their_field_and_change_nothing() {
 }
 
 #[test]
+fn a_deadline_that_has_passed_is_refused_and_a_pool_may_be_called_as_lists_show_it() {
+    let stage = Stage::new();
+    let mut late = job(1);
+    late["deadline"] = json!(1);
+    let (status, failure) = stage.call("ana", "POST", "/v1/jobs", late);
+    assert_eq!(status, 422, "{failure}");
+    assert!(failure["error"]["message"].as_str().unwrap().contains("deadline has passed"));
+    for (pools, status) in [
+        (json!(["x"]), 201),
+        (json!(["alpha/x"]), 201),
+        (json!(["alpha/x", "y"]), 201),
+        (json!(["alpha/y"]), 422),
+        (json!(["gamma/x"]), 422),
+    ] {
+        let mut body = job(1);
+        body["partitions"] = pools.clone();
+        let (found, answer) = stage.call("ana", "POST", "/v1/jobs", body);
+        assert_eq!(found, status, "{pools} {answer}");
+    }
+    stage.stop();
+}
+
+#[test]
 fn what_is_not_json_is_refused() {
     let stage = Stage::new();
     let deep = "[".repeat(100_000);

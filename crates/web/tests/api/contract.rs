@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock};
 use serde_json::{Value, json};
 use tradewind_web::openapi;
 
-fn description() -> &'static Value {
+pub(crate) fn description() -> &'static Value {
     static DESCRIPTION: OnceLock<Value> = OnceLock::new();
     DESCRIPTION.get_or_init(|| serde_json::from_str(&openapi::text()).unwrap())
 }
@@ -22,7 +22,7 @@ fn template(path: &str) -> Option<&'static str> {
     description()["paths"].as_object().unwrap().keys().find(same).map(String::as_str)
 }
 
-fn resolve(value: &'static Value) -> &'static Value {
+pub(crate) fn resolve(value: &'static Value) -> &'static Value {
     match value["$ref"].as_str() {
         Some(path) => description().pointer(path.trim_start_matches('#')).unwrap(),
         None => value,

@@ -1,7 +1,9 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tradewind_daemon::live::Input;
 use tradewind_daemon::site::Exit;
+use tradewind_model::Time;
 
 use crate::stage::{Stage, job};
 
@@ -31,6 +33,33 @@ fn a_job_from_submission_to_its_end() {
     let words: Vec<&str> =
         seen["history"].as_array().unwrap().iter().filter_map(|it| it["what"].as_str()).collect();
     assert_eq!(words, ["submitted", "queued", "planned", "began", "over"]);
+    stage.stop();
+}
+
+#[test]
+fn what_is_expected_is_told_while_it_may_be_true() {
+    let stage = Stage::new();
+    let running = stage.submit("ana", 2);
+    stage.until(running, "RUNNING");
+    stage.submit("ana", 2);
+    let waiting = [stage.submit("ana", 2), stage.submit("ana", 2)];
+    let now = stage.until(running, "RUNNING")["started"].as_i64().unwrap();
+    let starts = [(waiting[0], Time(now + 3_600)), (waiting[1], Time(now - 1))].to_vec();
+    stage.engine.handle.tell(Input::Forecast { starts }).unwrap();
+    let expected = |job: u64| {
+        let (_, seen) = stage.get("ana", &format!("/v1/jobs/{job}"));
+        assert_eq!(seen["state"], "PENDING", "{seen}");
+        seen["expected_start"]["at"].as_i64()
+    };
+    let begin = Instant::now();
+    while expected(waiting[0]) != Some(now + 3_600) {
+        assert!(begin.elapsed() < Duration::from_secs(10));
+    }
+    assert_eq!(expected(waiting[1]), None);
+    // Nobody knows when it will be released.
+    let path = format!("/v1/jobs/{}/hold", waiting[0]);
+    assert_eq!(stage.call("ana", "POST", &path, json!(null)).0, 200);
+    assert_eq!(expected(waiting[0]), None);
     stage.stop();
 }
 

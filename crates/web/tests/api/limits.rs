@@ -44,6 +44,20 @@ fn bodies_and_headers_have_an_end() {
 }
 
 #[test]
+fn whoever_is_refused_before_a_long_body_ends_is_told_why() {
+    let stage = Stage::new();
+    let long = "x".repeat(4 << 20).into_bytes();
+    for (user, path, status) in
+        [("nobody", "/v1/jobs", 401), ("ana", "/v1/nothing", 404), ("ana", "/v1/me", 405)]
+    {
+        for _ in 0..5 {
+            assert_eq!(stage.send(user, "POST", path, &[], long.clone()).0, status);
+        }
+    }
+    stage.stop();
+}
+
+#[test]
 fn slow_clients_and_too_many_of_them_are_hung_up_on() {
     let request_time = Duration::from_millis(300);
     let stage = Stage::limited(Limits { connections: 3, request_time, ..Limits::default() });

@@ -5,6 +5,7 @@
 mod advice;
 mod bad;
 mod contract;
+mod fuzz;
 mod jobs;
 mod limits;
 mod money;

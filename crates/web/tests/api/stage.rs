@@ -14,7 +14,7 @@ use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::Booking;
 use tradewind_daemon::live::{Ask, Make, Record, Refusal, Settings, State};
 use tradewind_daemon::site::{
-    Exit, Finding, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Survey, Tag,
+    Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Survey, Tag,
 };
 use tradewind_daemon::store::memory::Disk;
 use tradewind_daemon::store::{Origin, Store};
@@ -25,8 +25,8 @@ use tradewind_model::{
 use tradewind_sched::policy::{Policy, gridfill};
 use tradewind_web::documents::{Explanation, Totals, WhatIf, WhatIfQuestion};
 use tradewind_web::{
-    Advisor, Api, Limits, Listen, MarketView, Outputs, Proposal, Server, Tariffs, Tls, new_secret,
-    serve,
+    Advisor, Api, Limits, Listen, MarketView, Outputs, PastJob, Planned, PriceTrial, Proposal,
+    Server, Tariffs, Tls, new_secret, serve,
 };
 
 /// What is never read again needs no format.
@@ -97,11 +97,14 @@ impl Site for ByHand {
     }
     fn survey(&mut self) -> Result<Survey, SiteError> {
         let pools = vec![PoolSurvey { up: 2, ..PoolSurvey::default() }];
-        Ok(Survey { pools, tasks: self.tasks.tasks().clone() })
+        Ok(Survey { pools, tasks: self.tasks.tasks().clone(), ..Survey::default() })
     }
     fn submit(&mut self, order: &Order) -> Result<(), SiteError> {
         let running = Seen::Running { since: now(), nodes: vec!["n1".to_owned()] };
         self.tasks.tasks().entry(order.tag.clone()).or_insert(running);
+        Ok(())
+    }
+    fn go(&mut self, _: &Tag, _: &Go) -> Result<(), SiteError> {
         Ok(())
     }
     fn withdraw(&mut self, tag: &Tag) -> Result<(), SiteError> {
@@ -142,6 +145,20 @@ impl Tariffs for ByRote {
 }
 
 impl Advisor for ByRote {
+    fn prices(
+        &self,
+        _: &MarketView,
+        _: &[PastJob],
+        _: PoolId,
+        _: &[Price],
+    ) -> Result<Vec<PriceTrial>, Refusal> {
+        Ok(Vec::new())
+    }
+
+    fn plan(&self, _: &MarketView) -> Result<Vec<Planned>, Refusal> {
+        Ok(Vec::new())
+    }
+
     fn quote(&self, view: &MarketView, demand: &Demand) -> Result<Vec<Proposal>, Refusal> {
         let start = now() + Span(1_000);
         let booking = Booking {

@@ -10,7 +10,6 @@ use super::facts;
 use super::journal::{found, stored};
 use crate::cli::Format;
 use crate::client::place;
-use crate::client::words::moment;
 use crate::exit::{Exit, Failure, Outcome};
 
 /// To where.
@@ -67,7 +66,7 @@ fn told(path: &Path, copied: &Verified, format: Format) -> Outcome {
     let document = json!({
         "journal": path.display().to_string(),
         "rows": copied.rows,
-        "last": copied.times.map(|(_, last)| moment(last)),
+        "last": copied.times.map(|(_, last)| last),
         "chain": copied.digest.to_string(),
     });
     facts(&document, format)?;

@@ -1,5 +1,6 @@
 //! `tradewind doctor`: whether sites have what they need, and what to do.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -59,10 +60,48 @@ fn look(settings: &Settings, folder: &Path) -> Result<Vec<(String, Finding)>, Fa
     })?;
     let mut all = Vec::new();
     for mut setup in sites::open(settings, &scratch.0)? {
-        let findings = setup.site.doctor();
-        all.extend(findings.into_iter().map(|finding| (setup.name.clone(), finding)));
+        let unread = lend(&setup.name, folder, &scratch.0);
+        let findings = setup.site.doctor().into_iter().map(|it| at_home(it, folder, &scratch.0));
+        all.extend(findings.chain(unread).map(|finding| (setup.name.clone(), finding)));
     }
     Ok(all)
+}
+
+/// What the site's owner takes away, as far as it can be read, is there for the trial, too. Those
+/// that cannot be read are found here.
+fn lend(site: &str, folder: &Path, scratch: &Path) -> Vec<Finding> {
+    let owners = Path::new("sites").join(site).join("owner");
+    let (from, to) = (folder.join(&owners), scratch.join(&owners));
+    let bad = |path: &Path, wrong: &std::io::Error| Finding {
+        what: "a file of the owner".to_owned(),
+        verdict: Verdict::Bad,
+        found: format!("{}: {wrong}", path.display()),
+        remedy: "let the daemon's account read it, or remove it".to_owned(),
+    };
+    let entries = match std::fs::read_dir(&from) {
+        Ok(entries) => entries,
+        // Before a market's first start there are none.
+        Err(wrong) if wrong.kind() == ErrorKind::NotFound => return Vec::new(),
+        Err(wrong) => return vec![bad(&from, &wrong)],
+    };
+    let mut unread = Vec::new();
+    for entry in entries.filter_map(Result::ok) {
+        // Read and written, so that what is made can be removed whatever the rights of the other.
+        let read = std::fs::read(entry.path());
+        let lent = read.and_then(|bytes| std::fs::write(to.join(entry.file_name()), bytes));
+        if let Err(wrong) = lent {
+            unread.push(bad(&entry.path(), &wrong));
+        }
+    }
+    unread
+}
+
+/// What was found in the trial's folder, as of the market's own.
+fn at_home(finding: Finding, folder: &Path, scratch: &Path) -> Finding {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (scratch, folder) = (real(scratch), real(folder));
+    let found = finding.found.replace(&*scratch.to_string_lossy(), &folder.to_string_lossy());
+    Finding { found, ..finding }
 }
 
 /// A folder that goes again.
@@ -103,4 +142,35 @@ fn sheet(all: &[(String, Finding)]) -> Sheet {
         vec![site.clone(), verdict, it.what.clone(), it.found.clone(), it.remedy.clone()]
     };
     Sheet { columns, rows: all.iter().map(row).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_owners_file_that_is_no_good_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let owner = folder.path().join("sites/alpha/owner");
+        std::fs::create_dir_all(&owner).unwrap();
+        let bad = |settings: &Settings| -> Vec<String> {
+            let all = look(settings, folder.path()).unwrap();
+            let bad = all.into_iter().filter(|(_, it)| it.verdict != Verdict::Good);
+            bad.filter(|(_, it)| it.found.contains("/owner/")).map(|(_, it)| it.found).collect()
+        };
+        let settings = Settings::default();
+        std::fs::write(owner.join("mine"), r#"{"pool": "main", "slots": 1}"#).unwrap();
+        assert_eq!(bad(&settings), Vec::<String>::new());
+        std::fs::write(owner.join("broken"), "{").unwrap();
+        // A link to nowhere is as unreadable, to whoever asks.
+        std::os::unix::fs::symlink("nowhere", owner.join("dangling")).unwrap();
+        let found = bad(&settings);
+        let names = |name: &str| {
+            let path = owner.canonicalize().unwrap().join(name);
+            found.iter().filter(|it| it.contains(&*path.to_string_lossy())).count()
+        };
+        assert_eq!((names("broken"), names("dangling"), found.len()), (1, 1, 2), "{found:?}");
+        let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+    }
 }

@@ -4,7 +4,7 @@ use tradewind_io::decimal;
 use tradewind_model::Money;
 use tradewind_web::documents::{Account, Statement, Transfer};
 
-use super::ledger::account;
+use super::ledger::{account, balances};
 use crate::cli::Format;
 use crate::client::{Market, Place};
 use crate::exit::{Exit, Failure, Outcome};
@@ -49,11 +49,14 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
     let sent = Market::open(&args.place)?.post("/v1/transfers", &transfer)?;
     match format {
         Format::Json => sent.print()?,
-        Format::Table | Format::Csv => {
-            // The statement of whoever got it.
-            if let Ok(Statement { account: Account { account, balance, .. }, .. }) = sent.read() {
-                output::print(&format!("{account} has {balance} credits\n"))?;
-            }
+        // The account of whoever got it.
+        Format::Table => {
+            let Statement { account: Account { account, balance, .. }, .. } = sent.read()?;
+            output::print(&format!("{account} has {balance} credits\n"))?;
+        }
+        Format::Csv => {
+            let Statement { account, .. } = sent.read()?;
+            balances(&[account]).print_csv()?;
         }
     }
     Ok(Exit::Ok)

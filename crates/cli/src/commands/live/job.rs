@@ -119,6 +119,9 @@ fn page(job: &Job) -> String {
             signal => format!("signal {signal}"),
         }),
     );
+    line("peer", job.peer.clone());
+    line("at the peer", Some(job.peer_nodes.join("; ")).filter(|it| !it.is_empty()));
+    line("home", job.home.as_ref().map(|it| format!("job {} of {}", it.job, it.peer)));
     line("restarts", Some(job.restarts).filter(|it| *it > 0).map(|it| it.to_string()));
     line("cancelled by", job.cancelled_by.clone());
     line("paid", Some(format!("{} credits; {} held", job.paid, job.held)));
@@ -162,6 +165,14 @@ pub(super) fn expected(it: &Expectation) -> String {
     }
 }
 
+/// The nodes' names; or, of what was over before its site was looked at, whose they were.
+fn names(part: &Part) -> String {
+    match part.node_names.is_empty() && part.since.is_some() {
+        true => format!("{} of {}", part.nodes, part.pool),
+        false => part.node_names.join(","),
+    }
+}
+
 fn parts(parts: &[Part]) -> Sheet {
     let columns = vec![
         ("POOL", Side::Left),
@@ -182,7 +193,7 @@ fn parts(parts: &[Part]) -> Sheet {
             moment_or_none(part.since),
             moment_or_none(part.ended),
             part.exit.clone().unwrap_or_default(),
-            part.node_names.join(","),
+            names(part),
         ]
     };
     Sheet { columns, rows: parts.iter().map(row).collect() }

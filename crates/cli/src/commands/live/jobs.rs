@@ -126,6 +126,7 @@ fn start(job: &Job) -> String {
 fn place(job: &Job) -> String {
     match (&job.sites[..], &job.reason) {
         ([], Some(reason)) => format!("({reason})"),
+        ([], None) => job.peer.as_ref().map(|peer| format!("@{peer}")).unwrap_or_default(),
         (sites, _) => sites.join(","),
     }
 }
@@ -152,6 +153,7 @@ pub(super) fn sheet_csv(jobs: &[Job]) -> Sheet {
         "exit_code",
         "signal",
         "restarts",
+        "peer",
     ];
     let number = |it: Option<i64>| it.map(|it| it.to_string()).unwrap_or_default();
     let row = |job: &Job| {
@@ -175,6 +177,7 @@ pub(super) fn sheet_csv(jobs: &[Job]) -> Sheet {
             number(job.exit.map(|it| it.code.into())),
             number(job.exit.map(|it| it.signal.into())),
             job.restarts.to_string(),
+            job.peer.clone().unwrap_or_default(),
         ]
     };
     let columns = heads.map(|head| (head, Side::Left)).to_vec();

@@ -15,7 +15,6 @@ use tradewind_daemon::store::{Digest, ExportError, Store as _, StoreError, Verif
 use super::facts;
 use crate::cli::Format;
 use crate::client::place;
-use crate::client::words::moment;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::{decisions, output};
 
@@ -140,8 +139,8 @@ fn document(path: &Path, proof: &Proof, whole: &Verified) -> Value {
     json!({
         "journal": path.display().to_string(),
         "rows": proof.verified.rows,
-        "first": first.map(moment),
-        "last": last.map(moment),
+        "first": first,
+        "last": last,
         "chain": proof.verified.digest.to_string(),
         "snapshot": proof.snapshot,
         "damaged_snapshots": whole.damaged_snapshots,
@@ -169,7 +168,7 @@ fn replay(args: &ReplayArgs, format: Format) -> Outcome {
 fn summary(row: u64, state: &State, digest: Digest) -> Value {
     json!({
         "row": row,
-        "time": moment(state.now().0),
+        "time": state.now().0,
         "market": state.name,
         "policy": state.policy,
         "jobs": state.jobs.len(),

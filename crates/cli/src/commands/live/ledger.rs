@@ -69,7 +69,7 @@ fn own(market: &Market) -> Result<String, Failure> {
     Ok(format!("user:{user}"))
 }
 
-fn balances(accounts: &[Account]) -> Sheet {
+pub(super) fn balances(accounts: &[Account]) -> Sheet {
     let columns = vec![("ACCOUNT", Side::Left), ("BALANCE", Side::Right), ("HELD", Side::Right)];
     let row = |it: &Account| vec![it.account.clone(), it.balance.to_string(), it.held.to_string()];
     Sheet { columns, rows: accounts.iter().map(row).collect() }

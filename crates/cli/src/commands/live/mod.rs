@@ -12,6 +12,7 @@ pub(crate) mod journal;
 pub(crate) mod ledger;
 pub(crate) mod options;
 pub(crate) mod output;
+pub(crate) mod peers;
 pub(crate) mod policy;
 pub(crate) mod price;
 pub(crate) mod quote;
@@ -27,6 +28,7 @@ use serde_json::Value;
 
 use crate::cli::Format;
 use crate::client::Sent;
+use crate::client::words::moment;
 use crate::exit::Failure;
 use crate::output::{csv, print, print_styled};
 use crate::tables::{self, Column};
@@ -70,25 +72,36 @@ fn joined(mut all: Vec<Value>) -> Sent {
     }
 }
 
+/// Fields of [`facts`] that are moments: seconds since 1970, but for people.
+const MOMENTS: [&str; 3] = ["first", "last", "time"];
+
 /// Prints the fields of an object, one a line for people.
 fn facts(document: &Value, format: Format) -> Result<(), Failure> {
     let fields = document.as_object().into_iter().flatten();
-    let show = |value: &Value| match value {
+    let show = |(name, value): (&str, &Value)| match (value, value.as_i64()) {
+        (Value::String(text), _) => text.clone(),
+        (Value::Null, _) => "none".to_owned(),
+        (Value::Array(items), _) if items.is_empty() => "none".to_owned(),
+        (_, Some(at)) if MOMENTS.contains(&name) => moment(at),
+        (other, _) => other.to_string(),
+    };
+    // Spreadsheets have empty cells and numbers.
+    let cell = |value: &Value| match value {
         Value::String(text) => text.clone(),
-        Value::Null => "none".to_owned(),
-        Value::Array(items) if items.is_empty() => "none".to_owned(),
+        Value::Null => String::new(),
+        Value::Array(items) if items.is_empty() => String::new(),
         other => other.to_string(),
     };
     match format {
         Format::Json => crate::output::json(document),
         Format::Table => {
             let line = |(name, value): (&String, &Value)| {
-                format!("{:<18} {}\n", name.replace('_', " "), show(value))
+                format!("{:<18} {}\n", name.replace('_', " "), show((name, value)))
             };
             print_styled(&fields.map(line).collect::<String>())
         }
         Format::Csv => {
-            let (names, values) = fields.map(|(name, value)| (name.clone(), show(value))).unzip();
+            let (names, values) = fields.map(|(name, value)| (name.clone(), cell(value))).unzip();
             print(&csv(&[names, values])?)
         }
     }

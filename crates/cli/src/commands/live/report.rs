@@ -31,15 +31,19 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
     let report: Document = sent.read()?;
     match format {
         Format::Json => sent.print()?,
-        Format::Csv => users(&report.users).print_csv()?,
+        Format::Csv => users(&report.users, seconds).print_csv()?,
         Format::Table => {
             let until = moment(report.until);
             let mut text = match report.from {
                 Some(from) => format!("{} to {until}\n\n", moment(from)),
                 None => format!("until {until}: no jobs\n\n"),
             };
-            let _ =
-                write!(text, "{}\n{}", users(&report.users).table(), sites(&report.sites).table());
+            let _ = write!(
+                text,
+                "{}\n{}",
+                users(&report.users, length).table(),
+                sites(&report.sites).table()
+            );
             if let Some(it) = &report.together {
                 let (starts, mean, max) = (it.starts, it.mean_skew_ms, it.max_skew_ms);
                 let _ = write!(
@@ -54,7 +58,12 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
     Ok(Exit::Ok)
 }
 
-fn users(all: &[UserReport]) -> Sheet {
+fn seconds(span: i64) -> String {
+    span.to_string()
+}
+
+/// Waits as `span` writes them; none where no job has begun.
+fn users(all: &[UserReport], span: fn(i64) -> String) -> Sheet {
     let columns = vec![
         ("USER", Side::Left),
         ("JOBS", Side::Right),
@@ -69,7 +78,7 @@ fn users(all: &[UserReport]) -> Sheet {
         let counts = [it.jobs, it.completed, it.failed, it.active];
         let mut row = vec![it.user.clone()];
         row.extend(counts.map(|count| count.to_string()));
-        row.push(it.mean_wait.map_or_else(|| "N/A".to_owned(), length));
+        row.push(it.mean_wait.map_or_else(String::new, span));
         row.extend([it.node_seconds.to_string(), it.spent.to_string()]);
         row
     };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use tradewind_web::documents::{IssuedToken, NewToken, Role, Token, TokenList};
+use tradewind_web::documents::{IssuedToken, NewToken, Role, Site, SiteList, Token, TokenList};
 
 use super::Sheet;
 use crate::cli::Format;
@@ -11,6 +11,7 @@ use crate::client::words::moment;
 use crate::client::{Market, Place};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
+use crate::report::Report;
 use crate::tables::Side;
 
 /// What to do with tokens.
@@ -63,6 +64,8 @@ enum As {
     Owner,
     /// Everything.
     Administrator,
+    /// Another market: to exchange jobs, and nothing else.
+    Peer,
 }
 
 impl From<As> for Role {
@@ -71,6 +74,7 @@ impl From<As> for Role {
             As::User => Role::User,
             As::Owner => Role::Owner,
             As::Administrator => Role::Administrator,
+            As::Peer => Role::Peer,
         }
     }
 }
@@ -93,7 +97,7 @@ struct ListArgs {
 Examples:
   tradewind token revoke 3
 
-Administrators may.")]
+Your own; administrators may all.")]
 struct RevokeArgs {
     /// Its number.
     #[arg(value_name = "ID")]
@@ -102,9 +106,9 @@ struct RevokeArgs {
     place: Place,
 }
 
-pub(crate) fn run(args: &Args, format: Format) -> Outcome {
+pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     match &args.what {
-        What::New(args) => new(args, format),
+        What::New(args) => new(args, format, report),
         What::List(args) => list(args, format),
         What::Revoke(args) => {
             Market::open(&args.place)?.delete(&format!("/v1/tokens/{}", args.token))?;
@@ -113,7 +117,7 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
     }
 }
 
-fn new(args: &NewArgs, format: Format) -> Outcome {
+fn new(args: &NewArgs, format: Format, report: &Report) -> Outcome {
     let NewArgs { user, role, note, output, place } = args;
     let market = Market::open(place)?;
     if let Some(path) = output.as_ref().filter(|path| path.exists()) {
@@ -131,7 +135,29 @@ fn new(args: &NewArgs, format: Format) -> Outcome {
         (None, Format::Json) => sent.print()?,
         (None, Format::Table | Format::Csv) => output::print(&format!("{token}\n"))?,
     }
+    // The token is made: a hint that cannot be had is none.
+    if let Ok(SiteList { sites }) = market.get("/v1/sites").and_then(|sent| sent.read())
+        && let Some(hint) = hint(user, *role, &sites)
+    {
+        report.note(&hint);
+    }
     Ok(Exit::Ok)
+}
+
+/// What is probably not meant: an owner who cannot set prices, or who owns nothing.
+fn hint(user: &str, role: As, sites: &[Site]) -> Option<String> {
+    let own = sites.iter().filter(|site| site.owner == user).map(|site| site.name.as_str());
+    let own = own.collect::<Vec<_>>().join(", ");
+    match (role, own.is_empty()) {
+        (As::User, false) => Some(format!(
+            "{user} owns {own}, and may set prices there with a token of `--role owner` only"
+        )),
+        (As::Owner, true) => Some(format!(
+            "{user} owns no site yet: the configuration names owners, as `owner = \"{user}\"` in \
+             a `[[site]]`"
+        )),
+        _ => None,
+    }
 }
 
 /// A new file that only its owner can read.
@@ -170,5 +196,27 @@ fn role(role: Role) -> &'static str {
         Role::User => "user",
         Role::Owner => "owner",
         Role::Administrator => "administrator",
+        Role::Peer => "peer",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn owners_are_told_of_their_role() {
+        let site = Site {
+            name: "alpha".to_owned(),
+            owner: "olga".to_owned(),
+            away_since: None,
+            pools: vec![],
+            delay: None,
+        };
+        let sites = [site];
+        let said = |user, role| hint(user, role, &sites);
+        assert!(said("olga", As::User).unwrap().contains("--role owner"));
+        assert!(said("ana", As::Owner).unwrap().contains("owner = \"ana\""));
+        assert_eq!([said("olga", As::Owner), said("ana", As::User)], [None, None]);
     }
 }

@@ -16,7 +16,8 @@ Examples:
   tradewind wait 7
   tradewind wait 7 8 9 && echo all of them completed
 
-The exit code is the job's own, 128 and the signal's number if a signal ended it, 1 if it ended
+A job that is held, for money or by its user, say, is told of on standard error, once and when the
+reason changes. The exit code is the job's own, 128 and the signal's number if a signal ended it, 1 if it ended
 otherwise (cancelled, time limit, lost nodes, memory, deadline); of several jobs the highest. If the
 market goes away, it is looked for as long as `--timeout` says; then the code is 2, and a job that
 the caller does not have is 1: see standard error.")]
@@ -54,7 +55,14 @@ pub(super) fn until_over(
     let mut highest = 0;
     let mut all = Vec::new();
     for number in jobs {
-        let sent = Market::wait(place, *number)?;
+        let mut said = None;
+        let sent = Market::wait(place, *number, |sent| {
+            let told = sent.read::<Job>().ok().and_then(|job| stuck(&job));
+            if told != said {
+                said = told;
+                said.iter().for_each(|text| report.note(text));
+            }
+        })?;
         let job: Job = sent.read()?;
         let code = code(&job.state, job.exit);
         if code != 0 {
@@ -65,6 +73,22 @@ pub(super) fn until_over(
         all.push(sent.0);
     }
     Ok((Exit::Job(highest), all))
+}
+
+/// Reasons that do not pass by themselves.
+const STUCK: [&str; 5] = [
+    "AssocGrpBillingMinutes",
+    "Dependency",
+    "JobHeldUser",
+    "JobLaunchFailedHeld",
+    "JobRequeuedHeld",
+];
+
+/// What is said to whoever waits for a job that is not even in the queue.
+fn stuck(job: &Job) -> Option<String> {
+    let reason = job.reason.as_deref().filter(|reason| STUCK.contains(reason))?;
+    let why = job.message.as_deref().unwrap_or(reason);
+    (job.state == "PENDING").then(|| format!("job {} is held ({reason}): {why}", job.id))
 }
 
 /// What the shell is told of a job that is over.
@@ -82,6 +106,21 @@ fn code(state: &str, exit: Option<ExitStatus>) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whoever_waits_is_told_why_nothing_happens() {
+        let job = |state: &str, reason: &str| {
+            let fields = serde_json::json!({
+                "id": 7, "name": "n", "user": "ana", "state": state, "reason": reason,
+                "message": "its payer has less", "nodes": 1, "submitted": 0, "paid": 0, "held": 0,
+                "restarts": 0
+            });
+            stuck(&serde_json::from_value(fields).unwrap())
+        };
+        let said = "job 7 is held (AssocGrpBillingMinutes): its payer has less";
+        assert_eq!(job("PENDING", "AssocGrpBillingMinutes").as_deref(), Some(said));
+        assert_eq!([job("PENDING", "Priority"), job("CANCELLED", "Dependency")], [None, None]);
+    }
 
     #[test]
     fn codes_are_those_of_the_job() {

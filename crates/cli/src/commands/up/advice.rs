@@ -7,18 +7,22 @@ use std::time::{Duration, Instant};
 use tradewind_daemon::live::state::Booking;
 use tradewind_daemon::live::{Kind, Refusal};
 use tradewind_io::scenario::criterion_name;
-use tradewind_model::{Demand, Horizon, JobId, Market, Money, Reason, Span, Time, Window};
+use tradewind_model::{Demand, Horizon, JobId, Market, Money, PoolId, Price, Span, Time, Window};
 use tradewind_sched::explain::{self, Change};
 use tradewind_sched::free::{FreeTime, Taken};
 use tradewind_sched::quote::{self, Quote};
 use tradewind_sched::window::{Proof, Search};
 use tradewind_sim::fork::{self, Beliefs, Forecast, Limits, Outcome};
 use tradewind_web::documents::{
-    Explanation, Fate, JobChange, Offer, OfferedNodes, Relaxation, Totals, WhatIf, WhatIfQuestion,
+    Explanation, Fate, JobChange, Offer, Relaxation, Totals, WhatIf, WhatIfQuestion,
 };
-use tradewind_web::{Advisor, MarketView, Proposal};
+use tradewind_web::{
+    Advisor, MarketView, PastJob, Planned, PriceTrial, Proposal, moment, offer, sentence,
+};
 
 use super::policies::words;
+use super::trials;
+use crate::client::words::length;
 use crate::policy;
 
 /// How long a forecast may take: what it found by then has to do.
@@ -53,6 +57,27 @@ impl Advisor for Lookout {
         Ok(difference(view, after, &as_it_is, &as_asked))
     }
 
+    fn prices(
+        &self,
+        view: &MarketView,
+        past: &[PastJob],
+        pool: PoolId,
+        tried: &[Price],
+    ) -> Result<Vec<PriceTrial>, Refusal> {
+        tried.iter().map(|price| trials::at(view, past, pool, *price)).collect()
+    }
+
+    fn plan(&self, view: &MarketView) -> Result<Vec<Planned>, Refusal> {
+        let forecast = forecast(&view.market, &view.policy, Limits::HORIZON)?;
+        let waits = |job: &JobId| view.market.demand(*job).is_some();
+        let jobs = forecast.jobs.iter().filter(|(job, _)| waits(job));
+        let planned = jobs.filter_map(|(job, outcome)| {
+            let runs = outcome.runs()?;
+            Some(Planned { job: *job, start: runs.start, end: runs.end, place: runs.place.clone() })
+        });
+        Ok(planned.collect())
+    }
+
     fn explain(&self, view: &MarketView, job: JobId) -> Result<Explanation, Refusal> {
         let unknown = || Refusal::new(Kind::Unknown, "the job does not wait in the queue", "");
         let demand = view.market.demand(job).ok_or_else(unknown)?;
@@ -71,8 +96,10 @@ impl Advisor for Lookout {
         let proposals = proposals.map(|quote| proposal(&view.market, demand, &free, quote));
         let fall_backs = fall_backs(view, demand, proposals);
         let (reason, message) = match (&told.answer, own) {
-            (Err(reason), _) => (Some(reason.code().to_owned()), reason.to_string()),
-            (Ok(_), Some(runs)) => (None, format!("it is expected to start at {}", runs.start)),
+            (Err(reason), _) => (Some(reason.code().to_owned()), sentence(reason)),
+            (Ok(_), Some(runs)) => {
+                (None, format!("it is expected to start at {}", moment(runs.start)))
+            }
             (Ok(_), None) => (None, "it waits for jobs before it".to_owned()),
         };
         Ok(Explanation {
@@ -83,9 +110,28 @@ impl Advisor for Lookout {
             ahead: Some(view.market.queue().take_while(|other| *other < job).count() as u64),
             relaxations: told.relaxations.iter().map(relaxation).collect(),
             fall_backs,
-            fair_share: None,
+            fair_share: fair_share(view, demand),
         })
     }
+}
+
+/// Where the job's user stands among all users, if the policy puts jobs in the order of fair
+/// shares: whoever has used least comes first.
+fn fair_share(view: &MarketView, demand: &Demand) -> Option<String> {
+    let half_life = policy::half_life(&view.policy)?;
+    let user = demand.terms().user;
+    let name = view.users.get(usize::try_from(user).ok()?)?;
+    let used = |user: i64| view.used.get(&user).copied().unwrap_or(0);
+    let own = used(user);
+    let users = view.users.len();
+    let before = (0..users as i64).filter(|other| used(*other) < own).count();
+    let all: u64 = view.used.values().fold(0, |sum, used| sum.saturating_add(*used));
+    Some(format!(
+        "{name} is number {} of {users} users, with {own} of all {all} processor-seconds used \
+         lately, of which half are forgotten every {}; who has used least comes first",
+        before + 1,
+        length(half_life.0)
+    ))
 }
 
 /// The market carried on under a policy, for as long as there is patience.
@@ -158,42 +204,11 @@ fn fall_backs(
         if seen.contains(&booking) || offers.len() == FALL_BACKS {
             continue;
         }
-        offers.push(offer(view, demand, (criterion, exact), &booking, cost));
+        let pools = view.market.pools();
+        offers.push(offer(pools, demand.processors, (criterion, exact), &booking, cost));
         seen.push(booking);
     }
     offers
-}
-
-fn offer(
-    view: &MarketView,
-    demand: &Demand,
-    (criterion, exact): (String, bool),
-    booking: &Booking,
-    cost: Money,
-) -> Offer {
-    let pools = view.market.pools();
-    let shares = booking.place.shares(demand.processors);
-    let nodes = shares.zip(&booking.ends).zip(&booking.prices).map(|((share, end), price)| {
-        let pool = pools.pool(share.pool);
-        OfferedNodes {
-            site: pools.sites()[pool.site.0 as usize].name.clone(),
-            pool: pool.name.clone(),
-            nodes: share.nodes,
-            end: end.0,
-            price: (*price).into(),
-        }
-    });
-    Offer {
-        criterion,
-        exact,
-        id: None,
-        start: Some(booking.start.0),
-        finish: booking.ends.iter().max().map(|end| end.0),
-        cost: Some(cost.into()),
-        expires: None,
-        nodes: nodes.collect(),
-        reason: None,
-    }
 }
 
 fn relaxation(it: &explain::Relaxation) -> Relaxation {
@@ -263,8 +278,7 @@ fn fate(outcome: &Outcome) -> Fate {
             refused: None,
         },
         Outcome::Refused { reason, .. } => {
-            let reason: &Reason = reason;
-            Fate { refused: Some(reason.to_string()), ..Fate::default() }
+            Fate { refused: Some(sentence(reason)), ..Fate::default() }
         }
         Outcome::Open { .. } => Fate::default(),
     }
@@ -279,5 +293,40 @@ fn totals(forecast: &Forecast) -> Totals {
         mean_wait: of.mean_wait,
         makespan: of.makespan.0,
         income: Money(of.income.iter().sum::<i128>().try_into().unwrap_or(i64::MAX)).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tradewind_io::settings::Settings;
+    use tradewind_model::Terms;
+
+    use super::*;
+
+    #[test]
+    fn fair_shares_name_the_users_place() {
+        let view = |policy: &str| MarketView {
+            market: Market::new(crate::sites::pools(&Settings::default()).unwrap().into(), Time(0)),
+            policy: policy.to_owned(),
+            numbers: Default::default(),
+            users: ["ana", "ben", "cay"].map(str::to_owned).to_vec(),
+            used: [(0, 300), (1, 100)].into(),
+        };
+        let demand = |user: i64| Demand {
+            processors: 1,
+            estimate: Span(60),
+            terms: Some(Arc::new(Terms { user, ..Terms::default() })),
+        };
+        let fair = view("easy[order=fair-share,half-life=1d]");
+        let said = |user| fair_share(&fair, &demand(user)).unwrap();
+        assert!(said(0).starts_with("ana is number 3 of 3 users, with 300 of all 400 "));
+        assert!(
+            said(1).starts_with("ben is number 2 of 3 users") && said(1).contains("1-00:00:00")
+        );
+        assert!(said(2).starts_with("cay is number 1 of 3 users, with 0 of"), "{}", said(2));
+        assert_eq!(fair_share(&view("easy"), &demand(0)), None);
+        assert_eq!(fair_share(&fair, &demand(9)), None);
     }
 }

@@ -74,6 +74,7 @@ fn asked((name, user, tasks, limit, seconds, budget, criterion): Line) -> (Actor
         gather: None,
         quote: None,
         passed_through: vec![],
+        stay_home: false,
     };
     let actor = Actor { user: user.to_owned(), role: Role::User };
     (actor, Ask::Submit { submission: Arc::new(submission), key: None, quote: None })

@@ -4,11 +4,13 @@ pub(crate) mod advice;
 mod demo;
 mod forecasts;
 mod notify;
+mod peers;
 pub(crate) mod place;
 pub(crate) mod policies;
 mod schedules;
 mod service;
 pub(crate) mod tariff;
+mod trials;
 
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
@@ -18,6 +20,7 @@ use std::sync::Arc;
 use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::{Engine, Reader, Setup, Timing};
 use tradewind_daemon::live::Ask;
+use tradewind_daemon::live::peers::Wanted;
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_daemon::store::sqlite::Sqlite;
@@ -134,6 +137,7 @@ fn start(place: &Place, settings: &Settings) -> Result<Engine, Failure> {
         max_jobs: settings.limits.jobs as usize,
         max_jobs_per_user: settings.limits.jobs_per_user as usize,
         new_user_grant: settings.money.new_user_grant,
+        peers: settings.peers.iter().map(|peer| peer.name.clone()).collect(),
         gather: settings.market.gather,
         ..tradewind_daemon::live::Settings::default()
     };
@@ -142,6 +146,7 @@ fn start(place: &Place, settings: &Settings) -> Result<Engine, Failure> {
         codec: Json,
         pools,
         sites: sites::open(settings, place.folder())?,
+        peers: peers::couriers(settings)?,
         maker: Arc::new(policies::Policies),
         policy: settings.market.policy.clone(),
         settings: allowed,
@@ -206,7 +211,7 @@ fn listen(args: &Args, settings: &Settings, engine: &Engine) -> Result<Server, F
     };
     let api = Api {
         market: engine.handle.clone(),
-        outputs: Arc::new(Readers(engine.readers.clone())),
+        outputs: Arc::new(Readers(engine.readers.clone(), peers::Reading::of(settings)?)),
         advisor: Arc::new(advice::Lookout),
         tariffs: Arc::new(Tables(all_pools(settings))),
         limits,
@@ -224,8 +229,23 @@ fn listen(args: &Args, settings: &Settings, engine: &Engine) -> Result<Server, F
 }
 
 fn url(server: &Server, settings: &Settings) -> String {
-    let scheme = if settings.listen.tls.is_some() { "https" } else { "http" };
-    format!("{scheme}://{}", server.address)
+    let address = server.address;
+    match (settings.listen.tls.is_some(), address.ip().is_unspecified()) {
+        (false, _) => format!("http://{address}"),
+        (true, false) => format!("https://{address}"),
+        // Nobody can go to "all addresses", and certificates are for names.
+        (true, true) => format!("https://{}:{}", host_name(), address.port()),
+    }
+}
+
+/// This machine's name, as certificates most likely have it.
+fn host_name() -> String {
+    let text = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let good = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
+    match text.trim() {
+        name if !name.is_empty() && name.chars().all(good) => name.to_owned(),
+        _ => "localhost".to_owned(),
+    }
 }
 
 /// All pools of a configuration, in the market's order.
@@ -233,15 +253,25 @@ pub(super) fn all_pools(settings: &Settings) -> Vec<Pool> {
     sites::configured(settings).iter().flat_map(|site| site.pools.clone()).collect()
 }
 
-/// What tasks have written, asked of the sites' threads.
+/// What tasks have written, asked of the sites' threads and of peers.
 #[derive(Debug)]
-struct Readers(Vec<Reader>);
+struct Readers(Vec<Reader>, peers::Reading);
 
 impl Outputs for Readers {
     fn tail(&self, site: SiteId, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
         let reader = self.0.get(site.0 as usize);
         let reader = reader.ok_or_else(|| SiteError::Away("the site is gone".to_owned()))?;
         reader.tail(tag, most)
+    }
+
+    fn abroad(
+        &self,
+        market: &str,
+        peer: &str,
+        wanted: &Wanted,
+        most: usize,
+    ) -> Result<Vec<u8>, SiteError> {
+        self.1.tail(market, peer, wanted, most)
     }
 }
 

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use crate::client;
 use crate::exit::Failure;
 
 /// Where a market keeps everything.
@@ -18,17 +19,7 @@ impl Place {
     /// # Errors
     /// If none is given and there is no home.
     pub(crate) fn new(given: Option<&Path>) -> Result<Place, Failure> {
-        if let Some(given) = given {
-            return Ok(Place(given.to_owned()));
-        }
-        let set = |name: &str| std::env::var_os(name).filter(|it| !it.is_empty());
-        let state = set("XDG_STATE_HOME").map(PathBuf::from);
-        let state = state.or_else(|| Some(PathBuf::from(set("HOME")?).join(".local/state")));
-        let state = state.ok_or_else(|| {
-            Failure::usage("there is no home for the market's state: HOME is not set")
-                .hint("say where: `--state DIR`")
-        })?;
-        Ok(Place(state.join("tradewind")))
+        client::place::folder(given).map(Place)
     }
 
     /// Makes the folder, for its owner only.
@@ -45,17 +36,17 @@ impl Place {
     }
 
     pub(crate) fn journal(&self) -> PathBuf {
-        self.0.join("journal.db")
+        client::place::journal(&self.0)
     }
 
     /// The administrator's token.
     pub(crate) fn token(&self) -> PathBuf {
-        self.0.join("admin.token")
+        client::place::token(&self.0)
     }
 
     /// Where it listens.
     pub(crate) fn url(&self) -> PathBuf {
-        self.0.join("url")
+        client::place::url(&self.0)
     }
 }
 

@@ -20,7 +20,7 @@ use super::tool::quote;
 use crate::site::Order;
 use crate::site::local::sheet::{expand, folder_name};
 
-const PROGRAM: &str = include_str!("bundle.sh");
+const PROGRAM: &str = concat!(include_str!("home.sh"), "\n", include_str!("bundle.sh"));
 /// The last shell before the work: it becomes the work.
 const BEGIN: &str = include_str!("begin.sh");
 /// A line of base64.
@@ -47,7 +47,7 @@ pub struct Bundle<'a> {
     pub variables: &'a BTreeMap<String, String>,
     /// Where it runs.
     pub paths: &'a Paths,
-    /// The folder, at the cluster, of all tasks' folders.
+    /// The folder, at the cluster, of all tasks' folders; `~` at its beginning is the home.
     pub spool: &'a str,
     /// From `SIGTERM` to `SIGKILL` at the limit.
     pub grace: Duration,
@@ -55,7 +55,7 @@ pub struct Bundle<'a> {
     pub words: &'a Words,
 }
 
-/// A task's files, at the cluster.
+/// A task's files, at the cluster; `~` at the beginning is the account's home.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paths {
     /// Where it runs.

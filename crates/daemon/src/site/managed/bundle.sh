@@ -5,6 +5,11 @@ umask 077
 unset TZ LC_ALL SSH_AUTH_SOCK KRB5CCNAME CDPATH SLURM_EXPORT_ENV ENV BASH_ENV
 eval "$payload"
 unset payload
+tw_spool=$(at_home "$tw_spool")
+tw_directory=$(at_home "$tw_directory")
+tw_output=$(at_home "$tw_output")
+tw_error=$(at_home "$tw_error")
+tw_input=$(at_home "$tw_input")
 folder=$tw_spool/$tw_folder
 
 # Milliseconds since 1970.
@@ -35,15 +40,11 @@ if ! mkdir "$folder" 2>/dev/null; then
     exit 125
 fi
 
-account=$(id -un)
-entry=$(getent passwd "$account" 2>/dev/null)
-HOME=$(printf '%s' "$entry" | cut -d: -f6)
-SHELL=$(printf '%s' "$entry" | cut -d: -f7)
-USER=$account
-LOGNAME=$account
+USER=$(id -un)
+LOGNAME=$USER
+SHELL=$(getent passwd "$USER" 2>/dev/null | cut -d: -f7)
 LANG=${LANG:-C.UTF-8}
-export HOME="${HOME:-/}" SHELL="${SHELL:-/bin/sh}" USER LOGNAME LANG
-unset entry account
+export SHELL="${SHELL:-/bin/sh}" USER LOGNAME LANG
 
 tw_nodes=$(task_nodes)
 note here "$(now) $(task_id) $tw_nodes"
@@ -64,8 +65,14 @@ gather() {
     done
     { read -r moment; read -r told; } <"$folder.go"
     eval "$(printf '%s' "$told" | base64 -d)"
-    left=$((moment * 1000 - $(now)))
-    [ "$left" -gt 0 ] && sleep "$((left / 1000)).$(printf '%03d' $((left % 1000)))"
+    while left=$((moment * 1000 - $(now))) && [ "$left" -gt 0 ]; do
+        if [ -f "$folder/stop" ]; then
+            over - withdrawn
+            exit 126
+        fi
+        [ "$left" -gt 500 ] && left=500
+        sleep "0.$(printf '%03d' "$left")"
+    done
 }
 
 cd -- "$tw_directory" 2>/dev/null || unfit "$tw_directory: not there, or closed to $USER"

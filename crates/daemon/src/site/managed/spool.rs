@@ -9,7 +9,7 @@ use super::tool::{Answer, Call, Tool, Who, quote};
 use crate::site::local::sheet::folder_name;
 use crate::site::{Exit, Go, SiteError, Tag};
 
-const PROGRAM: &str = include_str!("spool.sh");
+const PROGRAM: &str = concat!(include_str!("home.sh"), "\n", include_str!("spool.sh"));
 /// The last line of every answer: without it the answer was cut off.
 const LAST: &str = "done";
 /// So many folders are named in one command.
@@ -60,7 +60,7 @@ pub struct Spool<'a> {
     pub tool: &'a Tool,
     /// As whom.
     pub account: &'a str,
-    /// Where it is, at the cluster.
+    /// Where it is, at the cluster; `~` at its beginning is the home.
     pub path: &'a str,
 }
 

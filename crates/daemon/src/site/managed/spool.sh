@@ -1,6 +1,6 @@
 # Looks after tasks' folders: spool.sh SPOOL VERB ARGUMENT...
 umask 077
-spool=$1
+spool=$(at_home "$1")
 verb=$2
 shift 2
 # All that is known of a task, a line each: its name, the file's, what is in it.
@@ -36,7 +36,8 @@ clear)
     find "$spool" -mindepth 1 -maxdepth 1 -type d -name 'tw-*' -empty -mmin +60 -delete
     ;;
 tail)
-    [ ! -e "$1" ] || [ ! -f "$1" ] || tail -c "$2" -- "$1"
+    file=$(at_home "$1")
+    [ ! -f "$file" ] || tail -c "$2" -- "$file"
     ;;
 esac
 echo done

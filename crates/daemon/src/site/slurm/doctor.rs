@@ -261,7 +261,8 @@ impl Slurm {
         let directory = self.cluster.directory.replace("{user}", account);
         let spool = self.cluster.spool.replace("{user}", account);
         let mut call = Call::by(Who::User(account), &["/bin/sh", "-s", "--", &directory, &spool]);
-        call.input = PROBE.as_bytes();
+        let program = format!("{HOME}{PROBE}");
+        call.input = program.as_bytes();
         let remedy = "see `user_command`, `accounts`, `directory` and `spool` of the site; jobs \
                       need GNU coreutils and util-linux";
         match self.timed(&call) {
@@ -284,9 +285,11 @@ impl Slurm {
     }
 }
 
-const PROBE: &str = r#"id -un
-[ -d "$1" ] || echo "$1 is not there"
-at=$2
+const HOME: &str = include_str!("../managed/home.sh");
+const PROBE: &str = r#"
+id -un
+[ -d "$(at_home "$1")" ] || echo "$1 is not there"
+at=$(at_home "$2")
 while [ ! -d "$at" ]; do at=$(dirname "$at"); done
 [ -w "$at" ] || echo "$2 cannot be written"
 case $(date +%3N) in [0-9][0-9][0-9]) ;; *) echo "date knows no milliseconds" ;; esac

@@ -193,7 +193,7 @@ fn job(raw: &RawJob) -> Job {
         gpus: words(&raw.gres_detail).iter().map(|node| gpus(node)).sum(),
         status: status(&raw.exit_code),
         restarts: small(&raw.restart_cnt),
-        is_held: raw.priority == Value::from(0),
+        is_held: raw.priority.as_i64() == Some(0),
     }
 }
 

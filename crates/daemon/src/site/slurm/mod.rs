@@ -9,7 +9,7 @@
 mod aside;
 mod doctor;
 mod hand_in;
-mod hostlist;
+pub(in crate::site) mod hostlist;
 mod listing;
 mod moment;
 mod pools;

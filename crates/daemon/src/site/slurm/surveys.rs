@@ -15,6 +15,11 @@ use crate::site::{Seen, SiteError, Survey, Tag};
 /// What tasks have written, of those whose folders were looked into; `None`: there is none.
 type Traces = BTreeMap<Tag, Option<Trace>>;
 
+/// What was done, if it was; if not, the next survey tries again.
+fn or_later<T>(done: Result<T, SiteError>) -> Option<T> {
+    done.inspect_err(|wrong| tracing::warn!(%wrong, "to be tried again")).ok()
+}
+
 impl Slurm {
     pub(super) fn survey_now(&mut self) -> Result<Survey, SiteError> {
         // Nodes first: a job that begins in between then counts, and one that ends counts twice
@@ -39,9 +44,9 @@ impl Slurm {
             let own = all.get(ticket.mark().as_str())?;
             own.iter().copied().find(|job| tasks::is_its(job, ticket))
         };
-        self.cancel_doubles(&all)?;
+        self.cancel_doubles(&all);
         self.release(&its)?;
-        let traces = self.traces(&its)?;
+        let traces = self.traces(&its);
         let tags: Vec<Tag> = self.tickets.iter().map(|(tag, _)| tag.clone()).collect();
         for tag in tags {
             let Some(ticket) = self.tickets.get(&tag).filter(|ticket| !ticket.is_forgotten) else {
@@ -75,20 +80,22 @@ impl Slurm {
     ) -> Result<Option<Seen>, SiteError> {
         let seen = match verdict {
             Verdict::Seen(seen) => seen,
-            Verdict::Nothing | Verdict::Look => return Ok(None),
+            Verdict::Nothing => return Ok(None),
+            // Its folder could not be looked into: it is as it was.
+            Verdict::Look => return Ok(Some(tasks::meanwhile(job))),
             Verdict::Stop(seen) => {
                 if let Some((job, ticket)) = job.zip(self.tickets.get(tag)) {
-                    self.cancel(job, ticket)?;
+                    or_later(self.cancel(job, ticket));
                 }
                 seen
             }
             Verdict::Bury(exit) => {
                 let Some(ticket) = self.tickets.get(tag) else { return Ok(None) };
-                if self.spool(ticket).claim(tag)?.is_some() {
-                    // It has just begun after all: the next survey looks again.
-                    return Ok(Some(Seen::Waiting));
+                match or_later(self.spool(ticket).claim(tag)) {
+                    Some(None) => Seen::Ended { since: None, at: now(), exit },
+                    // It has just begun after all, or nobody knows: the next survey looks again.
+                    Some(Some(_)) | None => return Ok(Some(Seen::Waiting)),
                 }
-                Seen::Ended { since: None, at: now(), exit }
             }
         };
         if let Seen::Ended { since, at, exit } = &seen {
@@ -106,16 +113,15 @@ impl Slurm {
 
     /// Cancels what was handed in twice, or came when its task was over: it would find its work
     /// begun, but wait for nodes until then.
-    fn cancel_doubles(&self, all: &BTreeMap<&str, Vec<&Job>>) -> Result<(), SiteError> {
+    fn cancel_doubles(&self, all: &BTreeMap<&str, Vec<&Job>>) {
         for (_, ticket) in self.tickets.iter() {
             let own = all.get(ticket.mark().as_str()).into_iter().flatten();
             let own = own.filter(|job| tasks::is_its(job, ticket));
             let first = usize::from(ticket.ended.is_none());
             for job in own.skip(first).filter(|job| job.waits()) {
-                self.cancel(job, ticket)?;
+                or_later(self.cancel(job, ticket));
             }
         }
-        Ok(())
     }
 
     /// Lets jobs go that were handed in on hold and whose time has come.
@@ -133,14 +139,16 @@ impl Slurm {
             .collect();
         for (tag, account, id) in due {
             let id = id.to_string();
-            self.tool.must(&Call::by(Who::User(&account), &["scontrol", "release", &id]))?;
-            self.change(&tag, |ticket| ticket.is_held = false)?;
+            let call = Call::by(Who::User(&account), &["scontrol", "release", &id]);
+            if or_later(self.tool.must(&call)).is_some() {
+                self.change(&tag, |ticket| ticket.is_held = false)?;
+            }
         }
         Ok(())
     }
 
     /// What tasks wrote for whom Slurm's word is not enough: one command for each account.
-    fn traces<'j>(&self, its: &impl Fn(&Ticket) -> Option<&'j Job>) -> Result<Traces, SiteError> {
+    fn traces<'j>(&self, its: &impl Fn(&Ticket) -> Option<&'j Job>) -> Traces {
         let mut wanted: BTreeMap<(&str, &str), Vec<Tag>> = BTreeMap::new();
         for (tag, ticket) in self.tickets.iter() {
             let is_open = ticket.ended.is_none() && !ticket.is_forgotten;
@@ -151,13 +159,15 @@ impl Slurm {
         }
         let mut all = Traces::new();
         for ((account, path), tags) in wanted {
-            let mut found = Spool { tool: &self.tool, account, path }.look(&tags)?;
+            let spool = Spool { tool: &self.tool, account, path };
+            // One account that cannot be used is no reason to lose sight of the others.
+            let Some(mut found) = or_later(spool.look(&tags)) else { continue };
             all.extend(tags.into_iter().map(|tag| {
                 let trace = found.remove(&tag);
                 (tag, trace)
             }));
         }
-        Ok(all)
+        all
     }
 
     fn survey_pools(&self, jobs: &[Job], reservations: &[Reservation], survey: &mut Survey) {

@@ -81,6 +81,14 @@ fn is_other(job: &Job, trace: &Trace) -> bool {
     trace.here.as_ref().is_some_and(|here| here.id != job.id.to_string())
 }
 
+/// What is said of a task whose folder cannot be looked into: nothing that would be its end.
+pub(super) fn meanwhile(job: Option<&Job>) -> Seen {
+    match job.filter(|job| job.start > 0 && !job.nodes.is_empty()) {
+        Some(job) => running(job),
+        None => Seen::Waiting,
+    }
+}
+
 fn running(job: &Job) -> Seen {
     Seen::Running { since: Time(job.start), nodes: job.nodes.clone() }
 }

@@ -16,7 +16,7 @@ use crate::input::Input;
 use crate::scenario;
 use crate::value::{self, Entry, Kind, Value};
 
-const KEYS: [&str; 33] = [
+const KEYS: [&str; 34] = [
     "name",
     "script",
     "arguments",
@@ -50,6 +50,7 @@ const KEYS: [&str; 33] = [
     "comment",
     "quote",
     "passed_through",
+    "stay_home",
 ];
 
 /// As far as the model's jobs go.
@@ -98,6 +99,7 @@ fn submission(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<Submissio
         comment: text(fields, "comment", notes),
         quote: fields.whole("quote", 1..=i64::MAX - 1, notes).and_then(|it| u64::try_from(it).ok()),
         passed_through: each(fields, "passed_through", notes, passed),
+        stay_home: flag(fields, "stay_home", notes).unwrap_or(false),
         name: name?,
         work: work?,
         tasks: u32::try_from(tasks?).ok()?,

@@ -76,6 +76,7 @@ pub(super) fn object(it: &Submission) -> Map<String, Value> {
     let passed = it.passed_through.iter();
     let passed = passed.map(|(option, value)| json!({"option": option, "value": value}));
     all.put_list("passed_through", passed.collect());
+    all.put("stay_home", Some(true).filter(|_| it.stay_home));
     all.0
 }
 

@@ -53,6 +53,7 @@ pub(super) fn submission(
         after: reader.value("dependency", lists::dependencies).unwrap_or_default(),
         array: reader.value("array", lists::array),
         held: reader.chosen.contains_key("hold"),
+        stay_home: reader.chosen.contains_key("stay-home"),
         on_lost,
         gather: reader.value("gather", limits::gather),
         mail,

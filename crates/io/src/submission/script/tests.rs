@@ -196,7 +196,7 @@ fn the_environment_is_read_as_sbatch_reads_it() {
 }
 
 /// A good value of each option that is honoured, and something that shows beside `--time=1`.
-const SAMPLES: [(&str, &str); 42] = [
+const SAMPLES: [(&str, &str); 43] = [
     ("account", "x"),
     ("array", "1-2"),
     ("begin", "16:00"),
@@ -236,6 +236,7 @@ const SAMPLES: [(&str, &str); 42] = [
     ("quote", "7"),
     ("requeue", ""),
     ("sites", "x"),
+    ("stay-home", ""),
     ("time", "2"),
     ("value", "1"),
     ("wait-all-nodes", "1"),

@@ -5,6 +5,8 @@ mod booking;
 mod books;
 mod free;
 mod names;
+#[cfg(test)]
+mod plain;
 mod rooms;
 mod search;
 mod wish;

@@ -47,8 +47,9 @@ impl Wish {
     /// the budget. Of sites that are equally early, the cheapest, then the first. Exact.
     ///
     /// O(s·g·(p + 1)·log n) for g pools, n changes and p pieces of free time in them that are too
-    /// short, and s moments looked at: between two of them some pool has gained enough nodes, or
-    /// one node where only money was short. No moment is looked at where there is one pool only.
+    /// short, and s moments looked at: at each of them all pools together have enough nodes for
+    /// the shortest task, and some pool has gained its part of those that were missing before.
+    /// With one pool it is one search of its profile.
     pub(in crate::policy) fn earliest(&self, free: &mut Free, from: Time) -> Option<Booking> {
         self.earliest_of(free, self.bounds(Starts::from(from)))
     }

@@ -7,6 +7,8 @@ use tradewind_model::{Command, Event, FOR_EVER, JobId, Market, Reason, Span, Tim
 use super::openings::Openings;
 use super::waiting::{Rank, Waiting};
 use super::{Depth, Order, Settings};
+#[cfg(test)]
+use crate::policy::grid::Booking;
 use crate::policy::grid::{Books, News, Starts, Wish};
 use crate::policy::inbox::{self, Comes};
 use crate::policy::order::Ranking;
@@ -331,6 +333,12 @@ impl Fill {
             (Depth::All, _) | (Depth::First(1), Order::Arrival) => Promise::Reservations,
             _ => Promise::Nothing,
         }
+    }
+
+    /// Every reservation, in queue order.
+    #[cfg(test)]
+    pub(super) fn reservations(&self) -> Vec<(JobId, Option<Booking>)> {
+        self.queue.iter().map(|it| (it.rank.job, it.reserved.clone())).collect()
     }
 
     /// When a waiting job is to start.

@@ -19,6 +19,10 @@
 
 mod fill;
 mod openings;
+#[cfg(test)]
+mod plain;
+#[cfg(test)]
+mod tests;
 mod waiting;
 
 use std::collections::BTreeMap;
@@ -53,10 +57,13 @@ impl Default for Settings {
 
 /// The policy; see the module's text.
 ///
-/// A pass that looks at the whole queue costs a search per waiting job: O(w·s·(g + p)) for w
-/// waiting jobs, g pools, s moments at which a pool has more free nodes than before and p moments
-/// within a task's length. With a finite depth only the first jobs search through time; the
-/// others look at the present moment.
+/// With w waiting jobs, g pools and [`Depth::All`] a pass costs O(w·g), and a search for each job
+/// that could do better where nodes have become free since it was looked at: none if jobs end as
+/// expected, most if one ends early and others follow one another into the gaps. A search looks at
+/// the sum of all pools first, and there only at starts that no like job has passed in vain; then
+/// it costs O(s·g·(p + 1)·log n), for n changes in a pool, p pieces of free time that are too
+/// short, and s starts at which there may be room. With a finite depth only the first jobs search
+/// through time; the others look at the present moment.
 #[derive(Debug)]
 pub struct GridFill {
     fill: Fill,

@@ -148,8 +148,9 @@ fn reason(job: &Job) -> Option<String> {
     match finish {
         Finish::Failed(code) => Some(format!("exit code {code}")),
         Finish::Killed(signal) => Some(format!("signal {signal}")),
-        Finish::Refused(reason) => Some(reason.to_string()),
+        Finish::Refused(reason) => Some(tradewind_web::sentence(reason)),
         Finish::Dependency(other) => Some(format!("job {other} did not end as it had to")),
+        Finish::Returned(why) => Some(why.clone()),
         Finish::Cancelled => job.cancelled_by.as_ref().map(|by| format!("cancelled by {by}")),
         Finish::Completed | Finish::Timeout | Finish::OutOfMemory | Finish::NodeFail => None,
     }

@@ -1,0 +1,61 @@
+//! A line to another market, for a daemon that has jobs to exchange: like a command's, but
+//! everything about it is given.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ureq::Agent;
+use ureq::http::Method;
+
+use super::place::{Found, check};
+use super::transport::{self, Question};
+use crate::exit::Failure;
+
+/// How long an answer may take.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A way to a market, with a token for it.
+pub(crate) struct Line {
+    found: Found,
+    agent: Agent,
+}
+
+impl std::fmt::Debug for Line {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Line").field("url", &self.found.url).finish_non_exhaustive()
+    }
+}
+
+impl Line {
+    /// A way to the market at `url`; not asked yet. Authorities in PEM are trusted instead of the
+    /// usual ones.
+    ///
+    /// # Errors
+    /// If the URL would carry the token in the clear, or the certificates are none.
+    pub(crate) fn to(url: &str, ca: Option<(PathBuf, Vec<u8>)>) -> Result<Line, Failure> {
+        let url = url.trim().trim_end_matches('/').to_owned();
+        check(&url)?;
+        let found = Found { url, token: String::new(), ca, timeout: TIMEOUT, here: false };
+        Ok(Line { agent: transport::agent(&found)?, found })
+    }
+
+    /// From now on with this token.
+    pub(crate) fn admit(&mut self, token: &str) {
+        token.trim().clone_into(&mut self.found.token);
+    }
+
+    /// Status and body of the answer.
+    ///
+    /// # Errors
+    /// Why there is none, for people.
+    pub(crate) fn post(&self, path: &str, body: Vec<u8>) -> Result<(u16, Vec<u8>), String> {
+        let path = path.to_owned();
+        let question = Question { method: Method::POST, path, body: Some(body), key: None };
+        match transport::ask(&self.agent, &self.found, &question) {
+            Ok(answer) => Ok((answer.status, answer.body)),
+            Err(silence) => {
+                Err(silence.failure.problems.iter().map(|it| it.message.clone()).collect())
+            }
+        }
+    }
+}

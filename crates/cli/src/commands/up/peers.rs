@@ -1,0 +1,144 @@
+//! Peers of the configuration, reached over their API.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use tradewind_daemon::codec::peers::{Answers, Glance, PROTOCOL, Post, Questions};
+use tradewind_daemon::engine::{Courier, PeerSetup};
+use tradewind_daemon::live::peers::{Letter, Report, Wanted};
+use tradewind_daemon::site::SiteError;
+use tradewind_io::settings::{Peer, Settings};
+use tradewind_model::Time;
+use tradewind_web::documents;
+
+use crate::client::Line;
+use crate::exit::Failure;
+
+/// A courier for every peer.
+///
+/// # Errors
+/// If one has a token or a certificate that cannot be read, or no address that may be called.
+pub(super) fn couriers(settings: &Settings) -> Result<Vec<PeerSetup>, Failure> {
+    settings.peers.iter().map(courier).collect()
+}
+
+fn courier(peer: &Peer) -> Result<PeerSetup, Failure> {
+    Ok(PeerSetup { name: peer.name.clone(), courier: Box::new(way(peer)?) })
+}
+
+fn way(peer: &Peer) -> Result<Http, Failure> {
+    let unreadable = |file: &str, wrong: &std::io::Error| {
+        let message = format!("peer `{}`: failed to read `{file}`: {wrong}", peer.name);
+        Failure::usage(message)
+            .hint("`tradewind token new NAME --role peer` at the peer makes a token")
+    };
+    let ca = peer.ca_file.as_ref().map(|file| {
+        let read = std::fs::read(file).map_err(|wrong| unreadable(file, &wrong));
+        read.map(|bytes| (PathBuf::from(file), bytes))
+    });
+    let line = Line::to(&peer.url, ca.transpose()?)?;
+    let mut http = Http { line, token_file: PathBuf::from(&peer.token_file), admitted: false };
+    match http.read_token() {
+        // The peer makes it when it runs: until then nothing goes there.
+        Err(wrong) if wrong.kind() == std::io::ErrorKind::NotFound => {
+            tracing::warn!(peer = peer.name, file = peer.token_file, "no token yet");
+        }
+        read => read.map_err(|wrong| unreadable(&peer.token_file, &wrong))?,
+    }
+    Ok(http)
+}
+
+/// A peer behind HTTP.
+#[derive(Debug)]
+struct Http {
+    line: Line,
+    token_file: PathBuf,
+    /// Whether there is a token.
+    admitted: bool,
+}
+
+impl Http {
+    fn read_token(&mut self) -> std::io::Result<()> {
+        let token = std::fs::read_to_string(&self.token_file)?;
+        self.line.admit(&token);
+        self.admitted = true;
+        Ok(())
+    }
+
+    /// The body of a good answer. If the token opens nothing, the file may have another by now.
+    fn post(&mut self, path: &str, body: &[u8]) -> Result<Vec<u8>, String> {
+        let unreadable = |wrong| format!("its token cannot be read: {wrong}");
+        if !self.admitted {
+            self.read_token().map_err(unreadable)?;
+        }
+        let (mut status, mut answer) = self.line.post(path, body.to_vec())?;
+        if status == 401 {
+            self.read_token().map_err(unreadable)?;
+            (status, answer) = self.line.post(path, body.to_vec())?;
+        }
+        match status {
+            200..=299 => Ok(answer),
+            _ => {
+                let failure: Result<documents::Failure, _> = serde_json::from_slice(&answer);
+                let words = failure.map(|it| format!(": {}", it.error.message));
+                Err(format!("it answers {status}{}", words.unwrap_or_default()))
+            }
+        }
+    }
+}
+
+/// Ways to peers, for what jobs have written there.
+#[derive(Debug)]
+pub(super) struct Reading(BTreeMap<String, Mutex<Http>>);
+
+impl Reading {
+    /// Of all peers.
+    ///
+    /// # Errors
+    /// As [`couriers`].
+    pub(super) fn of(settings: &Settings) -> Result<Reading, Failure> {
+        let way = |peer: &Peer| Ok((peer.name.clone(), Mutex::new(way(peer)?)));
+        settings.peers.iter().map(way).collect::<Result<_, Failure>>().map(Reading)
+    }
+
+    /// The last `most` bytes that the job has written there.
+    ///
+    /// # Errors
+    /// What the peer says.
+    pub(super) fn tail(
+        &self,
+        market: &str,
+        peer: &str,
+        wanted: &Wanted,
+        most: usize,
+    ) -> Result<Vec<u8>, SiteError> {
+        let away = |why: String| SiteError::Away(format!("{peer}: {why}"));
+        let http = self.0.get(peer).ok_or_else(|| away("it is no peer any more".to_owned()))?;
+        let glance = Glance {
+            protocol: PROTOCOL,
+            market: market.to_owned(),
+            job: wanted.job,
+            transfer: wanted.transfer,
+            bytes: u32::try_from(most).unwrap_or(u32::MAX),
+        };
+        let mut http = http.lock().unwrap_or_else(PoisonError::into_inner);
+        http.post("/v1/peers/output", &glance.bytes()).map_err(away)
+    }
+}
+
+impl Courier for Http {
+    fn deliver(&mut self, market: &str, sent: Time, letters: &[Letter]) -> Result<(), String> {
+        let (market, letters) = (market.to_owned(), letters.to_vec());
+        let post = Post { protocol: PROTOCOL, market, sent, letters };
+        self.post("/v1/peers/letters", &post.bytes()).map(drop)
+    }
+
+    fn ask(&mut self, market: &str, wanted: &[Wanted]) -> Result<Vec<Report>, String> {
+        let (market, jobs) = (market.to_owned(), wanted.to_vec());
+        let questions = Questions { protocol: PROTOCOL, market, jobs };
+        let body = self.post("/v1/peers/jobs", &questions.bytes())?;
+        let answers = Answers::read(&body).map_err(|wrong| format!("its answer: {wrong}"))?;
+        Ok(answers.jobs)
+    }
+}

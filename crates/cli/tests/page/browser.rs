@@ -1,0 +1,106 @@
+//! A real browser without a window.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use fantoccini::wd::Capabilities;
+use fantoccini::{Client, ClientBuilder, Locator};
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Value, json};
+
+/// The driver and the browser that it drives; both end with it.
+pub struct Browser {
+    driver: Child,
+    pub client: Client,
+}
+
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+impl Browser {
+    /// Starts both. Needs Chromium and its driver; `make setup` installs them.
+    pub async fn start() -> Browser {
+        let port = free_port();
+        let mut driver = Command::new("chromedriver");
+        driver.arg(format!("--port={port}")).stdout(Stdio::null()).stderr(Stdio::null());
+        let driver = driver.spawn().expect("chromedriver is not there: `make setup` installs it");
+        let arguments =
+            ["--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,900"];
+        let mut capabilities = Capabilities::new();
+        capabilities.insert("goog:chromeOptions".to_owned(), json!({"args": arguments}));
+        capabilities.insert("goog:loggingPrefs".to_owned(), json!({"browser": "ALL"}));
+        let begun = Instant::now();
+        loop {
+            let mut builder = ClientBuilder::new(HttpConnector::new());
+            builder.capabilities(capabilities.clone());
+            match builder.connect(&format!("http://127.0.0.1:{port}")).await {
+                Ok(client) => return Browser { driver, client },
+                Err(wrong) => {
+                    assert!(begun.elapsed() < Duration::from_secs(20), "no browser: {wrong}");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            }
+        }
+    }
+
+    pub async fn go(&self, url: &str) {
+        self.client.goto(url).await.unwrap();
+    }
+
+    pub async fn fill(&self, css: &str, text: &str) {
+        let field = self.client.find(Locator::Css(css)).await.unwrap();
+        field.clear().await.unwrap();
+        field.send_keys(text).await.unwrap();
+    }
+
+    pub async fn click(&self, css: &str) {
+        let element = self.client.find(Locator::Css(css)).await;
+        element.unwrap_or_else(|wrong| panic!("{css}: {wrong}")).click().await.unwrap();
+    }
+
+    /// All text of the page that is seen.
+    pub async fn text(&self) -> String {
+        let body = self.client.find(Locator::Css("body")).await.unwrap();
+        body.text().await.unwrap()
+    }
+
+    pub async fn path(&self) -> String {
+        self.client.current_url().await.unwrap().path().to_owned()
+    }
+
+    /// Waits until the page says so, without being loaded anew.
+    pub async fn until(&self, wanted: &str) {
+        let begun = Instant::now();
+        loop {
+            let text = self.text().await;
+            if text.contains(wanted) {
+                return;
+            }
+            let patient = begun.elapsed() < Duration::from_secs(30);
+            assert!(patient, "the page never says `{wanted}`:\n{text}");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    pub async fn run(&self, script: &str) -> Value {
+        self.client.execute(script, Vec::new()).await.unwrap()
+    }
+
+    pub async fn size(&self, width: u32, height: u32) {
+        self.client.set_window_size(width, height).await.unwrap();
+    }
+
+    pub async fn end(mut self) {
+        drop(self.client.clone().close().await);
+        drop(self.driver.kill());
+        drop(self.driver.wait());
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        drop(self.driver.kill());
+        drop(self.driver.wait());
+    }
+}

@@ -1,0 +1,167 @@
+//! The pages in a real browser, against a real daemon with its own two sites.
+#![cfg(feature = "browser")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot run its programs has failed"
+)]
+
+mod browser;
+mod stage;
+
+use browser::Browser;
+use fantoccini::Locator;
+use stage::Stage;
+
+/// Who is signed in.
+async fn sign_in(browser: &Browser, stage: &Stage, token: &str) {
+    browser.go(&stage.url("/signin")).await;
+    browser.fill("#token", token).await;
+    browser.click("button.main").await;
+}
+
+/// One browser for all that is looked at, one after another: it takes a second to start.
+#[tokio::test]
+async fn the_pages_work_in_a_browser() {
+    let stage = Stage::new();
+    let browser = Browser::start().await;
+    a_forged_token_is_refused(&browser, &stage).await;
+    sign_in(&browser, &stage, &stage.admin()).await;
+    assert_eq!(browser.path().await, "/");
+    a_quote_is_accepted_and_its_job_runs(&browser, &stage).await;
+    the_timeline_shows_the_job(&browser, &stage).await;
+    a_price_is_changed(&browser, &stage).await;
+    policies_are_compared(&browser, &stage).await;
+    nobody_else_may_use_the_session(&browser, &stage).await;
+    users_see_their_own(&browser, &stage).await;
+    everybody_can_use_it(&browser, &stage).await;
+    browser.end().await;
+}
+
+async fn a_forged_token_is_refused(browser: &Browser, stage: &Stage) {
+    browser.go(&stage.url("/ledger")).await;
+    assert_eq!(browser.path().await, "/signin", "nobody is let in");
+    let forged = format!("tw_{}", "a".repeat(40));
+    sign_in(browser, stage, &forged).await;
+    browser.until("This token does not open").await;
+    browser.go(&stage.url("/")).await;
+    assert_eq!(browser.path().await, "/signin");
+}
+
+async fn a_quote_is_accepted_and_its_job_runs(browser: &Browser, stage: &Stage) {
+    browser.go(&stage.url("/quote")).await;
+    browser.fill("#nodes", "many").await;
+    browser.click("form#ask button.main").await;
+    browser.until("not a whole number").await;
+    browser.fill("#name", "looked-at").await;
+    browser.fill("#nodes", "2").await;
+    browser.fill("#time", "2m").await;
+    browser.fill("#script", "#!/bin/sh\necho seen on the page\nsleep 2\n").await;
+    browser.click("form#ask button.main").await;
+    browser.until("Stands until").await;
+    let charts = browser.client.find_all(Locator::Css("svg.chart circle.best")).await.unwrap();
+    assert!(!charts.is_empty(), "the front is drawn");
+    browser.click("button[name=quote]").await;
+    assert!(browser.path().await.starts_with("/jobs/"), "{}", browser.text().await);
+    browser.run("window.sameDocument = true").await;
+    browser.until("COMPLETED").await;
+    browser.until("seen on the page").await;
+    let same = browser.run("return window.sameDocument === true").await;
+    assert_eq!(same, true, "live updates change the page in place");
+}
+
+async fn the_timeline_shows_the_job(browser: &Browser, stage: &Stage) {
+    browser.go(&stage.url("/")).await;
+    browser.until("tasks").await;
+    browser.run("document.querySelector('#mirror').closest('details').open = true").await;
+    browser.until("looked-at").await;
+    browser.until("completed").await;
+    let stage_box = browser.client.find(Locator::Css("#stage")).await.unwrap();
+    stage_box.click().await.unwrap();
+    stage_box.send_keys("w").await.unwrap();
+    let address = browser.client.current_url().await.unwrap();
+    assert!(address.query().is_some_and(|it| it.contains("t=")), "the view is in the address");
+}
+
+async fn a_price_is_changed(browser: &Browser, stage: &Stage) {
+    browser.go(&stage.url("/market")).await;
+    browser.click("details summary").await;
+    browser.fill("#price-alpha\\/main", "0.25").await;
+    browser.click("button[value=price]").await;
+    assert_eq!(browser.path().await, "/market");
+    browser.until("0.25").await;
+    browser.go(&stage.url("/market?try=alpha%2Fmain")).await;
+    browser.until("Income of the pool").await;
+}
+
+async fn policies_are_compared(browser: &Browser, stage: &Stage) {
+    browser.go(&stage.url("/policy")).await;
+    browser.fill("#compare", "fcfs, css").await;
+    browser.click("button.main").await;
+    browser.until("Let css decide").await;
+    browser.click("button[value=css]").await;
+    browser.until("css decides now").await;
+}
+
+async fn nobody_else_may_use_the_session(browser: &Browser, stage: &Stage) {
+    let cookie = browser.client.get_named_cookie("tradewind").await.unwrap();
+    assert_eq!(cookie.http_only(), Some(true));
+    let session = format!("tradewind={}", cookie.value());
+    let post = |origin: &str| stage.post("/policy", "policy=fcfs", &session, origin);
+    assert_eq!(post("https://elsewhere.example"), 403);
+    assert_eq!(post("http://127.0.0.1:1"), 403);
+    assert_eq!(post(&stage.url("")), 303, "our own page may");
+    // A cookie does for the API what the token does, under the same conditions.
+    assert_eq!(stage.get("/v1/me", &session), 200);
+    assert_eq!(stage.get("/v1/me", "tradewind=tw_nothing"), 401);
+}
+
+async fn users_see_their_own(browser: &Browser, stage: &Stage) {
+    browser.go(&stage.url("/")).await;
+    browser.client.delete_all_cookies().await.unwrap();
+    sign_in(browser, stage, &stage.token("bob")).await;
+    browser.go(&stage.url("/jobs?show=all")).await;
+    browser.until("There are no jobs here").await;
+    browser.go(&stage.url("/jobs/1")).await;
+    browser.until("you have no job 1").await;
+    browser.go(&stage.url("/policy")).await;
+    browser.until("only an administrator").await;
+    browser.go(&stage.url("/")).await;
+    browser.run("document.querySelector('#mirror').closest('details').open = true").await;
+    browser.until("of another user").await;
+    assert!(!browser.text().await.contains("looked-at"), "other users' names stay theirs");
+}
+
+/// Screenshots of all pages go to `TRADEWIND_SCREENSHOTS`, if that is set.
+async fn everybody_can_use_it(browser: &Browser, stage: &Stage) {
+    browser.client.delete_all_cookies().await.unwrap();
+    stage.some_jobs();
+    sign_in(browser, stage, &stage.admin()).await;
+    let axe = stage::axe();
+    let pages = [
+        ("now", "/"),
+        ("jobs", "/jobs?show=all"),
+        ("job", "/jobs/1"),
+        ("quote", "/quote"),
+        ("market", "/market?try=alpha%2Fmain"),
+        ("ledger", "/ledger"),
+        ("policy", "/policy?compare=fcfs%2C%20conservative"),
+    ];
+    for (width, height) in [(1_280, 900), (390, 844)] {
+        browser.size(width, height).await;
+        for theme in ["light", "dark"] {
+            for (name, path) in pages {
+                browser.go(&stage.url(path)).await;
+                browser.run(&format!("localStorage.setItem('theme', '{theme}')")).await;
+                browser.client.refresh().await.unwrap();
+                tokio::time::sleep(std::time::Duration::from_millis(400)).await;
+                stage::picture(browser, &format!("{name}-{theme}-{width}")).await;
+                let wrong = stage::violations(browser, &axe).await;
+                assert!(wrong.is_empty(), "{name} {theme} {width}: {wrong}");
+                let wide = browser.run("return document.documentElement.scrollWidth").await;
+                assert!(wide.as_u64().unwrap() <= width.into(), "{name} is {wide} wide at {width}");
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! A daemon in a folder of its own, and what the test asks it beside the browser.
+
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::browser::Browser;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_tradewind");
+
+pub struct Stage {
+    folder: tempfile::TempDir,
+    daemon: Child,
+    url: String,
+}
+
+impl Stage {
+    pub fn new() -> Stage {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        let mut up = Command::new(PROGRAM);
+        up.args(["up", "--listen", "127.0.0.1:0", "--quiet", "--state"]).arg(&state);
+        let daemon = up.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+        let begun = Instant::now();
+        loop {
+            if let Ok(url) = std::fs::read_to_string(state.join("url")) {
+                return Stage { folder, daemon, url: url.trim().to_owned() };
+            }
+            assert!(begun.elapsed() < Duration::from_secs(20), "the market does not come up");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn state(&self) -> PathBuf {
+        self.folder.path().join("state")
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.url)
+    }
+
+    pub fn admin(&self) -> String {
+        std::fs::read_to_string(self.state().join("admin.token")).unwrap().trim().to_owned()
+    }
+
+    fn command(&self, words: &[&str]) -> String {
+        let mut command = Command::new(PROGRAM);
+        let output = command.args(words).arg("--state").arg(self.state()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{words:?}: {said}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// A new user's token.
+    pub fn token(&self, user: &str) -> String {
+        let told = self.command(&["token", "create", user, "--format", "json"]);
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        told["token"].as_str().unwrap().to_owned()
+    }
+
+    /// Some that end, some that run and some that wait.
+    pub fn some_jobs(&self) {
+        for (nodes, time, work) in
+            [("1", "5", "true"), ("4", "30", "sleep 300"), ("6", "60", "true")]
+        {
+            self.command(&["submit", "--nodes", nodes, "--time", time, "--", "sh", "-c", work]);
+        }
+        self.command(&["submit", "--nodes", "1", "--time", "5", "--", "sh", "-c", "exit 3"]);
+        std::thread::sleep(Duration::from_secs(2));
+    }
+
+    fn agent() -> ureq::Agent {
+        let config = ureq::Agent::config_builder();
+        config.http_status_as_error(false).max_redirects(0).build().into()
+    }
+
+    /// The status of a form that is sent from a page of `origin`.
+    pub fn post(&self, path: &str, form: &str, cookie: &str, origin: &str) -> u16 {
+        let request = Self::agent().post(self.url(path)).header("cookie", cookie);
+        let request = request.header("origin", origin);
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
+        request.send(form).unwrap().status().as_u16()
+    }
+
+    /// The status of a page.
+    pub fn get(&self, path: &str, cookie: &str) -> u16 {
+        Self::agent().get(self.url(path)).header("cookie", cookie).call().unwrap().status().as_u16()
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        drop(self.daemon.kill());
+        drop(self.daemon.wait());
+    }
+}
+
+/// The accessibility checker, as `make setup` has put it there.
+pub fn axe() -> String {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/axe/axe.min.js");
+    std::fs::read_to_string(&root)
+        .unwrap_or_else(|wrong| panic!("{}: {wrong}; `make setup` fetches it", root.display()))
+}
+
+/// What the checker finds wrong with the page that is seen, as text.
+pub async fn violations(browser: &Browser, axe: &str) -> String {
+    browser.run(axe).await;
+    let script = "const done = arguments[arguments.length - 1];
+        axe.run(document, { resultTypes: ['violations'] }).then((found) => done(found.violations.map((it) =>
+          `${it.id}: ${it.nodes.map((node) => node.target.join(' ')).join(', ')}`).join('; ')));";
+    let found = browser.client.execute_async(script, Vec::new()).await.unwrap();
+    found.as_str().unwrap_or("the checker said nothing").to_owned()
+}
+
+/// Keeps a picture of the page, if somebody wants them.
+pub async fn picture(browser: &Browser, name: &str) {
+    let Some(folder) = std::env::var_os("TRADEWIND_SCREENSHOTS") else { return };
+    let folder = PathBuf::from(folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let bytes = browser.client.screenshot().await.unwrap();
+    std::fs::write(folder.join(format!("{name}.png")), bytes).unwrap();
+}

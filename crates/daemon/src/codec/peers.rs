@@ -1,0 +1,334 @@
+//! What is agreed with peers, as the journal keeps it, and what goes to and fro between markets.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tradewind_io::input::Input;
+use tradewind_io::submission::document;
+use tradewind_model::{Money, Span, Time};
+use tradewind_sched::negotiation::{
+    Durable, Entry, Handing, Offer, Parcel, Peer, Quote, Serial, Ticket, Tombstones, Verdict,
+};
+
+use super::CodecError;
+use super::wire::{self, Fault, Fields, Get, Object, Put, choice, object};
+use crate::live::peers::{
+    Away, Fate, Known, Letter, News, Origin, Peers, Report, Traveller, Wanted, Word,
+};
+
+impl Put for Peer {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+    }
+}
+
+impl Get for Peer {
+    fn get(value: Value) -> Result<Self, Fault> {
+        Get::get(value).map(Peer)
+    }
+}
+
+/// `[epoch,number]`.
+impl Put for Serial {
+    fn put(&self, out: &mut Vec<u8>) {
+        (self.epoch, self.number).put(out);
+    }
+}
+
+impl Get for Serial {
+    fn get(value: Value) -> Result<Self, Fault> {
+        Get::get(value).map(|(epoch, number)| Serial { epoch, number })
+    }
+}
+
+object!(Ticket { home, job });
+object!(Parcel { ticket, demand, submitted, data_mb, hops });
+object!(Quote { start, price, cost, load });
+object!(Offer { quote, expires });
+object!(Handing { to, inquiry, parcel, offer });
+choice!(Verdict { "taken" => Taken, "returned" => Returned });
+object!(Tombstones { settled, closed });
+object!(Durable { epoch, here, handing, tombstones });
+choice!(Entry {
+    "restarted" => Restarted, "joined" => Joined(ticket), "over" => Over(ticket),
+    "handing" => Handing { transfer, handing }, "gave" => Gave(transfer), "kept" => Kept(transfer),
+    "took" => Took { from, transfer, parcel, offer }, "returned" => Returned { from, transfer },
+    "settled" => Settled { from, settled },
+});
+object!(Peers { directory, durable, taken });
+object!(Known { name, market });
+object!(Origin { peer, name, job, transfer, array, offer });
+object!(Away { peer, name, transfer, offer, news });
+object!(News { since, nodes, finish, charged });
+
+object!(Wanted { job, transfer, cancel });
+object!(Report { job, transfer, fate });
+choice!(Fate { "unknown" => Unknown, "there" => There(news), "back" => Back(why) });
+object!(Letter { settled, word });
+choice!(Word {
+    "discover" => Discover { inquiry, job, lead }, "volunteer" => Volunteer { inquiry, offer },
+    "commit" => Commit { inquiry, job, offer, lead }, "accepted" => Accepted { inquiry, offer },
+    "refused" => Refused { inquiry, offer }, "cancel" => Cancel { inquiry },
+    "migrate" => Migrate { transfer, inquiry, job, offer }, "done" => Done { transfer },
+    "returned" => Returned { transfer },
+});
+
+/// The submission is the API's document: whoever reads it checks all of it.
+impl Put for Traveller {
+    fn put(&self, out: &mut Vec<u8>) {
+        let mut object = Object::begin(out);
+        object.field("job", &self.job);
+        object.field("user", &self.user);
+        object.field("submitted", &self.submitted);
+        object.field("array", &self.array);
+        object.field("submission", &Document(document::value(&self.submission)));
+        object.end();
+    }
+}
+
+impl Get for Traveller {
+    fn get(value: Value) -> Result<Self, Fault> {
+        let mut fields = Fields::of(value)?;
+        let user: String = fields.take("user")?;
+        named(&user).map_err(|fault| fault.within("user"))?;
+        let Document(submission) = fields.take("submission")?;
+        let text = Input::new("submission", submission.to_string().into_bytes());
+        let read = document::parse(&text);
+        let submission =
+            read.map_err(|wrong| Fault::new(wrong.to_string()).within("submission"))?;
+        let it = Traveller {
+            job: fields.take("job")?,
+            user,
+            submitted: fields.take("submitted")?,
+            array: fields.take("array")?,
+            submission: Arc::new(submission),
+        };
+        fields.end()?;
+        Ok(it)
+    }
+}
+
+/// The longest name of a user.
+const MAX_NAME: usize = 64;
+
+fn named(user: &str) -> Result<(), Fault> {
+    let good = |c: char| c.is_ascii_alphanumeric() || "_-.@".contains(c);
+    match !user.is_empty() && user.len() <= MAX_NAME && user.chars().all(good) {
+        true => Ok(()),
+        false => Err(Fault::new("expected a name of letters, digits and `_-.@`")),
+    }
+}
+
+/// Any JSON.
+struct Document(Value);
+
+impl Put for Document {
+    fn put(&self, out: &mut Vec<u8>) {
+        // Neither a document nor a vector makes trouble.
+        let _ = serde_json::to_writer(out, &self.0);
+    }
+}
+
+impl Get for Document {
+    fn get(value: Value) -> Result<Self, Fault> {
+        Ok(Document(value))
+    }
+}
+
+/// Whether the numbers of a letter are those of this world: nothing overflows by them.
+fn sound(letter: &Letter) -> Result<(), Fault> {
+    let moment = |at: Time| (Time(0)..=Time::MAX).contains(&at);
+    let offer = match &letter.word {
+        Word::Volunteer { offer, .. }
+        | Word::Commit { offer, .. }
+        | Word::Accepted { offer, .. }
+        | Word::Refused { offer, .. }
+        | Word::Migrate { offer, .. } => Some(*offer),
+        _ => None,
+    };
+    let lead = match &letter.word {
+        Word::Discover { lead, .. } | Word::Commit { lead, .. } => *lead,
+        _ => Span::ZERO,
+    };
+    let submitted = letter.word.job().map_or(Time(0), |job| job.submitted);
+    let good = |Offer { quote, expires }: Offer| {
+        moment(quote.start)
+            && moment(expires)
+            && (0..=Money::MAX.0).contains(&quote.cost.0)
+            && (0..=Money::MAX.0).contains(&quote.price.0)
+    };
+    let day = Span(86_400);
+    let fine = offer.is_none_or(good) && (Span::ZERO..=day).contains(&lead) && moment(submitted);
+    match fine {
+        true => Ok(()),
+        false => Err(Fault::new("a time, a price or a lead is out of range")),
+    }
+}
+
+/// The protocol that this release speaks.
+pub const PROTOCOL: u32 = 1;
+
+/// Letters, as they go over the wire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Post {
+    /// [`PROTOCOL`].
+    pub protocol: u32,
+    /// The sender's name.
+    pub market: String,
+    /// When, on the sender's clock.
+    pub sent: Time,
+    /// What it says.
+    pub letters: Vec<Letter>,
+}
+
+/// Questions about jobs that went, as they go over the wire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Questions {
+    /// [`PROTOCOL`].
+    pub protocol: u32,
+    /// The sender's name.
+    pub market: String,
+    /// Which jobs.
+    pub jobs: Vec<Wanted>,
+}
+
+/// The answer to [`Questions`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answers {
+    /// In the order of the questions.
+    pub jobs: Vec<Report>,
+}
+
+object!(Post { protocol, market, sent, letters });
+object!(Questions { protocol, market, jobs });
+/// A wish to see what a job that went has written, as it goes over the wire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Glance {
+    /// [`PROTOCOL`].
+    pub protocol: u32,
+    /// The sender's name.
+    pub market: String,
+    /// Its number at home.
+    pub job: u64,
+    /// By which hand-over it went.
+    pub transfer: Serial,
+    /// The last so many bytes.
+    pub bytes: u32,
+}
+
+object!(Answers { jobs });
+object!(Glance { protocol, market, job, transfer, bytes });
+
+/// The most letters or questions of one message.
+const MOST: usize = 1_000;
+/// The longest name of a market.
+const MAX_MARKET: usize = 64;
+
+fn head(protocol: u32, market: &str, count: usize) -> Result<(), Fault> {
+    if protocol != PROTOCOL {
+        let what = format!("expected {PROTOCOL}: the peer is of another release");
+        return Err(Fault::new(what).within("protocol"));
+    }
+    let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    if market.is_empty() || market.len() > MAX_MARKET || !market.chars().all(good) {
+        return Err(Fault::new("expected a market's name").within("market"));
+    }
+    match count <= MOST {
+        true => Ok(()),
+        false => Err(Fault::new(format!("expected {MOST} entries at most"))),
+    }
+}
+
+fn bytes(it: &impl Put) -> Vec<u8> {
+    let mut out = Vec::with_capacity(1_024);
+    it.put(&mut out);
+    out
+}
+
+impl Post {
+    /// As JSON.
+    pub fn bytes(&self) -> Vec<u8> {
+        bytes(self)
+    }
+
+    /// The letters that were written like this; of another market, so every number is looked at.
+    ///
+    /// # Errors
+    /// What is wrong with them, and where.
+    pub fn read(value: Value) -> Result<Post, CodecError> {
+        let post: Post = Get::get(value)?;
+        head(post.protocol, &post.market, post.letters.len())?;
+        if !(Time(0)..=Time::MAX).contains(&post.sent) {
+            return Err(Fault::new("expected a moment").within("sent").into());
+        }
+        for (place, letter) in post.letters.iter().enumerate() {
+            let within = |fault: Fault| fault.within(place.to_string()).within("letters");
+            sound(letter).map_err(within)?;
+        }
+        Ok(post)
+    }
+}
+
+impl Questions {
+    /// As JSON.
+    pub fn bytes(&self) -> Vec<u8> {
+        bytes(self)
+    }
+
+    /// The questions that were written like this.
+    ///
+    /// # Errors
+    /// What is wrong with them, and where.
+    pub fn read(value: Value) -> Result<Questions, CodecError> {
+        let questions: Questions = Get::get(value)?;
+        head(questions.protocol, &questions.market, questions.jobs.len())?;
+        Ok(questions)
+    }
+}
+
+impl Glance {
+    /// As JSON.
+    pub fn bytes(&self) -> Vec<u8> {
+        bytes(self)
+    }
+
+    /// The wish that was written like this.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn read(value: Value) -> Result<Glance, CodecError> {
+        let glance: Glance = Get::get(value)?;
+        head(glance.protocol, &glance.market, 1)?;
+        Ok(glance)
+    }
+}
+
+impl Answers {
+    /// As JSON.
+    pub fn bytes(&self) -> Vec<u8> {
+        bytes(self)
+    }
+
+    /// The answers that were written like this; of another market, so every number is looked at.
+    ///
+    /// # Errors
+    /// What is wrong with them, and where.
+    pub fn read(body: &[u8]) -> Result<Answers, CodecError> {
+        let answers: Answers = Get::get(wire::parse(body)?)?;
+        for (place, report) in answers.jobs.iter().enumerate() {
+            let fine = match &report.fate {
+                Fate::There(News { since, charged, nodes, .. }) => {
+                    since.is_none_or(|since| (Time(0)..=Time::MAX).contains(&since))
+                        && (0..=Money::MAX.0).contains(&charged.0)
+                        && nodes.len() <= MOST
+                }
+                Fate::Unknown | Fate::Back(_) => true,
+            };
+            if !fine {
+                let fault = Fault::new("a time or an amount is out of range");
+                return Err(fault.within(place.to_string()).into());
+            }
+        }
+        Ok(answers)
+    }
+}

@@ -1,0 +1,151 @@
+//! A thread for each peer: it carries letters, and asks what became of jobs that went there.
+//!
+//! Nothing waits for it. Letters that it cannot deliver are lost, as the negotiation allows; a
+//! peer that does not answer is left alone for a moment.
+
+use std::fmt::Debug;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use tradewind_model::Time;
+use tradewind_sched::negotiation::Peer;
+
+use super::handle::Handle;
+use crate::live::Input;
+use crate::live::peers::{Letter, Report, Wanted};
+
+/// How one peer is reached. Calls may take some seconds, and then fail.
+pub trait Courier: Debug + Send {
+    /// Brings letters of `market` to the peer, all or none.
+    ///
+    /// # Errors
+    /// Why it is not known that the peer has them; for people.
+    fn deliver(&mut self, market: &str, sent: Time, letters: &[Letter]) -> Result<(), String>;
+
+    /// Asks the peer about jobs of `market`.
+    ///
+    /// # Errors
+    /// Why there is no answer; for people.
+    fn ask(&mut self, market: &str, wanted: &[Wanted]) -> Result<Vec<Report>, String>;
+}
+
+/// A peer of the configuration.
+#[derive(Debug)]
+pub struct PeerSetup {
+    /// As the configuration calls it.
+    pub name: String,
+    /// How it is reached.
+    pub courier: Box<dyn Courier>,
+}
+
+/// A peer that did not answer is left alone for so long.
+const REST: Duration = Duration::from_secs(1);
+/// As many letters, or questions, go at once.
+const AT_ONCE: usize = 64;
+
+enum Errand {
+    Letters(Time, Vec<Letter>),
+    Ask(Vec<Wanted>),
+}
+
+/// A peer's thread. It ends with the engine, or a moment after it.
+#[derive(Debug)]
+pub(super) struct Postman(Sender<Errand>);
+
+impl Debug for Errand {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Errand")
+    }
+}
+
+impl Postman {
+    pub(super) fn start(
+        peer: Peer,
+        market: String,
+        setup: PeerSetup,
+        engine: Handle,
+    ) -> std::io::Result<Postman> {
+        let (errands, receive) = channel();
+        let name = format!("peer-{}", setup.name);
+        let round = Round { peer, market, setup, engine, there: None, rest: None };
+        std::thread::Builder::new().name(name).spawn(move || round.go_on(&receive))?;
+        Ok(Postman(errands))
+    }
+
+    pub(super) fn letters(&self, sent: Time, letters: Vec<Letter>) {
+        drop(self.0.send(Errand::Letters(sent, letters)));
+    }
+
+    pub(super) fn ask(&self, wanted: Vec<Wanted>) {
+        drop(self.0.send(Errand::Ask(wanted)));
+    }
+}
+
+struct Round {
+    peer: Peer,
+    market: String,
+    setup: PeerSetup,
+    engine: Handle,
+    /// Whether it answered the last time.
+    there: Option<bool>,
+    /// It is left alone until then.
+    rest: Option<Instant>,
+}
+
+impl Round {
+    fn go_on(mut self, errands: &Receiver<Errand>) {
+        while let Ok(first) = errands.recv() {
+            let (mut letters, mut wanted, mut when) = (Vec::new(), None, None);
+            // Everything that has come meanwhile goes together; of questions, the last.
+            for errand in std::iter::once(first).chain(errands.try_iter()) {
+                match errand {
+                    Errand::Letters(sent, more) => {
+                        when = Some(sent);
+                        letters.extend(more);
+                    }
+                    Errand::Ask(all) => wanted = Some(all),
+                }
+            }
+            if self.rest.is_some_and(|rest| Instant::now() < rest) {
+                continue;
+            }
+            self.rest = None;
+            for some in letters.chunks(AT_ONCE) {
+                let sent = when.unwrap_or(Time(0));
+                let delivered = self.setup.courier.deliver(&self.market, sent, some);
+                if self.heard(delivered).is_none() {
+                    break;
+                }
+            }
+            for some in wanted.unwrap_or_default().chunks(AT_ONCE) {
+                if self.rest.is_some() {
+                    break;
+                }
+                let answer = self.setup.courier.ask(&self.market, some);
+                if let Some(reports) = self.heard(answer) {
+                    let told = self.engine.tell(Input::Reported { peer: self.peer, reports });
+                    if told.is_err() {
+                        return; // nobody is there any more
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes note of whether the peer has answered.
+    fn heard<T>(&mut self, answer: Result<T, String>) -> Option<T> {
+        let there = answer.is_ok();
+        if self.there != Some(there) {
+            self.there = Some(there);
+            self.engine.tell(Input::Contact { peer: self.peer, there }).ok();
+            match &answer {
+                Ok(_) => tracing::info!(peer = self.setup.name, "the peer answers"),
+                Err(why) => tracing::warn!(peer = self.setup.name, %why, "no peer"),
+            }
+        }
+        if !there {
+            self.rest = Some(Instant::now() + REST);
+        }
+        answer.ok()
+    }
+}

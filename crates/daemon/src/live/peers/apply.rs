@@ -1,0 +1,170 @@
+//! What records of peers change.
+
+use tradewind_model::{Event, Money};
+use tradewind_sched::negotiation::{Entry, Handing, Offer, Peer, Serial};
+
+use super::{Away, Known, News, Origin, Peers};
+use crate::live::Wrong;
+use crate::live::money::{Account, Motive};
+use crate::live::record::Record;
+use crate::live::state::{Happening, Hold, Phase, State};
+
+impl Peers {
+    /// The peer of this name.
+    pub fn number_of(&self, name: &str) -> Option<Peer> {
+        self.directory.iter().find(|(_, known)| known.name == name).map(|(peer, _)| *peer)
+    }
+
+    fn name_of(&self, peer: Peer) -> Result<String, Wrong> {
+        let known = self.directory.get(&peer).ok_or(Wrong::Other("a peer that is not known"))?;
+        Ok(known.name.clone())
+    }
+}
+
+impl State {
+    pub(in crate::live) fn apply_to_peers(&mut self, record: &Record) -> Result<(), Wrong> {
+        match record {
+            Record::Peered { peer, known } => self.peered(*peer, known),
+            Record::Negotiated { entry, guest } => {
+                match entry {
+                    Entry::Handing { transfer, handing } => self.hand(*transfer, handing)?,
+                    Entry::Gave(transfer) => self.gave(*transfer)?,
+                    Entry::Kept(transfer) => self.kept(*transfer)?,
+                    Entry::Took { from, transfer, parcel, offer } => {
+                        let (number, array) = guest.ok_or(Wrong::Other("nobody came in"))?;
+                        let origin = Origin {
+                            peer: *from,
+                            name: self.peers.name_of(*from)?,
+                            job: u64::from(parcel.ticket.job.0),
+                            transfer: *transfer,
+                            array,
+                            offer: *offer,
+                        };
+                        self.take(number, origin)?;
+                    }
+                    Entry::Restarted
+                    | Entry::Joined(_)
+                    | Entry::Over(_)
+                    | Entry::Returned { .. }
+                    | Entry::Settled { .. } => {}
+                }
+                self.peers.durable.apply(entry);
+                Ok(())
+            }
+            Record::Heard { job, news } => self.heard(*job, news),
+            Record::CameBack { job, why, hold } => self.came_back(*job, why, hold),
+            _ => Err(Wrong::Other("a record of another kind")),
+        }
+    }
+
+    fn peered(&mut self, peer: Peer, known: &Known) -> Result<(), Wrong> {
+        let last = self.peers.directory.keys().next_back().map_or(0, |peer| peer.0);
+        let named = self.peers.number_of(&known.name);
+        if named != Some(peer) && (named.is_some() || peer.0 != last + 1) {
+            return Err(Wrong::Other("a peer's number is not the next one"));
+        }
+        self.peers.directory.insert(peer, known.clone());
+        Ok(())
+    }
+
+    /// The job is in doubt: out of the queue, and what it may cost there is held.
+    fn hand(&mut self, transfer: Serial, handing: &Handing) -> Result<(), Wrong> {
+        let number = u64::from(handing.parcel.ticket.job.0);
+        let name = self.peers.name_of(handing.to)?;
+        let at = self.now();
+        let job = self.job(number)?;
+        match (&job.phase, job.id) {
+            (Phase::Waiting, Some(id)) => {
+                self.market.apply(&Event::Cancelled { job: id })?;
+                self.numbers.remove(&id);
+            }
+            (Phase::Held(Hold::Nowhere), _) => {}
+            _ => return Err(Wrong::Job(number)),
+        }
+        let (peer, Offer { quote, .. }) = (handing.to, handing.offer);
+        let away = Away { peer, name: name.clone(), transfer, offer: handing.offer, news: None };
+        let job = self.job(number)?;
+        job.id = None;
+        job.phase = Phase::Handing;
+        job.away = Some(away);
+        let payer = job.payer();
+        self.accounts.post(at, payer, Account::Held(number), quote.cost, Motive::Hold(number));
+        self.note(number, Happening::Handing(name))
+    }
+
+    /// The number of the job that is in doubt by this hand-over.
+    fn in_doubt(&mut self, transfer: Serial) -> Result<u64, Wrong> {
+        let handing = self.peers.durable.handing.get(&transfer);
+        let handing = handing.ok_or(Wrong::Other("a hand-over that is not there"))?;
+        let number = u64::from(handing.parcel.ticket.job.0);
+        match self.job(number)?.phase {
+            Phase::Handing => Ok(number),
+            _ => Err(Wrong::Job(number)),
+        }
+    }
+
+    fn gave(&mut self, transfer: Serial) -> Result<(), Wrong> {
+        let number = self.in_doubt(transfer)?;
+        let job = self.job(number)?;
+        job.phase = Phase::Away;
+        let name = job.away.as_ref().map(|away| away.name.clone()).unwrap_or_default();
+        self.note(number, Happening::HandedOver(name))
+    }
+
+    fn kept(&mut self, transfer: Serial) -> Result<(), Wrong> {
+        let number = self.in_doubt(transfer)?;
+        self.refund(number)?;
+        let job = self.job(number)?;
+        job.phase = Phase::Held(Hold::Nowhere);
+        let away = job.away.take();
+        let name = away.map(|away| away.name).unwrap_or_default();
+        self.note(number, Happening::CameBack(format!("{name} did not take it")))
+    }
+
+    fn take(&mut self, number: u64, origin: Origin) -> Result<(), Wrong> {
+        self.peers.taken.insert((origin.peer, origin.transfer), number);
+        let name = origin.name.clone();
+        self.job(number)?.origin = Some(origin);
+        self.note(number, Happening::TakenIn(name))
+    }
+
+    fn away(&mut self, number: u64) -> Result<&mut Away, Wrong> {
+        let job = self.job(number)?;
+        let away = job.away.as_mut().filter(|_| job.phase == Phase::Away);
+        away.ok_or(Wrong::Job(number))
+    }
+
+    fn heard(&mut self, number: u64, news: &News) -> Result<(), Wrong> {
+        let away = self.away(number)?;
+        let begins = news.since.is_some() && away.news.as_ref().is_none_or(|it| it.since.is_none());
+        away.news = Some(news.clone());
+        if begins {
+            self.job(number)?.started = news.since;
+            self.note(number, Happening::Began)?;
+        }
+        Ok(())
+    }
+
+    fn came_back(&mut self, number: u64, why: &str, hold: &Hold) -> Result<(), Wrong> {
+        self.away(number)?;
+        self.refund(number)?;
+        let job = self.job(number)?;
+        job.phase = Phase::Held(hold.clone());
+        job.attempt += 1;
+        job.started = None;
+        job.away = None;
+        self.note(number, Happening::CameBack(why.to_owned()))
+    }
+
+    /// What the peer was paid goes to its account here, but no more than was agreed.
+    pub(in crate::live) fn pay_peer(&mut self, number: u64) -> Result<(), Wrong> {
+        let at = self.now();
+        let away = self.away(number)?;
+        let charged = away.news.as_ref().map_or(Money::ZERO, |news| news.charged);
+        let amount = charged.clamp(Money::ZERO, away.offer.quote.cost);
+        let account = Account::Peer(away.name.clone());
+        self.accounts.post(at, Account::Held(number), account, amount, Motive::Settle(number));
+        self.job(number)?.paid += amount;
+        Ok(())
+    }
+}

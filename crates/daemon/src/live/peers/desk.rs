@@ -1,0 +1,78 @@
+//! The market as its negotiator sees it.
+
+use std::cell::OnceCell;
+use std::fmt::Debug;
+
+use tradewind_model::{Span, Time};
+use tradewind_sched::negotiation::{Host, Parcel, Peer, Pledged, Quote};
+use tradewind_sched::policy::outlook::{Opening, Outlook, Promised};
+
+use super::MOST_WAITING;
+use crate::live::Settings;
+use crate::live::money::Account;
+use crate::live::state::State;
+
+/// Answers from the state alone.
+pub(super) struct Desk<'a> {
+    pub(super) at: Time,
+    pub(super) state: &'a State,
+    pub(super) settings: &'a Settings,
+    /// Made when it is asked for.
+    pub(super) outlook: &'a OnceCell<Outlook>,
+}
+
+impl Debug for Desk<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Desk").field("at", &self.at).finish_non_exhaustive()
+    }
+}
+
+impl Desk<'_> {
+    fn outlook(&self) -> &Outlook {
+        self.outlook.get_or_init(|| Outlook::new(&self.state.market, self.at, MOST_WAITING))
+    }
+
+    fn quoted(&self, opening: &Opening) -> Quote {
+        let load = self.outlook().load();
+        Quote { start: opening.start, price: opening.price(), cost: opening.cost, load }
+    }
+
+    /// What may be spent from the account: new ones begin with the usual grant.
+    fn funds(&self, payer: &Account) -> i128 {
+        let there = match self.state.accounts.knows(payer) {
+            true => self.state.accounts.balance(payer),
+            false => i128::from(self.settings.new_user_grant.0),
+        };
+        there - self.state.promised(payer)
+    }
+}
+
+impl Host for Desk<'_> {
+    /// Within the parcel's terms, and if the peer can pay for it.
+    fn quote(&self, parcel: &Parcel, from: Time, pledged: Pledged) -> Option<Quote> {
+        if self.state.numbers.len() >= self.settings.max_jobs {
+            return None;
+        }
+        let known = self.state.peers.directory.get(&parcel.ticket.home)?;
+        let promised = Promised { processors: pledged.processors, estimate: pledged.estimate };
+        let opening = self.outlook().open(&self.state.market, &parcel.demand, from, promised)?;
+        let funds = self.funds(&Account::Peer(known.name.clone()));
+        (i128::from(opening.cost.0) <= funds).then(|| self.quoted(&opening))
+    }
+
+    /// Its place in the outlook; a job without one has nothing to lose.
+    fn at_home(&self, parcel: &Parcel) -> Option<Quote> {
+        let job = self.state.jobs.get(&u64::from(parcel.ticket.job.0))?;
+        self.outlook().of(job.id?).map(|opening| self.quoted(opening))
+    }
+
+    /// Scripts are short, and data are where they are.
+    fn transfer(&self, _: &Parcel, _: Peer) -> Span {
+        Span::ZERO
+    }
+
+    fn affords(&self, parcel: &Parcel, offer: &Quote) -> bool {
+        let job = self.state.jobs.get(&u64::from(parcel.ticket.job.0));
+        job.is_some_and(|job| i128::from(offer.cost.0) <= self.funds(&job.payer()))
+    }
+}

@@ -1,0 +1,182 @@
+//! What becomes of jobs that went: told by those who have them, and believed by their homes.
+
+use std::collections::BTreeMap;
+
+use tradewind_io::submission::OnLost;
+use tradewind_model::Time;
+use tradewind_sched::negotiation::Peer;
+
+use super::{Fate, News, Report, Wanted};
+use crate::live::input::Refusal;
+use crate::live::record::Record;
+use crate::live::rights::Actor;
+use crate::live::state::{Finish, Hold, Job, Phase, State};
+use crate::live::{Live, Wrong};
+
+impl Live {
+    /// By peer: what is to be asked of jobs that went there. Linear in those.
+    pub fn wanted(&self) -> BTreeMap<Peer, Vec<Wanted>> {
+        let mut wanted = BTreeMap::<Peer, Vec<Wanted>>::new();
+        for number in &self.away {
+            let Some(job) = self.state.jobs.get(number) else { continue };
+            let Some(away) = job.away.as_ref().filter(|_| job.phase == Phase::Away) else {
+                continue;
+            };
+            let cancel = job.cancelled_by.is_some();
+            let it = Wanted { job: *number, transfer: away.transfer, cancel };
+            wanted.entry(away.peer).or_default().push(it);
+        }
+        wanted
+    }
+
+    /// A home asks for its jobs.
+    pub(in crate::live) fn report(
+        &mut self,
+        at: Time,
+        actor: &Actor,
+        market: &str,
+        wanted: &[Wanted],
+    ) -> Result<Result<Vec<Report>, Refusal>, Wrong> {
+        let peer = match self.recognise(at, actor, market)? {
+            Ok(peer) => peer,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let mut reports = Vec::with_capacity(wanted.len());
+        for it in wanted {
+            let known = self.state.guest(peer, it).map(|job| (job.number, job.phase.clone()));
+            if let Some((number, phase)) = known
+                && it.cancel
+            {
+                self.cancel_guest(at, number, &phase, &actor.user)?;
+            }
+            let fate = self.state.guest(peer, it).map_or(Fate::Unknown, |job| self.state.fate(job));
+            reports.push(Report { job: it.job, transfer: it.transfer, fate });
+        }
+        Ok(Ok(reports))
+    }
+
+    fn cancel_guest(
+        &mut self,
+        at: Time,
+        number: u64,
+        phase: &Phase,
+        by: &str,
+    ) -> Result<(), Wrong> {
+        match phase {
+            Phase::Running if !self.is_cancelled(number) => {
+                self.put(at, Record::Cancelling { job: number, by: by.to_owned() })?;
+                self.judge(at, number)
+            }
+            Phase::Waiting | Phase::Held(_) => self.finish(at, number, Finish::Cancelled),
+            _ => Ok(()),
+        }
+    }
+
+    fn is_cancelled(&self, number: u64) -> bool {
+        self.state.jobs.get(&number).is_some_and(|job| job.cancelled_by.is_some())
+    }
+
+    /// A peer has told of jobs that went there. What is about another hand-over than the job's
+    /// last is old.
+    pub(in crate::live) fn reported(
+        &mut self,
+        at: Time,
+        peer: Peer,
+        reports: &[Report],
+    ) -> Result<(), Wrong> {
+        for Report { job: number, transfer, fate } in reports {
+            let Some(job) = self.state.jobs.get(number) else { continue };
+            let Some(away) = job.away.as_ref().filter(|_| job.phase == Phase::Away) else {
+                continue;
+            };
+            if away.peer != peer || away.transfer != *transfer {
+                continue;
+            }
+            let known = away.news.clone();
+            match fate {
+                Fate::There(news) => {
+                    if known.as_ref() != Some(news) {
+                        let news = news.clone();
+                        self.put(at, Record::Heard { job: *number, news })?;
+                    }
+                    if let Some(finish) = news.finish.clone() {
+                        self.ended_away(at, *number, finish)?;
+                    }
+                }
+                Fate::Back(why) => self.came_back(at, *number, why)?,
+                Fate::Unknown => {
+                    self.lost_away(at, *number, "the peer does not know it any more")?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn ended_away(&mut self, at: Time, number: u64, finish: Finish) -> Result<(), Wrong> {
+        self.away.remove(&number);
+        match finish {
+            Finish::NodeFail => self.lost_away(at, number, "the peer lost it"),
+            finish => self.finish(at, number, finish),
+        }
+    }
+
+    /// It may have run in part, and will not go on: as its user wants.
+    fn lost_away(&mut self, at: Time, number: u64, why: &str) -> Result<(), Wrong> {
+        self.away.remove(&number);
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        let cancelled = job.cancelled_by.is_some();
+        match job.submission.on_lost {
+            _ if cancelled => self.finish(at, number, Finish::Cancelled),
+            OnLost::Fail => self.finish(at, number, Finish::NodeFail),
+            OnLost::Rerun => self.came_back(at, number, why),
+            OnLost::Hold => {
+                let (why, hold) = (why.to_owned(), Hold::Lost);
+                self.put(at, Record::CameBack { job: number, why, hold })
+            }
+        }
+    }
+
+    /// It waits here again.
+    fn came_back(&mut self, at: Time, number: u64, why: &str) -> Result<(), Wrong> {
+        self.away.remove(&number);
+        if self.is_cancelled(number) {
+            return self.finish(at, number, Finish::Cancelled);
+        }
+        let (why, hold) = (why.to_owned(), Hold::Nowhere);
+        self.put(at, Record::CameBack { job: number, why, hold })?;
+        self.settle_in(at, number)
+    }
+}
+
+impl State {
+    /// The job that the peer of this name asks about, if it is here.
+    pub fn guest_of(&self, name: &str, wanted: &Wanted) -> Option<&Job> {
+        self.guest(self.peers.number_of(name)?, wanted)
+    }
+
+    /// The job that the question is about.
+    fn guest(&self, peer: Peer, wanted: &Wanted) -> Option<&Job> {
+        let number = self.peers.taken.get(&(peer, wanted.transfer))?;
+        let job = self.jobs.get(number)?;
+        job.origin.as_ref().filter(|origin| origin.job == wanted.job).map(|_| job)
+    }
+
+    fn fate(&self, job: &Job) -> Fate {
+        let finish = match &job.phase {
+            Phase::Over(Finish::Returned(why)) => return Fate::Back(why.clone()),
+            Phase::Over(Finish::Refused(reason)) => return Fate::Back(reason.to_string()),
+            Phase::Over(finish) => Some(finish.clone()),
+            _ => None,
+        };
+        let since = job.parts.iter().filter_map(|part| part.since).min();
+        let nodes = job.parts.iter().map(|part| {
+            let pool = &self.market.pools().pool(part.pool).name;
+            match part.names.is_empty() {
+                true => pool.clone(),
+                false => format!("{pool}: {}", part.names.join(",")),
+            }
+        });
+        let nodes = if since.is_some() { nodes.collect() } else { Vec::new() };
+        Fate::There(News { since, nodes, finish, charged: job.paid })
+    }
+}

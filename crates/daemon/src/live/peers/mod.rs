@@ -1,0 +1,129 @@
+//! Several markets as one grid: jobs that wait here and could do better at a peer go there.
+//!
+//! Who takes which job is agreed by the state machine of [`tradewind_sched::negotiation`]. Its
+//! durable entries are records of the journal like all others, in the same step as what they mean
+//! for the books; its messages leave as [`Letter`]s once the step is written down. What becomes
+//! of a job that went, its home asks again and again ([`Wanted`], [`Report`]): questions and
+//! answers change nothing by being lost, doubled or late, as both name the hand-over.
+
+mod apply;
+mod desk;
+mod fates;
+mod letter;
+mod talk;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use tradewind_model::{Money, Time};
+use tradewind_sched::negotiation::{Durable, Offer, Peer, Serial};
+
+use super::state::Finish;
+pub use letter::{Letter, Traveller, Word};
+pub(super) use talk::may_travel;
+
+/// What must not be forgotten of peers.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Peers {
+    /// By their numbers here, from 1: this market is 0.
+    pub directory: BTreeMap<Peer, Known>,
+    /// What the negotiation must not forget.
+    pub durable: Durable,
+    /// Jobs that were taken in: whose, by which hand-over, and their numbers here.
+    pub taken: BTreeMap<(Peer, Serial), u64>,
+}
+
+/// A peer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    /// As the configuration calls it; its token's user.
+    pub name: String,
+    /// The market that it said to be, at first.
+    pub market: Option<String>,
+}
+
+/// Where a job came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// From whom.
+    pub peer: Peer,
+    /// What it is called.
+    pub name: String,
+    /// The job's number there.
+    pub job: u64,
+    /// By which hand-over.
+    pub transfer: Serial,
+    /// Of an array there: its first job's number, and this one's index.
+    pub array: Option<(u64, u32)>,
+    /// On which terms.
+    pub offer: Offer,
+}
+
+/// Where a job went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Away {
+    /// To whom.
+    pub peer: Peer,
+    /// What it is called.
+    pub name: String,
+    /// By which hand-over.
+    pub transfer: Serial,
+    /// On which terms.
+    pub offer: Offer,
+    /// What was heard of it last.
+    pub news: Option<News>,
+}
+
+/// How a job is that went, as far as it is not here again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct News {
+    /// Since when it runs, on the peer's clock.
+    pub since: Option<Time>,
+    /// Where: sites and pools, and the nodes' names.
+    pub nodes: Vec<String>,
+    /// How it ended.
+    pub finish: Option<Finish>,
+    /// What the peer was paid for it.
+    pub charged: Money,
+}
+
+/// A question about a job that went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its number at home.
+    pub job: u64,
+    /// By which hand-over it went.
+    pub transfer: Serial,
+    /// Whether it is to stop.
+    pub cancel: bool,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// As asked.
+    pub job: u64,
+    /// As asked.
+    pub transfer: Serial,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What became of a job that went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// Nobody here knows of it.
+    Unknown,
+    /// It waits, runs or has ended there.
+    There(News),
+    /// It never began there and never will: its home has it again; why.
+    Back(String),
+}
+
+/// At most so many searches go on at once.
+pub(super) const SEARCHES: usize = 64;
+/// At most so many waiting jobs are looked at for one that could go.
+const LOOK: usize = 1_000;
+/// More jobs than this wait: nothing is offered.
+const MOST_WAITING: usize = 200;

@@ -1,0 +1,365 @@
+//! The negotiator at work: what it hears, what it wants done, and which jobs it is to pass on.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use tradewind_io::submission::Submission;
+use tradewind_model::{Money, Time};
+use tradewind_sched::negotiation::{
+    Durable, Entry, Input, Member, Negotiator, Offer, Output, Parcel, Peer, Ticket, Wish,
+};
+use tradewind_sched::policy::outlook::{Opening, Outlook, Promised};
+
+use super::desk::Desk;
+use super::letter::{taken_in, ticket};
+use super::{Known, LOOK, Letter, MOST_WAITING, SEARCHES, Traveller};
+use crate::live::input::{Kind, Refusal};
+use crate::live::money::Account;
+use crate::live::record::Record;
+use crate::live::rights::{Actor, Role};
+use crate::live::state::{Booking, Finish, Hold, Job, Phase, Quote};
+use crate::live::{Live, Wrong};
+
+impl Live {
+    /// Peers that are configured get numbers, and the negotiation goes on. A market that never
+    /// had any has nothing to do with it.
+    pub(in crate::live) fn meet(&mut self, at: Time) -> Result<(), Wrong> {
+        for name in self.settings.peers.clone() {
+            if self.state.peers.number_of(&name).is_none() {
+                let last = self.state.peers.directory.keys().next_back().map_or(0, |peer| peer.0);
+                let known = Known { name: name.clone(), market: None };
+                self.put(at, Record::Peered { peer: Peer(last + 1), known })?;
+                self.welcome(at, Account::Peer(name))?;
+            }
+        }
+        if self.state.peers.directory.is_empty() {
+            return Ok(());
+        }
+        let named = |name: &String| self.state.peers.number_of(name);
+        let peers: Arc<[Peer]> = self.settings.peers.iter().filter_map(named).collect();
+        let member = Member { me: Peer(0), peers, settings: self.settings.negotiation, seed: 0 };
+        let mut out = Vec::new();
+        let desk =
+            Desk { at, state: &self.state, settings: &self.settings, outlook: &self.outlook };
+        let durable = self.state.peers.durable.clone();
+        self.negotiator = Some(Negotiator::restart(durable, member, at, &desk, &mut out));
+        self.carry_out(at, out, None)
+    }
+
+    /// What can be told from the state, kept up to date; the record is about to be applied.
+    pub(in crate::live) fn remember_peers(&mut self, record: &Record) {
+        match record {
+            Record::Held { job, hold: Hold::Nowhere } => drop(self.nowhere.insert(*job)),
+            Record::CameBack { job, .. } => drop(self.nowhere.insert(*job)),
+            Record::Negotiated { entry: Entry::Gave(transfer) | Entry::Kept(transfer), .. } => {
+                let handing = self.state.peers.durable.handing.get(transfer);
+                let number = handing.map(|it| u64::from(it.parcel.ticket.job.0));
+                match record {
+                    Record::Negotiated { entry: Entry::Gave(_), .. } => self.away.extend(number),
+                    _ => self.nowhere.extend(number),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What the negotiation would still know after a crash, if there is one: the same as
+    /// [`super::Peers::durable`].
+    pub fn negotiated(&self) -> Option<&Durable> {
+        self.negotiator.as_ref().map(Negotiator::durable)
+    }
+
+    /// Whether jobs can go anywhere at all.
+    pub(in crate::live) fn has_peers(&self) -> bool {
+        self.negotiator.is_some() && !self.settings.peers.is_empty()
+    }
+
+    /// One input of the negotiator, and all that follows from it.
+    fn negotiate(
+        &mut self,
+        at: Time,
+        input: Input,
+        traveller: Option<&Traveller>,
+    ) -> Result<(), Wrong> {
+        let Some(mut negotiator) = self.negotiator.take() else { return Ok(()) };
+        if self.outlook.get().is_some_and(|outlook| outlook.at() < at) {
+            self.outlook = OnceCell::new();
+        }
+        let mut out = Vec::new();
+        let desk =
+            Desk { at, state: &self.state, settings: &self.settings, outlook: &self.outlook };
+        negotiator.step(at, input, &desk, &mut out);
+        self.negotiator = Some(negotiator);
+        self.carry_out(at, out, traveller)
+    }
+
+    fn carry_out(
+        &mut self,
+        at: Time,
+        out: Vec<Output>,
+        traveller: Option<&Traveller>,
+    ) -> Result<(), Wrong> {
+        for output in out {
+            match output {
+                Output::Record(entry) => self.write_entry(at, entry, traveller)?,
+                Output::Send(envelope) => self.letters.extend(self.state.letter(envelope)),
+                Output::TakeIn { from, parcel, offer } => {
+                    self.settle_guest(at, from, &parcel, offer)?;
+                }
+                Output::Release(ticket) => self.back_home(at, u64::from(ticket.job.0))?,
+                // The entry has done it.
+                Output::Hold(_) | Output::HandedOver { .. } => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The entry, in one step with what it means for jobs: with *Took* the job is there.
+    fn write_entry(
+        &mut self,
+        at: Time,
+        entry: Entry,
+        traveller: Option<&Traveller>,
+    ) -> Result<(), Wrong> {
+        let Entry::Took { from, offer, .. } = &entry else {
+            return self.put(at, Record::Negotiated { entry, guest: None });
+        };
+        let nobody = Wrong::Other("a job came in of which nothing is known");
+        let traveller = traveller.ok_or_else(|| nobody.clone())?;
+        let name = self.state.peers.directory.get(from).ok_or(nobody)?.name.clone();
+        let number = self.state.last_job + 1;
+        let user = format!("{}@{name}", traveller.user);
+        let submission = Arc::new(taken_in(&traveller.submission, offer.quote.cost));
+        *self.active.entry(user.clone()).or_default() += 1;
+        let record = Record::Submitted { job: number, user, submission, array: None, key: None };
+        self.put(at, record)?;
+        self.put(at, Record::Negotiated { entry, guest: Some((number, traveller.array)) })
+    }
+
+    /// A new account gets what new users get.
+    pub(in crate::live) fn welcome(&mut self, at: Time, account: Account) -> Result<(), Wrong> {
+        if self.state.accounts.knows(&account) || self.settings.new_user_grant <= Money::ZERO {
+            return Ok(());
+        }
+        let note = match account {
+            Account::Peer(_) => "new peer",
+            _ => "new user",
+        };
+        let (amount, note) = (self.settings.new_user_grant, note.to_owned());
+        self.put(at, Record::Moved { from: Account::Bank, to: account, amount, note })
+    }
+
+    /// A job that came in has the window that was offered, or waits like others.
+    fn settle_guest(
+        &mut self,
+        at: Time,
+        from: Peer,
+        parcel: &Parcel,
+        offer: Offer,
+    ) -> Result<(), Wrong> {
+        let number = self.state.last_job;
+        let ours = self.state.jobs.get(&number).and_then(ticket) == Some(parcel.ticket);
+        if !ours || parcel.ticket.home != from {
+            return Err(Wrong::Job(number));
+        }
+        let latest = offer.quote.start.max(at) + self.settings.negotiation.horizon;
+        let opening = self.opening(at, number).filter(|opening| opening.start <= latest);
+        match opening {
+            Some(opening) => self.book_guest(at, number, opening),
+            None => self.settle_in(at, number),
+        }
+    }
+
+    /// The earliest place for a job that is not in the queue.
+    fn opening(&self, at: Time, number: u64) -> Option<Opening> {
+        let job = self.state.jobs.get(&number)?;
+        let demand = self.demand_of(&job.user, &job.submission).ok()?;
+        let outlook = || Outlook::new(&self.state.market, at, MOST_WAITING);
+        let outlook = self.outlook.get_or_init(outlook);
+        outlook.open(&self.state.market, &demand, at, Promised::default())
+    }
+
+    /// As if its user had accepted a quote.
+    fn book_guest(&mut self, at: Time, number: u64, opening: Opening) -> Result<(), Wrong> {
+        let Some(job) = self.state.jobs.get(&number) else { return Err(Wrong::Job(number)) };
+        let demand = self.demand_of(&job.user, &job.submission);
+        let Ok(demand) = demand else { return self.settle_in(at, number) };
+        let Opening { start, place, terms, cost } = opening;
+        let ends = terms.iter().map(|(_, length)| start + *length).collect();
+        let prices = terms.iter().map(|(price, _)| *price).collect();
+        let quote = Quote {
+            number: self.state.last_quote + 1,
+            user: job.user.clone(),
+            tasks: demand.processors,
+            work: demand.estimate,
+            booking: Booking { start, ends, place, prices },
+            cost,
+            expires: start,
+        };
+        let id = quote.number;
+        self.put(at, Record::Quoted { quote })?;
+        self.book(at, number, id)
+    }
+
+    /// A job that was in doubt is this market's, and here.
+    fn back_home(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        match job.cancelled_by.is_some() {
+            true => self.finish(at, number, Finish::Cancelled),
+            false => self.settle_in(at, number),
+        }
+    }
+
+    /// Letters of a peer. Those that make no sense here are passed over in silence, as if they
+    /// were lost: their sender asks again or elsewhere.
+    pub(in crate::live) fn letters(
+        &mut self,
+        at: Time,
+        actor: &Actor,
+        (market, sent): (&str, Time),
+        letters: &[Letter],
+    ) -> Result<Result<(), Refusal>, Wrong> {
+        let peer = match self.recognise(at, actor, market)? {
+            Ok(peer) => peer,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        if let Some(negotiator) = &mut self.negotiator {
+            negotiator.clock_is_ahead(peer, ahead(at, sent));
+        }
+        for letter in letters {
+            if let Some(envelope) = self.state.envelope(peer, letter) {
+                self.negotiate(at, Input::Heard(envelope), letter.word.job())?;
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Which peer it is that speaks. The market that it is at first, it stays.
+    pub(in crate::live) fn recognise(
+        &mut self,
+        at: Time,
+        actor: &Actor,
+        market: &str,
+    ) -> Result<Result<Peer, Refusal>, Wrong> {
+        let refuse = |kind, message: String, hint: &str| Ok(Err(Refusal::new(kind, message, hint)));
+        if actor.role != Role::Peer {
+            let hint = "`tradewind token new NAME --role peer` makes a peer's token";
+            return refuse(Kind::Forbidden, "only a peer may do this".to_owned(), hint);
+        }
+        let name = &actor.user;
+        let configured = self.settings.peers.contains(name);
+        let Some(peer) = self.state.peers.number_of(name).filter(|_| configured) else {
+            let message = format!("there is no peer `{name}`");
+            return refuse(Kind::Forbidden, message, "`[[peers]]` of the configuration names them");
+        };
+        if market == self.state.name {
+            let hint = "every market has a name of its own; a copy of one is no peer of it";
+            return refuse(Kind::Conflict, format!("{market} is this market itself"), hint);
+        }
+        let known = self.state.peers.directory.get(&peer).cloned();
+        match known.as_ref().and_then(|known| known.market.as_deref()) {
+            Some(before) if before == market => Ok(Ok(peer)),
+            Some(before) => {
+                let message = format!("peer `{name}` was market {before}, and is {market} now");
+                let hint = "name it differently in `[[peers]]`: it is another market";
+                refuse(Kind::Conflict, message, hint)
+            }
+            None => {
+                let known = Known { name: name.clone(), market: Some(market.to_owned()) };
+                self.put(at, Record::Peered { peer, known })?;
+                Ok(Ok(peer))
+            }
+        }
+    }
+
+    /// What time brings to negotiations.
+    pub(in crate::live) fn negotiations_due(&mut self, at: Time) -> Result<(), Wrong> {
+        let due = self.negotiator.as_ref().and_then(Negotiator::due);
+        if due.is_some_and(|due| due <= at) {
+            self.negotiate(at, Input::Tick, None)?;
+        }
+        self.seek(at)
+    }
+
+    /// Searches for those that wait and could go, the first ones first; unless the policy has
+    /// news, and may start them.
+    pub(in crate::live) fn seek(&mut self, at: Time) -> Result<(), Wrong> {
+        if !self.has_peers() || self.is_due(at) {
+            return Ok(());
+        }
+        let Some(negotiator) = &self.negotiator else { return Ok(()) };
+        let room = SEARCHES.saturating_sub(negotiator.searches().len());
+        if room == 0 {
+            return Ok(());
+        }
+        let may = |ticket: Ticket| negotiator.would_search(ticket, at);
+        let lost = self.nowhere.iter().map(|number| (*number, Wish::Must));
+        let queue = self.state.market.queue().take(LOOK);
+        let queue = queue.filter_map(|id| Some((*self.state.numbers.get(&id)?, Wish::Better)));
+        let go = lost.chain(queue).filter_map(|(number, wish)| {
+            let job = self.state.jobs.get(&number).filter(|job| self.may_go(at, job, wish))?;
+            ticket(job).filter(|ticket| may(*ticket)).map(|ticket| (number, ticket, wish))
+        });
+        let go: Vec<(u64, Ticket, Wish)> = go.take(room).collect();
+        for (number, ticket, wish) in go {
+            if !self.state.peers.durable.here.contains(&ticket) {
+                self.negotiate(at, Input::Joined(ticket), None)?;
+            }
+            let parcel = self.state.jobs.get(&number).and_then(|job| self.state.parcel(job));
+            if let Some(parcel) = parcel {
+                self.negotiate(at, Input::PassOn(Arc::new(parcel), wish), None)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn may_go(&self, at: Time, job: &Job, wish: Wish) -> bool {
+        let here = match wish {
+            Wish::Better => job.phase == Phase::Waiting,
+            Wish::Must => job.phase == Phase::Held(Hold::Nowhere),
+        };
+        let ripe = job.submission.terms.earliest_start.is_none_or(|start| start <= at);
+        let fresh = job.attempt < self.settings.max_refusals;
+        let free = job.origin.is_none() && job.booking.is_none();
+        here && ripe && fresh && free && may_travel(&job.submission)
+    }
+
+    /// Searches end for jobs that do not wait any more.
+    pub(in crate::live) fn mind_searches(&mut self, at: Time) -> Result<(), Wrong> {
+        let Some(negotiator) = &self.negotiator else { return Ok(()) };
+        let waits = |ticket: &Ticket| {
+            let job = self.state.jobs.get(&u64::from(ticket.job.0));
+            job.is_some_and(|it| matches!(it.phase, Phase::Waiting | Phase::Held(Hold::Nowhere)))
+        };
+        let moot: Vec<Ticket> = negotiator.searches().filter(|it| !waits(it)).collect();
+        for ticket in moot {
+            self.negotiate(at, Input::Started(ticket), None)?;
+        }
+        Ok(())
+    }
+
+    /// A job that the negotiation knows is over.
+    pub(in crate::live) fn over_for_peers(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+        self.nowhere.remove(&number);
+        let Some(ticket) = self.state.jobs.get(&number).and_then(ticket) else { return Ok(()) };
+        match self.state.peers.durable.here.contains(&ticket) {
+            true => self.negotiate(at, Input::Over(ticket), None),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Whether the job's user lets it leave home.
+pub(in crate::live) fn may_travel(submission: &Submission) -> bool {
+    !submission.stay_home
+}
+
+/// By how much a clock is ahead that showed `sent` a moment before this one showed `at`. What may
+/// be the way is no difference.
+fn ahead(at: Time, sent: Time) -> tradewind_model::Span {
+    let by = sent - at;
+    match by.0.abs() <= 3 {
+        true => tradewind_model::Span::ZERO,
+        false => by,
+    }
+}

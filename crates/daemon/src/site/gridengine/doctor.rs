@@ -1,0 +1,278 @@
+//! Whether the cluster can run tasks, and how well.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tradewind_io::settings::cluster::Accounts;
+
+use super::cluster::{Cluster, timed};
+use super::replies::Status;
+use super::{Mode, Pool, Settings, USER, Unit, now};
+use crate::site::managed::spool::Spool;
+use crate::site::managed::tool::{Call, Tool};
+use crate::site::{Finding, Verdict};
+
+/// Beyond this a command is slow: milliseconds.
+const SLOW: u128 = 1_000;
+/// Clocks that differ by more make jobs start too early or too late: seconds.
+const SKEW: i64 = 2;
+/// So many accounts are tried.
+const ACCOUNTS: usize = 5;
+
+/// Looks at everything; nothing is changed.
+pub(super) fn look(settings: &Settings) -> Vec<Finding> {
+    let tool = &settings.tool;
+    let mut all = vec![commands(tool)];
+    let status = match Cluster(tool).status() {
+        Ok(status) => status,
+        Err(error) => {
+            let remedy = "start sge_qmaster; look whether the prefix and SGE_ROOT, SGE_CELL, \
+                          SGE_QMASTER_PORT of this site are right";
+            all.push(bad("the cluster answers", error.to_string(), remedy));
+            return all;
+        }
+    };
+    all.extend(settings.pools.iter().map(|pool| queue(pool, &status)));
+    all.extend(settings.pools.iter().filter_map(|pool| environment(tool, pool, &status)));
+    all.push(clock(tool));
+    all.push(scheduler(tool));
+    all.push(killing(tool));
+    all.push(accounting(tool));
+    all.extend(accounts(settings));
+    if settings.mode == Mode::Reservation {
+        all.push(reservations(tool, settings.pools.first()));
+    }
+    all
+}
+
+fn good(what: &str, found: String) -> Finding {
+    let remedy = String::new();
+    Finding { what: what.to_owned(), verdict: Verdict::Good, found, remedy }
+}
+
+fn warn(what: &str, found: String, remedy: &str) -> Finding {
+    let remedy = remedy.to_owned();
+    Finding { what: what.to_owned(), verdict: Verdict::Warning, found, remedy }
+}
+
+fn bad(what: &str, found: String, remedy: &str) -> Finding {
+    Finding { verdict: Verdict::Bad, ..warn(what, found, remedy) }
+}
+
+fn commands(tool: &Tool) -> Finding {
+    let what = "Grid Engine's commands";
+    let remedy = "install the client commands (Debian: gridengine-client), or give the site a \
+                  `command` prefix and PATH with which they are found";
+    let (answer, took) = timed(tool, &Call::ours(&["qstat", "-help"]));
+    match answer {
+        Ok(answer)
+            if answer.text().starts_with("SGE ") || answer.text().contains("usage: qstat") =>
+        {
+            let text = answer.text();
+            let version = text.lines().next().unwrap_or_default().to_owned();
+            let found = format!("{version}, {took} ms a command");
+            match took > SLOW {
+                true => {
+                    warn(what, found, "each survey takes at least three: use a faster way there")
+                }
+                false => good(what, found),
+            }
+        }
+        Ok(answer) => bad(what, answer.complaint().to_owned(), remedy),
+        Err(trouble) => bad(what, trouble.to_string(), remedy),
+    }
+}
+
+fn queue(pool: &Pool, status: &Status) -> Finding {
+    let what = format!("pool {}: the queue {}", pool.setup.name, pool.queues());
+    let own: Vec<_> = status.instances.iter().filter(|one| pool.has(one)).collect();
+    let units: u32 = own.iter().map(|one| one.slots / pool.slots_on(one)).sum();
+    let ill: Vec<String> = own
+        .iter()
+        .filter(|one| !one.is_well())
+        .map(|one| format!("{} {}", one.name, one.state))
+        .collect();
+    let wanted = pool.setup.nodes;
+    let found = format!("{} hosts, {units} of {wanted} units", own.len());
+    if own.is_empty() {
+        let queues: Vec<&str> = status.instances.iter().map(|one| one.name.as_str()).collect();
+        let remedy = format!("name one of these: {}", queues.join(", "));
+        return bad(&what, "no such queue, or none of the hosts is in it".to_owned(), &remedy);
+    }
+    if !ill.is_empty() {
+        let found = format!("{found}; {}", ill.join(", "));
+        return warn(&what, found, "`qstat -f -explain aAcE` says why");
+    }
+    match units == wanted {
+        true => good(&what, found),
+        false => warn(&what, found, "set `nodes` of the pool to what is there"),
+    }
+}
+
+/// A parallel environment must give a unit's slots on one host.
+fn environment(tool: &Tool, pool: &Pool, status: &Status) -> Option<Finding> {
+    let name = pool.environment.as_ref()?;
+    let what = format!("pool {}: the parallel environment {name}", pool.setup.name);
+    let about = match settings_of(tool, &["qconf", "-sp", name]) {
+        Ok(about) => about,
+        Err(why) => return Some(bad(&what, why, "name one of those that `qconf -spl` lists")),
+    };
+    let rule = about.get("allocation_rule").map_or("", String::as_str);
+    let found = format!("allocation_rule {rule}");
+    let offered = settings_of(tool, &["qconf", "-sq", &pool.queue]).unwrap_or_default();
+    let list = offered.get("pe_list").map_or("", String::as_str);
+    if !list.split([' ', ',', '[', ']']).any(|one| one == name) {
+        let remedy = format!("`qconf -aattr queue pe_list {name} {}`", pool.queue);
+        return Some(bad(&what, format!("the queue does not have it: pe_list {list}"), &remedy));
+    }
+    let own = status.instances.iter().filter(|one| pool.has(one));
+    let sizes: BTreeSet<u32> = own.map(|one| pool.slots_on(one)).collect();
+    let wanted = match (pool.unit, sizes.len()) {
+        (Unit::Slots(0 | 1), _) | (_, 0) => return Some(good(&what, found)),
+        (Unit::Slots(slots), _) => slots.to_string(),
+        (Unit::Host, 1) => sizes.first().map(u32::to_string).unwrap_or_default(),
+        (Unit::Host, _) => {
+            let found = format!("hosts of {sizes:?} slots in one pool");
+            let remedy = "make a pool of each kind, with `hosts`";
+            return Some(bad(&what, found, remedy));
+        }
+    };
+    let remedy = format!("a unit's slots must lie on one host: set allocation_rule {wanted}");
+    Some(if rule == wanted { good(&what, found) } else { bad(&what, found, &remedy) })
+}
+
+fn clock(tool: &Tool) -> Finding {
+    let what = "its clock and ours";
+    let before = now().0;
+    let answer = tool.run(&Call::ours(&["date", "+%s"]));
+    let after = now().0;
+    let theirs = answer.ok().and_then(|answer| answer.text().trim().parse::<i64>().ok());
+    let Some(theirs) = theirs else {
+        return warn(what, "`date +%s` says no time".to_owned(), "let the prefix run `date`");
+    };
+    let skew = if theirs < before { before - theirs } else { (theirs - after).max(0) };
+    let found = format!("{skew} s apart");
+    match skew > SKEW {
+        true => bad(what, found, "let both follow the same time servers: starts are moments"),
+        false => good(what, found),
+    }
+}
+
+fn scheduler(tool: &Tool) -> Finding {
+    let what = "the scheduler is quick";
+    let about = match settings_of(tool, &["qconf", "-ssconf"]) {
+        Ok(about) => about,
+        Err(why) => return warn(what, why, "let the account read it: `qconf -ssconf`"),
+    };
+    let value = |name: &str| about.get(name).map_or("0", String::as_str);
+    let interval = seconds(value("schedule_interval"));
+    let mut wrong = Vec::new();
+    if interval.is_none_or(|interval| interval > 1) {
+        wrong.push(format!("schedule_interval {} (0:0:1)", value("schedule_interval")));
+    }
+    for name in ["flush_submit_sec", "flush_finish_sec"] {
+        if value(name) != "1" {
+            wrong.push(format!("{name} {} (1)", value(name)));
+        }
+    }
+    if value("max_reservation") == "0" {
+        wrong.push("max_reservation 0 (100)".to_owned());
+    }
+    match wrong.is_empty() {
+        true => good(what, format!("it plans every {} s", interval.unwrap_or_default())),
+        false => warn(
+            what,
+            wrong.join(", "),
+            "`qconf -msconf`: set what stands in brackets, or starts come late by as much, and \
+             wide jobs wait behind narrow ones",
+        ),
+    }
+}
+
+fn killing(tool: &Tool) -> Finding {
+    let what = "jobs are killed with all their processes";
+    match settings_of(tool, &["qconf", "-sconf"]) {
+        Ok(about) => {
+            let found = about.get("execd_params").cloned().unwrap_or_default();
+            let is_on = ["ENABLE_ADDGRP_KILL=true", "ENABLE_ADDGRP_KILL=1", "USE_CGROUPS"];
+            match is_on.iter().any(|word| found.contains(word)) {
+                true => good(what, found),
+                false => warn(
+                    what,
+                    format!("execd_params {found}"),
+                    "`qconf -mconf`: execd_params ENABLE_ADDGRP_KILL=true; without it a task that \
+                     somebody deletes with qdel may leave processes behind",
+                ),
+            }
+        }
+        Err(why) => warn(what, why, "let the account read it: `qconf -sconf`"),
+    }
+}
+
+fn accounting(tool: &Tool) -> Finding {
+    let what = "the accounting can be read";
+    let (answer, took) = timed(tool, &Call::ours(&["qacct", "-j", "tw-doctor"]));
+    let remedy = "let `qacct` run where the commands run (the file `accounting` of the cell must \
+                  be seen there): without it a task that is killed counts as lost";
+    match answer {
+        Ok(answer) if answer.is_good() || is_unused(&answer.err) => {
+            let found = format!("{took} ms");
+            match took > SLOW {
+                true => warn(what, found, "it is big: rotate it (logrotate, `savelog`)"),
+                false => good(what, found),
+            }
+        }
+        Ok(answer) => warn(what, answer.complaint().to_owned(), remedy),
+        Err(trouble) => warn(what, trouble.to_string(), remedy),
+    }
+}
+
+fn accounts(settings: &Settings) -> Vec<Finding> {
+    let all: Vec<&String> = match &settings.accounts {
+        Accounts::Same => Vec::new(),
+        Accounts::Of(all) => all.values().take(ACCOUNTS).collect(),
+    };
+    let look = |account: &String| {
+        let path = settings.spool.replace(USER, account);
+        let what = format!("account {account}: commands run as it");
+        let spool = Spool { tool: &settings.tool, account, path: &path };
+        match spool.look(&[]) {
+            Ok(_) => good(&what, format!("spool {path}")),
+            Err(error) => bad(&what, error.to_string(), "mend `user_command` of the site"),
+        }
+    };
+    all.into_iter().map(look).collect()
+}
+
+fn reservations(tool: &Tool, pool: Option<&Pool>) -> Finding {
+    let what = "advance reservations may be made";
+    let remedy = "`qconf -au ACCOUNT arusers` for each account, or use `mode = \"begin\"`";
+    let queue = pool.map_or("", |pool| pool.queue.as_str());
+    let words = ["qrsub", "-w", "v", "-d", "1", "-q", queue];
+    match tool.run(&Call::ours(&words)) {
+        // It only looked; a full queue is no lack of rights.
+        Ok(answer) if answer.is_good() || answer.err.contains("no suitable queues") => {
+            good(what, "yes".to_owned())
+        }
+        Ok(answer) => bad(what, answer.complaint().to_owned(), remedy),
+        Err(trouble) => bad(what, trouble.to_string(), remedy),
+    }
+}
+
+/// What `qacct` says of a job that is not known, and where no job has ever ended.
+fn is_unused(complaint: &str) -> bool {
+    complaint.contains("not found") || complaint.contains("accounting: No such file")
+}
+
+/// Name and value of each line of an answer of `qconf`.
+fn settings_of(tool: &Tool, words: &[&str]) -> Result<BTreeMap<String, String>, String> {
+    let answer = tool.must(&Call::ours(words)).map_err(|error| error.to_string())?;
+    // A line may go on after a backslash.
+    let text = answer.text().replace("\\\n", " ");
+    let pairs = text.lines().filter_map(|line| line.split_once(char::is_whitespace));
+    Ok(pairs.map(|(name, value)| (name.to_owned(), value.trim().to_owned())).collect())
+}
+
+/// `0:0:15` or `15`, in seconds.
+fn seconds(text: &str) -> Option<u64> {
+    text.split(':').try_fold(0_u64, |sum, part| Some(sum * 60 + part.parse::<u64>().ok()?))
+}

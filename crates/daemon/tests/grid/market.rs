@@ -1,0 +1,274 @@
+//! One of the markets: a daemon's parts driven by hand.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use rand::RngExt as _;
+use rand_pcg::Pcg64Mcg;
+use tradewind_daemon::codec::Codec as _;
+use tradewind_daemon::engine::recover;
+use tradewind_daemon::live::peers::Letter;
+use tradewind_daemon::live::rights::Actor;
+use tradewind_daemon::live::{
+    Act, Ask, Input, Instruction, Live, Make, Record, Refusal, Reply, Settings, State, Step,
+};
+use tradewind_daemon::site::fake::FakeSite;
+use tradewind_daemon::site::{PoolSetup, Site as _, Tag};
+use tradewind_daemon::store::memory::{Disk, Memory};
+use tradewind_daemon::store::{Origin, Snapshot, Store as _};
+use tradewind_model::{
+    Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Time,
+};
+use tradewind_sched::negotiation::{Entry, Peer};
+use tradewind_sched::policy::{Policy, gridfill};
+
+use crate::checks::Broken;
+use crate::codec::Shelf;
+
+pub(crate) const DAWN: Time = Time(1_800_000_000);
+const PATIENCE: Span = Span(30);
+
+#[derive(Debug)]
+struct Easy;
+
+impl Make for Easy {
+    fn make(&self, _: &str, _: &Pools) -> Result<Box<dyn Policy + Send>, String> {
+        Ok(Box::new(gridfill::GridFill::new(gridfill::Settings::default())))
+    }
+}
+
+/// As others call the market.
+pub(crate) fn name(place: usize) -> String {
+    format!("p{place}")
+}
+
+/// A daemon, its disk and its site.
+pub(crate) struct Market {
+    pub(crate) place: usize,
+    others: Vec<String>,
+    pub(crate) disk: Disk,
+    pub(crate) shelf: Shelf,
+    pub(crate) daemon: Option<(Live, Memory)>,
+    /// The state as it is written down.
+    pub(crate) written: State,
+    pub(crate) site: FakeSite,
+    orders: VecDeque<Instruction>,
+    pub(crate) inbox: VecDeque<Input>,
+    told: BTreeMap<(Tag, Act), Time>,
+    /// Its clock is off by so much.
+    pub(crate) skew: Span,
+    /// A step with such an entry is not written down, but believed: a planted fault.
+    pub(crate) forgets: Option<fn(&Entry) -> bool>,
+    /// What accounts begin with.
+    pub(crate) grant: Money,
+}
+
+fn pools(rng: &mut Pcg64Mcg) -> Pools {
+    let pool = |name: &str, rng: &mut Pcg64Mcg| Pool {
+        name: format!("s/{name}"),
+        site: SiteId(0),
+        nodes: rng.random_range(1..4),
+        performance: Performance::from_thousandths(rng.random_range(800..2_000)).unwrap(),
+        price: Price(rng.random_range(0..3) * 1_000_000),
+        attributes: Attributes::new(),
+        admission: Admission::NONE,
+    };
+    let mut all = vec![pool("x", rng)];
+    if rng.random_range(0..2) == 0 {
+        all.push(pool("y", rng));
+    }
+    Pools::new(vec![Site { name: "s".to_owned() }], all).unwrap()
+}
+
+fn unsound(wrong: &dyn std::fmt::Display) -> Broken {
+    Broken { checker: "sound", what: wrong.to_string() }
+}
+
+impl Market {
+    pub(crate) fn new(rng: &mut Pcg64Mcg, place: usize, markets: usize) -> Market {
+        let pools = pools(rng);
+        let setup = |pool: &Pool| PoolSetup {
+            name: pool.name[2..].to_owned(),
+            nodes: pool.nodes,
+            performance: pool.performance,
+            attributes: pool.attributes.clone(),
+        };
+        let site = FakeSite::new(pools.as_slice().iter().map(setup).collect(), DAWN);
+        let market = format!("m{place}");
+        let disk = Disk::new(Origin { market: market.clone(), created: DAWN.0 });
+        let shelf = Shelf::default();
+        let first = [
+            Record::Created { market },
+            Record::Gridded { pools: Arc::new(pools), owners: vec!["o".into()] },
+        ];
+        let rows: Vec<_> = first.iter().map(|it| (DAWN.0, shelf.record(it))).collect();
+        disk.open().unwrap().append(&rows).unwrap();
+        let mut written = State::empty(DAWN);
+        first.iter().for_each(|record| written.apply(DAWN, record).unwrap());
+        Market {
+            place,
+            others: (0..markets).filter(|other| *other != place).map(name).collect(),
+            disk,
+            shelf,
+            daemon: None,
+            written,
+            site,
+            orders: VecDeque::new(),
+            inbox: VecDeque::new(),
+            told: BTreeMap::new(),
+            skew: Span(0),
+            forgets: None,
+            grant: Money(0),
+        }
+    }
+
+    /// The daemon's process ends at once.
+    pub(crate) fn die(&mut self) {
+        self.daemon = None;
+        self.disk.crash();
+        self.inbox.clear();
+        self.told.clear();
+        self.orders.clear();
+    }
+
+    /// Starts the daemon from what is written down.
+    pub(crate) fn start(&mut self, now: Time) -> Result<Vec<(Peer, Letter)>, Broken> {
+        let mut store = self.disk.open().map_err(|wrong| unsound(&wrong))?;
+        let state = recover(&mut store, &self.shelf).map_err(|wrong| unsound(&wrong))?;
+        self.written = state.clone();
+        let settings = Settings {
+            new_user_grant: self.grant,
+            max_refusals: 3,
+            peers: self.others.clone(),
+            ..Settings::default()
+        };
+        let at = now + self.skew;
+        let begun = Live::begin(state, settings, Arc::new(Easy), "easy", at);
+        let (live, step) = begun.map_err(|wrong| unsound(&wrong))?;
+        self.daemon = Some((live, store));
+        Ok(self.close(step)?.1)
+    }
+
+    /// Writes a step down; what it said is worth nothing if that fails.
+    fn close(&mut self, step: Step) -> Result<(Answer, Vec<(Peer, Letter)>), Broken> {
+        let Step { records, answer, letters } = step;
+        match self.write(&records)? {
+            true => Ok((answer, letters)),
+            false => Ok((None, vec![])),
+        }
+    }
+
+    fn write(&mut self, records: &[Record]) -> Result<bool, Broken> {
+        let Some((live, store)) = &mut self.daemon else { return Ok(false) };
+        let at = live.state().now();
+        if let Some(forgets) = self.forgets {
+            let entry = |record: &Record| match record {
+                Record::Negotiated { entry, .. } => forgets(entry),
+                _ => false,
+            };
+            if records.iter().any(entry) {
+                self.die(); // after the letters are out
+                return Ok(true);
+            }
+        }
+        let rows: Vec<_> = records.iter().map(|it| (at.0, self.shelf.record(it))).collect();
+        if rows.is_empty() || store.append(&rows).is_ok() {
+            for record in records {
+                self.written.apply(at, record).map_err(|wrong| unsound(&wrong))?;
+            }
+            return Ok(true);
+        }
+        self.die();
+        // What was written of it is seen now.
+        let mut store = self.disk.open().map_err(|wrong| unsound(&wrong))?;
+        self.written = recover(&mut store, &self.shelf).map_err(|wrong| unsound(&wrong))?;
+        self.disk.crash();
+        Ok(false)
+    }
+
+    pub(crate) fn clock(&self, now: Time) -> Time {
+        now + self.skew
+    }
+
+    /// Somebody asks for something, and it is done at once.
+    pub(crate) fn ask(
+        &mut self,
+        now: Time,
+        actor: Actor,
+        ask: Ask,
+    ) -> Result<(Answer, Vec<(Peer, Letter)>), Broken> {
+        let at = self.clock(now);
+        let Some((live, _)) = &mut self.daemon else { return Ok((None, vec![])) };
+        let step = live.step(at, Input::Asked { actor, ask }).map_err(|wrong| unsound(&wrong))?;
+        self.close(step)
+    }
+
+    /// The engine hears everything that has come in.
+    pub(crate) fn take_in(&mut self, now: Time) -> Result<Vec<(Peer, Letter)>, Broken> {
+        let at = self.clock(now);
+        let Some((live, _)) = &mut self.daemon else { return Ok(vec![]) };
+        let (mut records, mut letters) = (Vec::new(), Vec::new());
+        for input in std::iter::once(Input::Tick).chain(self.inbox.drain(..)) {
+            if let Input::Answered { tag, act, .. } = &input {
+                self.told.remove(&(tag.clone(), *act));
+            }
+            let step = live.step(at, input).map_err(|wrong| unsound(&wrong))?;
+            records.extend(step.records);
+            letters.extend(step.letters);
+        }
+        let written = self.write(&records)?;
+        Ok(if written { letters } else { vec![] })
+    }
+
+    pub(crate) fn plan(&mut self, now: Time) -> Result<Vec<(Peer, Letter)>, Broken> {
+        let at = self.clock(now);
+        let mut letters = Vec::new();
+        for _ in 0..4 {
+            let Some((live, _)) = &mut self.daemon else { break };
+            if !live.is_due(at) {
+                break;
+            }
+            let step = live.plan(at).map_err(|wrong| unsound(&wrong))?;
+            letters.extend(self.close(step)?.1);
+        }
+        Ok(letters)
+    }
+
+    pub(crate) fn instruct(&mut self, now: Time) {
+        self.told.retain(|_, when| now - *when < PATIENCE);
+        let Some((live, _)) = &self.daemon else { return };
+        for order in live.orders(|tag, act| self.told.contains_key(&(tag.clone(), act))) {
+            self.told.insert((order.tag.clone(), order.act), now);
+            self.orders.push_back(order);
+        }
+    }
+
+    /// The site's thread says the next thing.
+    pub(crate) fn talk(&mut self) -> bool {
+        let Some(Instruction { tag, act, order, .. }) = self.orders.pop_front() else {
+            return false;
+        };
+        let answer = match (act, order) {
+            (Act::Submit, Some(order)) => self.site.submit(&order),
+            (Act::Submit, None) => return true,
+            (Act::Withdraw, _) => self.site.withdraw(&tag),
+            (Act::Forget, _) => self.site.forget(&tag),
+        };
+        self.inbox.push_back(Input::Answered { tag, act, answer });
+        true
+    }
+
+    pub(crate) fn look(&mut self) {
+        let survey = self.site.survey();
+        self.inbox.push_back(Input::Surveyed { site: SiteId(0), survey });
+    }
+
+    pub(crate) fn keep_snapshot(&mut self) {
+        let Some((live, store)) = &mut self.daemon else { return };
+        let (seq, at) = (store.last(), live.state().now().0);
+        let body = self.shelf.state(live.state());
+        drop(store.keep(&Snapshot { seq, at, version: 1, body }));
+    }
+}
+
+pub(crate) type Answer = Option<Result<Reply, Refusal>>;

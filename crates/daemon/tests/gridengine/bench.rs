@@ -1,0 +1,147 @@
+//! A Grid Engine site under test, on a cluster of its own.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use tradewind_daemon::site::conformance::Bench;
+use tradewind_daemon::site::gridengine::{GridEngine, Settings};
+use tradewind_daemon::site::{PoolSetup, Site};
+use tradewind_io::settings::{
+    self,
+    cluster::{Accounts, Members},
+};
+use tradewind_model::{Performance, Span, Time};
+
+use crate::fixture::Cluster;
+
+pub(crate) struct GridBench {
+    pub(crate) cluster: Cluster,
+    pub(crate) settings: Settings,
+    /// `None` only while it is being replaced.
+    grid: Option<GridEngine>,
+    /// The owner's job.
+    taken: Option<String>,
+    /// Queue, parallel environment and slots of a unit, for the owner.
+    owners: (&'static str, &'static str, u32),
+}
+
+impl GridBench {
+    pub(crate) fn new() -> GridBench {
+        GridBench::with(|_| {})
+    }
+
+    /// With settings changed before the site is opened.
+    pub(crate) fn with(change: impl FnOnce(&mut Settings)) -> GridBench {
+        let cluster = Cluster::start();
+        let pools = vec![pool("main", "main.q", 8), pool("other", "other.q", 2)];
+        let mut settings = settings(&cluster, &configured(&cluster), pools);
+        change(&mut settings);
+        let grid = Some(GridEngine::open(settings.clone()).unwrap());
+        GridBench { cluster, settings, grid, taken: None, owners: ("main.q", "units", 1) }
+    }
+
+    /// On whole hosts, four of them.
+    pub(crate) fn whole() -> GridBench {
+        let cluster = Cluster::with_hosts(5);
+        let configured = settings::cluster::Cluster {
+            unit: settings::cluster::Unit::Node,
+            options: vec![("pe".to_owned(), "whole".to_owned())],
+            ..configured(&cluster)
+        };
+        let settings = settings(&cluster, &configured, vec![pool("whole", "whole.q", 4)]);
+        let grid = Some(GridEngine::open(settings.clone()).unwrap());
+        GridBench { cluster, settings, grid, taken: None, owners: ("whole.q", "whole", 2) }
+    }
+
+    /// Asks until the answer is so; what it was last, if it never is.
+    pub(crate) fn until<T: std::fmt::Debug>(
+        &mut self,
+        seconds: u64,
+        mut ask: impl FnMut(&mut GridBench) -> T,
+        is_so: impl Fn(&T) -> bool,
+    ) -> T {
+        let end = Instant::now() + Duration::from_secs(seconds);
+        loop {
+            let last = ask(self);
+            if is_so(&last) {
+                return last;
+            }
+            assert!(Instant::now() < end, "after {seconds} s it is {last:?}");
+            self.wait();
+        }
+    }
+}
+
+fn pool(name: &str, queue: &str, nodes: u32) -> (PoolSetup, Members) {
+    let setup = PoolSetup {
+        name: name.to_owned(),
+        nodes,
+        performance: Performance::REFERENCE,
+        attributes: BTreeMap::new(),
+    };
+    (setup, Members { partition: Some(queue.to_owned()), ..Members::default() })
+}
+
+/// As a site's owner would configure it.
+fn configured(cluster: &Cluster) -> settings::cluster::Cluster {
+    let text = |name: &str| cluster.path(name).to_str().unwrap().to_owned();
+    settings::cluster::Cluster {
+        command: cluster.prefix(),
+        environment: cluster.environment().into_iter().collect(),
+        accounts: Accounts::Of(BTreeMap::from([("*".to_owned(), "nobody".to_owned())])),
+        timeout: Span(4),
+        directory: text("work"),
+        spool: text("spool"),
+        unit: settings::cluster::Unit::Cores(1),
+        options: vec![("pe".to_owned(), "units".to_owned())],
+        ..settings::cluster::Cluster::default()
+    }
+}
+
+fn settings(
+    cluster: &Cluster,
+    configured: &settings::cluster::Cluster,
+    pools: Vec<(PoolSetup, Members)>,
+) -> Settings {
+    let settings = Settings::of("grid", cluster.path("site"), configured, pools).unwrap();
+    Settings { grace: Duration::from_millis(300), patience: Duration::from_secs(4), ..settings }
+}
+
+impl Bench for GridBench {
+    fn site(&mut self) -> &mut dyn Site {
+        self.grid.as_mut().unwrap()
+    }
+
+    fn now(&mut self) -> Time {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        Time(i64::try_from(since.as_secs()).unwrap())
+    }
+
+    fn wait(&mut self) {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+
+    fn patience(&self) -> u32 {
+        200
+    }
+
+    fn restart(&mut self) {
+        self.grid = None;
+        self.grid = Some(GridEngine::open(self.settings.clone()).unwrap());
+    }
+
+    fn take(&mut self, nodes: u32) {
+        let listed = |bench: &mut GridBench| bench.cluster.must(&["qstat", "-u", "*"], "");
+        if let Some(id) = self.taken.take() {
+            self.cluster.must(&["qdel", &id], "");
+            self.until(10, listed, |listed| !listed.contains("owners"));
+        }
+        if nodes > 0 {
+            let (queue, environment, slots) = self.owners;
+            let place = (queue, environment);
+            let id = self.cluster.owners_job_in(place, "owners", nodes * slots, 60);
+            self.taken = Some(id);
+            self.until(10, listed, |listed| listed.contains(" r "));
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The Grid Engine site on a real Grid Engine.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod bench;
+mod conformance;
+mod faults;
+mod fixture;
+mod surprises;

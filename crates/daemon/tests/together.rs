@@ -1,0 +1,156 @@
+//! A whole market on two local sites, and a job whose parts begin together there.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tradewind_daemon::codec::Json;
+use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing};
+use tradewind_daemon::live::rights::{Actor, Role};
+use tradewind_daemon::live::state::{Finish, Job, Phase};
+use tradewind_daemon::live::{Ask, Make, Reply, Settings};
+use tradewind_daemon::site::PoolSetup;
+use tradewind_daemon::site::local::{self, Local};
+use tradewind_daemon::store::memory::Disk;
+use tradewind_daemon::store::{Origin, Store};
+use tradewind_io::submission::{
+    Append, Conditions, OnLost, Submission, Surroundings, TimeLimit, Work,
+};
+use tradewind_model::{
+    Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span,
+};
+use tradewind_sched::policy::{Policy, gridfill};
+
+#[derive(Debug)]
+struct Easy;
+
+impl Make for Easy {
+    fn make(&self, _: &str, _: &Pools) -> Result<Box<dyn Policy + Send>, String> {
+        Ok(Box::new(gridfill::GridFill::new(gridfill::Settings::default())))
+    }
+}
+
+const SITES: [&str; 2] = ["alpha", "beta"];
+
+fn site(folder: &Path, name: &str) -> SiteSetup {
+    let pool = PoolSetup {
+        name: "cpu".to_owned(),
+        nodes: 2,
+        performance: Performance::REFERENCE,
+        attributes: Attributes::new(),
+    };
+    let settings = local::Settings {
+        folder: folder.join(name),
+        directory: folder.to_owned(),
+        supervisor: vec![PathBuf::from(env!("CARGO_BIN_EXE_tradewind-local-task"))],
+        pools: vec![pool],
+        grace: Duration::from_millis(300),
+    };
+    SiteSetup {
+        name: name.to_owned(),
+        owner: name.to_owned(),
+        site: Box::new(Local::open(settings).unwrap()),
+        survey_every: Duration::from_millis(50),
+    }
+}
+
+fn market(folder: &Path) -> Engine {
+    let pool = |(place, name): (usize, &str)| Pool {
+        name: format!("{name}/cpu"),
+        site: SiteId(place as u32),
+        nodes: 2,
+        performance: Performance::REFERENCE,
+        price: Price(1_000_000),
+        attributes: Attributes::new(),
+        admission: Admission::NONE,
+    };
+    let sites = SITES.map(|name| Site { name: name.to_owned() });
+    let pools = SITES.into_iter().enumerate().map(pool).collect();
+    let disk = Disk::new(Origin { market: "m".to_owned(), created: 0 });
+    let setup = Setup {
+        open: Box::new(move || Ok(Box::new(disk.open()?) as Box<dyn Store>)),
+        codec: Json,
+        pools: Arc::new(Pools::new(sites.into(), pools).unwrap()),
+        sites: SITES.map(|name| site(folder, name)).into(),
+        maker: Arc::new(Easy),
+        policy: "easy".to_owned(),
+        settings: Settings::default(),
+        timing: Timing::default(),
+    };
+    Engine::start(setup).unwrap()
+}
+
+/// A job of three nodes, which are never all at one site.
+fn submit(engine: &Engine, script: &str) -> u64 {
+    let submission = Submission {
+        name: "both".to_owned(),
+        work: Work::Script { text: format!("#!/bin/sh\n{script}\n"), arguments: vec![] },
+        tasks: 3,
+        time: TimeLimit::Reference(Span(60)),
+        terms: Conditions::default(),
+        project: None,
+        surroundings: Surroundings {
+            output: Some("out-%t".to_owned()),
+            append: Append::Append,
+            ..Surroundings::default()
+        },
+        after: vec![],
+        array: None,
+        held: false,
+        on_lost: OnLost::Fail,
+        gather: None,
+        mail: None,
+        comment: None,
+        quote: None,
+        passed_through: vec![],
+    };
+    let actor = Actor { user: "ana".to_owned(), role: Role::User };
+    let ask = Ask::Submit { submission: Arc::new(submission), key: None, quote: None };
+    match engine.handle.ask(actor, ask).unwrap() {
+        Reply::Jobs(jobs) => jobs[0],
+        other => unreachable!("{other:?}"),
+    }
+}
+
+/// The job, once this is so.
+fn when(engine: &Engine, number: u64, is_so: impl Fn(&Job) -> bool) -> Job {
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        let job = engine.handle.look(move |live| live.state().jobs[&number].clone()).unwrap();
+        if is_so(&job) {
+            return job;
+        }
+        assert!(Instant::now() < end, "it does not happen: {job:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn the_work_of_both_parts_begins_on_the_same_second() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = market(folder.path());
+    let script = "echo $TRADEWIND_PART $TRADEWIND_PARTS $TRADEWIND_PART_0_SITE \
+                  $TRADEWIND_PART_1_SITE $TRADEWIND_HOSTS; sleep 1";
+    let number = submit(&engine, script);
+    let known = |job: &Job| job.rendezvous.as_ref().is_some_and(|it| !it.began.is_empty());
+    let job = when(&engine, number, |job| matches!(job.phase, Phase::Over(_)) && known(job));
+    assert_eq!(job.phase, Phase::Over(Finish::Completed));
+    let rendezvous = job.rendezvous.as_ref().unwrap();
+    let at = rendezvous.at.unwrap();
+    // Generous: the machine may be busy.
+    assert!(rendezvous.skew().unwrap() < 1_000, "{rendezvous:?}");
+    assert!(rendezvous.began.iter().all(|began| *began >= at.0 * 1_000), "{rendezvous:?}");
+    let used: i64 = job
+        .parts
+        .iter()
+        .map(|part| (part.exit.as_ref().unwrap().0 - at).0 * i64::from(part.nodes))
+        .sum();
+    assert_eq!(job.paid, Money(used * 1_000_000), "from the common beginning on");
+    for part in 0..2 {
+        let said = std::fs::read_to_string(folder.path().join(format!("out-{part}"))).unwrap();
+        assert_eq!(said, format!("{part} 2 alpha beta cpu/0,cpu/1,cpu/0\n"));
+    }
+    engine.handle.stop();
+    engine.wait();
+}

@@ -1,0 +1,81 @@
+//! Mistakes that the checkers must see.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tradewind_daemon::live::State;
+use tradewind_daemon::live::money::Accounts;
+use tradewind_daemon::live::state::{Happening, Phase, Setback};
+use tradewind_model::Money;
+
+/// A mistake that is made on purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mutant {
+    /// Submissions are acknowledged though they could not be written down.
+    AnswersTooSoon,
+    /// A task whose submission was not answered is handed in under another name.
+    HandsInAgain,
+    /// A record is not written down.
+    LosesARow,
+    /// Money appears when the daemon starts.
+    MakesMoney,
+    /// A job's budget is forgotten.
+    ForgetsABudget,
+    /// A job of the market is forgotten.
+    ForgetsANumber,
+    /// A site is never told anything after some time.
+    FallsSilent,
+    /// Parts that are to begin together begin at once.
+    NeverWaits,
+    /// What waited for others in vain is paid for.
+    PaysForWaiting,
+}
+
+impl Mutant {
+    /// All, with the checker that must catch it.
+    pub(crate) const ALL: [(Mutant, &'static str); 9] = [
+        (Mutant::AnswersTooSoon, "kept"),
+        (Mutant::HandsInAgain, "once"),
+        (Mutant::LosesARow, "replayed"),
+        (Mutant::MakesMoney, "money"),
+        (Mutant::ForgetsABudget, "budgets"),
+        (Mutant::ForgetsANumber, "books"),
+        (Mutant::FallsSilent, "finished"),
+        (Mutant::NeverWaits, "together"),
+        (Mutant::PaysForWaiting, "slips"),
+    ];
+
+    /// What it does to the state when the daemon starts.
+    pub(crate) fn spoil(self, state: &mut State) {
+        match self {
+            Mutant::MakesMoney if state.last_job > 0 => {
+                let mut balances: BTreeMap<_, _> =
+                    state.accounts.balances().map(|(it, n)| (it.clone(), n)).collect();
+                if let Some(first) = balances.values_mut().next() {
+                    *first += 1;
+                }
+                state.accounts = Accounts::of(balances, vec![], 0);
+            }
+            Mutant::ForgetsABudget => {
+                if let Some(job) = state.jobs.values_mut().find(|job| job.paid > Money(0)) {
+                    let mut cheap = (*job.submission).clone();
+                    cheap.terms.budget = Some(Money(0));
+                    job.submission = Arc::new(cheap);
+                }
+            }
+            Mutant::PaysForWaiting => {
+                let slipped =
+                    |what: &Happening| matches!(what, Happening::Setback(Setback::Slipped(..)));
+                let mut jobs = state.jobs.values_mut().filter(|job| job.phase == Phase::Waiting);
+                let job = jobs.find(|job| job.history.iter().any(|(_, what)| slipped(what)));
+                if let Some(job) = job {
+                    job.paid = Money(1);
+                }
+            }
+            Mutant::ForgetsANumber => {
+                state.numbers.pop_first();
+            }
+            _ => {}
+        }
+    }
+}

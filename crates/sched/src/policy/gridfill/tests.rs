@@ -1,0 +1,246 @@
+//! The walk that looks only where nodes became free, beside the plain one.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use tradewind_model::{
+    Admission, Attributes, Cause, Closure, ClosureId, Demand, Money, Place, Pool, PoolId, Pools,
+    Price, Site, SiteId, Span, Terms,
+};
+
+use super::plain::PlainFill;
+use super::*;
+use crate::testing::performance;
+
+/// [`GridFill`] with the plain queue.
+struct Plain {
+    fill: PlainFill,
+    books: Option<Books>,
+}
+
+impl Plain {
+    fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
+        let mut books = self.books.take().unwrap_or_else(|| Books::new(market));
+        let news = books.follow(market, events);
+        self.fill.follow(news, events);
+        self.fill.obey(market, &mut books, events);
+        for (job, comes) in inbox::joiners(market, events) {
+            if let Err(reason) = self.fill.join(market, (job, comes)) {
+                commands.push(Command::Refuse { job, reason });
+            }
+        }
+        self.fill.decide(market, &mut books, events.is_empty(), commands);
+        self.fill.started(market, commands);
+        commands.extend(self.fill.next_wake(&books).map(|at| Command::Wake { at }));
+        self.books = Some(books);
+    }
+}
+
+/// What somebody does; what cannot be is left out.
+#[derive(Debug, Clone)]
+enum Act {
+    /// A job of so many tasks of such a length comes.
+    Submit(u32, i64, Option<Arc<Terms>>),
+    /// Of those that run, one is done early, or loses its nodes.
+    End(usize),
+    Interrupt(usize),
+    /// Of those that wait, one is taken back, refused, or started in a pool.
+    Cancel(usize),
+    Refuse(usize),
+    Start(usize, u32),
+    Price(u32, i64),
+    Announce(Closure),
+    Close(u32),
+    Reopen(u32),
+}
+
+fn any_terms() -> impl Strategy<Value = Option<Arc<Terms>>> {
+    let limits = (
+        prop::option::weighted(0.5, 0i64..300),
+        prop::option::weighted(0.2, 0i64..4),
+        prop::option::weighted(0.2, 0i64..150),
+        prop::option::weighted(0.3, 20i64..400),
+        prop::option::weighted(0.2, prop::sample::select(vec![1_000u32, 1_500])),
+    );
+    let terms = limits.prop_map(|(budget, price, earliest, deadline, speed)| {
+        Arc::new(Terms {
+            budget: budget.map(Money::credits),
+            max_price: price.map(Price::credits),
+            earliest_start: earliest.map(Time),
+            deadline: deadline.map(Time),
+            min_performance: speed.map(performance),
+            ..Terms::NONE
+        })
+    });
+    prop::option::weighted(0.5, terms)
+}
+
+fn any_act() -> impl Strategy<Value = Act> {
+    let closure = (0u32..4, 1u32..4, 0i64..60, 1i64..40).prop_map(|(pool, nodes, from, length)| {
+        let (from, until) = (Time(from), Time(from + length));
+        Closure { pool: PoolId(pool), nodes, from, until, cause: Cause::Local }
+    });
+    prop_oneof![
+        12 => (1u32..7, 1i64..30, any_terms()).prop_map(|(n, l, terms)| Act::Submit(n, l, terms)),
+        6 => (0usize..4).prop_map(Act::End),
+        1 => (0usize..4).prop_map(Act::Interrupt),
+        2 => (0usize..12).prop_map(Act::Cancel),
+        1 => (0usize..12).prop_map(Act::Refuse),
+        1 => (0usize..12, 0u32..4).prop_map(|(job, pool)| Act::Start(job, pool)),
+        1 => (0u32..4, 0i64..4).prop_map(|(pool, price)| Act::Price(pool, price)),
+        1 => closure.prop_map(Act::Announce),
+        1 => (0u32..3).prop_map(Act::Close),
+        1 => (0u32..3).prop_map(Act::Reopen),
+    ]
+}
+
+fn any_pools() -> impl Strategy<Value = Arc<Pools>> {
+    let speed = prop::sample::select(vec![500u32, 1_000, 1_000, 1_500]);
+    let pools = prop::collection::vec((0u32..3, 1u32..6, speed, 0i64..4), 1..5);
+    pools.prop_map(|pools| {
+        let pool = |(at, (site, nodes, speed, price)): (usize, (u32, u32, u32, i64))| Pool {
+            name: format!("pool{at}"),
+            site: SiteId(site),
+            nodes,
+            performance: performance(speed),
+            price: Price::credits(price),
+            attributes: Attributes::new(),
+            admission: Admission::NONE,
+        };
+        let sites = (0..3).map(|at| Site { name: format!("site{at}") }).collect();
+        Arc::new(Pools::new(sites, pools.into_iter().enumerate().map(pool).collect()).unwrap())
+    })
+}
+
+/// A market and what happened in it since the last pass.
+struct World {
+    market: Market,
+    events: Vec<Event>,
+}
+
+impl World {
+    fn happens(&mut self, event: Event) {
+        if self.market.apply(&event).is_ok() {
+            self.events.push(event);
+        }
+    }
+
+    fn nth_running(&self, at: usize) -> Option<JobId> {
+        self.market.running().nth(at).map(|run| run.job)
+    }
+
+    fn act(&mut self, act: &Act) {
+        let waiting = |at: usize| self.market.queue().nth(at);
+        let event = match act {
+            Act::Submit(tasks, length, terms) => {
+                let demand = Demand { terms: terms.clone(), ..Demand::new(*tasks, Span(*length)) };
+                Some(Event::Submitted { job: JobId(self.market.submitted()), demand })
+            }
+            Act::End(at) => self.nth_running(*at).map(|job| Event::Ended { job }),
+            Act::Interrupt(at) => self.nth_running(*at).map(|job| Event::Interrupted { job }),
+            Act::Cancel(at) => waiting(*at).map(|job| Event::Cancelled { job }),
+            Act::Refuse(at) => waiting(*at).map(|job| Event::Refused { job }),
+            Act::Start(at, pool) => {
+                let place = Place::Pool(PoolId(*pool));
+                waiting(*at).map(|job| Event::Started { job, place })
+            }
+            Act::Price(pool, price) => {
+                Some(Event::Priced { pool: PoolId(*pool), price: Price::credits(*price) })
+            }
+            Act::Announce(what) => {
+                let ahead = Span(self.market.now().0);
+                let what = Closure { from: what.from + ahead, until: what.until + ahead, ..*what };
+                let known = (what.pool.index()) < self.market.pools().as_slice().len();
+                let closure = ClosureId(self.market.announced());
+                known.then_some(Event::Announced { closure, what })
+            }
+            Act::Close(id) => Some(Event::Closed { closure: ClosureId(*id) }),
+            Act::Reopen(id) => Some(Event::Reopened { closure: ClosureId(*id) }),
+        };
+        event.into_iter().for_each(|event| self.happens(event));
+    }
+
+    /// When tasks of running jobs are over, but for a few that never say so.
+    fn ends(&self) -> Vec<(Time, JobId, PoolId)> {
+        let mut ends = Vec::new();
+        for run in self.market.running().filter(|run| run.job.0 % 16 != 15) {
+            for share in run.shares().filter(|share| self.market.holds(run.job, share.pool)) {
+                let length = self.market.pools().pool(share.pool).length_of(run.demand.estimate);
+                ends.push((run.start + length, run.job, share.pool));
+            }
+        }
+        ends.sort_unstable();
+        ends
+    }
+
+    /// Time passes, at most up to the next moment at which something is due, unless everybody
+    /// oversleeps.
+    fn pass(&mut self, span: Span, wake: Option<Time>) {
+        let first = self.ends().first().map(|(end, ..)| *end);
+        let now = self.market.now();
+        let due = first.into_iter().chain(wake).min().filter(|_| span < Span(11));
+        let next = due.map_or(now + span, |at| at.min(now + span));
+        self.market.pass_to(next.max(now)).unwrap();
+        for (end, job, pool) in self.ends() {
+            if end <= self.market.now() {
+                let others = self.ends().iter().any(|it| it.1 == job && it.2 != pool);
+                self.happens(match others {
+                    true => Event::Released { job, pool },
+                    false => Event::Ended { job },
+                });
+            }
+        }
+    }
+
+    fn obey(&mut self, commands: &[Command]) -> Option<Time> {
+        let mut wake = None;
+        for command in commands {
+            match command {
+                Command::Start { job, place } => {
+                    let (job, place) = (*job, place.clone());
+                    self.market.apply(&Event::Started { job, place }).unwrap();
+                }
+                Command::Refuse { job, .. } => {
+                    self.market.apply(&Event::Refused { job: *job }).unwrap();
+                }
+                Command::Wake { at } => wake = Some(*at),
+                Command::Trade { .. } => {}
+            }
+        }
+        wake
+    }
+}
+
+fn any_settings() -> impl Strategy<Value = Settings> {
+    let depth = prop_oneof![4 => Just(Depth::All), 1 => (0u32..3).prop_map(Depth::First)];
+    let orders = Order::ALL.map(|(order, _)| order).to_vec();
+    let order = prop_oneof![2 => Just(Order::Arrival), 1 => prop::sample::select(orders)];
+    let spread = prop::sample::select(vec![Spread::Grid, Spread::Site]);
+    (depth, order, spread).prop_map(|(depth, order, spread)| Settings { depth, order, spread })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn every_decision_and_every_reservation_is_that_of_the_plain_walk(
+        pools in any_pools(), settings in any_settings(),
+        steps in prop::collection::vec((prop::collection::vec(any_act(), 0..4), 0i64..12), 1..120),
+    ) {
+        let mut world = World { market: Market::new(pools, Time(0)), events: vec![] };
+        let mut plain = Plain { fill: PlainFill::new(settings), books: None };
+        let mut tested = GridFill::new(settings);
+        let mut wake = None;
+        for (acts, span) in steps {
+            world.pass(Span(span), wake);
+            acts.iter().for_each(|act| world.act(act));
+            let events = std::mem::take(&mut world.events);
+            let (mut expected, mut commands) = (vec![], vec![]);
+            plain.decide(&world.market, &events, &mut expected);
+            tested.decide(&world.market, &events, &mut commands);
+            prop_assert_eq!(&commands, &expected);
+            prop_assert_eq!(tested.fill.reservations(), plain.fill.reservations());
+            wake = world.obey(&commands);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What a market's queue will come to, as far as anybody can promise: for a market that is asked
+//! whether it would take another's job, and when its own would start.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use tradewind_model::{Demand, JobId, Market, Money, Place, Price, Span, Time};
+
+use super::grid::{Booking, Books, Part, Spread, Wish};
+use super::inbox::Comes;
+
+/// The waiting jobs of a market, each at the earliest place that it can afford and that delays
+/// nobody before it: conservative backfilling in the order of the queue.
+#[derive(Debug)]
+pub struct Outlook {
+    at: Time,
+    /// What is free beside all of them: searches remember where they found nothing.
+    books: RefCell<Books>,
+    openings: BTreeMap<JobId, Opening>,
+    /// Jobs that wait.
+    load: u32,
+    /// Whether there were no more of them than were looked at.
+    complete: bool,
+}
+
+/// Where a job can be, and what it costs there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opening {
+    /// When it starts.
+    pub start: Time,
+    /// Where.
+    pub place: Place,
+    /// By share of the place: the price of a node and second, and how long tasks take.
+    pub terms: Vec<(Price, Span)>,
+    /// All of it.
+    pub cost: Money,
+}
+
+impl Opening {
+    /// The dearest of its nodes, per second.
+    pub fn price(&self) -> Price {
+        self.terms.iter().map(|(price, _)| *price).max().unwrap_or_default()
+    }
+}
+
+/// Nodes that were promised and not taken yet: as if it were one job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Promised {
+    /// Of all of them together.
+    pub processors: u32,
+    /// The longest estimate, on the reference node.
+    pub estimate: Span,
+}
+
+impl Outlook {
+    /// The outlook at `at`, if nothing has happened since the market's own last moment. Places the
+    /// first `most` waiting jobs; a search through time for each of them. Exact for the order of
+    /// submission; a market whose policy prefers others may do better or worse for single jobs.
+    pub fn new(market: &Market, at: Time, most: usize) -> Outlook {
+        let at = at.max(market.now());
+        let mut books = Books::of(market);
+        let mut openings = BTreeMap::new();
+        for job in market.queue().take(most) {
+            let Some(demand) = market.demand(job) else { continue };
+            if let Some(booking) = earliest(market, &mut books, (job, demand), at) {
+                books.take(&booking);
+                openings.insert(job, opening(market, &booking));
+            }
+        }
+        let load = market.queue().len();
+        let complete = load <= most;
+        Outlook {
+            at,
+            books: RefCell::new(books),
+            openings,
+            load: u32::try_from(load).unwrap_or(u32::MAX),
+            complete,
+        }
+    }
+
+    /// The moment that it is of.
+    pub fn at(&self) -> Time {
+        self.at
+    }
+
+    /// Jobs that wait.
+    pub fn load(&self) -> u32 {
+        self.load
+    }
+
+    /// What a waiting job has to expect here, if it is one of the first and can be placed.
+    pub fn of(&self, job: JobId) -> Option<&Opening> {
+        self.openings.get(&job)
+    }
+
+    /// The earliest place for one more job, not before `from`, which delays none of those that
+    /// wait: beside what is promised to others, which counts from now on as one more job. `None`
+    /// also if more jobs wait than were looked at, and if what is promised has no place.
+    pub fn open(
+        &self,
+        market: &Market,
+        demand: &Demand,
+        from: Time,
+        promised: Promised,
+    ) -> Option<Opening> {
+        // No job of the market has this number: so many do not fit.
+        let job = JobId(u32::MAX);
+        if !self.complete {
+            return None;
+        }
+        let mut books = self.books.borrow_mut();
+        let block = Demand::new(promised.processors, promised.estimate);
+        let block = match promised.processors {
+            0 => None,
+            _ => Some(earliest(market, &mut books, (job, &block), self.at)?),
+        };
+        block.iter().for_each(|block| books.take(block));
+        let booking = earliest(market, &mut books, (job, demand), from);
+        block.iter().for_each(|block| books.give(block));
+        booking.map(|booking| opening(market, &booking))
+    }
+}
+
+fn earliest(
+    market: &Market,
+    books: &mut Books,
+    (job, demand): (JobId, &Demand),
+    from: Time,
+) -> Option<Booking> {
+    let wish = Wish::of(market, (job, Comes::Again), demand, Spread::Grid).ok()?;
+    wish.earliest(books.free(), from)
+}
+
+fn opening(market: &Market, booking: &Booking) -> Opening {
+    // A place names its pools in their order.
+    let mut parts = booking.parts.clone();
+    parts.sort_by_key(|part| part.pool);
+    let price = |part: &Part| market.pools().pool(part.pool).price;
+    let cost = parts.iter().map(|part| price(part).of(part.nodes, part.length)).sum();
+    Opening {
+        start: booking.start,
+        place: booking.place(),
+        terms: parts.iter().map(|part| (price(part), part.length)).collect(),
+        cost,
+    }
+}
+
+#[cfg(test)]
+mod tests;

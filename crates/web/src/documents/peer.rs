@@ -1,0 +1,115 @@
+//! Other markets, and what goes to and fro between markets.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::amount::Credits;
+
+/// A market that jobs are exchanged with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "name": "beta", "market": "k3m9", "configured": true, "reachable": true,
+    "since": 1_800_000_000, "jobs_there": 3, "jobs_here": 1, "in_doubt": 0, "balance": 12.5
+}))]
+pub struct Peer {
+    /// As the configuration calls it.
+    pub name: String,
+    /// The name that it gives itself, once it has spoken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub market: Option<String>,
+    /// Whether the configuration has it still.
+    pub configured: bool,
+    /// Whether it answers; nothing if that was not tried yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reachable: Option<bool>,
+    /// Since when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<i64>,
+    /// Jobs from here that are there and not over.
+    pub jobs_there: u64,
+    /// Jobs from there that are here and not over.
+    pub jobs_here: u64,
+    /// Jobs of which nobody here knows yet whether they have arrived.
+    pub in_doubt: u64,
+    /// What it has here, for administrators: what it earned with jobs from here and was granted,
+    /// less what its jobs paid here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub balance: Option<Credits>,
+}
+
+/// All of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PeerList {
+    /// In the order in which they were first configured.
+    pub peers: Vec<Peer>,
+}
+
+/// Messages of the negotiation between markets: see `docs/negotiation.md`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "protocol": 1, "market": "k3m9", "sent": 1_800_000_000,
+    "letters": [{"settled": [1, 4], "word": {"cancel": {"inquiry": [1, 3]}}}]
+}))]
+pub struct PeerLetters {
+    /// 1.
+    pub protocol: u32,
+    /// The sender's own name; always the same.
+    pub market: String,
+    /// When, on the sender's clock.
+    pub sent: i64,
+    /// At most 1000.
+    #[schema(value_type = Vec<Object>)]
+    pub letters: Vec<Value>,
+}
+
+/// A question about a job that went from the sender to this market.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"job": 7, "transfer": [1, 4], "cancel": false}))]
+pub struct PeerQuestion {
+    /// Its number at home.
+    pub job: u64,
+    /// By which hand-over it went.
+    pub transfer: [u32; 2],
+    /// Whether it is to stop.
+    pub cancel: bool,
+}
+
+/// Questions about jobs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PeerQuestions {
+    /// 1.
+    pub protocol: u32,
+    /// The sender's own name; always the same.
+    pub market: String,
+    /// At most 1000.
+    pub jobs: Vec<PeerQuestion>,
+}
+
+/// A wish to see what a job that went has written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "protocol": 1, "market": "k3m9", "job": 7, "transfer": [1, 4], "bytes": 65_536
+}))]
+pub struct PeerGlance {
+    /// 1.
+    pub protocol: u32,
+    /// The sender's own name.
+    pub market: String,
+    /// The job's number at home.
+    pub job: u64,
+    /// By which hand-over it went.
+    pub transfer: [u32; 2],
+    /// The last so many bytes, at most 1048576.
+    pub bytes: u32,
+}
+
+/// What became of jobs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"jobs": [{"job": 7, "transfer": [1, 4], "fate": "unknown"}]}))]
+pub struct PeerAnswers {
+    /// In the order of the questions; `fate` is `unknown`, or `there` with times, nodes and, once
+    /// it is over, how it ended and what it paid, or `back` with the reason.
+    #[schema(value_type = Vec<Object>)]
+    pub jobs: Vec<Value>,
+}

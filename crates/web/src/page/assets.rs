@@ -1,0 +1,34 @@
+//! Files that pages need: style sheets and scripts, in the program itself.
+
+use axum::extract::Path;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+/// Changes with the files, so that browsers may keep them for ever.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+const CSS: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const SVG: &str = "image/svg+xml";
+
+/// Name, kind, content.
+const FILES: [(&str, &str, &str); 10] = [
+    ("base.css", CSS, include_str!("assets/base.css")),
+    ("shell.js", SCRIPT, include_str!("assets/shell.js")),
+    ("live.js", SCRIPT, include_str!("assets/live.js")),
+    ("timeline.js", SCRIPT, include_str!("assets/timeline.js")),
+    ("timeline/kinds.js", SCRIPT, include_str!("assets/timeline/kinds.js")),
+    ("timeline/camera.js", SCRIPT, include_str!("assets/timeline/camera.js")),
+    ("timeline/data.js", SCRIPT, include_str!("assets/timeline/data.js")),
+    ("timeline/draw.js", SCRIPT, include_str!("assets/timeline/draw.js")),
+    ("timeline/hand.js", SCRIPT, include_str!("assets/timeline/hand.js")),
+    ("mark.svg", SVG, include_str!("assets/mark.svg")),
+];
+
+/// One of them.
+pub(crate) async fn file(Path((_, name)): Path<(String, String)>) -> Response {
+    let Some((_, kind, text)) = FILES.iter().find(|(known, ..)| *known == name) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    ([(header::CONTENT_TYPE, *kind)], *text).into_response()
+}

@@ -1,0 +1,91 @@
+//! The pages: the market as people look at it.
+//!
+//! Every page is made here as a whole, from the same state and the same views as the API's
+//! documents; forms work without scripts. Scripts (`assets/`, our own, embedded) add what moves:
+//! the timeline, live updates, local times. Nothing is fetched from elsewhere, and the policy that
+//! is sent along forbids it.
+
+mod assets;
+mod board;
+mod curve;
+mod job;
+mod jobs;
+mod ledger;
+mod market;
+mod now;
+mod policy;
+mod quote;
+mod reply;
+mod scene;
+mod session;
+mod shell;
+mod steps;
+mod words;
+
+use axum::Router;
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::{HeaderValue, header};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use std::net::SocketAddr;
+
+use crate::api::Context;
+use crate::doors;
+use reply::Trouble;
+
+pub(crate) use board::Boards;
+
+/// What a page may do: use what comes from here, and nothing else.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+                      img-src 'self' data:; connect-src 'self'; form-action 'self'; \
+                      frame-ancestors 'none'; base-uri 'none'";
+
+/// All pages.
+pub(crate) fn router(context: &Context) -> Router<Context> {
+    let inside = Router::new()
+        .route("/", get(now::show))
+        .route("/jobs", get(jobs::show))
+        .route("/jobs/{id}", get(job::show).post(job::act))
+        .route("/quote", get(quote::form).post(quote::asked))
+        .route("/market", get(market::show).post(market::set))
+        .route("/ledger", get(ledger::show))
+        .route("/ledger.csv", get(ledger::csv))
+        .route("/policy", get(policy::show).post(policy::switch))
+        .route("/page/board", get(board::rows))
+        .route("/page/board/picture", get(board::picture))
+        .route_layer(from_fn_with_state(context.clone(), guard));
+    Router::new()
+        .route("/signin", get(session::form).post(session::begin))
+        .route("/signout", post(session::end))
+        .route("/assets/{version}/{*name}", get(assets::file))
+        .merge(inside)
+        .layer(from_fn(guarded))
+}
+
+/// Lets in who is signed in; shows others the door.
+async fn guard(
+    State(context): State<Context>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let entered = doors::enter(&context, peer.ip(), request.method(), request.headers()).await;
+    match entered {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        Err(failure) if failure.is_unauthorized() => session::to_the_door(request.uri()),
+        Err(failure) => Trouble::from(failure).into_response(),
+    }
+}
+
+async fn guarded(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    response
+}

@@ -1,0 +1,215 @@
+//! Asking what a job could get, and taking it.
+
+use askama::Template;
+use axum::Form;
+use axum::body::Bytes;
+use axum::extract::State;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tradewind_daemon::live::{Ask, Reply};
+
+use super::curve::{self, Point};
+use super::reply::{Shown, go, show as page};
+use super::shell::Shell;
+use super::words;
+use crate::api::Context;
+use crate::documents::{Offer, SiteList};
+use crate::doors::Caller;
+use crate::extract;
+use crate::failure::{Answer, Failure};
+use crate::routes::{advice, submission};
+use crate::views::sites;
+
+/// What is filled in: text as it was typed, so that it comes back with what is wrong about it.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct Filled {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    script: String,
+    #[serde(default)]
+    nodes: String,
+    #[serde(default)]
+    time: String,
+    #[serde(default)]
+    budget: String,
+    #[serde(default)]
+    deadline: String,
+    #[serde(default)]
+    site: String,
+    /// The quote that is taken.
+    #[serde(default)]
+    quote: String,
+}
+
+#[derive(Template)]
+#[template(path = "page/quote.html")]
+struct QuotePage {
+    shell: Shell,
+    filled: Filled,
+    sites: SiteList,
+    wrong: Option<Wrong>,
+    offers: Vec<Offer>,
+    curve: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+struct Wrong {
+    field: String,
+    message: String,
+    hint: String,
+}
+
+impl QuotePage {
+    fn is_wrong(&self, field: &str) -> bool {
+        self.wrong.as_ref().is_some_and(|it| it.field.split(['.', '[']).next() == Some(field))
+    }
+}
+
+async fn blank(context: &Context, caller: &Caller, filled: Filled) -> Answer<QuotePage> {
+    let shell = Shell::new(context, caller, "Quote").await?;
+    let sites = context.look(|live| sites::list(live.state())).await?;
+    Ok(QuotePage { shell, filled, sites, wrong: None, offers: Vec::new(), curve: None })
+}
+
+pub(crate) async fn form(State(context): State<Context>, caller: Caller) -> Shown {
+    let filled = Filled {
+        name: "job".to_owned(),
+        script: "#!/bin/sh\nhostname\n".to_owned(),
+        nodes: "1".to_owned(),
+        time: "10m".to_owned(),
+        ..Filled::default()
+    };
+    page(&blank(&context, &caller, filled).await?)
+}
+
+/// Asks, or takes what was offered.
+pub(crate) async fn asked(
+    State(context): State<Context>,
+    caller: Caller,
+    Form(filled): Form<Filled>,
+) -> Shown {
+    let document = match document(&filled) {
+        Ok(document) => document,
+        Err(wrong) => {
+            let empty = blank(&context, &caller, filled).await?;
+            return page(&QuotePage { wrong: Some(wrong), ..empty });
+        }
+    };
+    let done = match filled.quote.parse() {
+        Ok(quote) => take(&context, &caller, &document, quote).await.map(Taken::Job),
+        Err(_) => offers(&context, &caller, &document).await.map(Taken::Offers),
+    };
+    let empty = blank(&context, &caller, filled).await?;
+    match done {
+        Ok(Taken::Job(job)) => Ok(go(&format!("/jobs/{job}"))),
+        Ok(Taken::Offers(offers)) => {
+            let curve = curve(&offers);
+            page(&QuotePage { offers, curve, ..empty })
+        }
+        Err(failure) => {
+            let (status, problem) = failure.parts();
+            let field = problem.field.clone().unwrap_or_default();
+            let (message, hint) = (problem.message.clone(), problem.hint.clone());
+            let wrong = Some(Wrong { field, message, hint });
+            Ok(page(&QuotePage { wrong, ..empty })?.at(status))
+        }
+    }
+}
+
+enum Taken {
+    Job(u64),
+    Offers(Vec<Offer>),
+}
+
+async fn offers(context: &Context, caller: &Caller, document: &[u8]) -> Answer<Vec<Offer>> {
+    let body = extract::Json(Bytes::copy_from_slice(document));
+    let quotes = advice::quote(State(context.clone()), caller.clone(), body).await?;
+    Ok(merged(quotes.0.quotes))
+}
+
+/// One line for a window, whatever it is best by.
+fn merged(quotes: Vec<Offer>) -> Vec<Offer> {
+    let mut all: Vec<Offer> = Vec::new();
+    for quote in quotes {
+        let same = |it: &&mut Offer| match (it.id, quote.id) {
+            (None, None) => it.reason == quote.reason,
+            (one, other) => one == other,
+        };
+        match all.iter_mut().find(same) {
+            Some(known) => {
+                known.criterion = format!("{}, {}", known.criterion, quote.criterion);
+                known.exact &= quote.exact;
+            }
+            None => all.push(quote),
+        }
+    }
+    all
+}
+
+async fn take(context: &Context, caller: &Caller, document: &[u8], quote: u64) -> Answer<u64> {
+    let (submission, _) = submission::read(document)?;
+    let submission = std::sync::Arc::new(submission);
+    let ask = Ask::Submit { submission, key: None, quote: Some(quote) };
+    match context.ask(caller.actor.clone(), ask).await? {
+        Reply::Jobs(jobs) => Ok(jobs.first().copied().unwrap_or_default()),
+        Reply::Number(_) | Reply::Done => Err(Failure::unavailable("the market said nothing")),
+    }
+}
+
+/// The document of a submission with what was filled in.
+fn document(filled: &Filled) -> Result<Vec<u8>, Wrong> {
+    let wrong = |field: &str, message: &str, hint: &str| Wrong {
+        field: field.to_owned(),
+        message: message.to_owned(),
+        hint: hint.to_owned(),
+    };
+    let nodes: u64 =
+        filled.nodes.trim().parse().map_err(|_| {
+            wrong("nodes", "the number of nodes is not a whole number", "from 1 on")
+        })?;
+    let mut all = Map::new();
+    let mut put = |name: &str, value: Value| drop(all.insert(name.to_owned(), value));
+    put("name", json!(filled.name.trim()));
+    put("nodes", json!(nodes));
+    put("time", json!(filled.time.trim()));
+    let script = filled.script.replace("\r\n", "\n");
+    match script.starts_with("#!") {
+        true => put("script", json!(script)),
+        false => put("script", json!(format!("#!/bin/sh\n{script}"))),
+    }
+    if !filled.budget.trim().is_empty() {
+        let budget: serde_json::Number =
+            filled.budget.trim().parse().map_err(|_| {
+                wrong("budget", "the budget is not a number of credits", "as in 120.5")
+            })?;
+        put("budget", json!(budget));
+    }
+    if !filled.deadline.is_empty() {
+        // Of the browser's own field for times: without zone, and the page says that it is UTC.
+        let moment: Result<jiff::civil::DateTime, _> = filled.deadline.trim().parse();
+        let moment = moment.ok().and_then(|it| it.to_zoned(jiff::tz::TimeZone::UTC).ok());
+        let moment = moment.ok_or_else(|| {
+            wrong("deadline", "the deadline is not a time", "as in 2030-01-31T18:00, UTC")
+        })?;
+        put("deadline", json!(moment.timestamp().as_second()));
+    }
+    if !filled.site.is_empty() {
+        put("sites", json!([filled.site]));
+    }
+    Ok(Value::Object(all).to_string().into_bytes())
+}
+
+/// Cost against finish.
+fn curve(offers: &[Offer]) -> Option<String> {
+    let points = offers.iter().filter_map(|offer| {
+        let (x, cost) = (offer.finish?, offer.cost?);
+        Some(Point {
+            x,
+            y: cost.0,
+            label: offer.criterion.clone(),
+            link: offer.id.map(|id| format!("#offer-{id}")),
+        })
+    });
+    curve::front(points.collect())
+}

@@ -1,0 +1,83 @@
+//! What goes back to the browser.
+
+use askama::Template;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use super::assets::VERSION;
+use crate::failure::Failure;
+
+/// A page that was made.
+#[derive(Debug)]
+pub(crate) struct Html(Response);
+
+/// What page handlers return.
+pub(crate) type Shown = Result<Html, Trouble>;
+
+/// Makes the page of a template.
+pub(crate) fn show(template: &impl Template) -> Shown {
+    match template.render() {
+        Ok(text) => Ok(Html(html(StatusCode::OK, text))),
+        Err(wrong) => Err(Failure::unavailable(format!("the page cannot be made: {wrong}")).into()),
+    }
+}
+
+/// Goes elsewhere after something was done.
+pub(crate) fn go(to: &str) -> Html {
+    let to = HeaderValue::from_str(to).unwrap_or_else(|_| HeaderValue::from_static("/"));
+    Html((StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response())
+}
+
+fn html(status: StatusCode, text: String) -> Response {
+    (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], text).into_response()
+}
+
+impl IntoResponse for Html {
+    fn into_response(self) -> Response {
+        self.0
+    }
+}
+
+impl Html {
+    /// With a header more.
+    pub(crate) fn with(mut self, name: header::HeaderName, value: &str) -> Html {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            self.0.headers_mut().insert(name, value);
+        }
+        self
+    }
+
+    /// With another status.
+    pub(crate) fn at(mut self, status: StatusCode) -> Html {
+        *self.0.status_mut() = status;
+        self
+    }
+}
+
+/// Why there is no page: a page that says so.
+#[derive(Debug)]
+pub(crate) struct Trouble(Failure);
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Trouble {
+        Trouble(failure)
+    }
+}
+
+#[derive(Template)]
+#[template(path = "page/trouble.html")]
+struct TroublePage<'a> {
+    version: &'static str,
+    status: StatusCode,
+    message: &'a str,
+    hint: &'a str,
+}
+
+impl IntoResponse for Trouble {
+    fn into_response(self) -> Response {
+        let (status, problem) = self.0.parts();
+        let (message, hint) = (problem.message.as_str(), problem.hint.as_str());
+        let page = TroublePage { version: VERSION, status, message, hint };
+        html(status, page.render().unwrap_or_else(|_| message.to_owned()))
+    }
+}

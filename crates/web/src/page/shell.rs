@@ -1,0 +1,82 @@
+//! What stands around every page.
+
+use tradewind_daemon::live::rights::{Actor, Role};
+
+use super::assets::VERSION;
+use crate::api::Context;
+use crate::doors::Caller;
+use crate::failure::Answer;
+
+/// What stands around every page.
+#[derive(Debug, Clone)]
+pub(crate) struct Shell {
+    /// Of the page.
+    pub(crate) title: &'static str,
+    /// Of the files that it needs.
+    pub(crate) version: &'static str,
+    /// Whose page it is.
+    pub(crate) actor: Actor,
+    /// The market's name.
+    pub(crate) market: String,
+    /// Who decides.
+    pub(crate) policy: String,
+    /// The market's moment.
+    pub(crate) now: i64,
+    /// The journal's row that the page shows; live updates go on behind it.
+    pub(crate) seq: u64,
+}
+
+impl Shell {
+    /// Around a page of this title.
+    pub(crate) async fn new(
+        context: &Context,
+        caller: &Caller,
+        title: &'static str,
+    ) -> Answer<Shell> {
+        let gauges = std::sync::Arc::clone(context.market.gauges());
+        let actor = caller.actor.clone();
+        context
+            .look(move |live| {
+                let state = live.state();
+                Shell {
+                    title,
+                    version: VERSION,
+                    actor,
+                    market: state.name.clone(),
+                    policy: state.policy.clone(),
+                    now: state.now().0,
+                    seq: gauges.last_row(),
+                }
+            })
+            .await
+    }
+
+    /// The pages that the reader may use: address and title.
+    pub(crate) fn pages(&self) -> Vec<(&'static str, &'static str)> {
+        let mut pages = vec![
+            ("/", "Now"),
+            ("/jobs", "Jobs"),
+            ("/quote", "Quote"),
+            ("/market", "Market"),
+            ("/ledger", "Ledger"),
+        ];
+        if self.is_administrator() {
+            pages.push(("/policy", "Policy"));
+        }
+        pages
+    }
+
+    /// Whether the reader may do anything.
+    pub(crate) fn is_administrator(&self) -> bool {
+        self.actor.role == Role::Administrator
+    }
+
+    /// The reader's role in a word.
+    pub(crate) fn role(&self) -> &'static str {
+        match self.actor.role {
+            Role::User => "user",
+            Role::Owner => "owner",
+            Role::Administrator => "administrator",
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Numbers as people read them, each with its unit.
+
+use askama::filters::Safe;
+use jiff::Timestamp;
+
+use crate::documents::{Credits, Fate, Thousandths};
+
+/// A moment: UTC, with the zone, as an element that scripts may show on another clock.
+pub(crate) fn time(at: &i64) -> Safe<String> {
+    let Ok(moment) = Timestamp::from_second(*at) else { return Safe(at.to_string()) };
+    let (machine, people) = (moment.strftime("%FT%TZ"), moment.strftime("%F %T UTC"));
+    Safe(format!("<time datetime=\"{machine}\">{people}</time>"))
+}
+
+/// A moment in charts, to the minute.
+pub(crate) fn stamp(at: i64) -> String {
+    let moment = Timestamp::from_second(at);
+    moment.map_or_else(|_| at.to_string(), |it| it.strftime("%F %H:%M UTC").to_string())
+}
+
+/// The same, or a dash.
+pub(crate) fn when(at: &Option<i64>) -> Safe<String> {
+    at.as_ref().map_or_else(|| Safe("–".to_owned()), time)
+}
+
+/// A length of time: the two largest units that are not zero.
+pub(crate) fn span(seconds: &i64) -> String {
+    let sign = if *seconds < 0 { "−" } else { "" };
+    let all = seconds.unsigned_abs();
+    let units = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
+    let mut rest = all;
+    let mut told = Vec::new();
+    for (length, unit) in units {
+        let count = rest / length;
+        rest %= length;
+        if count > 0 && told.len() < 2 {
+            told.push(format!("{count} {unit}"));
+        } else if !told.is_empty() {
+            break;
+        }
+    }
+    if told.is_empty() { "0 s".to_owned() } else { format!("{sign}{}", told.join(" ")) }
+}
+
+/// Credits with thousands apart, exact.
+pub(crate) fn credits(amount: &Credits) -> String {
+    let micro = amount.0.unsigned_abs();
+    let (whole, rest) = (grouped(micro / 1_000_000), micro % 1_000_000);
+    let sign = if amount.0 < 0 { "−" } else { "" };
+    let part = format!("{rest:06}");
+    match part.trim_end_matches('0') {
+        "" => format!("{sign}{whole}"),
+        part => format!("{sign}{whole}.{part}"),
+    }
+}
+
+/// The same for machines: without thousands apart.
+pub(crate) fn plain(amount: &Credits) -> String {
+    credits(amount).replace(',', "").replace('−', "-")
+}
+
+/// As many decimals as there are, up to three.
+pub(crate) fn performance(of: &Thousandths) -> String {
+    let text = format!("{}.{:03}", of.0 / 1_000, of.0 % 1_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Node-seconds as node-hours with two decimals.
+pub(crate) fn node_hours(node_seconds: &i64) -> String {
+    format!("{:.2}", *node_seconds as f64 / 3_600.0)
+}
+
+/// A mean of seconds.
+pub(crate) fn mean(seconds: &Option<f64>) -> String {
+    seconds.map_or_else(|| "–".to_owned(), |it| span(&(it.round() as i64)))
+}
+
+/// When a job would start, or why it would not.
+pub(crate) fn fate(fate: &Fate) -> Safe<String> {
+    match (&fate.start, &fate.refused) {
+        (Some(at), _) => time(at),
+        (None, Some(_)) => Safe("refused".to_owned()),
+        (None, None) => Safe("not in sight".to_owned()),
+    }
+}
+
+/// What a job would cost.
+pub(crate) fn cost(fate: &Fate) -> String {
+    fate.cost.as_ref().map_or_else(|| "–".to_owned(), credits)
+}
+
+/// With thousands apart.
+pub(crate) fn grouped(number: u128) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() * 4 / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_told_with_units() {
+        let spans = [0, 59, 61, 3_600, 90_061, -5].map(|it| span(&it));
+        assert_eq!(spans, ["0 s", "59 s", "1 min 1 s", "1 h", "1 d 1 h", "−5 s"]);
+        let amounts = [0, 1_234_500_000, -2_000_000, 1].map(|it| credits(&Credits(it)));
+        assert_eq!(amounts, ["0", "1,234.5", "−2", "0.000001"]);
+        assert_eq!(
+            time(&0).0,
+            "<time datetime=\"1970-01-01T00:00:00Z\">1970-01-01 00:00:00 UTC</time>"
+        );
+    }
+}

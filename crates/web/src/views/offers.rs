@@ -1,0 +1,54 @@
+//! Windows as offers.
+
+use tradewind_daemon::live::state::Booking;
+use tradewind_model::{Money, Pools};
+
+use crate::documents::{Offer, OfferedNodes};
+
+/// No window by this criterion.
+pub(crate) fn no_offer(criterion: String, exact: bool, reason: String) -> Offer {
+    Offer { reason: Some(reason), ..empty(criterion, exact) }
+}
+
+fn empty(criterion: String, exact: bool) -> Offer {
+    Offer {
+        criterion,
+        exact,
+        id: None,
+        start: None,
+        finish: None,
+        cost: None,
+        expires: None,
+        nodes: Vec::new(),
+        reason: None,
+    }
+}
+
+/// The window of `booking` for a job of so many tasks, best by `criterion`; nobody keeps it yet.
+/// `exact` if none is better.
+pub fn offer(
+    pools: &Pools,
+    tasks: u32,
+    (criterion, exact): (String, bool),
+    booking: &Booking,
+    cost: Money,
+) -> Offer {
+    let shares = booking.place.shares(tasks);
+    let nodes = shares.zip(&booking.ends).zip(&booking.prices).map(|((share, end), price)| {
+        let pool = pools.pool(share.pool);
+        OfferedNodes {
+            site: pools.sites()[pool.site.0 as usize].name.clone(),
+            pool: pool.name.clone(),
+            nodes: share.nodes,
+            end: end.0,
+            price: (*price).into(),
+        }
+    });
+    Offer {
+        start: Some(booking.start.0),
+        finish: booking.ends.iter().max().map(|end| end.0),
+        cost: Some(cost.into()),
+        nodes: nodes.collect(),
+        ..empty(criterion, exact)
+    }
+}

@@ -1,0 +1,38 @@
+//! Peers as documents.
+
+use tradewind_daemon::live::Live;
+use tradewind_daemon::live::money::Account;
+use tradewind_daemon::live::rights::{Actor, Role};
+use tradewind_daemon::live::state::{Job, Phase};
+
+use crate::documents::{Credits, Peer, PeerList};
+
+/// All peers that were ever configured. Linear in the jobs that are kept.
+pub(crate) fn list(live: &Live, actor: &Actor) -> PeerList {
+    let state = live.state();
+    let count =
+        |suits: &dyn Fn(&Job) -> bool| state.jobs.values().filter(|job| suits(job)).count() as u64;
+    let peers = state.peers.directory.iter().map(|(&peer, known)| {
+        let contact = live.contact(peer);
+        let went = |job: &Job, phase: &Phase| {
+            job.phase == *phase && job.away.as_ref().is_some_and(|away| away.peer == peer)
+        };
+        let came = |job: &Job| {
+            let from = job.origin.as_ref().is_some_and(|origin| origin.peer == peer);
+            from && !matches!(job.phase, Phase::Over(_))
+        };
+        let balance = state.accounts.balance(&Account::Peer(known.name.clone()));
+        Peer {
+            name: known.name.clone(),
+            market: known.market.clone(),
+            configured: live.settings().peers.contains(&known.name),
+            reachable: contact.map(|(there, _)| there),
+            since: contact.map(|(_, since)| since.0),
+            jobs_there: count(&|job| went(job, &Phase::Away)),
+            jobs_here: count(&came),
+            in_doubt: count(&|job| went(job, &Phase::Handing)),
+            balance: (actor.role == Role::Administrator).then_some(Credits(balance)),
+        }
+    });
+    PeerList { peers: peers.collect() }
+}
