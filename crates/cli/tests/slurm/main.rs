@@ -10,6 +10,8 @@
 mod batch;
 #[path = "../../../daemon/tests/slurm/cluster.rs"]
 mod cluster;
+mod faults;
 mod market;
 mod theft;
 mod together;
+mod wrong;

@@ -217,7 +217,7 @@ impl Market {
         let began = Instant::now();
         while !holds() {
             let jobs = || String::from_utf8(self.run(&["jobs", "--all"]).stdout).unwrap();
-            let is_late = began.elapsed() > Duration::from_secs(90);
+            let is_late = began.elapsed() > Duration::from_secs(120);
             assert!(!is_late, "it does not come about that {what}\n{}\n{}", jobs(), self.log());
             std::thread::sleep(Duration::from_millis(50));
         }
