@@ -12,7 +12,7 @@ use tradewind_sched::negotiation::Peer;
 
 use super::handle::Handle;
 use crate::live::Input;
-use crate::live::peers::{Letter, Report, Wanted};
+use crate::live::peers::{Letter, Report, Wanted, Word};
 
 /// How one peer is reached. Calls may take some seconds, and then fail.
 pub trait Courier: Debug + Send {
@@ -110,7 +110,10 @@ impl Round {
                 continue;
             }
             self.rest = None;
-            for some in letters.chunks(AT_ONCE) {
+            // A job with all that it runs goes alone: it may be large.
+            let alone = |one: &Letter| matches!(one.word, Word::Migrate { .. });
+            let (jobs, words): (Vec<_>, Vec<_>) = letters.into_iter().partition(alone);
+            for some in words.chunks(AT_ONCE).chain(jobs.chunks(1)) {
                 let sent = when.unwrap_or(Time(0));
                 let delivered = self.setup.courier.deliver(&self.market, sent, some);
                 if self.heard(delivered).is_none() {

@@ -245,15 +245,9 @@ impl Market {
 
     /// The site's thread says the next thing.
     pub(crate) fn talk(&mut self) -> bool {
-        let Some(Instruction { tag, act, order, .. }) = self.orders.pop_front() else {
-            return false;
-        };
-        let answer = match (act, order) {
-            (Act::Submit, Some(order)) => self.site.submit(&order),
-            (Act::Submit, None) => return true,
-            (Act::Withdraw, _) => self.site.withdraw(&tag),
-            (Act::Forget, _) => self.site.forget(&tag),
-        };
+        let Some(instruction) = self.orders.pop_front() else { return false };
+        let answer = instruction.carry_out(&mut self.site);
+        let Instruction { tag, act, .. } = instruction;
         self.inbox.push_back(Input::Answered { tag, act, answer });
         true
     }

@@ -13,6 +13,7 @@ use crate::bench::GridBench;
 const AT_ONCE: usize = 6;
 
 /// Runs checks, each on a bench of its own; what has failed.
+#[expect(clippy::print_stdout, reason = "how long each took")]
 fn failures(make: impl Fn() -> GridBench + Sync, wanted: impl Fn(&str) -> bool) -> Vec<String> {
     let checks: Vec<_> = CHECKS.iter().filter(|(name, _)| wanted(name)).collect();
     let next = AtomicUsize::new(0);

@@ -153,7 +153,8 @@ fn a_dead_host_is_one_node_less() {
     // One slot of a host is a whole host less.
     let free = (2..=5).find(|host| !nodes.contains(&format!("ge{host}"))).unwrap();
     let line = format!("whole.q@ge{free}");
-    let argv = ["qsub", "-S", "/bin/sh", "-q", &line, "-l", "h_rt=300", "-o", "/dev/null"];
+    let mut argv = vec!["qsub", "-S", "/bin/sh", "-q", &line, "-l", "h_rt=300"];
+    argv.extend(["-o", "/dev/null", "-j", "y", "-wd", "/"]);
     bench.cluster.must(&argv, "exec sleep 250\n");
     let pool = |bench: &mut GridBench| {
         let pool = bench.site().survey().unwrap().pools.remove(0);

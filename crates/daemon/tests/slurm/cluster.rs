@@ -84,6 +84,7 @@ impl Cluster {
         self.folder.path()
     }
 
+    /// Nodes that do not answer for minutes count as there: the machine may be busy with others.
     fn configuration(&self, plan: &Plan) -> String {
         let folder = self.folder.path().display();
         let (name, user) = (plan.name, &self.user);
@@ -100,7 +101,7 @@ impl Cluster {
              AccountingStorageType=accounting_storage/none\nJobCompType=jobcomp/none\n\
              SwitchType=switch/none\nSelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\n\
              SlurmdParameters=config_overrides\nReturnToService=2\nMailProg=/bin/true\n\
-             SlurmctldTimeout=10\nSlurmdTimeout=10\nMinJobAge=60\nInactiveLimit=0\nKillWait=2\n\
+             SlurmctldTimeout=300\nSlurmdTimeout=300\nMinJobAge=60\nInactiveLimit=0\nKillWait=2\n\
              Waittime=0\nMessageTimeout=5\nSchedulerType=sched/backfill\n",
             ports[0]
         );

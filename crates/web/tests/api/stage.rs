@@ -282,15 +282,17 @@ impl Stage {
             codec: NoCodec,
             pools: Arc::new(pools()),
             sites: sites.collect(),
+            peers: vec![],
             maker: Arc::new(Easy),
             policy: "easy".to_owned(),
-            settings: Settings::default(),
+            settings: Settings { peers: vec!["far".to_owned()], ..Settings::default() },
             timing: Timing::default(),
         };
         let engine = Engine::start(setup).unwrap();
         let market = engine.handle.clone();
         let roles = [("root", Role::Administrator), ("olga", Role::Owner), ("otto", Role::Owner)];
         let roles = roles.into_iter().chain([("ana", Role::User), ("bob", Role::User)]);
+        let roles = roles.chain([("far", Role::Peer)]);
         let tokens = roles.map(|(name, role)| {
             let (secret, hash) = new_secret().unwrap();
             let root = Actor { user: "root".to_owned(), role: Role::Administrator };

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tradewind_io::submission::{OnLost, Submission, Work};
+use tradewind_io::submission::{OnLost, Submission, Surroundings, Work};
 use tradewind_model::{JobId, Money, Span, Time};
 use tradewind_sched::negotiation::{Body, Envelope, Offer, Parcel, Peer, Serial, Ticket};
 
@@ -95,6 +95,17 @@ pub(super) fn abroad(submission: &Submission) -> Submission {
     }
 }
 
+/// How much of a job travels: what it runs, and its environment, in bytes.
+pub(super) fn weight(submission: &Submission) -> usize {
+    let words = |words: &[String]| words.iter().map(String::len).sum::<usize>();
+    let work = match &submission.work {
+        Work::Script { text, arguments } => text.len() + words(arguments),
+        Work::Command(command) => words(command),
+    };
+    let environment = submission.surroundings.environment.iter();
+    work + environment.map(|(name, value)| name.len() + value.len()).sum::<usize>()
+}
+
 /// The same for whoever takes it in: it costs no more than was agreed.
 pub(super) fn taken_in(submission: &Submission, most: Money) -> Submission {
     let mut taken = abroad(submission);
@@ -108,7 +119,9 @@ impl State {
         let Envelope { to, settled, body, .. } = envelope;
         let asked = |parcel: &Parcel| {
             let mut job = self.traveller(parcel)?;
-            let submission = Submission { work: untold(), ..(*job.submission).clone() };
+            let surroundings = Surroundings::default();
+            let submission =
+                Submission { work: untold(), surroundings, ..(*job.submission).clone() };
             job.submission = Arc::new(submission);
             Some(job)
         };

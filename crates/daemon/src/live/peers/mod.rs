@@ -125,5 +125,7 @@ pub enum Fate {
 pub(super) const SEARCHES: usize = 64;
 /// At most so many waiting jobs are looked at for one that could go.
 const LOOK: usize = 1_000;
+/// Jobs that are larger do not travel, bytes: a message must fit into what others take in.
+const HEAVIEST: usize = 1 << 20;
 /// More jobs than this wait: nothing is offered.
 const MOST_WAITING: usize = 200;

@@ -11,8 +11,8 @@ use tradewind_sched::negotiation::{
 use tradewind_sched::policy::outlook::{Opening, Outlook, Promised};
 
 use super::desk::Desk;
-use super::letter::{taken_in, ticket};
-use super::{Known, LOOK, Letter, MOST_WAITING, SEARCHES, Traveller};
+use super::letter::{taken_in, ticket, weight};
+use super::{HEAVIEST, Known, LOOK, Letter, MOST_WAITING, SEARCHES, Traveller};
 use crate::live::input::{Kind, Refusal};
 use crate::live::money::Account;
 use crate::live::record::Record;
@@ -349,9 +349,9 @@ impl Live {
     }
 }
 
-/// Whether the job's user lets it leave home.
+/// Whether the job's user lets it leave home, and it is not too heavy for a message.
 pub(in crate::live) fn may_travel(submission: &Submission) -> bool {
-    !submission.stay_home
+    !submission.stay_home && weight(submission) <= HEAVIEST
 }
 
 /// By how much a clock is ahead that showed `sent` a moment before this one showed `at`. What may

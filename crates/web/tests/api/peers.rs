@@ -1,0 +1,60 @@
+use serde_json::{Value, json};
+
+use crate::stage::{Stage, job};
+
+fn letters(market: &str, letters: Value) -> Value {
+    json!({"protocol": 1, "market": market, "sent": 1_800_000_000, "letters": letters})
+}
+
+fn questions(market: &str, jobs: Value) -> Value {
+    json!({"protocol": 1, "market": market, "jobs": jobs})
+}
+
+#[test]
+fn peers_exchange_jobs_and_do_nothing_else() {
+    let stage = Stage::new();
+    let post = |user: &str, path: &str, body: Value| stage.call(user, "POST", path, body).0;
+    assert_eq!(post("root", "/v1/peers/letters", letters("m0", json!([]))), 403);
+    assert_eq!(post("far", "/v1/peers/letters", letters("m0", json!([]))), 204);
+    assert_eq!(post("far", "/v1/peers/letters", letters("m1", json!([]))), 409);
+    let asked = json!([{"job": 7, "transfer": [1, 0], "cancel": true}]);
+    let (status, told) =
+        stage.call("far", "POST", "/v1/peers/jobs", questions("m0", asked.clone()));
+    assert_eq!((status, &told["jobs"][0]["fate"]), (200, &json!("unknown")));
+    assert_eq!(post("ana", "/v1/peers/jobs", questions("m0", asked)), 403);
+    let glance = json!({"protocol": 1, "market": "m0", "job": 7, "transfer": [1, 0], "bytes": 10});
+    assert_eq!(post("far", "/v1/peers/output", glance.clone()), 404);
+    assert_eq!(post("ana", "/v1/peers/output", glance), 403);
+    assert_eq!(post("far", "/v1/jobs", job(1)), 403);
+    let (status, all) = stage.get("ana", "/v1/peers");
+    assert_eq!((status, &all["peers"][0]["market"]), (200, &json!("m0")));
+    assert!(all["peers"][0]["balance"].is_null());
+    assert_eq!(stage.get("root", "/v1/peers").1["peers"][0]["in_doubt"], json!(0));
+    stage.stop();
+}
+
+#[test]
+fn what_makes_no_sense_is_named_and_changes_nothing() {
+    let stage = Stage::new();
+    let post = |body: Vec<u8>| {
+        let (status, text) = stage.send("far", "POST", "/v1/peers/letters", &[], body);
+        let error: Value = serde_json::from_str(&text).unwrap();
+        (status, error["error"]["message"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(post(b"{".to_vec()).0, 400);
+    for (body, said) in [
+        (json!([]), "expected an object"),
+        (letters("Not A Name", json!([])), "market: expected a market's name"),
+        (letters("m0", json!([7])), "letters.0: expected an object"),
+        (
+            letters("m0", json!([{"settled": [1, 0], "word": {"hello": 1}}])),
+            "letters.0.word.hello: it is not known here",
+        ),
+    ] {
+        assert_eq!(post(body.to_string().into_bytes()), (422, said.to_owned()));
+    }
+    let other = json!({"protocol": 9, "market": "m0", "sent": 1, "letters": []});
+    assert!(post(other.to_string().into_bytes()).1.contains("another release"));
+    assert!(stage.get("root", "/v1/peers").1["peers"][0]["market"].is_null());
+    stage.stop();
+}
