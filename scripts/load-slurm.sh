@@ -43,12 +43,13 @@ EOF_PY
 settled() { until [ "$(wc -l <"$work/marks")" -ge "$jobs" ]; do sleep 0.2; done; }
 
 : >"$work/marks"
+handing=()
 begin=$(date +%s%3N)
 for cluster in alpha beta; do
     for _ in $(seq $((jobs / 2))); do
         at $cluster sbatch --parsable --exclusive -N1 --time=1 --output=/dev/null --chdir="$work/out" "$work/job.sh"
     done >/dev/null &
-    handing[${#handing[@]}]=$!
+    handing+=($!)
 done
 wait "${handing[@]}"
 echo "sbatch: handed in after $((($(date +%s%3N) - begin))) ms"
@@ -74,6 +75,7 @@ EOF_SITE
 daemon=$!
 until [ -s "$work/url" ]; do sleep 0.05; done
 : >"$work/marks"
+handing=()
 begin=$(date +%s%3N)
 "$program" submit --state "$work/state" --array "1-$jobs" --time 0:30 --chdir "$work/out" --output /dev/null "$work/job.sh" >/dev/null
 echo "tradewind: handed in after $((($(date +%s%3N) - begin))) ms"
@@ -81,11 +83,12 @@ settled
 python3 "$work/tell.py" tradewind "$work/marks" "$begin"
 
 # Owners' jobs on hold: Slurm lists them, and nothing else happens.
+holding=()
 for cluster in alpha beta; do
     for _ in $(seq $((owners / 2))); do
         at $cluster sbatch --parsable --hold -N1 --time=60 --output=/dev/null --wrap true
     done >/dev/null &
-    holding[${#holding[@]}]=$!
+    holding+=($!)
 done
 wait "${holding[@]}"
 sleep 3
