@@ -126,6 +126,7 @@ fn a_market_that_is_killed_again_and_again_runs_every_job_once() {
             market.kill();
             market.spawn();
         }
+        market.until_up();
     });
     let jobs = market.all_over();
     check(&market, &jobs, &promised);

@@ -109,6 +109,11 @@ impl Market {
     /// Starts the daemon, and waits until it answers.
     pub(crate) fn up(&self) {
         self.spawn();
+        self.until_up();
+    }
+
+    /// Waits until the daemon answers that was spawned last.
+    pub(crate) fn until_up(&self) {
         self.until("the market is up", || {
             let mut daemon = self.daemon.lock().unwrap();
             let ended = daemon.as_mut().unwrap().try_wait().unwrap();
