@@ -1,5 +1,5 @@
 # Everything that people and machines do with the tree. `make test` is the one command.
-.PHONY: build test test-quick test-long test-evalys test-fuzz lint bench bench-criterion docs fmt setup
+.PHONY: build test test-quick test-long test-evalys test-fuzz test-pages lint bench bench-criterion docs fmt setup
 
 CARGO ?= cargo
 # Long runs of the fuzz and property tests.
@@ -8,13 +8,15 @@ LONG_CASES ?= 20000
 build:
 	$(CARGO) build --release
 
-# cmake and a C++ compiler for the MIP solver that the optimum is checked against, and Python for
-# Evalys and Schemathesis.
+# cmake and a C++ compiler for the MIP solver that the optimum is checked against, Python for
+# Evalys and Schemathesis, Slurm, Grid Engine, and Chromium with axe-core for the pages.
 setup:
 	./scripts/setup.sh
+	./scripts/axe.sh
 
-# All packages, with the MIP solver.
-EVERYTHING = --workspace --features tradewind-reference/mip
+# All packages, with the MIP solver, real clusters and a real browser.
+FEATURES = tradewind-reference/mip,tradewind-daemon/clusters,tradewind/browser
+EVERYTHING = --workspace --features $(FEATURES)
 
 test: setup
 	$(CARGO) test $(EVERYTHING)
@@ -29,17 +31,23 @@ test-evalys: setup
 test-fuzz: setup
 	./scripts/fuzz.sh
 
-# Without the MIP solver and Python: nothing to install, a few minutes less to compile.
+# The pages in Chromium; pictures of all of them go to target/pages.
+test-pages: setup
+	TRADEWIND_SCREENSHOTS=$(CURDIR)/target/pages \
+	  $(CARGO) test -p tradewind --features browser --test page
+
+# Without the MIP solver, Python, clusters and a browser: nothing to install, a few minutes less.
 test-quick:
 	$(CARGO) test
 
 test-long: setup
 	TRADEWIND_FUZZ_CASES=$(LONG_CASES) PROPTEST_CASES=$(LONG_CASES) \
-	  $(CARGO) test --release --workspace --features tradewind-reference/mip
+	  $(CARGO) test --release $(EVERYTHING)
 
 lint:
 	$(CARGO) fmt --all -- --check
-	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --all-targets --workspace \
+	  --features tradewind-daemon/clusters,tradewind/browser -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --no-deps
 
 # The tables of BENCHMARKS.md, a quarter of an hour on a quiet machine. A log makes the rows of

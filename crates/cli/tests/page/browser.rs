@@ -9,9 +9,9 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 
 /// The driver and the browser that it drives; both end with it.
-pub struct Browser {
+pub(crate) struct Browser {
     driver: Child,
-    pub client: Client,
+    pub(crate) client: Client,
 }
 
 fn free_port() -> u16 {
@@ -20,7 +20,7 @@ fn free_port() -> u16 {
 
 impl Browser {
     /// Starts both. Needs Chromium and its driver; `make setup` installs them.
-    pub async fn start() -> Browser {
+    pub(crate) async fn start() -> Browser {
         let port = free_port();
         let mut driver = Command::new("chromedriver");
         driver.arg(format!("--port={port}")).stdout(Stdio::null()).stderr(Stdio::null());
@@ -44,33 +44,33 @@ impl Browser {
         }
     }
 
-    pub async fn go(&self, url: &str) {
+    pub(crate) async fn go(&self, url: &str) {
         self.client.goto(url).await.unwrap();
     }
 
-    pub async fn fill(&self, css: &str, text: &str) {
+    pub(crate) async fn fill(&self, css: &str, text: &str) {
         let field = self.client.find(Locator::Css(css)).await.unwrap();
         field.clear().await.unwrap();
         field.send_keys(text).await.unwrap();
     }
 
-    pub async fn click(&self, css: &str) {
+    pub(crate) async fn click(&self, css: &str) {
         let element = self.client.find(Locator::Css(css)).await;
         element.unwrap_or_else(|wrong| panic!("{css}: {wrong}")).click().await.unwrap();
     }
 
     /// All text of the page that is seen.
-    pub async fn text(&self) -> String {
+    pub(crate) async fn text(&self) -> String {
         let body = self.client.find(Locator::Css("body")).await.unwrap();
         body.text().await.unwrap()
     }
 
-    pub async fn path(&self) -> String {
+    pub(crate) async fn path(&self) -> String {
         self.client.current_url().await.unwrap().path().to_owned()
     }
 
     /// Waits until the page says so, without being loaded anew.
-    pub async fn until(&self, wanted: &str) {
+    pub(crate) async fn until(&self, wanted: &str) {
         let begun = Instant::now();
         loop {
             let text = self.text().await;
@@ -83,15 +83,15 @@ impl Browser {
         }
     }
 
-    pub async fn run(&self, script: &str) -> Value {
+    pub(crate) async fn run(&self, script: &str) -> Value {
         self.client.execute(script, Vec::new()).await.unwrap()
     }
 
-    pub async fn size(&self, width: u32, height: u32) {
+    pub(crate) async fn size(&self, width: u32, height: u32) {
         self.client.set_window_size(width, height).await.unwrap();
     }
 
-    pub async fn end(mut self) {
+    pub(crate) async fn end(mut self) {
         drop(self.client.clone().close().await);
         drop(self.driver.kill());
         drop(self.driver.wait());

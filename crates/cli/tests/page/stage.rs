@@ -8,38 +8,39 @@ use crate::browser::Browser;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tradewind");
 
-pub struct Stage {
+pub(crate) struct Stage {
     folder: tempfile::TempDir,
     daemon: Child,
     url: String,
 }
 
 impl Stage {
-    pub fn new() -> Stage {
+    pub(crate) fn new() -> Stage {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().join("state");
         let mut up = Command::new(PROGRAM);
         up.args(["up", "--listen", "127.0.0.1:0", "--quiet", "--state"]).arg(&state);
         let daemon = up.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+        let mut stage = Stage { folder, daemon, url: String::new() };
         let begun = Instant::now();
-        loop {
-            if let Ok(url) = std::fs::read_to_string(state.join("url")) {
-                return Stage { folder, daemon, url: url.trim().to_owned() };
-            }
+        while stage.url.is_empty() {
             assert!(begun.elapsed() < Duration::from_secs(20), "the market does not come up");
             std::thread::sleep(Duration::from_millis(50));
+            let url = std::fs::read_to_string(state.join("url")).unwrap_or_default();
+            url.trim().clone_into(&mut stage.url);
         }
+        stage
     }
 
     fn state(&self) -> PathBuf {
         self.folder.path().join("state")
     }
 
-    pub fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.url)
     }
 
-    pub fn admin(&self) -> String {
+    pub(crate) fn admin(&self) -> String {
         std::fs::read_to_string(self.state().join("admin.token")).unwrap().trim().to_owned()
     }
 
@@ -52,14 +53,14 @@ impl Stage {
     }
 
     /// A new user's token.
-    pub fn token(&self, user: &str) -> String {
+    pub(crate) fn token(&self, user: &str) -> String {
         let told = self.command(&["token", "create", user, "--format", "json"]);
         let told: serde_json::Value = serde_json::from_str(&told).unwrap();
         told["token"].as_str().unwrap().to_owned()
     }
 
     /// Some that end, some that run and some that wait.
-    pub fn some_jobs(&self) {
+    pub(crate) fn some_jobs(&self) {
         for (nodes, time, work) in
             [("1", "5", "true"), ("4", "30", "sleep 300"), ("6", "60", "true")]
         {
@@ -75,7 +76,7 @@ impl Stage {
     }
 
     /// The status of a form that is sent from a page of `origin`.
-    pub fn post(&self, path: &str, form: &str, cookie: &str, origin: &str) -> u16 {
+    pub(crate) fn post(&self, path: &str, form: &str, cookie: &str, origin: &str) -> u16 {
         let request = Self::agent().post(self.url(path)).header("cookie", cookie);
         let request = request.header("origin", origin);
         let request = request.header("content-type", "application/x-www-form-urlencoded");
@@ -83,7 +84,7 @@ impl Stage {
     }
 
     /// The status of a page.
-    pub fn get(&self, path: &str, cookie: &str) -> u16 {
+    pub(crate) fn get(&self, path: &str, cookie: &str) -> u16 {
         Self::agent().get(self.url(path)).header("cookie", cookie).call().unwrap().status().as_u16()
     }
 }
@@ -96,14 +97,14 @@ impl Drop for Stage {
 }
 
 /// The accessibility checker, as `make setup` has put it there.
-pub fn axe() -> String {
+pub(crate) fn axe() -> String {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/axe/axe.min.js");
     std::fs::read_to_string(&root)
         .unwrap_or_else(|wrong| panic!("{}: {wrong}; `make setup` fetches it", root.display()))
 }
 
 /// What the checker finds wrong with the page that is seen, as text.
-pub async fn violations(browser: &Browser, axe: &str) -> String {
+pub(crate) async fn violations(browser: &Browser, axe: &str) -> String {
     browser.run(axe).await;
     let script = "const done = arguments[arguments.length - 1];
         axe.run(document, { resultTypes: ['violations'] }).then((found) => done(found.violations.map((it) =>
@@ -113,7 +114,7 @@ pub async fn violations(browser: &Browser, axe: &str) -> String {
 }
 
 /// Keeps a picture of the page, if somebody wants them.
-pub async fn picture(browser: &Browser, name: &str) {
+pub(crate) async fn picture(browser: &Browser, name: &str) {
     let Some(folder) = std::env::var_os("TRADEWIND_SCREENSHOTS") else { return };
     let folder = PathBuf::from(folder);
     std::fs::create_dir_all(&folder).unwrap();

@@ -50,7 +50,7 @@ impl PolicyPage {
 fn may(caller: &Caller) -> Answer<()> {
     match caller.actor.role {
         Role::Administrator => Ok(()),
-        Role::User | Role::Owner => {
+        Role::User | Role::Owner | Role::Peer => {
             Err(Failure::forbidden("only an administrator decides which policy decides"))
         }
     }

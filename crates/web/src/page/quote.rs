@@ -153,7 +153,7 @@ async fn take(context: &Context, caller: &Caller, document: &[u8], quote: u64) -
     let ask = Ask::Submit { submission, key: None, quote: Some(quote) };
     match context.ask(caller.actor.clone(), ask).await? {
         Reply::Jobs(jobs) => Ok(jobs.first().copied().unwrap_or_default()),
-        Reply::Number(_) | Reply::Done => Err(Failure::unavailable("the market said nothing")),
+        _ => Err(Failure::unavailable("the market said nothing")),
     }
 }
 

@@ -77,6 +77,7 @@ impl Shell {
             Role::User => "user",
             Role::Owner => "owner",
             Role::Administrator => "administrator",
+            Role::Peer => "peer",
         }
     }
 }

@@ -158,7 +158,7 @@ fn expectation(state: &State, job: &Job) -> Option<Expectation> {
         Phase::Held(Hold::Booked) => job.booking.as_ref().map(|it| it.start),
         Phase::Waiting => job.expected,
         // Nobody knows when it will be let in; what was said before that is no longer true.
-        Phase::Held(_) | Phase::Running | Phase::Over(_) => None,
+        Phase::Held(_) | Phase::Running | Phase::Handing | Phase::Away | Phase::Over(_) => None,
     }?;
     // What was expected by now and has not come was wrong: nobody knows.
     let at = Some(at).filter(|at| *at >= state.now())?;

@@ -96,6 +96,7 @@ mod tests {
             price: Price(7),
             prices: Schedule::default(),
             offers: Schedule::default(),
+            members: tradewind_io::settings::Members::default(),
         }
     }
 
