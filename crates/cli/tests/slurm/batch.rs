@@ -76,11 +76,8 @@ fn from_submission_to_the_ledger(policy: &str) {
 /// A job on all nodes of a pool that is over after `seconds`, and asked for ten minutes.
 fn whole(market: &Market, user: &str, pool: &str, seconds: &str) -> u64 {
     let token = market.user(user);
-    let line = marks(
-        &market.work(),
-        &format!("$TRADEWIND_JOB_ID.$TRADEWIND_PART"),
-        &format!("sleep {seconds}"),
-    );
+    let line =
+        marks(&market.work(), "$TRADEWIND_JOB_ID.$TRADEWIND_PART", &format!("sleep {seconds}"));
     let words = ["--partition", pool, "--nodes", "4", "--time", "10:00", "--wrap", &line];
     market.submit(&[&token.each_ref().map(String::as_str), &words[..]].concat())
 }

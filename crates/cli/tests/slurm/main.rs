@@ -1,11 +1,6 @@
 //! The whole of Tradewind over two real Slurm clusters: the real program, real jobs, a real
 //! journal. Without Slurm these tests fail: see docs/slurm.md.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "a test that cannot go on has failed"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod batch;
 #[path = "../../../daemon/tests/slurm/cluster.rs"]
