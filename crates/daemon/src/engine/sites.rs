@@ -9,7 +9,10 @@ use tradewind_model::SiteId;
 
 use super::handle::Handle;
 use crate::live::{Act, Input, Instruction};
-use crate::site::{Aside, Site, SiteError, Tag};
+use crate::site::{Aside, Site, SiteError, Survey, Tag};
+
+/// The remedy.
+const DOCTOR: &str = "`tradewind doctor` says what to do";
 
 /// A site and who owns it.
 #[derive(Debug)]
@@ -70,9 +73,10 @@ impl Worker {
     pub(super) fn start(id: SiteId, setup: SiteSetup, engine: Handle) -> std::io::Result<Worker> {
         let (errands, receive) = channel();
         let name = format!("site-{}", setup.name);
-        let thread = std::thread::Builder::new()
-            .name(name)
-            .spawn(move || Talk { id, setup, engine, errands: receive }.go_on())?;
+        let thread = std::thread::Builder::new().name(name).spawn(move || {
+            let voice = Voice::new(&setup);
+            Talk { id, setup, engine, errands: receive, voice }.go_on();
+        })?;
         Ok(Worker { errands, thread })
     }
 
@@ -102,6 +106,50 @@ struct Talk {
     setup: SiteSetup,
     engine: Handle,
     errands: Receiver<Errand>,
+    voice: Voice,
+}
+
+/// Says in the log what is wrong with a site: when it begins and when it is over, not at every
+/// survey.
+struct Voice {
+    site: String,
+    pools: Vec<String>,
+    /// What the site said instead of an answer.
+    wrong: Option<SiteError>,
+    /// By pool, whether it had no node that works.
+    is_empty: Vec<bool>,
+}
+
+impl Voice {
+    fn new(setup: &SiteSetup) -> Voice {
+        let pools: Vec<String> = setup.site.pools().iter().map(|it| it.name.clone()).collect();
+        let is_empty = vec![false; pools.len()];
+        Voice { site: setup.name.clone(), pools, wrong: None, is_empty }
+    }
+
+    fn hear(&mut self, survey: &Result<Survey, SiteError>) {
+        let site = &self.site;
+        match survey {
+            Err(wrong) if self.wrong.as_ref() != Some(wrong) => {
+                tracing::warn!(site, %wrong, "the site does not answer; {DOCTOR}");
+                self.wrong = Some(wrong.clone());
+            }
+            Err(_) => {}
+            Ok(survey) => {
+                if self.wrong.take().is_some() {
+                    tracing::warn!(site, "the site answers again");
+                }
+                let each = survey.pools.iter().zip(&self.pools).zip(&mut self.is_empty);
+                for ((seen, pool), was_empty) in each {
+                    let is_empty = seen.up == 0;
+                    if is_empty && !*was_empty {
+                        tracing::warn!(site, pool, "the site lists no node of the pool; {DOCTOR}");
+                    }
+                    *was_empty = is_empty;
+                }
+            }
+        }
+    }
 }
 
 impl Talk {
@@ -154,9 +202,7 @@ impl Talk {
     fn survey(&mut self) -> Result<(), super::Gone> {
         let begin = Instant::now();
         let survey = self.setup.site.survey();
-        if let Err(wrong) = &survey {
-            tracing::warn!(site = self.setup.name, %wrong, "the site does not answer");
-        }
+        self.voice.hear(&survey);
         self.engine.gauges().looked(self.id, begin.elapsed(), survey.is_ok());
         tracing::trace!(site = self.setup.name, took_ms = begin.elapsed().as_millis(), "surveyed");
         self.engine.tell(Input::Surveyed { site: self.id, survey })
@@ -187,7 +233,7 @@ impl Talk {
         let (site, tag, act) = (&mut self.setup.site, instruction.tag.clone(), instruction.act);
         let answer = instruction.carry_out(&mut **site);
         if let Err(wrong) = &answer {
-            tracing::warn!(site = self.setup.name, %tag, ?act, %wrong, "the site says no");
+            tracing::warn!(site = self.setup.name, %tag, ?act, %wrong, "the site says no; {DOCTOR}");
         }
         self.engine.tell(Input::Answered { tag, act, answer })
     }

@@ -5,7 +5,10 @@ case $1 in
 */*) [ -x "$1" ] && [ ! -d "$1" ] ;;
 *) command -v -- "$1" >/dev/null 2>&1 ;;
 esac || { printf '%s\n' "$1" >"$at/missing"; exit 127; }
-echo $$ >"$at/pid"
-date +%s%3N >"$at/began"
+# Whole or not at all: who keeps the limit reads them at any time.
+echo $$ >"$at/.pid"
+date +%s%3N >"$at/.began"
+mv -f "$at/.pid" "$at/pid"
+mv -f "$at/.began" "$at/began"
 unset at
 exec "$@"

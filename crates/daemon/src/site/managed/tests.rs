@@ -216,6 +216,22 @@ fn the_limit_holds_to_the_second() {
     assert_eq!(place.trace(&order.tag).unwrap().end.unwrap().exit, Exit::Withdrawn);
 }
 
+/// Whoever keeps the limit may look at any time, also while the beginning is being written.
+#[test]
+fn half_a_beginning_is_no_limit() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let tools = place.folder.path().join("tools");
+    std::fs::create_dir(&tools).unwrap();
+    let date = tools.join("date");
+    std::fs::write(&date, "#!/bin/sh\nsleep 3\nexec /bin/date \"$@\"\n").unwrap();
+    std::fs::set_permissions(&date, PermissionsExt::from_mode(0o755)).unwrap();
+    let mut order = sh(1, "exit 7");
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap());
+    order.surroundings.environment.insert("PATH".to_owned(), path);
+    assert_eq!(place.exit(&order), Exit::Code(7));
+}
+
 #[test]
 fn gathered_work_begins_when_it_is_told() {
     let place = Place::new();

@@ -94,7 +94,8 @@ impl Slurm {
         match self.timed(&Call::ours(&["scontrol", "--version"])) {
             Ok((answer, _)) => {
                 let text = answer.text().trim().to_owned();
-                let number = text.strip_prefix("slurm").unwrap_or(&text).trim();
+                // `slurm 22.05.8`, and Debian's `slurm-wlm 22.05.8`.
+                let number = text.trim_start_matches(|c: char| !c.is_ascii_digit());
                 let mut parts = number.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
                 let version = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
                 let verdict = match version {
@@ -189,7 +190,7 @@ impl Slurm {
         let is_known =
             |name: &str| nodes.iter().any(|node| node.partitions.iter().any(|it| it == name));
         if let Some(missing) = partition.filter(|name| !is_known(name)) {
-            let found = format!("there is no partition {missing:?} with nodes");
+            let found = format!("`sinfo --json` lists no partition {missing:?} with nodes");
             return finding(&what, Verdict::Bad, found, "set `partition` of the pool");
         }
         let found = format!("{all} of {most}, {up} up {}", down.join(", ")).trim().to_owned();

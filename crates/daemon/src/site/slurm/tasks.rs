@@ -119,7 +119,11 @@ fn ended(ticket: &Ticket, job: &Job, trace: Option<&Trace>, now: Time) -> Seen {
     // Waiting for others is no work.
     let began = trace.and_then(|trace| trace.began).map(seconds);
     let since = if ticket.gather.is_some() { since.and(began) } else { since };
-    let at = Time(if job.end > 0 { job.end } else { now.0 }).max(since.unwrap_or(Time(0)));
+    let at = Time(if job.end > 0 { job.end } else { now.0 });
+    // A controller that was away when the work ended may notice at the limit only.
+    let is_unheard = job.state == "TIMEOUT" && exit != Exit::TimeLimit;
+    let own = trace.and_then(|trace| trace.end.as_ref()).filter(|_| is_unheard);
+    let at = own.map_or(at, |end| seconds(end.at).min(at)).max(since.unwrap_or(Time(0)));
     Seen::Ended { since, at, exit }
 }
 
@@ -127,7 +131,7 @@ fn exit(job: &Job, trace: Option<&Trace>, has_run: bool) -> Exit {
     let told = trace.and_then(|trace| trace.end.as_ref()).map(|end| end.exit.clone());
     match job.state.as_str() {
         "CANCELLED" => Exit::Withdrawn,
-        "TIMEOUT" => Exit::TimeLimit,
+        "TIMEOUT" => told.filter(|exit| matches!(exit, Exit::Code(_))).unwrap_or(Exit::TimeLimit),
         "NODE_FAIL" | "BOOT_FAIL" | "PREEMPTED" => told.unwrap_or(Exit::NodeFailed),
         "OUT_OF_MEMORY" => Exit::OutOfMemory,
         "DEADLINE" => Exit::NotStarted("its deadline at Slurm is over".to_owned()),

@@ -245,6 +245,7 @@ fn ends_are_those_of_slurm_and_of_the_task() {
         ("FAILED", 124 << 8, Some(&trace(Some(Exit::TimeLimit))), Exit::TimeLimit),
         ("CANCELLED", 0, Some(&trace(Some(Exit::Signal(15)))), Exit::Withdrawn),
         ("TIMEOUT", 0, Some(&trace(None)), Exit::TimeLimit),
+        ("TIMEOUT", 0, Some(&trace(Some(Exit::Signal(15)))), Exit::TimeLimit),
         ("OUT_OF_MEMORY", 9, Some(&trace(None)), Exit::OutOfMemory),
         ("NODE_FAIL", 0, Some(&trace(None)), Exit::NodeFailed),
         ("NODE_FAIL", 0, Some(&code), Exit::Code(7)),
@@ -255,6 +256,9 @@ fn ends_are_those_of_slurm_and_of_the_task() {
         let verdict = judge(&ticket(), Some(&job), Some(trace), Time(200));
         assert_eq!(verdict, ended(Some(100), 130, wanted), "{state}");
     }
+    let unheard = Job { end: 160, ..job("TIMEOUT") };
+    let verdict = judge(&ticket(), Some(&unheard), Some(Some(&code)), Time(200));
+    assert_eq!(verdict, ended(Some(100), 129, Exit::Code(7)), "it was over before its limit");
     let full = Job { status: 125 << 8, ..job("FAILED") };
     let verdict = judge(&ticket(), Some(&full), Some(None), Time(200));
     let why = Exit::NotStarted("the site's spool cannot be written on a1".to_owned());

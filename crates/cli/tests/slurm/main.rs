@@ -1,0 +1,12 @@
+//! The whole of Tradewind over two real Slurm clusters: the real program, real jobs, a real
+//! journal. Without Slurm these tests fail: see docs/slurm.md.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+mod batch;
+#[path = "../../../daemon/tests/slurm/cluster.rs"]
+mod cluster;
+mod faults;
+mod market;
+mod theft;
+mod together;
+mod wrong;

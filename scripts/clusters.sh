@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# Two small Slurm clusters on this machine, alpha and beta, for those who have none: their own
+# daemons, loopback only, no munge, no root, nothing installed. Usage:
+#   scripts/clusters.sh start [FOLDER]    four nodes each, or $NODES; FOLDER is ./clusters unless given
+#   scripts/clusters.sh stop [FOLDER]     ends their jobs and daemons, and removes FOLDER
+# SLURM_CONF=FOLDER/alpha/slurm.conf says which cluster Slurm's commands mean.
+set -euo pipefail
+what=${1:-}
+folder=$(realpath -m "${2:-clusters}")
+nodes=${NODES:-4}
+cpus=${CPUS:-4}
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+
+fail() {
+    echo "$1" >&2
+    exit 1
+}
+
+# configure NAME PORT: the cluster listens on PORT, its nodes on those that follow.
+configure() {
+    local home=$folder/$1 user
+    user=$(id -un)
+    mkdir -p "$home"/{state,spool,run,log}
+    cat >"$home/slurm.conf" <<CONF
+ClusterName=$1
+SlurmctldHost=localhost(127.0.0.1)
+SlurmctldPort=$2
+SlurmUser=$user
+SlurmdUser=$user
+AuthType=auth/none
+CredType=cred/none
+CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
+StateSaveLocation=$home/state
+SlurmdSpoolDir=$home/spool/%n
+SlurmctldPidFile=$home/run/slurmctld.pid
+SlurmdPidFile=$home/run/%n.pid
+SlurmctldLogFile=$home/log/slurmctld.log
+SlurmdLogFile=$home/log/%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+JobCompType=jobcomp/none
+SwitchType=switch/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SlurmdParameters=config_overrides
+ReturnToService=2
+MailProg=/bin/true
+SlurmctldTimeout=10
+SlurmdTimeout=10
+MinJobAge=60
+MaxJobCount=20000
+KillWait=2
+Waittime=0
+MessageTimeout=5
+SchedulerType=sched/backfill
+SchedulerParameters=batch_sched_delay=0,bf_interval=1,sched_interval=1,sched_min_interval=0${DEFER:+,$DEFER}
+NodeName=$1[1-$nodes] NodeAddr=127.0.0.1 NodeHostname=localhost Port=$(($2 + 1))-$(($2 + nodes)) CPUs=$cpus RealMemory=4000 State=UNKNOWN
+PartitionName=main Nodes=$1[1-$nodes] Default=YES MaxTime=INFINITE DefaultTime=10 State=UP
+CONF
+}
+
+# launch NAME: its daemons, and waits until all of its nodes are idle.
+launch() {
+    local name=$1 home=$folder/$1 number
+    export SLURM_CONF=$home/slurm.conf
+    setsid slurmctld -D </dev/null >"$home/log/out" 2>&1 &
+    for number in $(seq "$nodes"); do
+        setsid slurmd -D -N "$name$number" </dev/null >>"$home/log/out" 2>&1 &
+    done
+    for _ in $(seq 300); do
+        if [ "$(sinfo -h -N -o %T 2>/dev/null | grep -cx idle)" -eq "$nodes" ]; then
+            echo "$name: $nodes nodes, SLURM_CONF=$SLURM_CONF"
+            return
+        fi
+        sleep 0.1
+    done
+    tail -n 20 "$home/log/slurmctld.log" "$home/log/out" >&2 || true
+    fail "$name does not come up: see $home/log"
+}
+
+# halt NAME: cancels its jobs, then ends its daemons.
+halt() {
+    local home=$folder/$1 jobs pid
+    export SLURM_CONF=$home/slurm.conf
+    [ -f "$SLURM_CONF" ] || return 0
+    for _ in $(seq 50); do
+        jobs=$(squeue -h -o %i 2>/dev/null || true)
+        [ -n "$jobs" ] || break
+        xargs scancel <<<"$jobs" || true
+        sleep 0.1
+    done
+    for pid in "$home"/run/*.pid; do
+        [ -f "$pid" ] && kill "$(cat "$pid")" 2>/dev/null || true
+    done
+    for _ in $(seq 50); do
+        compgen -G "$home/run/*.pid" >/dev/null || break
+        sleep 0.1
+    done
+}
+
+case $what in
+start)
+    command -v slurmctld >/dev/null && command -v sbatch >/dev/null ||
+        fail "Slurm is not installed: apt-get install slurm-wlm (Debian, Ubuntu)"
+    [ ! -e "$folder" ] || fail "$folder is there already: scripts/clusters.sh stop $folder"
+    configure alpha "${PORT:-17000}"
+    configure beta $((${PORT:-17000} + 1000))
+    launch alpha
+    launch beta
+    ;;
+stop)
+    [ -f "$folder/alpha/slurm.conf" ] || fail "there are no clusters in $folder"
+    halt alpha
+    halt beta
+    rm -rf "$folder"
+    ;;
+*)
+    sed -n '2,6s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+    ;;
+esac
