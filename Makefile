@@ -15,7 +15,7 @@ setup:
 	./scripts/axe.sh
 
 # All packages, with the MIP solver, real clusters and a real browser.
-FEATURES = tradewind-reference/mip,tradewind-daemon/clusters,tradewind/browser
+FEATURES = tradewind-reference/mip,tradewind-daemon/clusters,tradewind/clusters,tradewind/browser
 EVERYTHING = --workspace --features $(FEATURES)
 
 test: setup
@@ -47,7 +47,7 @@ test-long: setup
 lint:
 	$(CARGO) fmt --all -- --check
 	$(CARGO) clippy --all-targets --workspace \
-	  --features tradewind-daemon/clusters,tradewind/browser -- -D warnings
+	  --features tradewind-daemon/clusters,tradewind/clusters,tradewind/browser -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --no-deps
 
 # The tables of BENCHMARKS.md, a quarter of an hour on a quiet machine. A log makes the rows of

@@ -90,7 +90,7 @@ async fn a_price_is_changed(browser: &Browser, stage: &Stage) {
     browser.click("details summary").await;
     browser.fill("#price-alpha\\/main", "0.25").await;
     browser.click("button[value=price]").await;
-    browser.until("alpha/main: 0.25 credits per node-second now").await;
+    browser.until("alpha/main\tadmin\t0.25").await;
     browser.go(&stage.url("/market?try=alpha%2Fmain")).await;
     browser.until("Income of the pool").await;
 }
