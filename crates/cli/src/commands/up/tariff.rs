@@ -96,7 +96,7 @@ mod tests {
             price: Price(7),
             prices: Schedule::default(),
             offers: Schedule::default(),
-            members: tradewind_io::settings::Members::default(),
+            members: tradewind_io::settings::cluster::Members::default(),
         }
     }
 
