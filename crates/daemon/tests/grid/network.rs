@@ -44,7 +44,7 @@ impl Network {
         rng: &mut Pcg64Mcg,
         now: Time,
         (from, to): (usize, usize),
-        packet: Packet,
+        packet: &Packet,
     ) {
         let mut copies = 1;
         if rng.random_range(0..1_000) < self.faults.loss || self.cuts(from, to) {

@@ -286,7 +286,7 @@ impl World {
             self.went.returned += u64::from(matches!(letter.word, Word::Returned { .. }));
             let to = self.place_of(from, peer);
             let packet = Packet::Letters { sent, letters: vec![letter] };
-            self.network.send(&mut self.rng, self.now, (from, to), packet);
+            self.network.send(&mut self.rng, self.now, (from, to), &packet);
         }
     }
 
@@ -310,7 +310,7 @@ impl World {
         for (peer, wanted) in live.wanted() {
             let to = self.place_of(from, peer);
             let packet = Packet::Question(wanted);
-            self.network.send(&mut self.rng, self.now, (from, to), packet);
+            self.network.send(&mut self.rng, self.now, (from, to), &packet);
         }
     }
 
@@ -342,7 +342,7 @@ impl World {
             let back = reports.iter().filter(|it| matches!(it.fate, Fate::Back(_))).count();
             self.went.given_back += back as u64;
             let packet = Packet::Answer(reports);
-            self.network.send(&mut self.rng, self.now, (to, from), packet);
+            self.network.send(&mut self.rng, self.now, (to, from), &packet);
         } else if let Some(Err(refusal)) = answer {
             return Err(Broken { checker: "sound", what: refusal.to_string() });
         }
