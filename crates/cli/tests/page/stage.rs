@@ -46,7 +46,10 @@ impl Stage {
 
     fn command(&self, words: &[&str]) -> String {
         let mut command = Command::new(PROGRAM);
-        let output = command.args(words).arg("--state").arg(self.state()).output().unwrap();
+        // What follows `--` is the job's.
+        let own = words.iter().position(|it| *it == "--").unwrap_or(words.len());
+        command.args(&words[..own]).arg("--state").arg(self.state()).args(&words[own..]);
+        let output = command.output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{words:?}: {said}");
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
