@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::exit::Failure;
 
@@ -27,6 +28,9 @@ pub(crate) fn print_styled(text: &str) -> Result<(), Failure> {
     written.map_err(|error| failed(&error))
 }
 
+/// Counts files that are being written.
+static TURN: AtomicU64 = AtomicU64::new(0);
+
 /// Writes `bytes` to `path` whole or not at all; see [`write_with`].
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     write_with(path, |to| to.write_all(bytes))
@@ -50,7 +54,9 @@ pub(crate) fn write_with(
         .file_name()
         .ok_or_else(|| Failure::usage(format!("`{}` is not the name of a file", path.display())))?;
     let mut beside = name.to_owned();
-    beside.push(format!(".{}.part", std::process::id()));
+    // Threads may write the same file at the same time: the last one wins, and none fails.
+    let turn = TURN.fetch_add(1, Ordering::Relaxed);
+    beside.push(format!(".{}-{turn}.part", std::process::id()));
     let beside = path.with_file_name(beside);
     let written = File::create(&beside).and_then(|mut to| write(&mut to));
     let written = written.and_then(|()| std::fs::rename(&beside, path));
@@ -90,5 +96,23 @@ fn failed(error: &io::Error) -> Failure {
     match error.kind() {
         ErrorKind::BrokenPipe => Failure::quiet(),
         _ => Failure::data(format!("failed to write to standard output: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_may_write_the_same_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("part.tsv");
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..100).for_each(|_| write_file(&file, b"whole").unwrap()));
+            }
+        });
+        assert_eq!(std::fs::read(&file).unwrap(), b"whole");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left over");
     }
 }
