@@ -61,7 +61,8 @@ fn two_users_cannot_reach_each_others_jobs() {
     let denied = cluster.run(&[&as_news[..], &["scancel", games_job]].concat());
     assert!(!denied.status.success(), "{denied:?}");
     let file = home.join("games/tradewind-1.out");
-    assert!(file.exists());
+    // A task that Slurm calls running has not always opened its output yet.
+    cluster.until("its output", |_| file.exists());
     let denied = cluster.run(&[&as_news[..], &["cat", &file.to_string_lossy()]].concat());
     assert!(!denied.status.success(), "{denied:?}");
     let spool = home.join("games/spool").to_string_lossy().into_owned();
