@@ -12,10 +12,11 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 
 /// Name, kind, content.
-const FILES: [(&str, &str, &str); 10] = [
+const FILES: [(&str, &str, &str); 11] = [
     ("base.css", CSS, include_str!("assets/base.css")),
     ("shell.js", SCRIPT, include_str!("assets/shell.js")),
     ("live.js", SCRIPT, include_str!("assets/live.js")),
+    ("charts.js", SCRIPT, include_str!("assets/charts.js")),
     ("timeline.js", SCRIPT, include_str!("assets/timeline.js")),
     ("timeline/kinds.js", SCRIPT, include_str!("assets/timeline/kinds.js")),
     ("timeline/camera.js", SCRIPT, include_str!("assets/timeline/camera.js")),

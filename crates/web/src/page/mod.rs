@@ -7,19 +7,23 @@
 
 mod assets;
 mod board;
+mod chart;
 mod curve;
 mod job;
 mod jobs;
+mod lately;
 mod ledger;
 mod market;
 mod now;
 mod policy;
 mod quote;
 mod reply;
+mod runs;
 mod scene;
 mod session;
 mod shell;
-mod steps;
+mod tiers;
+mod trial;
 mod words;
 
 use axum::Router;
@@ -35,6 +39,9 @@ use crate::doors;
 use reply::Trouble;
 
 pub(crate) use board::Boards;
+pub(crate) use policy::Compared;
+pub(crate) use runs::Runs;
+pub(crate) use trial::Piece;
 
 /// What a page may do: use what comes from here, and nothing else.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \

@@ -9,6 +9,7 @@ mod fuzz;
 mod jobs;
 mod limits;
 mod money;
+mod pages;
 mod peers;
 mod rights;
 mod stage;
