@@ -59,18 +59,20 @@ pub(crate) async fn other_prices_are_tried(browser: &Browser, stage: &Stage) {
 /// Candidates side by side; the page says when it is out of date, and asks before it switches.
 pub(crate) async fn policies_are_compared(browser: &Browser, stage: &Stage) {
     browser.go(&stage.url("/policy")).await;
-    browser.fill("#compare", "fcfs, css, no-such-policy").await;
+    browser.fill("#compare", "sjf, css, no-such-policy").await;
     browser.click("form.fields button.main").await;
     browser.until("Computed for the queue as of").await;
     browser.until("Let css decide").await;
     browser.until("no-such-policy").await;
+    // The short ones that come last wait longest, unless the shortest goes first.
+    stage.some_jobs();
     stage.some_jobs();
     browser.until("The market has changed since").await;
-    browser.click("form.stale button").await;
-    browser.arrive("/policy").await;
+    // What is updated in place may be replaced between being found and being clicked.
+    browser.run("document.querySelector('form.stale button').click()").await;
+    browser.until("would fare otherwise").await;
     browser.until("By user, who loses most first").await;
-    browser.run("for (const it of document.querySelectorAll('.confirm')) it.open = true").await;
-    browser.click("button[value=css]").await;
+    browser.run("document.querySelector('button[value=css]').click()").await;
     browser.until("css decides now").await;
 }
 

@@ -24,7 +24,7 @@ function say(state, text) {
 
 const stale = () => say('stale', `not reached since ${told(Math.floor(heard / 1000))}; this is what was known then`);
 
-const isBusy = (part) => part.querySelector('.chart:hover') !== null
+const isBusy = (part) => part.querySelector('.chart:hover, button:hover, summary:hover, a:hover') !== null
   || (part.contains(document.activeElement) && document.activeElement !== document.body && document.activeElement.tagName !== 'SUMMARY');
 
 /** Puts `fresh` in the place of what is in `part`. */
