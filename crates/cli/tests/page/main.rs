@@ -132,7 +132,7 @@ async fn everybody_can_use_it(browser: &Browser, stage: &Stage) {
         ("quote", "/quote"),
         ("market", "/market?try=alpha%2Fmain"),
         ("ledger", "/ledger"),
-        ("policy", "/policy?compare=fcfs%2C%20conservative"),
+        ("policy", "/policy?compare=sjf%2C%20conservative"),
     ];
     let mut wrong = Vec::new();
     for (width, height) in [(1_280, 900), (390, 844)] {
