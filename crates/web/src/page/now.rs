@@ -19,13 +19,9 @@ struct Now {
     cards: Vec<Card>,
     /// The reader's own jobs that are not over, the newest first, and how many there are.
     own: (Vec<documents::Job>, usize),
-    /// Names and seconds of usual spans.
-    spans: [(&'static str, u32); 4],
+    /// Of which pools the timeline is: all.
+    pools: &'static str,
 }
-
-/// What is usually looked at.
-const SPANS: [(&str, u32); 4] =
-    [("1 h", 3_600), ("6 h", 21_600), ("1 d", 86_400), ("1 w", 604_800)];
 
 /// A number with its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +38,7 @@ pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> Show
     let user = caller.actor.user;
     let (cards, own) =
         context.look(move |live| (cards(live.state()), own(live.state(), &user))).await?;
-    page(&Now { shell, cards, own, spans: SPANS })
+    page(&Now { shell, cards, own, pools: "" })
 }
 
 /// Jobs of the reader that are shown.

@@ -1,9 +1,11 @@
 //! A part of the board, as few numbers as will do.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::cells::cells;
-use super::{Board, Kind, Sight, Task};
+use super::table::{Table, Writer};
+use super::{Board, Sight, Task};
 
 /// Beyond so many rectangles, cells are drawn.
 pub(crate) const MOST_RECTANGLES: usize = 20_000;
@@ -32,25 +34,17 @@ pub(crate) enum Picture {
     Cells(Cells),
 }
 
-/// A column per property; all are of one length.
+/// A rectangle per place in all three, and what they are pieces of.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Rectangles {
     /// The first row.
     pub(crate) row: Vec<u32>,
     /// How many rows.
     pub(crate) count: Vec<u32>,
-    /// Seconds since 1970, of the whole task.
-    pub(crate) start: Vec<i64>,
-    /// The same.
-    pub(crate) end: Vec<i64>,
-    /// What it is: a [`Kind`]'s number; 16 more if it is the reader's own.
-    pub(crate) kind: Vec<u8>,
-    /// The job's number; 0: none.
-    pub(crate) job: Vec<u64>,
-    /// Its place among `labels`.
-    pub(crate) label: Vec<u32>,
-    /// Each once.
-    pub(crate) labels: Vec<String>,
+    /// Its place in the table.
+    pub(crate) task: Vec<u32>,
+    /// The tasks, each once.
+    pub(crate) table: Table,
 }
 
 /// A grid.
@@ -64,7 +58,7 @@ pub(crate) struct Cells {
     pub(crate) columns: u32,
     /// Groups of rows.
     pub(crate) groups: u32,
-    /// Group by group: a [`Kind`]'s number above, how full it is below (1 to 15); 0: empty.
+    /// Group by group: a [`super::Kind`]'s number above, how full it is below (1 to 15); 0: empty.
     pub(crate) bytes: Vec<u8>,
     /// Rectangles that are in them.
     pub(crate) rectangles: usize,
@@ -96,27 +90,15 @@ impl Board {
 
     fn rectangles(&self, view: &View, sight: &dyn Fn(&Task) -> Sight) -> Rectangles {
         let mut all = Rectangles::default();
-        let mut labels = std::collections::BTreeMap::new();
+        let mut writer = Writer::default();
+        let mut places = BTreeMap::new();
         for (block, task) in self.meeting(view.rows.clone(), view.from, view.until) {
-            let seen = sight(task);
-            let next = labels.len() as u32;
-            let label = if seen.whole { task.label.as_str() } else { "" };
-            let label = *labels.entry(label).or_insert_with(|| {
-                all.labels.push(label.to_owned());
-                next
-            });
+            let place = *places.entry(block.task).or_insert_with(|| writer.add(task, sight(task)));
             all.row.push(block.rows.start);
             all.count.push(block.rows.end - block.rows.start);
-            all.start.push(task.start);
-            all.end.push(task.end);
-            all.kind.push(number(task.kind, seen.mine));
-            all.job.push(task.job.filter(|_| seen.whole).unwrap_or(0));
-            all.label.push(label);
+            all.task.push(place);
         }
+        all.table = writer.table;
         all
     }
-}
-
-fn number(kind: Kind, mine: bool) -> u8 {
-    kind as u8 + if mine { 16 } else { 0 }
 }
