@@ -57,7 +57,8 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 /// the journal.
 pub(crate) async fn board(context: &Context, choice: Choice) -> Answer<Arc<Shown>> {
     let known = known(context).await?;
-    let fits = |(of, shown): &&(Choice, Arc<Shown>)| *of == choice && Arc::ptr_eq(&shown.known, &known);
+    let fits =
+        |(of, shown): &&(Choice, Arc<Shown>)| *of == choice && Arc::ptr_eq(&shown.known, &known);
     if let Some((_, shown)) = locked(&context.boards.boards).iter().find(fits) {
         return Ok(Arc::clone(shown));
     }

@@ -43,7 +43,12 @@ pub(crate) enum Whose {
 
 impl Choice {
     /// Pools are separated by commas.
-    pub(crate) fn new(actor: &Actor, pools: &str, find: &str, (order, whose): (Order, Whose)) -> Choice {
+    pub(crate) fn new(
+        actor: &Actor,
+        pools: &str,
+        find: &str,
+        (order, whose): (Order, Whose),
+    ) -> Choice {
         let pools = pools.split(',').filter(|name| !name.is_empty()).map(str::to_owned);
         Choice {
             pools: pools.collect(),
@@ -55,9 +60,8 @@ impl Choice {
 
     /// The board of these rows at the moment `now`. O(n log n) for n tasks, and linear in rows.
     pub(crate) fn board(&self, scene: &Scene, now: i64) -> Board {
-        let wanted = |at: &usize| {
-            self.pools.is_empty() || self.pools.contains(&scene.pools[*at].name)
-        };
+        let wanted =
+            |at: &usize| self.pools.is_empty() || self.pools.contains(&scene.pools[*at].name);
         let mut places: Vec<usize> = (0..scene.pools.len()).filter(wanted).collect();
         self.sort(scene, now, &mut places);
         let mut new = vec![None; scene.pools.len()];
@@ -90,7 +94,9 @@ impl Choice {
             Order::Busy => {
                 let mut held = vec![0u64; scene.pools.len()];
                 let here = |task: &&Task| task.start <= now && task.end > now;
-                for task in scene.tasks.iter().filter(here).filter(|task| task.kind != Kind::Expected) {
+                for task in
+                    scene.tasks.iter().filter(here).filter(|task| task.kind != Kind::Expected)
+                {
                     held[task.pool] += u64::from(task.nodes);
                 }
                 let part = |at: &usize| held[*at] * 1_000 / u64::from(lane(at).nodes.max(1));

@@ -59,9 +59,8 @@ pub(crate) fn considered(
 /// Why the pool alone cannot have the job.
 fn against(pool: &Pool, demand: &Demand, cost: Money) -> Option<String> {
     let terms = demand.terms();
-    let lacks = |name: &str, wanted: &Attribute| {
-        !Attribute::meets(pool.attributes.get(name), wanted)
-    };
+    let lacks =
+        |name: &str, wanted: &Attribute| !Attribute::meets(pool.attributes.get(name), wanted);
     let missing = terms.attributes.iter().find(|(name, wanted)| lacks(name, wanted));
     if let Some((name, _)) = missing {
         return Some(match name.as_str() {
@@ -93,7 +92,8 @@ fn against(pool: &Pool, demand: &Demand, cost: Money) -> Option<String> {
 /// How a pool that suits differs from what was chosen.
 fn beside((cost, length): (Money, Span), own: Option<(Money, Span)>) -> String {
     let Some((own_cost, own_length)) = own else { return "suits".to_owned() };
-    let difference = |more: i128, word: &str, other: &str, told: &dyn Fn(i128) -> String| match more {
+    let difference = |more: i128, word: &str, other: &str, told: &dyn Fn(i128) -> String| match more
+    {
         0 => None,
         more if more > 0 => Some(format!("{} {word}", told(more))),
         less => Some(format!("{} {other}", told(-less))),

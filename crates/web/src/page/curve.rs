@@ -21,9 +21,9 @@ pub(crate) struct Point {
     pub(crate) key: String,
 }
 
-const WIDTH: i64 = 640;
-const HEIGHT: i64 = 340;
-const LEFT: i64 = 96;
+const WIDTH: i64 = 540;
+const HEIGHT: i64 = 330;
+const LEFT: i64 = 70;
 const RIGHT: i64 = 36;
 const TOP: i64 = 34;
 const BOTTOM: i64 = 56;
@@ -127,8 +127,12 @@ fn axes(svg: &mut String, xs: &Scale, ys: &Scale) {
     for value in ys.lines(&amounts()) {
         let (y, cost) = (ys.at(value), words::credits(&Credits(value)));
         let _ = write!(svg, "<path class=\"grid\" d=\"M{LEFT} {y}H{right}\"/>");
-        let _ =
-            write!(svg, "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{cost}</text>", LEFT - 8, y + 4);
+        let _ = write!(
+            svg,
+            "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{cost}</text>",
+            LEFT - 8,
+            y + 4
+        );
     }
     let mut day = String::new();
     for value in xs.lines(&SPANS) {
@@ -165,9 +169,9 @@ fn mark(svg: &mut String, point: &Point, (x, y): (i64, i64), class: &str) {
         "<a href=\"#{first}\" data-pick=\"{key}\" class=\"{class}\" \
          aria-label=\"{name}: {label}, {cost} credits, finish {finish}{worse}\">\
          <title>{name}: {label}, {cost} credits, {finish}{worse}</title>\
-         <circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"9\"/>\
+         <circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"12\"/>\
          <text class=\"{class}\" x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{name}</text></a>",
-        y - 15
+        y + 4
     );
 }
 

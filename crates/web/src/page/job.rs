@@ -63,6 +63,13 @@ impl JobPage {
         self.job.reason.as_deref().is_some_and(|it| it.contains("Held"))
     }
 
+    /// A sentence's beginning.
+    fn capital(&self, text: &str) -> String {
+        let mut letters = text.chars();
+        let first = letters.next().map(|first| first.to_uppercase().collect::<String>());
+        first.unwrap_or_default() + letters.as_str()
+    }
+
     /// How much later an alternative would start than expected.
     fn later(&self, other: &Alternative) -> String {
         let Some(Ok(waits)) = &self.waits else { return String::new() };
@@ -78,7 +85,8 @@ impl JobPage {
 /// What the nodes that it has or had cost up to now.
 fn so_far(state: &Books, job: &Known) -> Credits {
     let worked = |part| i128::from(job.worked(part, state.now()).0);
-    let cost = job.parts.iter().map(|it| i128::from(it.price.0) * i128::from(it.nodes) * worked(it));
+    let cost =
+        job.parts.iter().map(|it| i128::from(it.price.0) * i128::from(it.nodes) * worked(it));
     Credits(cost.sum())
 }
 

@@ -301,10 +301,7 @@ mod tests {
         assert_eq!(clean.address(), "/jobs?show=active&sort=-job");
         let find = "a b&c".to_owned();
         let other = Which { find, page: 3, user: "ana".to_owned(), ..clean };
-        assert_eq!(
-            other.address(),
-            "/jobs?show=active&sort=-job&find=a%20b%26c&user=ana&page=3"
-        );
+        assert_eq!(other.address(), "/jobs?show=active&sort=-job&find=a%20b%26c&user=ana&page=3");
     }
 
     #[test]

@@ -69,8 +69,7 @@ pub(crate) async fn frame(
     caller: Caller,
     Selection(rows): Selection<Rows>,
 ) -> Answer<Json<Frame>> {
-    let choice =
-        Choice::new(&caller.actor, &rows.pools, &rows.find, (rows.order, rows.whose));
+    let choice = Choice::new(&caller.actor, &rows.pools, &rows.find, (rows.order, rows.whose));
     let shown = board(&context, choice).await?;
     let board = &shown.board;
     let pools = board.lanes().iter().map(|lane| Pool {

@@ -111,7 +111,9 @@ fn task(state: &State, job: &Job, part: &Part) -> Option<Task> {
     };
     let share = Share { pool: part.pool, nodes: part.nodes };
     let why = match kind {
-        Kind::Running if job.in_window => "in the window that it booked, until its limit".to_owned(),
+        Kind::Running if job.in_window => {
+            "in the window that it booked, until its limit".to_owned()
+        }
         Kind::Running => "until its limit, or sooner".to_owned(),
         Kind::Starting => "its nodes are its own; its site has not said that it runs".to_owned(),
         Kind::Done => "it ended with exit code 0".to_owned(),

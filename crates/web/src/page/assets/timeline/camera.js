@@ -87,3 +87,14 @@ export class Camera {
     return true;
   }
 }
+
+/** Puts what is looked at into the address; what is as usual is left out. */
+export function address(parts) {
+  const usual = { order: 'site', whose: 'all' };
+  const url = new URL(location.href);
+  for (const [name, value] of Object.entries(parts)) {
+    if (value && value !== usual[name]) url.searchParams.set(name, value);
+    else url.searchParams.delete(name);
+  }
+  if (url.href !== location.href) history.replaceState(null, '', url);
+}

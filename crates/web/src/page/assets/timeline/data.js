@@ -51,3 +51,17 @@ export function isGood(shown, camera) {
   return inside && camera.span > span / 1.5 && camera.span < span * 1.5
     && camera.rows > scale / 1.5 && camera.rows < scale * 1.5;
 }
+
+/** The cell at a time and a row, if something is in it. */
+export function cellAt(shown, time, row) {
+  const cells = shown && shown.cells;
+  if (!cells) return null;
+  const { first, rows } = shown.part;
+  const column = Math.floor((time - cells.from) / cells.step);
+  const group = Math.floor(((row - first) / rows) * cells.groups);
+  if (column < 0 || column >= cells.columns || group < 0 || group >= cells.groups) return null;
+  if (!cells.bytes[group * cells.columns + column]) return null;
+  const edge = (at) => first + Math.floor((rows * at) / cells.groups);
+  const from = cells.from + column * cells.step;
+  return { from, until: from + cells.step, first: edge(group), rows: edge(group + 1) - edge(group) };
+}

@@ -2,18 +2,18 @@
 
 export const KINDS = [
   null,
-  { name: 'owner’s own task', short: 'owner', css: '--local', glyph: 'O', pattern: 'solid' },
+  { name: 'owner’s own task', short: 'owner', css: '--local', glyph: 'O', pattern: 'rows' },
   { name: 'not offered', short: 'not offered', css: '--withheld', glyph: '–', pattern: 'slash' },
   { name: 'expected', short: 'expected', css: '--expected', glyph: '?', pattern: 'dots', cost: 'expected' },
   { name: 'booked', short: 'booked', css: '--booked', glyph: 'B', pattern: 'back', cost: 'at most' },
   { name: 'starting', short: 'starting', css: '--starting', glyph: '›', pattern: 'bars', cost: 'at most' },
   { name: 'running', short: 'running', css: '--running', glyph: '▸', pattern: 'solid', cost: 'at most' },
-  { name: 'completed', short: 'completed', css: '--done', glyph: '✓', pattern: 'solid', cost: 'in all' },
+  { name: 'completed', short: 'completed', css: '--done', glyph: '✓', pattern: 'specks', cost: 'in all' },
   { name: 'cancelled', short: 'cancelled', css: '--cancelled', glyph: '×', pattern: 'slash', cost: 'in all' },
   { name: 'failed', short: 'failed', css: '--failed', glyph: '!', pattern: 'cross', cost: 'in all' },
-  { name: 'down', short: 'down', css: '--down', glyph: '✕', pattern: 'cross' },
-  { name: 'lost its nodes', short: 'lost', css: '--setback', glyph: '↺', pattern: 'bars' },
-  { name: 'at a peer', short: 'at a peer', css: '--away', glyph: '↗', pattern: 'dots' },
+  { name: 'down', short: 'down', css: '--down', glyph: '✕', pattern: 'grid' },
+  { name: 'lost its nodes', short: 'lost', css: '--setback', glyph: '↺', pattern: 'beams' },
+  { name: 'at a peer', short: 'at a peer', css: '--away', glyph: '↗', pattern: 'plus' },
 ];
 
 /** What must be seen however small it is. */
@@ -49,6 +49,11 @@ function tile(colours, number) {
   if (pattern === 'back' || pattern === 'cross') { line(0, 0, 8, 8); line(-1, 7, 1, 9); line(7, -1, 9, 1); }
   if (pattern === 'dots') { pen.fillRect(1, 1, 2, 2); pen.fillRect(5, 5, 2, 2); }
   if (pattern === 'bars') pen.fillRect(2, 0, 2, 8);
+  if (pattern === 'beams') pen.fillRect(0, 2, 8, 3);
+  if (pattern === 'specks') pen.fillRect(3, 3, 1, 1);
+  if (pattern === 'rows' || pattern === 'grid') line(0, 4.5, 8, 4.5);
+  if (pattern === 'grid') line(4.5, 0, 4.5, 8);
+  if (pattern === 'plus') { line(4.5, 2, 4.5, 7); line(2, 4.5, 7, 4.5); }
   return canvas;
 }
 

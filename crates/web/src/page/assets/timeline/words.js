@@ -55,3 +55,13 @@ export function lines(table, at, place) {
   }
   return all;
 }
+
+/** Why nothing is to be seen, if so. */
+export function whyEmpty(frame, choice, seen) {
+  const [nodes, tasks] = frame.all;
+  if (nodes === 0) return 'No site has any nodes.';
+  if (frame.rows === 0) return `No pool and no node is called “${choice.find}”. Showing 0 of ${count(nodes, 'node', 'nodes')}.`;
+  if (tasks === 0) return 'Nothing has run here so far, and nothing waits.';
+  if (seen > 0) return '';
+  return `Nothing in this view${choice.find || choice.whose === 'mine' ? ' of what was chosen' : ''}. F shows all.`;
+}
