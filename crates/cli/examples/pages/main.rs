@@ -11,6 +11,7 @@
 )]
 
 #[path = "../../tests/page/browser.rs"]
+#[expect(dead_code, reason = "the tests use all of it")]
 mod browser;
 mod pretence;
 
@@ -32,6 +33,7 @@ async fn main() {
     let browser = Browser::start().await;
     page(&browser, &stage).await;
     browser.end().await;
+    tokio::task::spawn_blocking(move || long_list(&stage)).await.unwrap();
     std::process::exit(0); // the engine's threads have nothing to save
 }
 
@@ -81,11 +83,24 @@ fn server(stage: &Stage) {
         let (taken, bytes) = timed(|| stage.get(&path).len());
         told(name, taken, &format!("{bytes} bytes, {kind}"));
     }
+    let many = stage.many(&frame);
+    println!("most rectangles of 200 nodes that are drawn one by one: {}", many.1);
     let path = format!("/page/board/digest?from={from}&until={until}&first=0&rows={rows}&most=200");
     let (taken, bytes) = timed(|| stage.get(&path).len());
     told("digest of all, 200 tasks", taken, &format!("{bytes} bytes"));
     let (taken, bytes) = timed(|| stage.get("/jobs?show=all&sort=name&page=50").len());
     told("page 50 of all jobs, sorted by name", taken, &format!("{bytes} bytes"));
+}
+
+/// The list with three times as many jobs.
+fn long_list(stage: &Stage) {
+    (0..2 * JOBS).for_each(|_| stage.submit());
+    for sort in ["-job", "name", "credits"] {
+        let path = format!("/jobs?show=all&sort={sort}&page=200");
+        let (taken, bytes) = timed(|| stage.get(&path).len());
+        let name = format!("page 200 of {} jobs by {sort}", 3 * JOBS);
+        told(&name, taken, &format!("{bytes} bytes"));
+    }
 }
 
 /// The browser's part.
@@ -94,7 +109,11 @@ async fn page(browser: &Browser, stage: &Stage) {
     browser.fill("#token", &stage.token).await;
     browser.click("button.main").await;
     browser.arrive("/").await;
-    for (name, path) in [("all", stage.all()), ("an hour of 200 nodes", stage.near())] {
+    let frame = stage.get("/page/board");
+    let many = stage.many(&serde_json::from_slice(&frame).unwrap()).0;
+    let views =
+        [("all", stage.all()), ("an hour of 200 nodes", stage.near()), ("most rectangles", many)];
+    for (name, path) in views {
         let (mut paints, mut drawn) = (Vec::new(), Vec::new());
         for _ in 0..5 {
             browser.go(&stage.url(&path)).await;

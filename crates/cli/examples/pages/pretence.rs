@@ -17,7 +17,7 @@ use tradewind_io::input::Input;
 use tradewind_io::submission::document;
 use tradewind_model::{
     Admission, Attribute, Demand, JobId, Performance, Place, Pool, PoolId, Pools, Price, SiteId,
-    Span, Time,
+    Time,
 };
 use tradewind_sched::policy::{Policy, gridfill};
 use tradewind_web::documents::{Explanation, WhatIf, WhatIfQuestion};
@@ -303,6 +303,29 @@ impl Stage {
     pub(crate) fn all(&self) -> String {
         let frame: serde_json::Value = serde_json::from_slice(&self.get("/page/board")).unwrap();
         format!("/?t={}..{}", frame["from"], frame["until"])
+    }
+
+    /// The first page with as many rectangles as are drawn one by one, about, and how many they are.
+    pub(crate) fn many(&self, frame: &serde_json::Value) -> (String, usize) {
+        let (now, until) = (now().0, frame["until"].as_i64().unwrap());
+        let (mut best, mut span) = ((self.near(), 0), 3_600);
+        while now + span < until {
+            // As the page asks for it: with a part more on either side.
+            let path = format!(
+                "/page/board/picture?from={}&until={}&first=1000&rows=400&columns=3300&lines=1280",
+                now - span,
+                now + 2 * span
+            );
+            let text = self.get(&path);
+            let line = text.iter().position(|it| *it == b'\n').unwrap();
+            let part: serde_json::Value = serde_json::from_slice(&text[..line]).unwrap();
+            if let Some(rows) = part["rectangles"]["row"].as_array() {
+                let view = format!("/?t={}..{}&rows=1100.0%2B200.0", now, now + span);
+                best = (view, rows.len());
+            }
+            span = span * 5 / 4;
+        }
+        best
     }
 
     /// The first page with an hour of 200 nodes.

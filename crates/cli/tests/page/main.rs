@@ -53,6 +53,7 @@ async fn a_forged_token_is_refused(browser: &Browser, stage: &Stage) {
 }
 
 async fn a_quote_is_accepted_and_its_job_runs(browser: &Browser, stage: &Stage) {
+    stage.busy();
     browser.go(&stage.url("/quote")).await;
     browser.fill("#nodes", "many").await;
     browser.click("form#ask button.main").await;
@@ -135,7 +136,8 @@ async fn everybody_can_use_it(browser: &Browser, stage: &Stage) {
     let pages = [
         ("now", "/"),
         ("jobs", "/jobs?show=all"),
-        ("job", "/jobs/1"),
+        ("job", "/jobs/2"),
+        ("waiting", "/jobs/5"),
         ("quote", "/quote"),
         ("market", "/market?try=alpha%2Fmain"),
         ("ledger", "/ledger"),

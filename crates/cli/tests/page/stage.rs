@@ -62,6 +62,11 @@ impl Stage {
         told["token"].as_str().unwrap().to_owned()
     }
 
+    /// A job on the cheapest nodes: whoever comes now gets others, or waits.
+    pub(crate) fn busy(&self) {
+        self.command(&["submit", "--nodes", "2", "--time", "1", "--", "sh", "-c", "sleep 20"]);
+    }
+
     /// Some that end, some that run and some that wait.
     pub(crate) fn some_jobs(&self) {
         for (nodes, time, work) in
