@@ -140,39 +140,13 @@ impl Wanted {
 
 /// The part, as rectangles or as cells.
 #[derive(Debug, Serialize)]
-struct Part {
+struct Part<'a> {
     seq: u64,
     now: i64,
     /// Names of the rows that were asked for, unless there are more than [`NAMES`].
     names: Vec<String>,
     #[serde(flatten)]
-    picture: Drawn,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Drawn {
-    Rectangles(Rectangles),
-    Cells(Cells),
-}
-
-/// `row`, `count` and `task` (a place in the table) are of one length.
-#[derive(Debug, Serialize)]
-struct Rectangles {
-    row: Vec<u32>,
-    count: Vec<u32>,
-    task: Vec<u32>,
-    table: Table,
-}
-
-/// A grid, group by group; its bytes follow.
-#[derive(Debug, Serialize)]
-struct Cells {
-    from: i64,
-    step: i64,
-    columns: u32,
-    groups: u32,
-    rectangles: usize,
+    picture: &'a Picture,
 }
 
 /// The part of the board that is looked at: a line of JSON, and behind it the cells' bytes, if
@@ -194,27 +168,14 @@ fn body(shown: &Shown, view: &View, caller: &Caller) -> Answer<Vec<u8>> {
     let named = if view.rows.len() as u32 <= NAMES { view.rows.start..last } else { 0..0 };
     let names = named.map(|row| board.row_name(row)).collect();
     let picture = board.picture(view, &|task| sight(&caller.actor, task));
-    let (picture, bytes) = drawn(picture);
-    let part = Part { seq: shown.seq(), now: shown.now(), names, picture };
+    let part = Part { seq: shown.seq(), now: shown.now(), names, picture: &picture };
     let mut body = serde_json::to_vec(&part)
         .map_err(|wrong| Failure::unavailable(format!("the part cannot be told: {wrong}")))?;
     body.push(b'\n');
-    body.extend(bytes);
-    Ok(body)
-}
-
-fn drawn(picture: Picture) -> (Drawn, Vec<u8>) {
-    match picture {
-        Picture::Rectangles(it) => {
-            let (row, count, task, table) = (it.row, it.count, it.task, it.table);
-            (Drawn::Rectangles(Rectangles { row, count, task, table }), Vec::new())
-        }
-        Picture::Cells(it) => {
-            let (from, step, columns, groups) = (it.from, it.step, it.columns, it.groups);
-            let rectangles = it.rectangles;
-            (Drawn::Cells(Cells { from, step, columns, groups, rectangles }), it.bytes)
-        }
+    if let Picture::Cells(cells) = &picture {
+        body.extend_from_slice(&cells.bytes);
     }
+    Ok(body)
 }
 
 /// What is in a place.

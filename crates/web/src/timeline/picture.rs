@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use serde::Serialize;
+
 use super::cells::cells;
 use super::table::{Table, Writer};
 use super::{Board, Sight, Task};
@@ -26,16 +28,17 @@ pub(crate) struct View {
 }
 
 /// A part of the board.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Picture {
     /// Every task, as what it is.
-    Rectangles(Rectangles),
+    Rectangles(Box<Rectangles>),
     /// What most of each cell is.
     Cells(Cells),
 }
 
 /// A rectangle per place in all three, and what they are pieces of.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub(crate) struct Rectangles {
     /// The first row.
     pub(crate) row: Vec<u32>,
@@ -48,7 +51,7 @@ pub(crate) struct Rectangles {
 }
 
 /// A grid.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Cells {
     /// The first column's start: a multiple of `step`.
     pub(crate) from: i64,
@@ -59,6 +62,8 @@ pub(crate) struct Cells {
     /// Groups of rows.
     pub(crate) groups: u32,
     /// Group by group: a [`super::Kind`]'s number above, how full it is below (1 to 15); 0: empty.
+    /// They are sent beside the rest.
+    #[serde(skip)]
     pub(crate) bytes: Vec<u8>,
     /// Rectangles that are in them.
     pub(crate) rectangles: usize,
@@ -71,12 +76,12 @@ impl Board {
         let rows = view.rows.start.min(self.rows())..view.rows.end.min(self.rows());
         let view = View { rows: rows.clone(), ..view.clone() };
         if rows.is_empty() {
-            return Picture::Rectangles(Rectangles::default());
+            return Picture::Rectangles(Box::default());
         }
         let count = self.meeting(rows.clone(), view.from, view.until).count();
         let height = view.lines / (rows.end - rows.start).max(1);
         if count <= MOST_RECTANGLES && (height >= 3 || count <= 2_000) {
-            return Picture::Rectangles(self.rectangles(&view, sight));
+            return Picture::Rectangles(Box::new(self.rectangles(&view, sight)));
         }
         let wide = (view.until - view.from + i64::from(view.columns) - 1) / i64::from(view.columns);
         let step = wide.max(1).unsigned_abs().next_power_of_two().cast_signed();
