@@ -38,7 +38,7 @@ struct JobPage {
     output: Option<Result<String, String>>,
     script: Option<String>,
     /// Of the timeline: where it is or could be.
-    pools: String,
+    board_pools: String,
 }
 
 /// What the job's document does not say.
@@ -135,8 +135,8 @@ pub(crate) async fn show(
     let output = output(&context, &job, facts.first.clone()).await?;
     let text = |name: &str| job.submission.as_ref()?.get(name)?.as_str().map(str::to_owned);
     let script = text("script");
-    let pools = pools(&job, &others, &facts);
-    page(&JobPage { shell, facts, waits, others, output, script, pools, job })
+    let board_pools = pools(&job, &others, &facts);
+    page(&JobPage { shell, facts, waits, others, output, script, board_pools, job })
 }
 
 /// Where it is, was or could be; if nobody knows, where it might.

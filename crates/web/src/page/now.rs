@@ -20,7 +20,7 @@ struct Now {
     /// The reader's own jobs that are not over, the newest first, and how many there are.
     own: (Vec<documents::Job>, usize),
     /// Of which pools the timeline is: all.
-    pools: &'static str,
+    board_pools: &'static str,
 }
 
 /// A number with its name.
@@ -38,7 +38,7 @@ pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> Show
     let user = caller.actor.user;
     let (cards, own) =
         context.look(move |live| (cards(live.state()), own(live.state(), &user))).await?;
-    page(&Now { shell, cards, own, pools: "" })
+    page(&Now { shell, cards, own, board_pools: "" })
 }
 
 /// Jobs of the reader that are shown.

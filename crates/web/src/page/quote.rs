@@ -60,7 +60,7 @@ struct QuotePage {
     none: Vec<Offer>,
     curve: Option<String>,
     /// Of the windows.
-    pools: String,
+    board_pools: String,
 }
 
 #[derive(Debug, Clone)]
@@ -79,7 +79,7 @@ impl QuotePage {
 async fn blank(context: &Context, caller: &Caller, filled: Filled) -> Answer<QuotePage> {
     let shell = Shell::new(context, caller, "Quote").await?;
     let sites = context.look(|live| sites::list(live.state())).await?;
-    let (windows, none, pools) = (Vec::new(), Vec::new(), String::new());
+    let (windows, none, board_pools) = (Vec::new(), Vec::new(), String::new());
     Ok(QuotePage {
         shell,
         filled,
@@ -89,7 +89,7 @@ async fn blank(context: &Context, caller: &Caller, filled: Filled) -> Answer<Quo
         windows,
         none,
         curve: None,
-        pools,
+        board_pools,
     })
 }
 
@@ -137,8 +137,8 @@ pub(crate) async fn asked(
         Ok(Taken::Offers(offers)) => {
             let (windows, none) = alternatives::alternatives(offers);
             let curve = curve::front(alternatives::points(&windows));
-            let pools = alternatives::pools(&windows);
-            page(&QuotePage { asked: true, windows, none, curve, pools, ..empty })
+            let board_pools = alternatives::pools(&windows);
+            page(&QuotePage { asked: true, windows, none, curve, board_pools, ..empty })
         }
         Err(failure) => {
             let (status, problem) = failure.parts();

@@ -1,7 +1,7 @@
 // Draws the board: the tasks on one canvas, and what moves over them on another.
 
 import { ALARMS, KINDS, palette, patterns, rgb } from './kinds.js';
-import { told, isLocal } from '../shell.js';
+import { told } from '../shell.js';
 
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400,
   172800, 604800, 1209600, 2592000, 7776000, 31536000];
@@ -85,7 +85,8 @@ export class Painter {
   ticks(camera) {
     const least = (camera.span * 90) / camera.width;
     const step = STEPS.find((it) => it >= least) || STEPS[STEPS.length - 1];
-    const shift = isLocal() ? new Date(camera.from * 1000).getTimezoneOffset() * 60 : 0;
+    // How far the chosen clock is behind UTC.
+    const shift = Math.floor(camera.from) - Date.parse(`${told(Math.floor(camera.from)).slice(0, 19).replace(' ', 'T')}Z`) / 1000;
     const all = [];
     for (let at = Math.ceil((camera.from - shift) / step) * step + shift; at < camera.until; at += step) all.push(at);
     return { step, all };
