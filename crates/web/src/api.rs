@@ -22,7 +22,7 @@ use crate::doors::Doors;
 use crate::failure::{Answer, Failure};
 use crate::feed::Feed;
 use crate::metrics::Metrics;
-use crate::page::Boards;
+use crate::page::{Boards, Compared, Piece, Runs};
 
 /// All that the API needs.
 #[derive(Debug, Clone)]
@@ -69,6 +69,24 @@ pub trait Tariffs: Debug + Send + Sync {
     /// # Errors
     /// What is wrong with it, for people.
     fn check(&self, pool: PoolId, text: &str) -> Result<(), String>;
+
+    /// What a node of the pool costs from when on, within `[from, until)`, by this table or by the
+    /// configuration, if `load` thousandths of its nodes stay in use: every change of it.
+    fn ahead(
+        &self,
+        _pool: PoolId,
+        _table: Option<&str>,
+        _load: u32,
+        _from: Time,
+        _until: Time,
+    ) -> Vec<(Time, Price)> {
+        Vec::new()
+    }
+
+    /// The zone of the tables' hours, as in `Europe/Berlin`, if it has a name.
+    fn zone(&self) -> Option<String> {
+        None
+    }
 }
 
 /// The market at one moment, for whoever looks ahead without holding it up.
@@ -277,6 +295,10 @@ pub(crate) struct Inside {
     /// Whether all that goes out is encrypted.
     pub(crate) secure: bool,
     pub(crate) boards: Boards,
+    /// Other prices that were tried, by pool.
+    pub(crate) trials: Runs<Piece>,
+    /// Policies that were compared, by their names.
+    pub(crate) compared: Runs<Compared>,
 }
 
 impl Context {
@@ -299,6 +321,8 @@ impl Context {
             streams,
             secure,
             boards: Boards::default(),
+            trials: Runs::default(),
+            compared: Runs::default(),
         };
         Context(Arc::new(inside))
     }

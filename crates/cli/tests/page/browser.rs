@@ -23,6 +23,8 @@ impl Browser {
     pub(crate) async fn start() -> Browser {
         let port = free_port();
         let mut driver = Command::new("chromedriver");
+        // A clock that is not UTC, so that both can be told apart.
+        driver.env("TZ", "Asia/Tokyo");
         driver.arg(format!("--port={port}")).stdout(Stdio::null()).stderr(Stdio::null());
         let driver = driver.spawn().expect("chromedriver is not there: `make setup` installs it");
         let arguments =

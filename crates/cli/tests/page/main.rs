@@ -8,6 +8,7 @@
 )]
 
 mod browser;
+mod market;
 mod stage;
 mod timeline;
 
@@ -34,8 +35,11 @@ async fn the_pages_work_in_a_browser() {
     timeline::tells_who_what_why_and_at_what_price(&browser, &stage).await;
     timeline::obeys_keys_and_stands_in_the_address(&browser, &stage).await;
     timeline::jobs_are_found_sorted_and_counted(&browser, &stage).await;
-    a_price_is_changed(&browser, &stage).await;
-    policies_are_compared(&browser, &stage).await;
+    market::a_price_is_changed(&browser, &stage).await;
+    market::other_prices_are_tried(&browser, &stage).await;
+    market::the_ledger_is_searched(&browser, &stage).await;
+    market::clocks_are_changed(&browser, &stage).await;
+    market::policies_are_compared(&browser, &stage).await;
     nobody_else_may_use_the_session(&browser, &stage).await;
     users_see_their_own(&browser, &stage).await;
     everybody_can_use_it(&browser, &stage).await;
@@ -77,25 +81,6 @@ async fn a_quote_is_accepted_and_its_job_runs(browser: &Browser, stage: &Stage) 
     assert_eq!(same, true, "live updates change the page in place");
 }
 
-async fn a_price_is_changed(browser: &Browser, stage: &Stage) {
-    browser.go(&stage.url("/market")).await;
-    browser.click("details summary").await;
-    browser.fill("#price-alpha\\/main", "0.25").await;
-    browser.click("button[value=price]").await;
-    browser.until("alpha/main\tadmin\t0.25").await;
-    browser.go(&stage.url("/market?try=alpha%2Fmain")).await;
-    browser.until("Income of the pool").await;
-}
-
-async fn policies_are_compared(browser: &Browser, stage: &Stage) {
-    browser.go(&stage.url("/policy")).await;
-    browser.fill("#compare", "fcfs, css").await;
-    browser.click("button.main").await;
-    browser.until("Let css decide").await;
-    browser.click("button[value=css]").await;
-    browser.until("css decides now").await;
-}
-
 async fn nobody_else_may_use_the_session(browser: &Browser, stage: &Stage) {
     let cookie = browser.client.get_named_cookie("tradewind").await.unwrap();
     assert_eq!(cookie.http_only(), Some(true));
@@ -129,7 +114,6 @@ async fn users_see_their_own(browser: &Browser, stage: &Stage) {
 /// Screenshots of all pages go to `TRADEWIND_SCREENSHOTS`, if that is set.
 async fn everybody_can_use_it(browser: &Browser, stage: &Stage) {
     browser.client.delete_all_cookies().await.unwrap();
-    stage.some_jobs();
     sign_in(browser, stage, &stage.admin()).await;
     browser.arrive("/").await;
     let axe = stage::axe();

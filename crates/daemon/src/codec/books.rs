@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::wire::{Fault, Fields, Get, Object, Put, choice, object};
 use crate::live::gather::Rendezvous;
 use crate::live::money::{Account, Accounts, Motive, Posting};
+use crate::live::past::{Asked, Gone, Past};
 use crate::live::rights::Role;
 use crate::live::state::{
     Booking, Finish, Happening, Hold, Job, Known, Part, Phase, Quote, Setback, Task, Token, Wanted,
@@ -93,6 +94,9 @@ choice!(Why {
     "local" => Local(pool, name), "stray" => Stray(pool, tag), "down" => Down(pool),
     "withheld" => Withheld(pool, from), "booked" => Booked(pool, job),
 });
+object!(Past { prices, closures, forgotten });
+object!(Asked { points, thinned });
+object!(Gone { why, nodes, from, until });
 object!(Quote { number, user, tasks, work, booking, cost, expires });
 object!(Booking { start, ends, place, prices });
 object!(Token { user, role, hash, note, issued });

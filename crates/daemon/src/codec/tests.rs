@@ -12,6 +12,7 @@ use tradewind_sched::negotiation::{Peer, Serial};
 use super::wire::{Get, Put, parse};
 use super::*;
 use crate::live::money::{Accounts, Posting};
+use crate::live::past::Past;
 use crate::live::peers::{Letter, Peers, Report, Traveller, Wanted};
 use crate::live::state::{Job, Quote, Task, Token};
 use crate::site::Tag;
@@ -199,6 +200,7 @@ proptest! {
         survives::<Token>(dice);
         survives::<Posting>(dice);
         survives::<Peers>(dice);
+        survives::<Past>(dice);
         survives::<Letter>(dice);
         survives::<Wanted>(dice);
         survives::<Report>(dice);

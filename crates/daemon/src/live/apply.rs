@@ -50,6 +50,9 @@ impl State {
                     false => self.market = Market::new(Arc::clone(pools), at),
                 }
                 self.owners.clone_from(owners);
+                for (id, pool) in pools.iter() {
+                    self.past.priced(at, id, pool.price);
+                }
             }
             Record::Began { policy, .. } => self.policy.clone_from(policy),
             Record::Decided { commands } => {
@@ -57,12 +60,10 @@ impl State {
             }
             Record::Announced { what, why } => self.announce(*what, why)?,
             Record::Closed { why } => self.closure(why, |closure| Event::Closed { closure })?,
-            Record::Reopened { why } => {
-                self.closure(why, |closure| Event::Reopened { closure })?;
-                self.closures.remove(why);
-            }
+            Record::Reopened { why } => self.reopen(at, why)?,
             Record::Priced { pool, price } => {
                 self.market.apply(&Event::Priced { pool: *pool, price: *price })?;
+                self.past.priced(at, *pool, *price);
             }
             Record::Tariff { pool, text: Some(text) } => {
                 self.tariffs.insert(*pool, text.clone());

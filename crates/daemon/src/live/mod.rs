@@ -18,6 +18,7 @@ mod jobs;
 pub mod money;
 mod orders;
 mod pass;
+pub mod past;
 pub mod peers;
 pub mod record;
 pub mod rights;

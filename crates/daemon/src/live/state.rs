@@ -10,6 +10,7 @@ use tradewind_model::{
 
 use super::gather::Rendezvous;
 use super::money::{Account, Accounts};
+use super::past::Past;
 use super::peers::{Away, Origin, Peers};
 use super::rights::{Role, TokenHash};
 use crate::site::{Exit, Seen, Tag};
@@ -57,6 +58,8 @@ pub struct State {
     pub slips: BTreeMap<SiteId, VecDeque<i64>>,
     /// Other markets, and what is agreed with them.
     pub peers: Peers,
+    /// What was lately, for people.
+    pub past: Past,
 }
 
 /// A job, from its submission until it is dropped.
@@ -400,6 +403,7 @@ impl State {
             last_quote: 0,
             slips: BTreeMap::new(),
             peers: Peers::default(),
+            past: Past::default(),
         }
     }
 

@@ -84,6 +84,21 @@ pub(crate) fn money(state: &State) -> Check {
     }
 }
 
+/// What is told of lately fits what is: the last price is that of now, and of no pool were more
+/// nodes missing than it has.
+pub(crate) fn past(state: &State) -> Check {
+    for (id, pool) in state.market.pools().iter() {
+        if state.past.price(id, state.now()) != Some(pool.price) {
+            return broken("past", format!("{} costs {}", pool.name, pool.price));
+        }
+        let gone = || state.past.closures.iter().filter(|it| it.why.pool() == id);
+        if gone().any(|it| it.from >= it.until || it.until > state.now() || it.nodes > pool.nodes) {
+            return broken("past", format!("{} missed nodes that it has not", pool.name));
+        }
+    }
+    Ok(())
+}
+
 /// Nobody pays more than the job's budget.
 pub(crate) fn budgets(state: &State) -> Check {
     let over = state

@@ -490,6 +490,7 @@ impl World {
         checks::slips(state, &self.sites, &self.clouded)?;
         checks::kept(state, &self.promises)?;
         checks::books(state)?;
+        checks::past(state)?;
         checks::money(state)?;
         checks::budgets(state)?;
         if thorough {

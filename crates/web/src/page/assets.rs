@@ -12,10 +12,11 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 
 /// Name, kind, content.
-const FILES: [(&str, &str, &str); 17] = [
+const FILES: [(&str, &str, &str); 18] = [
     ("base.css", CSS, include_str!("assets/base.css")),
     ("shell.js", SCRIPT, include_str!("assets/shell.js")),
     ("live.js", SCRIPT, include_str!("assets/live.js")),
+    ("charts.js", SCRIPT, include_str!("assets/charts.js")),
     ("timeline.css", CSS, include_str!("assets/timeline.css")),
     ("quote.js", SCRIPT, include_str!("assets/quote.js")),
     ("timeline.js", SCRIPT, include_str!("assets/timeline.js")),

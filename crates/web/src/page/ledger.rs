@@ -5,29 +5,51 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use tradewind_daemon::live::money::Account;
+use tradewind_daemon::live::money::{Account, Accounts};
 
 use super::reply::{Shown, Trouble, show as page};
 use super::shell::Shell;
 use super::words;
 use crate::api::Context;
-use crate::documents::{AccountList, Statement};
+use crate::documents::{AccountList, Posting};
 use crate::doors::Caller;
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
-use crate::views::accounts;
+use crate::views::accounts::{self, Wanted};
 
-/// Accounts and postings on a page.
-const PAGE: usize = 200;
+/// Accounts, and postings on a page.
+const ACCOUNTS: usize = 200;
+const PAGE: usize = 100;
 
-/// Which account.
+/// What is looked for. All of it is in the address.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Which {
+    /// One account; empty: all that the reader may see.
+    account: Option<String>,
     #[serde(default)]
-    account: String,
+    job: String,
     #[serde(default)]
-    after: u64,
+    kind: String,
+    /// `2026-11-21` or `2026-11-21 14:00`, on the clock of `zone`.
+    #[serde(default)]
+    from: String,
+    #[serde(default)]
+    until: String,
+    /// As in `Europe/Berlin`; empty: UTC.
+    #[serde(default)]
+    zone: String,
+    /// With numbers below this.
+    before: Option<u64>,
 }
+
+/// What may be looked for: value and name.
+const KINDS: [(&str, &str); 5] = [
+    ("", "All"),
+    ("hold", "Holds"),
+    ("settle", "Settlements"),
+    ("refund", "Refunds"),
+    ("grant", "Grants"),
+];
 
 #[derive(Template)]
 #[template(path = "page/ledger.html")]
@@ -35,77 +57,146 @@ struct Ledger {
     shell: Shell,
     accounts: AccountList,
     account: String,
-    statement: Option<Statement>,
+    which: Which,
+    postings: Vec<Posting>,
+    /// That fit, in all.
+    count: usize,
+    next: Option<u64>,
+    /// The filter as it stands in an address.
+    query: String,
+    kept: usize,
+    /// Nothing but the account is looked for.
+    is_bare: bool,
 }
 
 pub(crate) async fn show(
     State(context): State<Context>,
     caller: Caller,
-    Selection(Which { account, after }): Selection<Which>,
+    Selection(which): Selection<Which>,
 ) -> Shown {
     let shell = Shell::new(&context, &caller, "Ledger").await?;
-    let actor = caller.actor.clone();
-    let accounts =
-        context.look(move |live| accounts::list(live.state(), &actor, None, PAGE)).await?;
-    let account = match account.is_empty() {
-        true => Account::User(caller.actor.user.clone()).to_string(),
-        false => account,
-    };
-    let statement = match accounts.accounts.iter().any(|it| it.account == account) {
-        true => Some(statement(&context, &caller, &account, after, PAGE).await?),
-        false => None,
-    };
-    page(&Ledger { shell, accounts, account, statement })
-}
-
-async fn statement(
-    context: &Context,
-    caller: &Caller,
-    account: &str,
-    after: u64,
-    most: usize,
-) -> Answer<Statement> {
-    let unknown = || Failure::unknown(format!("you have no account `{account}`"));
-    let (wanted, actor) = (Account::parse(account).ok_or_else(unknown)?, caller.actor.clone());
-    let found = context.look(move |live| {
+    let account = account(&which, &caller);
+    let wanted = wanted(&which, &account)?;
+    let wanted_all = wanted == Wanted { account: wanted.account.clone(), ..Wanted::default() };
+    let (before, actor) = (which.before.unwrap_or(u64::MAX), caller.actor);
+    let look = context.look(move |live| {
         let state = live.state();
-        let seen = accounts::may_see(state, &actor, &wanted) && state.accounts.knows(&wanted);
-        seen.then(|| accounts::statement(state, &wanted, after, most))
+        let seen = match &wanted.account {
+            Some(it) => accounts::may_see(state, &actor, it),
+            None => true,
+        };
+        let accounts = accounts::list(state, &actor, None, ACCOUNTS);
+        seen.then(|| (accounts, accounts::postings(state, &actor, &wanted, (before, PAGE))))
     });
-    found.await?.ok_or_else(unknown)
+    let unknown = || Failure::unknown(format!("you have no account `{account}`"));
+    let (accounts, (postings, count)) = look.await?.ok_or_else(unknown)?;
+    let last = postings.last().filter(|_| postings.len() == PAGE);
+    let next = last.map(|it| it.number).filter(|number| *number > 1);
+    let (query, kept) = (query(&which, &account), Accounts::KEPT);
+    let is_bare = wanted_all && before == u64::MAX;
+    let page_of =
+        Ledger { shell, accounts, account, which, postings, count, next, query, kept, is_bare };
+    page(&page_of)
 }
 
-/// All postings of an account that are kept, as CSV.
+/// The account that is looked at: one's own, if nobody says otherwise.
+fn account(which: &Which, caller: &Caller) -> String {
+    let own = || Account::User(caller.actor.user.clone()).to_string();
+    which.account.clone().unwrap_or_else(own).trim().to_owned()
+}
+
+fn wanted(which: &Which, account: &str) -> Answer<Wanted> {
+    let said = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+    let unknown = || Failure::unknown(format!("you have no account `{account}`"));
+    let job = said(&which.job).map(|text| {
+        let wrong = Failure::invalid(format!("`{text}` is no job’s number"), "as in 42");
+        text.parse::<u64>().map_err(|_| wrong.in_field("job"))
+    });
+    let zone = match said(&which.zone) {
+        None => jiff::tz::TimeZone::UTC,
+        Some(name) => jiff::tz::TimeZone::get(&name)
+            .map_err(|_| Failure::invalid(format!("there is no zone `{name}`"), "as in UTC"))?,
+    };
+    let moment = |text: &str, field| {
+        said(text).map(|text| {
+            let wrong = Failure::invalid(format!("`{text}` is no time"), "as in 2026-11-21 14:00");
+            instant(&text, &zone).ok_or_else(|| wrong.in_field(field))
+        })
+    };
+    Ok(Wanted {
+        account: said(account).map(|text| Account::parse(&text).ok_or_else(unknown)).transpose()?,
+        job: job.transpose()?,
+        motive: said(&which.kind),
+        from: moment(&which.from, "from").transpose()?,
+        until: moment(&which.until, "until").transpose()?,
+    })
+}
+
+/// A day or a minute of a clock, seconds since 1970.
+fn instant(text: &str, zone: &jiff::tz::TimeZone) -> Option<i64> {
+    let civil: jiff::civil::DateTime = text.parse().ok()?;
+    zone.to_ambiguous_timestamp(civil).compatible().ok().map(jiff::Timestamp::as_second)
+}
+
+/// The filter, for links.
+fn query(which: &Which, account: &str) -> String {
+    let Which { job, kind, from, until, zone, .. } = which;
+    let parts = [
+        ("account", account),
+        ("job", job),
+        ("kind", kind),
+        ("from", from),
+        ("until", until),
+        ("zone", zone),
+    ];
+    let said = parts.iter().filter(|(name, text)| *name == "account" || !text.is_empty());
+    let said = said.map(|(name, text)| format!("{name}={}", words::in_address(text)));
+    said.collect::<Vec<_>>().join("&")
+}
+
+/// All postings that fit, as CSV: the newest first, as on the page.
 pub(crate) async fn csv(
     State(context): State<Context>,
     caller: Caller,
-    Selection(Which { account, .. }): Selection<Which>,
+    Selection(which): Selection<Which>,
 ) -> Result<Response, Trouble> {
-    let statement = statement(&context, &caller, &account, 0, usize::MAX).await?;
+    let account = account(&which, &caller);
+    let wanted = wanted(&which, &account)?;
+    let actor = caller.actor;
+    let look = context.look(move |live| {
+        let state = live.state();
+        let seen = match &wanted.account {
+            Some(it) => accounts::may_see(state, &actor, it) && state.accounts.knows(it),
+            None => true,
+        };
+        seen.then(|| accounts::postings(state, &actor, &wanted, (u64::MAX, usize::MAX)).0)
+    });
+    let unknown = || Failure::unknown(format!("you have no account `{account}`"));
+    let postings = look.await?.ok_or_else(unknown)?;
     let mut text = "number,time,from,to,amount,motive,job,note\n".to_owned();
-    for it in &statement.postings {
-        let amount = words::plain(&it.amount);
-        let job = it.job.map(|job| job.to_string()).unwrap_or_default();
-        let note = quoted(it.note.as_deref().unwrap_or_default());
-        let (from, to) = (quoted(&it.from), quoted(&it.to));
-        let line = [
-            &it.number.to_string(),
-            &it.at.to_string(),
-            &from,
-            &to,
-            &amount,
-            &it.motive,
-            &job,
-            &note,
-        ];
-        text.push_str(&line.map(String::as_str).join(","));
-        text.push('\n');
+    for it in &postings {
+        text.push_str(&line(it));
     }
     let name = account.replace([':', '"', '/', '\\'], "-");
     let name = name.chars().filter(char::is_ascii_graphic).collect::<String>();
+    let name = if name.is_empty() { "all".to_owned() } else { name };
     let told = format!("attachment; filename=\"ledger-{name}.csv\"");
     let kind = (header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned());
     Ok(([kind, (header::CONTENT_DISPOSITION, told)], text).into_response())
+}
+
+fn line(it: &Posting) -> String {
+    let cells = [
+        it.number.to_string(),
+        it.at.to_string(),
+        quoted(&it.from),
+        quoted(&it.to),
+        words::plain(&it.amount),
+        it.motive.clone(),
+        it.job.map(|job| job.to_string()).unwrap_or_default(),
+        quoted(it.note.as_deref().unwrap_or_default()),
+    ];
+    cells.join(",") + "\n"
 }
 
 /// A field that spreadsheets do not take for a formula.
@@ -115,5 +206,50 @@ fn quoted(text: &str) -> String {
     match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_are_on_the_clock_of_their_zone() {
+        let utc = jiff::tz::TimeZone::UTC;
+        let east = jiff::tz::TimeZone::fixed(jiff::tz::offset(2));
+        assert_eq!(instant("1970-01-02", &utc), Some(86_400));
+        assert_eq!(instant("1970-01-01 02:00", &east), Some(0));
+        assert_eq!(instant("yesterday", &utc), None);
+    }
+
+    #[test]
+    fn what_is_filled_in_is_checked_and_kept() {
+        let which = Which {
+            job: " 7 ".to_owned(),
+            kind: "hold".to_owned(),
+            from: "1970-01-02".to_owned(),
+            ..Which::default()
+        };
+        let found = wanted(&which, "user:ana").unwrap();
+        assert_eq!((found.job, found.from, found.until), (Some(7), Some(86_400), None));
+        assert_eq!(
+            query(&which, "user:ana"),
+            "account=user%3Aana&job=%207%20&kind=hold&from=1970-01-02"
+        );
+        let wrong = |which: Which| wanted(&which, "").unwrap_err().parts().1.field.clone();
+        assert_eq!(
+            wrong(Which { job: "x".to_owned(), ..Which::default() }).as_deref(),
+            Some("job")
+        );
+        assert_eq!(
+            wrong(Which { until: "x".to_owned(), ..Which::default() }).as_deref(),
+            Some("until")
+        );
+        assert!(wanted(&Which::default(), "thief:ana").is_err());
+    }
+
+    #[test]
+    fn spreadsheets_run_nothing() {
+        assert_eq!([quoted("=1"), quoted("a,b"), quoted("a\"b")], ["'=1", "\"a,b\"", "\"a\"\"b\""]);
     }
 }

@@ -7,52 +7,55 @@ use axum::Form;
 use axum::extract::State;
 use serde::Deserialize;
 use tradewind_daemon::live::Ask;
-use tradewind_model::{PoolId, Price};
+use tradewind_daemon::live::rights::Actor;
+use tradewind_model::{PoolId, Price, Time};
 
+use super::chart::{Figure, HATCHES};
+use super::lately::{Ahead, BACK, Back, Chosen, figures};
 use super::reply::{Shown, go, show as page};
 use super::shell::Shell;
-use super::steps::{Frame, Line, over_time};
+use super::trial::{Trial, trial};
 use super::words;
-use crate::api::{Context, PastJob, PriceTrial, blocking};
+use crate::api::{Context, blocking};
 use crate::documents::{Credits, PriceChange, SiteList};
 use crate::doors::Caller;
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
 use crate::routes::sites as prices;
-use crate::views::{sites, trends};
+use crate::views::sites;
+use crate::views::trends::{Trends, trends};
 
-/// A week of hours.
-const STEP: i64 = 3_600;
-const SPANS: usize = 7 * 24;
-/// Prices that are tried, in hundredths of the present one.
-const TRIED: [i64; 9] = [25, 50, 75, 100, 125, 150, 200, 300, 400];
-/// A pool without a price is tried at these, micro-credits.
-const FREE: [i64; 5] = [0, 100, 1_000, 10_000, 100_000];
-
-/// Which pool's prices are tried.
+/// What is looked at.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Which {
+    /// The pool whose prices are tried.
     #[serde(default)]
     r#try: String,
+    /// How far back.
+    #[serde(default)]
+    back: String,
+    /// A site or a pool; all, if empty.
+    #[serde(default)]
+    of: String,
 }
 
 #[derive(Template)]
 #[template(path = "page/market.html")]
 struct MarketPage {
     shell: Shell,
+    which: Which,
     sites: SiteList,
     /// By site: whether the reader may set its prices.
     managed: Vec<bool>,
     tables: Vec<(String, String)>,
-    charts: Vec<(&'static str, String)>,
+    /// Sites and pools that may be chosen.
+    choices: Vec<String>,
+    back: Back,
+    figures: Vec<Figure>,
+    hatches: &'static str,
+    /// No job was ever handed in.
+    is_new: bool,
     trial: Option<Result<Trial, String>>,
-}
-
-/// What other prices would have brought.
-struct Trial {
-    pool: String,
-    now: Credits,
-    found: Vec<PriceTrial>,
 }
 
 impl MarketPage {
@@ -60,6 +63,38 @@ impl MarketPage {
     fn table(&self, pool: &str) -> &str {
         self.tables.iter().find(|(name, _)| name == pool).map_or("", |(_, text)| text)
     }
+
+    /// Whether this pool's prices are tried.
+    fn tries(&self, pool: &str) -> bool {
+        self.which.r#try == pool
+    }
+
+    /// The same page from another distance.
+    fn from(&self, back: &Back) -> String {
+        address(back.value, &self.which.of)
+    }
+
+    /// The same page of other pools.
+    fn of(&self, of: &str) -> String {
+        address(self.back.value, of)
+    }
+}
+
+fn address(back: &str, of: &str) -> String {
+    let of = words::in_address(of);
+    format!("/market?back={back}&of={of}")
+}
+
+/// What the market itself says.
+struct Seen {
+    sites: SiteList,
+    managed: Vec<bool>,
+    tables: Vec<(String, String)>,
+    trends: Trends,
+    back: Back,
+    /// By pool: its owner's table, and thousandths of its nodes in use.
+    asked: Vec<(Option<String>, u32)>,
+    is_new: bool,
 }
 
 pub(crate) async fn show(
@@ -68,64 +103,106 @@ pub(crate) async fn show(
     Selection(which): Selection<Which>,
 ) -> Shown {
     let shell = Shell::new(&context, &caller, "Market").await?;
-    let actor = caller.actor.clone();
-    let (sites, managed, tables, trends) = context
-        .look(move |live| {
-            let state = live.state();
-            let managed = state.owners.iter().map(|owner| actor.may_manage(owner)).collect();
-            let pools = state.market.pools();
-            let tables = state.tariffs.iter();
-            let tables = tables.map(|(id, text)| (pools.pool(*id).name.clone(), text.clone()));
-            let trends = trends::trends(state, &actor, STEP, SPANS);
-            (sites::list(state), managed, tables.collect(), trends)
-        })
-        .await?;
-    let trial = match which.r#try.is_empty() {
+    let (actor, back) = (caller.actor.clone(), which.back.clone());
+    let seen = context.look(move |live| seen(live.state(), &actor, &back)).await?;
+    let Seen { sites, managed, tables, trends, back, asked, is_new } = seen;
+    let ahead = ahead(&context, asked, &trends).await?;
+    let found = match which.r#try.is_empty() {
         true => None,
-        false => Some(trial(&context, &caller, &which.r#try).await),
+        false => Some(tried(&context, &caller, &which.r#try).await),
     };
-    let trial = trial.map(|it| it.map_err(|failure| failure.parts().1.message.clone()));
-    let charts = charts(&trends);
-    page(&MarketPage { shell, sites, managed, tables, charts, trial })
+    let trial = found.map(|it| it.map_err(|failure| failure.parts().1.message.clone()));
+    let chosen = chosen(&trends, &which.of);
+    let figures = figures(&trends, &chosen, &ahead);
+    let choices = choices(&trends);
+    let hatches = HATCHES;
+    let page_of = MarketPage {
+        shell,
+        which,
+        sites,
+        managed,
+        tables,
+        choices,
+        back,
+        figures,
+        hatches,
+        is_new,
+        trial,
+    };
+    page(&page_of)
 }
 
-fn charts(trends: &trends::Trends) -> Vec<(&'static str, String)> {
-    let frame = |title: &str, unit, most| {
-        let title = format!("{title}, by hour, the last seven days");
-        Frame { title, unit, from: trends.from, step: trends.step, most }
-    };
-    let part = |site: &trends::SiteTrend, used: &i64| {
-        *used as f64 * 100.0 / (f64::from(site.nodes.max(1)) * trends.step as f64)
-    };
-    let used = trends.sites.iter().map(|site| Line {
-        name: site.name.clone(),
-        values: site.used.iter().map(|used| part(site, used)).collect(),
+fn seen(state: &tradewind_daemon::live::State, actor: &Actor, back: &str) -> Seen {
+    let pools = state.market.pools();
+    let first = state.past.prices.values().filter_map(|it| it.points.front()).map(|it| it.0);
+    let age = (state.now() - first.min().unwrap_or(state.now())).0;
+    // As far as there is something to see.
+    let usual = BACK.iter().find(|it| age <= it.step * it.spans as i64).unwrap_or(&BACK[3]);
+    let back = *BACK.iter().find(|it| it.value == back).unwrap_or(usual);
+    let sites = sites::list(state);
+    let shown = sites.sites.iter().flat_map(|site| &site.pools);
+    let loads = shown.map(|pool| {
+        let used = u64::from(pool.ours + pool.local) * 1_000 / u64::from(pool.nodes.max(1));
+        (pool.name.clone(), used as u32)
     });
-    let nodes: u32 = trends.sites.iter().map(|site| site.nodes).sum();
-    let demand = trends.demand.iter().map(|it| *it as f64 / trends.step as f64).collect();
-    let supply = vec![f64::from(nodes); trends.demand.len()];
-    let demand = [
-        Line { name: "nodes waited for".to_owned(), values: demand },
-        Line { name: "nodes in all".to_owned(), values: supply },
-    ];
-    let income = trends.sites.iter().filter_map(|site| {
-        let values = site.income.as_ref()?.iter().map(|it| *it as f64 / 1e6).collect();
-        Some(Line { name: site.name.clone(), values })
+    let loads: std::collections::BTreeMap<String, u32> = loads.collect();
+    let asked = pools.iter().map(|(id, pool)| {
+        (state.tariffs.get(&id).cloned(), loads.get(&pool.name).copied().unwrap_or(0))
     });
-    let income: Vec<Line> = income.collect();
-    let used: Vec<Line> = used.collect();
-    let mut charts = vec![
-        (
-            "Nodes that the market’s jobs used",
-            over_time(&frame("Utilisation", "%", Some(100.0)), &used),
-        ),
-        ("Demand and supply", over_time(&frame("Demand and supply", "nodes", None), &demand)),
-    ];
-    if !income.is_empty() {
-        let frame = frame("Owners’ income", "cr/h", None);
-        charts.push(("Owners’ income", over_time(&frame, &income)));
+    let tables = state.tariffs.iter();
+    Seen {
+        managed: state.owners.iter().map(|owner| actor.may_manage(owner)).collect(),
+        tables: tables.map(|(id, text)| (pools.pool(*id).name.clone(), text.clone())).collect(),
+        trends: trends(state, actor, back.step, back.spans),
+        asked: asked.collect(),
+        is_new: state.last_job == 0,
+        sites,
+        back,
     }
-    charts
+}
+
+/// What owners' tables say for the hours ahead.
+async fn ahead(
+    context: &Context,
+    asked: Vec<(Option<String>, u32)>,
+    trends: &Trends,
+) -> Answer<Ahead> {
+    let tariffs = Arc::clone(&context.tariffs);
+    let (now, until) = (trends.now, trends.now + trends.bins.step * trends.bins.spans as i64);
+    blocking(move || {
+        let of = |(place, (text, load)): (usize, (Option<String>, u32))| {
+            let pool = PoolId(place as u32);
+            let found = tariffs.ahead(pool, text.as_deref(), load, Time(now), Time(until));
+            found.into_iter().map(|(at, price)| (at.0, price)).collect()
+        };
+        asked.into_iter().enumerate().map(of).collect()
+    })
+    .await
+}
+
+/// All sites, and their pools if there are several.
+fn choices(trends: &Trends) -> Vec<String> {
+    let sites = trends.sites.iter().enumerate().flat_map(|(place, site)| {
+        let pools: Vec<&str> =
+            trends.pools.iter().filter(|it| it.site == place).map(|it| it.name.as_str()).collect();
+        let pools = if pools.len() > 1 { pools } else { Vec::new() };
+        [site.name.as_str()].into_iter().chain(pools).map(str::to_owned).collect::<Vec<_>>()
+    });
+    sites.collect()
+}
+
+fn chosen<'a>(trends: &Trends, of: &'a str) -> Chosen<'a> {
+    let fits = |pool: &crate::views::trends::PoolTrend| {
+        pool.name == of || trends.sites.get(pool.site).is_some_and(|site| site.name == of)
+    };
+    let pools = trends.pools.iter().enumerate().filter(|(_, pool)| fits(pool));
+    let pools: Vec<usize> = pools.map(|(place, _)| place).collect();
+    match pools.is_empty() {
+        true => {
+            Chosen { name: "all sites", pools: (0..trends.pools.len()).collect(), is_all: true }
+        }
+        false => Chosen { name: of, pools, is_all: false },
+    }
 }
 
 /// The pool, if the reader may set its prices.
@@ -145,34 +222,9 @@ async fn managed(context: &Context, caller: &Caller, name: &str) -> Answer<(Pool
     }
 }
 
-async fn trial(context: &Context, caller: &Caller, name: &str) -> Answer<Trial> {
-    let (pool, now) = managed(context, caller, name).await?;
-    let permit = Arc::clone(&context.advice).try_acquire_owned();
-    let permit = permit.map_err(|_| Failure::limit("others are being advised"))?;
-    let view = context.view().await?;
-    let from = view.market.now().0 - STEP * SPANS as i64;
-    let past = context
-        .look(move |live| {
-            let all = live.state().jobs.values().filter(|job| job.submitted.0 >= from);
-            all.filter_map(|job| PastJob::of(live, job)).collect::<Vec<_>>()
-        })
-        .await?;
-    if past.is_empty() {
-        return Err(Failure::unknown(
-            "no job has run in the last seven days: there is nothing to try",
-        ));
-    }
-    let tried: Vec<Price> = match now {
-        Price(0) => FREE.map(Price).to_vec(),
-        Price(now) => TRIED.map(|part| Price(now * part / 100)).to_vec(),
-    };
-    let advisor = Arc::clone(&context.advisor);
-    let found = blocking(move || {
-        let found = advisor.prices(&view, &past, pool, &tried);
-        drop(permit);
-        found
-    });
-    Ok(Trial { pool: name.to_owned(), now: now.into(), found: found.await?? })
+async fn tried(context: &Context, caller: &Caller, name: &str) -> Answer<Trial> {
+    let pool = managed(context, caller, name).await?;
+    trial(context, name, pool).await
 }
 
 /// A new price or table.
@@ -183,7 +235,7 @@ pub(crate) struct Change {
     price: String,
     #[serde(default)]
     table: String,
-    /// `price`, `table` or `file`.
+    /// `price`, `table`, `file` or `again`.
     set: String,
 }
 
@@ -193,6 +245,10 @@ pub(crate) async fn set(
     Form(change): Form<Change>,
 ) -> Shown {
     let (pool, _) = managed(&context, &caller, &change.pool).await?;
+    if change.set == "again" {
+        context.trials.forget(&change.pool);
+        return Ok(go(&format!("/market?try={}#trial", words::in_address(&change.pool))));
+    }
     let document = match change.set.as_str() {
         "price" => {
             let price = change.price.trim().parse::<serde_json::Number>().ok();

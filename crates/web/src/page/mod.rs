@@ -8,11 +8,13 @@
 mod alternatives;
 mod assets;
 mod board;
+mod chart;
 mod choice;
 mod considered;
 mod curve;
 mod job;
 mod jobs;
+mod lately;
 mod ledger;
 mod looks;
 mod market;
@@ -20,10 +22,12 @@ mod now;
 mod policy;
 mod quote;
 mod reply;
+mod runs;
 mod scene;
 mod session;
 mod shell;
-mod steps;
+mod tiers;
+mod trial;
 mod words;
 
 use axum::Router;
@@ -39,6 +43,9 @@ use crate::doors;
 use reply::Trouble;
 
 pub(crate) use board::Boards;
+pub(crate) use policy::Compared;
+pub(crate) use runs::Runs;
+pub(crate) use trial::Piece;
 
 /// What a page may do: use what comes from here, and nothing else.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \

@@ -1,14 +1,16 @@
-//! The first page: how the market is.
+//! The first page: how the market is, the reader's own first.
 
 use askama::Template;
 use axum::extract::State;
-use tradewind_daemon::live::state::{Job, Phase, State as Books};
+use tradewind_daemon::live::money::Account;
+use tradewind_daemon::live::state::{Finish, Job, Phase, State as Books};
+use tradewind_model::{PoolId, Span, Time};
 
 use super::reply::{Shown, show as page};
 use super::shell::Shell;
 use super::words;
 use crate::api::Context;
-use crate::documents;
+use crate::documents::{self, Credits, Pool};
 use crate::doors::Caller;
 use crate::views;
 
@@ -19,9 +21,15 @@ struct Now {
     cards: Vec<Card>,
     /// The reader's own jobs that are not over, the newest first, and how many there are.
     own: (Vec<documents::Job>, usize),
+    pools: Vec<PoolLine>,
+    /// Nobody has handed in a job yet.
+    is_new: bool,
     /// Of which pools the timeline is: all.
     board_pools: &'static str,
 }
+
+/// Jobs that failed are counted so far back.
+const LATELY: Span = Span(86_400);
 
 /// A number with its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,15 +38,36 @@ struct Card {
     value: String,
     note: String,
     alarm: bool,
+    /// Where more is said.
+    link: String,
+}
+
+/// A pool, and when there is room in it.
+struct PoolLine {
+    pool: Pool,
+    away_since: Option<i64>,
+    next: NextFree,
+}
+
+/// When a node is to be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NextFree {
+    Now,
+    /// At the latest, if all run as long as they may.
+    At(i64),
+    Unknown,
 }
 
 /// How the market is.
 pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> Shown {
     let shell = Shell::new(&context, &caller, "Now").await?;
     let user = caller.actor.user;
-    let (cards, own) =
-        context.look(move |live| (cards(live.state()), own(live.state(), &user))).await?;
-    page(&Now { shell, cards, own, board_pools: "" })
+    let look = context.look(move |live| {
+        let state = live.state();
+        (cards(state, &user), own(state, &user), pools(state), state.last_job == 0)
+    });
+    let (cards, own, pools, is_new) = look.await?;
+    page(&Now { shell, cards, own, pools, is_new, board_pools: "" })
 }
 
 /// Jobs of the reader that are shown.
@@ -51,9 +80,49 @@ fn own(state: &Books, user: &str) -> (Vec<documents::Job>, usize) {
     (own.iter().take(OWN).map(|job| views::jobs::line(state, job)).collect(), own.len())
 }
 
-fn cards(state: &Books) -> Vec<Card> {
+fn pools(state: &Books) -> Vec<PoolLine> {
+    let ids = state.market.pools().iter().map(|(id, pool)| (pool.name.clone(), id));
+    let ids: std::collections::BTreeMap<String, PoolId> = ids.collect();
+    let sites = views::sites::list(state).sites.into_iter();
+    let pools = sites.flat_map(|site| {
+        let away_since = site.away_since;
+        site.pools.into_iter().map(move |pool| (pool, away_since))
+    });
+    let line = |(pool, away_since): (Pool, Option<i64>)| {
+        let next = match ids.get(&pool.name) {
+            _ if away_since.is_some() => NextFree::Unknown,
+            _ if pool.free > 0 => NextFree::Now,
+            Some(id) => next_free(state, *id),
+            None => NextFree::Unknown,
+        };
+        PoolLine { pool, away_since, next }
+    };
+    pools.map(line).collect()
+}
+
+/// When the first node of a full pool is free at the latest. Linear in what has its nodes.
+fn next_free(state: &Books, id: PoolId) -> NextFree {
+    let pool = state.market.pools().pool(id);
+    let running = state.market.running().filter(|job| job.nodes_in(id) > 0);
+    let ends = running.map(|job| job.start + pool.length_of(job.demand.estimate));
+    let closed = state.market.closures().filter(|(closure, what)| {
+        what.pool == id && state.market.closure_state(*closure).is_some_and(|(_, begun)| begun)
+    });
+    let ends = ends.chain(closed.map(|(_, what)| what.until));
+    // What should be over by now is over at any moment.
+    let next = ends.map(|end: Time| end.max(state.now())).min();
+    next.map_or(NextFree::Unknown, |at| NextFree::At(at.0))
+}
+
+fn cards(state: &Books, user: &str) -> Vec<Card> {
     let now = state.now();
-    let card = |name, value: String, note: String| Card { name, value, note, alarm: false };
+    let card = |name, value: String, note: String, link: &str| Card {
+        name,
+        value,
+        note,
+        alarm: false,
+        link: link.to_owned(),
+    };
     let count =
         |wanted: fn(&Phase) -> bool| state.jobs.values().filter(|job| wanted(&job.phase)).count();
     let running = count(|phase| *phase == Phase::Running);
@@ -63,27 +132,73 @@ fn cards(state: &Books) -> Vec<Card> {
     let oldest = oldest.map(|job| (now - job.submitted).0).max();
     let longest = state.jobs.values().filter(|job| job.phase == Phase::Running);
     let longest = longest.filter_map(|job| Some((now - job.started?).0)).max();
-    let sites = views::sites::list(state).sites;
-    let pools = || sites.iter().flat_map(|site| &site.pools);
-    let sum = |of: fn(&crate::documents::Pool) -> u32| pools().map(of).sum::<u32>();
-    let (nodes, ours, local) = (sum(|it| it.nodes), sum(|it| it.ours), sum(|it| it.local));
-    let (free, down) = (sum(|it| it.free), sum(|it| it.down));
-    let prices = || pools().map(|pool| pool.price);
-    let price = match (prices().min(), prices().max()) {
-        (Some(low), Some(high)) if low == high => words::credits(&low),
-        (Some(low), Some(high)) => format!("{} – {}", words::credits(&low), words::credits(&high)),
-        _ => "–".to_owned(),
-    };
+    let failed = state.jobs.values().filter(|job| has_failed(job, now)).count();
     let told = |what: &str, span: Option<i64>| {
         span.map_or_else(String::new, |span| format!("{what} {}", words::span(&span)))
     };
+    let mut cards = vec![
+        card("Running", running.to_string(), told("longest for", longest), "/jobs?show=running"),
+        card("Waiting", waiting.to_string(), told("oldest for", oldest), "/jobs?show=waiting"),
+        Card {
+            alarm: held > 0,
+            ..card("Held", held.to_string(), "not in the queue".to_owned(), "/jobs?show=waiting")
+        },
+        Card {
+            alarm: failed > 0,
+            ..card("Failed", failed.to_string(), "in the last day".to_owned(), "/jobs?show=failed")
+        },
+    ];
+    cards.extend(nodes(state));
+    let account = Account::User(user.to_owned());
+    let held = views::accounts::held_of(state, &account);
+    let note = match state.accounts.knows(&account) {
+        true => format!("credits; {} more held for jobs", words::credits(&Credits(held))),
+        false => "credits; your account opens with your first job".to_owned(),
+    };
+    let balance = words::credits(&Credits(state.accounts.balance(&account)));
+    cards.push(card("Your balance", balance, note, "/ledger"));
+    cards
+}
+
+fn has_failed(job: &Job, now: Time) -> bool {
+    let bad = match &job.phase {
+        Phase::Over(Finish::Completed | Finish::Cancelled | Finish::Returned(_)) => false,
+        Phase::Over(_) => true,
+        _ => false,
+    };
+    bad && job.ended.is_some_and(|at| at >= now - LATELY)
+}
+
+/// Allocated, at work, free and down.
+fn nodes(state: &Books) -> Vec<Card> {
+    let sites = views::sites::list(state).sites;
+    let sum = |of: fn(&Pool) -> u32| sites.iter().flat_map(|site| &site.pools).map(of).sum::<u32>();
+    let (nodes, ours, local) = (sum(|it| it.nodes), sum(|it| it.ours), sum(|it| it.local));
+    let (free, down) = (sum(|it| it.free), sum(|it| it.down));
+    let running = state.jobs.values().filter(|job| job.phase == Phase::Running);
+    let at_work = running.flat_map(|job| job.parts.iter().map(move |part| (job, part)));
+    let at_work = at_work.filter(|(job, part)| {
+        part.exit.is_none() && job.works_since(part).is_some_and(|since| since <= state.now())
+    });
+    let at_work: u32 = at_work.map(|(_, part)| part.nodes).sum();
+    let percent = |part: u32| format!("{} %", u64::from(part) * 100 / u64::from(nodes.max(1)));
+    let card = |name, value, note| Card {
+        name,
+        value,
+        note,
+        alarm: false,
+        link: "/market#use".to_owned(),
+    };
     vec![
-        card("Running", running.to_string(), told("longest for", longest)),
-        card("Waiting", waiting.to_string(), told("oldest for", oldest)),
-        Card { alarm: held > 0, ..card("Held", held.to_string(), "need somebody".to_owned()) },
-        card("Nodes in use", format!("{} of {nodes}", ours + local), format!("{local} by owners")),
-        card("Free nodes", free.to_string(), "to be had at once".to_owned()),
-        Card { alarm: down > 0, ..card("Down", down.to_string(), "nodes".to_owned()) },
-        card("Price", price, "credits per node-second".to_owned()),
+        card(
+            "Allocated",
+            percent(ours),
+            format!("{ours} of {nodes} nodes, {local} more by owners"),
+        ),
+        card("At work", percent(at_work), format!("{at_work} nodes really run a job’s work")),
+        Card {
+            alarm: down > 0,
+            ..card("Free nodes", free.to_string(), format!("to be had at once; {down} down"))
+        },
     ]
 }

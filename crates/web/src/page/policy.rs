@@ -1,5 +1,8 @@
 //! Which policy decides, and what others would do with the same queue.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use askama::Template;
 use axum::Form;
 use axum::extract::State;
@@ -8,21 +11,25 @@ use tradewind_daemon::live::Ask;
 use tradewind_daemon::live::rights::Role;
 
 use super::reply::{Shown, go, show as page};
+use super::runs::Run;
 use super::shell::Shell;
+use super::tiers::{Known, Sum, Tier, sums, tiers};
 use super::words;
-use crate::api::Context;
+use crate::api::{Context, MarketView, blocking};
 use crate::documents::{WhatIf, WhatIfQuestion};
 use crate::doors::Caller;
-use crate::extract::{Document, Selection};
+use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
-use crate::routes::advice;
 
 /// Policies that are compared at once, at most.
 const MOST: usize = 6;
 /// What is compared if nobody says otherwise.
 const USUAL: &str = "fcfs, easy, conservative, css";
-/// Changes that are shown of each.
-const SHOWN: usize = 50;
+/// Jobs of a tier that are shown.
+const SHOWN: usize = 25;
+
+/// A policy, and what it would do, or why nobody knows.
+pub(crate) type Compared = (String, Result<Arc<WhatIf>, String>);
 
 /// Which policies.
 #[derive(Debug, Default, Deserialize)]
@@ -37,13 +44,49 @@ pub(crate) struct Which {
 struct PolicyPage {
     shell: Shell,
     compare: String,
-    found: Vec<(String, Result<WhatIf, String>)>,
+    comparison: Option<Comparison>,
     shown: usize,
 }
 
-impl PolicyPage {
+/// Policies side by side, all on the queue of one moment.
+struct Comparison {
+    names: usize,
+    /// Those that were left out: there were too many.
+    cut: usize,
+    /// When the queue was copied, and the journal's row of it.
+    at: i64,
+    seq: u64,
+    /// Rows that were written since.
+    since: u64,
+    candidates: Vec<Candidate>,
+}
+
+struct Candidate {
+    policy: String,
+    found: Result<Found, String>,
+}
+
+struct Found {
+    what: Arc<WhatIf>,
+    tiers: Vec<Tier>,
+    sums: Vec<Sum>,
+}
+
+impl Found {
+    /// Jobs that wait or run.
+    fn all(&self) -> usize {
+        self.what.changes.len() + self.what.same as usize
+    }
+}
+
+impl Comparison {
+    fn goes_on(&self) -> bool {
+        self.candidates.len() < self.names
+    }
+
+    /// What all are compared with.
     fn now(&self) -> Option<&WhatIf> {
-        self.found.iter().find_map(|(_, it)| it.as_ref().ok())
+        self.candidates.iter().find_map(|it| it.found.as_ref().ok()).map(|it| &*it.what)
     }
 }
 
@@ -63,19 +106,83 @@ pub(crate) async fn show(
 ) -> Shown {
     may(&caller)?;
     let shell = Shell::new(&context, &caller, "Policy").await?;
-    let mut found = Vec::new();
-    for policy in names(&compare) {
-        let question = WhatIfQuestion { policy: Some(policy.clone()), ..WhatIfQuestion::default() };
-        let asked =
-            advice::whatif(State(context.clone()), caller.clone(), Document(question)).await;
-        let asked = asked.map(|it| it.0).map_err(|failure| failure.parts().1.message.clone());
-        found.push((policy, asked));
-    }
+    let comparison = match names(&compare) {
+        all if all.is_empty() => None,
+        all => Some(compared(&context, &shell, all).await?),
+    };
     let compare = if compare.is_empty() { USUAL.to_owned() } else { compare };
-    page(&PolicyPage { shell, compare, found, shown: SHOWN })
+    page(&PolicyPage { shell, compare, comparison, shown: SHOWN })
 }
 
-/// Commas within brackets belong to a policy.
+/// The comparison of these: one that is there, or a new one.
+async fn compared(context: &Context, shell: &Shell, all: Vec<String>) -> Answer<Comparison> {
+    let cut = all.len().saturating_sub(MOST);
+    let all: Vec<String> = all.into_iter().take(MOST).collect();
+    let question = all.join(",");
+    let run = match context.compared.get(&question, &shell.policy) {
+        Some(run) => run,
+        None => {
+            let gauges = Arc::clone(context.market.gauges());
+            // Whatever is written in between is in the copy, and counted as if it were not.
+            let seq = gauges.last_row();
+            let view = context.view().await?;
+            let seen = (seq, view.market.now().0);
+            let run = Arc::new(Run::new(shell.policy.clone(), seen, all.len()));
+            context.compared.keep(question, Arc::clone(&run));
+            tokio::spawn(go_through(context.clone(), Arc::clone(&run), view, all.clone()));
+            run
+        }
+    };
+    run.soon().await;
+    let known = context.look(|live| {
+        let jobs = live.state().jobs.iter();
+        let known = jobs.map(|(number, job)| {
+            let deadline = job.submission.terms.deadline.map(|at| at.0);
+            let (user, name) = (job.user.clone(), job.submission.name.clone());
+            (*number, Known { user, name, deadline })
+        });
+        known.collect::<BTreeMap<u64, Known>>()
+    });
+    let known = known.await?;
+    let candidate = |(policy, found): Compared| {
+        let found = found.map(|what| {
+            let tiers = tiers(&what.changes, &known);
+            Found { sums: sums(&tiers), tiers, what }
+        });
+        Candidate { policy, found }
+    };
+    let candidates = run.found().into_iter().map(candidate).collect();
+    let since = context.market.gauges().last_row().saturating_sub(run.seq);
+    Ok(Comparison { names: all.len(), cut, at: run.at, seq: run.seq, since, candidates })
+}
+
+/// One policy after the other on the same copy: others are advised in between.
+async fn go_through(
+    context: Context,
+    run: Arc<Run<Compared>>,
+    view: MarketView,
+    policies: Vec<String>,
+) {
+    let view = Arc::new(view);
+    for policy in policies {
+        let Ok(permit) = Arc::clone(&context.advice).acquire_owned().await else { return };
+        let (advisor, view) = (Arc::clone(&context.advisor), Arc::clone(&view));
+        let question = WhatIfQuestion { policy: Some(policy.clone()), ..WhatIfQuestion::default() };
+        let found = blocking(move || {
+            let found = advisor.whatif(&view, &question);
+            drop(permit);
+            found
+        });
+        let found = match found.await {
+            Ok(Ok(what)) => Ok(Arc::new(what)),
+            Ok(Err(refusal)) => Err(refusal.to_string()),
+            Err(failure) => Err(failure.parts().1.message.clone()),
+        };
+        run.add((policy, found));
+    }
+}
+
+/// Commas within brackets belong to a policy. Each name once.
 fn names(text: &str) -> Vec<String> {
     let mut names = vec![String::new()];
     let mut depth = 0_u32;
@@ -93,22 +200,35 @@ fn names(text: &str) -> Vec<String> {
             last.push(letter);
         }
     }
-    let names = names.into_iter().map(|name| name.trim().to_owned());
-    names.filter(|name| !name.is_empty()).take(MOST).collect()
+    let mut found: Vec<String> = Vec::new();
+    for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
+        if !found.iter().any(|it| it == name) {
+            found.push(name.to_owned());
+        }
+    }
+    found
 }
 
-/// The policy that is to decide.
+/// The policy that is to decide, or those that are to be compared anew.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Choice {
+    #[serde(default)]
     policy: String,
+    #[serde(default)]
+    again: String,
 }
 
 pub(crate) async fn switch(
     State(context): State<Context>,
     caller: Caller,
-    Form(Choice { policy }): Form<Choice>,
+    Form(Choice { policy, again }): Form<Choice>,
 ) -> Shown {
     may(&caller)?;
+    if policy.is_empty() {
+        let names: Vec<String> = names(&again).into_iter().take(MOST).collect();
+        context.compared.forget(&names.join(","));
+        return Ok(go(&format!("/policy?compare={}", words::in_address(&again))));
+    }
     context.ask(caller.actor, Ask::Policy { policy }).await?;
     Ok(go("/policy"))
 }
@@ -118,8 +238,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commas_in_brackets_stay() {
-        let all = names(" easy[depth=4,order=sjf], css,, fcfs ");
+    fn commas_in_brackets_stay_and_each_is_compared_once() {
+        let all = names(" easy[depth=4,order=sjf], css,, fcfs ,css");
         assert_eq!(all, ["easy[depth=4,order=sjf]", "css", "fcfs"]);
     }
 }

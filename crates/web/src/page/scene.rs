@@ -19,6 +19,7 @@ pub(crate) fn scene(state: &State, planned: &[Planned]) -> Scene {
     });
     let mut scene = Scene { pools: pools.collect(), tasks: Vec::new() };
     scene.tasks.extend(closures(state));
+    scene.tasks.extend(missed(state));
     scene.tasks.extend(state.jobs.values().flat_map(|job| parts(state, job)));
     scene.tasks.extend(state.jobs.values().flat_map(|job| set_back(state, job)));
     scene.tasks.extend(planned.iter().flat_map(|planned| expected(state, planned)));
@@ -26,40 +27,50 @@ pub(crate) fn scene(state: &State, planned: &[Planned]) -> Scene {
     scene
 }
 
+/// Nodes that are or will be missing.
 fn closures(state: &State) -> impl Iterator<Item = Task> {
     state.closures.iter().filter_map(|(why, id)| {
         let (what, _) = state.market.closure_state(*id)?;
-        let job = match why {
-            Why::Booked(_, job) => state.jobs.get(job),
-            _ => None,
-        };
-        let (kind, label, why) = match why {
-            Why::Local(_, name) => (Kind::Local, name.clone(), "the owner’s own task"),
-            Why::Stray(_, tag) => (Kind::Local, tag.to_string(), "a task that no books know"),
-            Why::Down(_) => (Kind::Down, String::new(), "these nodes do not work"),
-            Why::Withheld(..) => {
-                (Kind::Withheld, String::new(), "the owner does not offer these nodes then")
-            }
-            Why::Booked(_, number) => {
-                let label = job.map_or_else(|| number.to_string(), title);
-                (Kind::Booked, label, "a quote was accepted: its nodes are kept free")
-            }
-        };
-        let part = job.and_then(|job| price_in(state, job, what.pool));
-        Some(Task {
-            pool: what.pool.index(),
-            nodes: what.nodes,
-            names: Vec::new(),
-            start: what.from.0,
-            end: what.until.0,
-            kind,
-            job: job.map(|job| job.number),
-            user: job.map(|job| job.user.clone()),
-            label,
-            why: why.to_owned(),
-            price: part,
-        })
+        Some(missing(state, why, what.nodes, (what.from, what.until)))
     })
+}
+
+/// Nodes that were missing lately. What was kept free for a job is among its parts.
+fn missed(state: &State) -> impl Iterator<Item = Task> {
+    let past = state.past.closures.iter().filter(|it| !matches!(it.why, Why::Booked(..)));
+    past.map(|it| missing(state, &it.why, it.nodes, (it.from, it.until)))
+}
+
+fn missing(state: &State, why: &Why, nodes: u32, (start, end): (Time, Time)) -> Task {
+    let job = match why {
+        Why::Booked(_, job) => state.jobs.get(job),
+        _ => None,
+    };
+    let (kind, label, text) = match why {
+        Why::Local(_, name) => (Kind::Local, name.clone(), "the owner’s own task"),
+        Why::Stray(_, tag) => (Kind::Local, tag.to_string(), "a task that no books know"),
+        Why::Down(_) => (Kind::Down, String::new(), "these nodes do not work"),
+        Why::Withheld(..) => {
+            (Kind::Withheld, String::new(), "the owner does not offer these nodes then")
+        }
+        Why::Booked(_, number) => {
+            let label = job.map_or_else(|| number.to_string(), title);
+            (Kind::Booked, label, "a quote was accepted: its nodes are kept free")
+        }
+    };
+    Task {
+        pool: why.pool().index(),
+        nodes,
+        names: Vec::new(),
+        start: start.0,
+        end: end.0,
+        kind,
+        job: job.map(|job| job.number),
+        user: job.map(|job| job.user.clone()),
+        label,
+        why: text.to_owned(),
+        price: job.and_then(|job| price_in(state, job, why.pool())),
+    }
 }
 
 /// What a job with a booked window pays in that pool.

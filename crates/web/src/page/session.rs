@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 
 use super::assets::VERSION;
 use super::reply::{Shown, go, show};
+use super::words;
 use crate::api::{Context, Limits};
 use crate::doors::sessions::{COOKIE, REST, own_page};
 use crate::doors::{self, hash_of, looks_right, new_secret};
@@ -48,17 +49,8 @@ fn own(next: &str) -> &str {
 /// The page to sign in on, which leads back to where the reader wanted to go.
 pub(crate) fn to_the_door(uri: &Uri) -> Response {
     let wanted = uri.path_and_query().map_or("/", |it| it.as_str());
-    let query: String = wanted.bytes().map(escaped).collect();
+    let query = words::in_address(wanted);
     go(&format!("/signin?next={query}")).into_response()
-}
-
-fn escaped(byte: u8) -> String {
-    match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
-            char::from(byte).to_string()
-        }
-        _ => format!("%{byte:02X}"),
-    }
 }
 
 pub(crate) async fn form(Query(Next { next }): Query<Next>) -> Shown {

@@ -24,6 +24,8 @@ pub(crate) struct Shell {
     pub(crate) now: i64,
     /// The journal's row that the page shows; live updates go on behind it.
     pub(crate) seq: u64,
+    /// The zone of the market's hours, if it has a name.
+    pub(crate) zone: String,
 }
 
 impl Shell {
@@ -35,6 +37,7 @@ impl Shell {
     ) -> Answer<Shell> {
         let gauges = std::sync::Arc::clone(context.market.gauges());
         let actor = caller.actor.clone();
+        let zone = context.tariffs.zone().unwrap_or_default();
         context
             .look(move |live| {
                 let state = live.state();
@@ -46,6 +49,7 @@ impl Shell {
                     policy: state.policy.clone(),
                     now: state.now().0,
                     seq: gauges.last_row(),
+                    zone,
                 }
             })
             .await

@@ -54,6 +54,22 @@ pub(crate) fn credits(amount: &Credits) -> String {
     }
 }
 
+/// A price by the hour: of a node and second it is told in millionths.
+pub(crate) fn hourly(price: &Credits) -> String {
+    credits(&Credits(price.0.saturating_mul(3_600)))
+}
+
+/// Text within an address.
+pub(crate) fn in_address(text: &str) -> String {
+    let escaped = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
+            char::from(byte).to_string()
+        }
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(escaped).collect()
+}
+
 /// The same for machines: without thousands apart.
 pub(crate) fn plain(amount: &Credits) -> String {
     credits(amount).replace(',', "").replace('−', "-")
@@ -87,6 +103,27 @@ pub(crate) fn fate(fate: &Fate) -> Safe<String> {
 /// What a job would cost.
 pub(crate) fn cost(fate: &Fate) -> String {
     fate.cost.as_ref().map_or_else(|| "–".to_owned(), credits)
+}
+
+/// A length of time more or less than before.
+pub(crate) fn more(seconds: &i64) -> String {
+    if *seconds > 0 { format!("+{}", span(seconds)) } else { span(seconds) }
+}
+
+/// Credits more or less than before, micro.
+pub(crate) fn dearer(micro: &i128) -> String {
+    let told = credits(&Credits(*micro));
+    if *micro > 0 { format!("+{told}") } else { told }
+}
+
+/// With thousands apart.
+pub(crate) fn counted(number: &usize) -> String {
+    grouped(*number as u128)
+}
+
+/// With thousands apart.
+pub(crate) fn grouped_u64(number: &u64) -> String {
+    grouped(u128::from(*number))
 }
 
 /// With thousands apart.

@@ -44,6 +44,11 @@ fn held(state: &State) -> BTreeMap<Account, i128> {
     held
 }
 
+/// What is held for jobs that this account pays for, micro-credits.
+pub(crate) fn held_of(state: &State, payer: &Account) -> i128 {
+    held(state).get(payer).copied().unwrap_or(0)
+}
+
 fn line(account: &Account, balance: i128, held: &BTreeMap<Account, i128>) -> documents::Account {
     let held = Credits(held.get(account).copied().unwrap_or(0));
     documents::Account { account: account.to_string(), balance: Credits(balance), held }
@@ -82,6 +87,63 @@ pub(crate) fn statement(state: &State, account: &Account, after: u64, limit: usi
     let next = postings.next().and_then(|_| page.last().map(|it| it.number));
     let balance = state.accounts.balance(account);
     Statement { account: line(account, balance, &held(state)), postings: page, next }
+}
+
+/// Which postings are wanted, by what readers filter for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// To or from this one; `None`: of all accounts.
+    pub(crate) account: Option<Account>,
+    /// For this job.
+    pub(crate) job: Option<u64>,
+    /// Of this kind: `grant`, `hold`, `settle` or `refund`.
+    pub(crate) motive: Option<String>,
+    /// Not earlier, seconds since 1970.
+    pub(crate) from: Option<i64>,
+    /// Earlier.
+    pub(crate) until: Option<i64>,
+}
+
+/// Postings with numbers below `before` that fit and that the caller may see, the newest first;
+/// `most` at most, and how many fit in all. Linear in the postings that are kept.
+pub(crate) fn postings(
+    state: &State,
+    actor: &Actor,
+    wanted: &Wanted,
+    (before, most): (u64, usize),
+) -> (Vec<Posting>, usize) {
+    let mut seen: BTreeMap<&Account, bool> = BTreeMap::new();
+    let (mut page, mut count) = (Vec::new(), 0);
+    for it in state.accounts.postings().rev() {
+        if wanted.from.is_some_and(|from| it.at.0 < from) {
+            break;
+        }
+        if !fits(it, wanted) {
+            continue;
+        }
+        let mut may =
+            |account| *seen.entry(account).or_insert_with(|| may_see(state, actor, account));
+        if may(&it.from) || may(&it.to) {
+            count += 1;
+            if it.number < before && page.len() < most {
+                page.push(posting(it));
+            }
+        }
+    }
+    (page, count)
+}
+
+fn fits(it: &money::Posting, wanted: &Wanted) -> bool {
+    let (motive, job) = match &it.motive {
+        Motive::Grant(_) => ("grant", None),
+        Motive::Hold(job) => ("hold", Some(*job)),
+        Motive::Settle(job) => ("settle", Some(*job)),
+        Motive::Refund(job) => ("refund", Some(*job)),
+    };
+    wanted.account.as_ref().is_none_or(|account| it.from == *account || it.to == *account)
+        && wanted.motive.as_ref().is_none_or(|of| of == motive)
+        && wanted.job.is_none_or(|of| job == Some(of))
+        && wanted.until.is_none_or(|until| it.at.0 < until)
 }
 
 fn posting(it: &money::Posting) -> Posting {

@@ -1,64 +1,133 @@
-//! How the market was lately, by the jobs and postings that are kept.
+//! How the market was lately, by the jobs, postings and closures that are kept.
 
 use tradewind_daemon::live::money::{Account, Motive};
+use tradewind_daemon::live::past::Past;
 use tradewind_daemon::live::rights::{Actor, Role};
-use tradewind_daemon::live::state::{Phase, State};
+use tradewind_daemon::live::state::{Phase, State, Why};
+use tradewind_model::{Price, Time};
 
 use super::accounts::owns;
 
-/// Spans of equal length, the last of which ends now.
+/// Spans of equal length, the last of which has now in it. Sums are node-seconds by span.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Trends {
-    /// When the first begins, seconds since 1970.
-    pub(crate) from: i64,
-    /// Of each, seconds.
-    pub(crate) step: i64,
-    /// Node-seconds that jobs waited for, by span.
-    pub(crate) demand: Vec<i64>,
+    /// What the spans are.
+    pub(crate) bins: Bins,
+    /// When they were counted.
+    pub(crate) now: i64,
+    /// Before this moment nothing is known: the market had not begun, or has forgotten.
+    pub(crate) known: i64,
+    /// That jobs waited for nodes.
+    pub(crate) waited: Vec<i64>,
+    /// In the market's order.
+    pub(crate) pools: Vec<PoolTrend>,
     /// In the market's order.
     pub(crate) sites: Vec<SiteTrend>,
+}
+
+/// Of one pool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PoolTrend {
+    pub(crate) name: String,
+    pub(crate) site: usize,
+    pub(crate) nodes: u32,
+    /// That the market's jobs had nodes.
+    pub(crate) held: Vec<i64>,
+    /// That their work ran on them.
+    pub(crate) worked: Vec<i64>,
+    /// That owners' own tasks had nodes.
+    pub(crate) owners: Vec<i64>,
+    /// That nodes were down or not offered.
+    pub(crate) missing: Vec<i64>,
+    /// What a node cost from when on, the oldest first, beginning before the first span if it is
+    /// known that far.
+    pub(crate) prices: Vec<(i64, Price)>,
+    /// Some prices before this moment are left out: there were too many.
+    pub(crate) thinned: Option<i64>,
 }
 
 /// Of one site.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SiteTrend {
     pub(crate) name: String,
-    pub(crate) nodes: u32,
-    /// Node-seconds that the market's jobs used, by span.
-    pub(crate) used: Vec<i64>,
     /// Micro-credits that came in, by span; `None`: not for the reader.
     pub(crate) income: Option<Vec<i128>>,
 }
 
-/// The last `spans` spans of `step` seconds. Linear in jobs, postings and spans.
+/// The spans that end with the one of now. Linear in jobs, postings, closures and spans.
 pub(crate) fn trends(state: &State, actor: &Actor, step: i64, spans: usize) -> Trends {
     let now = state.now().0;
-    let from = now - step * spans as i64;
-    let bins = Bins { from, step, spans };
+    let bins = Bins::until(now, step, spans);
     let pools = state.market.pools();
-    let mut demand = vec![0; spans];
-    let mut used = vec![vec![0; spans]; pools.sites().len()];
-    for job in state.jobs.values() {
-        let waits = matches!(job.phase, Phase::Waiting | Phase::Held(_));
-        let began = job.parts.iter().filter_map(|part| part.since).min().map(|at| at.0);
-        let until = began.or(job.ended.map(|at| at.0)).unwrap_or(now);
-        if waits || began.is_some() {
-            bins.add(&mut demand, job.submitted.0, until, i64::from(job.submission.tasks));
-        }
-        for part in &job.parts {
-            let Some(since) = part.since else { continue };
-            let end = part.exit.as_ref().map_or(now, |(at, _)| at.0);
-            let site = state.site_of(part.pool).0 as usize;
-            bins.add(&mut used[site], since.0, end, i64::from(part.nodes));
-        }
-    }
-    let sites = pools.sites().iter().zip(used).enumerate().map(|(place, (site, used))| {
-        let nodes = pools.as_slice().iter().filter(|it| it.site.0 as usize == place);
+    let mut counted: Vec<PoolTrend> = pools
+        .iter()
+        .map(|(id, pool)| PoolTrend {
+            name: pool.name.clone(),
+            site: pool.site.0 as usize,
+            nodes: pool.nodes,
+            held: vec![0; spans],
+            worked: vec![0; spans],
+            owners: vec![0; spans],
+            missing: vec![0; spans],
+            prices: state.past.prices.get(&id).map(prices).unwrap_or_default(),
+            thinned: state.past.prices.get(&id).and_then(|it| it.thinned).map(|at| at.0),
+        })
+        .collect();
+    let mut waited = vec![0; spans];
+    jobs(state, &bins, &mut waited, &mut counted);
+    closures(state, &bins, &mut counted);
+    let sites = pools.sites().iter().map(|site| {
         let seen = actor.role == Role::Administrator || owns(state, actor, &site.name);
         let income = seen.then(|| income(state, &bins, &site.name));
-        SiteTrend { name: site.name.clone(), nodes: nodes.map(|it| it.nodes).sum(), used, income }
+        SiteTrend { name: site.name.clone(), income }
     });
-    Trends { from, step, demand, sites: sites.collect() }
+    Trends { bins, now, known: known(state), waited, sites: sites.collect(), pools: counted }
+}
+
+fn prices(asked: &tradewind_daemon::live::past::Asked) -> Vec<(i64, Price)> {
+    asked.points.iter().map(|(at, price)| (at.0, *price)).collect()
+}
+
+/// When the first price was asked, or as far back as jobs and closures are kept.
+fn known(state: &State) -> i64 {
+    let first = state.past.prices.values().filter_map(|it| it.points.front()).map(|it| it.0);
+    let first = first.min().unwrap_or(state.now());
+    let kept = state.now() - Past::SPAN;
+    first.max(kept).max(state.past.forgotten.unwrap_or(kept)).0
+}
+
+fn jobs(state: &State, bins: &Bins, waited: &mut [i64], pools: &mut [PoolTrend]) {
+    let now = state.now();
+    for job in state.jobs.values() {
+        let waits = matches!(job.phase, Phase::Waiting | Phase::Held(_));
+        let until = job.started.or(job.ended).unwrap_or(now);
+        if waits || job.started.is_some() {
+            bins.add(waited, job.submitted, until, job.submission.tasks);
+        }
+        for part in &job.parts {
+            let Some(pool) = pools.get_mut(part.pool.index()) else { continue };
+            let end = part.exit.as_ref().map(|(at, _)| *at).or(job.ended).unwrap_or(now);
+            if let Some(start) = job.started {
+                bins.add(&mut pool.held, start, end, part.nodes);
+            }
+            if let Some(since) = job.works_since(part) {
+                bins.add(&mut pool.worked, since, end, part.nodes);
+            }
+        }
+    }
+}
+
+fn closures(state: &State, bins: &Bins, pools: &mut [PoolTrend]) {
+    for gone in state.lately_missing() {
+        let Some(pool) = pools.get_mut(gone.why.pool().index()) else { continue };
+        let sum = match gone.why {
+            Why::Local(..) | Why::Stray(..) => &mut pool.owners,
+            Why::Down(_) | Why::Withheld(..) => &mut pool.missing,
+            // Set aside for the market's own jobs.
+            Why::Booked(..) => continue,
+        };
+        bins.add(sum, gone.from, gone.until, gone.nodes);
+    }
 }
 
 fn income(state: &State, bins: &Bins, site: &str) -> Vec<i128> {
@@ -66,30 +135,48 @@ fn income(state: &State, bins: &Bins, site: &str) -> Vec<i128> {
     let own = Account::Owner(site.to_owned());
     let postings = state.accounts.postings().rev().take_while(|it| it.at.0 >= bins.from);
     for it in postings.filter(|it| it.to == own && matches!(it.motive, Motive::Settle(_))) {
-        if let Some(bin) = bins.of(it.at.0) {
-            income[bin] += i128::from(it.amount.0);
+        if let Some(sum) = bins.of(it.at.0).and_then(|bin| income.get_mut(bin)) {
+            *sum += i128::from(it.amount.0);
         }
     }
     income
 }
 
-struct Bins {
-    from: i64,
-    step: i64,
-    spans: usize,
+/// Spans of equal length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Bins {
+    /// When the first begins, seconds since 1970.
+    pub(crate) from: i64,
+    /// Of each, seconds.
+    pub(crate) step: i64,
+    /// How many.
+    pub(crate) spans: usize,
 }
 
 impl Bins {
+    /// The last of them has `now` in it; all begin at multiples of their length.
+    pub(crate) fn until(now: i64, step: i64, spans: usize) -> Bins {
+        Bins { from: (now.div_euclid(step) + 1 - spans as i64) * step, step, spans }
+    }
+
+    /// When the last ends.
+    pub(crate) fn end(&self) -> i64 {
+        self.from + self.step * self.spans as i64
+    }
+
+    /// When a span begins.
+    pub(crate) fn begin(&self, span: usize) -> i64 {
+        self.from + self.step * span as i64
+    }
+
     fn of(&self, at: i64) -> Option<usize> {
         let bin = usize::try_from((at - self.from).div_euclid(self.step)).ok()?;
-        // What happens at this moment is of the last span.
-        (bin <= self.spans).then(|| bin.min(self.spans.saturating_sub(1)))
+        (bin < self.spans).then_some(bin)
     }
 
     /// Adds `nodes` during `[start, end)`.
-    fn add(&self, bins: &mut [i64], start: i64, end: i64, nodes: i64) {
-        let last = self.from + self.step * self.spans as i64;
-        let (start, end) = (start.max(self.from), end.min(last));
+    fn add(&self, bins: &mut [i64], start: Time, end: Time, nodes: u32) {
+        let (start, end) = (start.0.max(self.from), end.0.min(self.end()));
         if start >= end {
             return;
         }
@@ -98,9 +185,17 @@ impl Bins {
             let begin = self.from + bin * self.step;
             let held = end.min(begin + self.step) - start.max(begin);
             if let Some(bin) = bins.get_mut(bin as usize) {
-                *bin += held * nodes;
+                *bin += held * i64::from(nodes);
             }
         }
+    }
+}
+
+impl Trends {
+    /// Seconds of a span of which something is known.
+    pub(crate) fn seconds(&self, span: usize) -> i64 {
+        let begin = self.bins.begin(span);
+        ((begin + self.bins.step).min(self.now) - begin.max(self.known)).max(0)
     }
 }
 
@@ -112,14 +207,20 @@ mod tests {
     fn spans_get_their_part() {
         let bins = Bins { from: 100, step: 10, spans: 3 };
         let mut found = vec![0; 3];
-        bins.add(&mut found, 95, 112, 2);
-        bins.add(&mut found, 129, 400, 1);
-        bins.add(&mut found, 10, 20, 9);
-        bins.add(&mut found, 105, 105, 9);
+        bins.add(&mut found, Time(95), Time(112), 2);
+        bins.add(&mut found, Time(129), Time(400), 1);
+        bins.add(&mut found, Time(10), Time(20), 9);
+        bins.add(&mut found, Time(105), Time(105), 9);
         assert_eq!(found, [20, 4, 1]);
-        assert_eq!(
-            [bins.of(99), bins.of(100), bins.of(130), bins.of(141)],
-            [None, Some(0), Some(2), None]
-        );
+        assert_eq!([99, 100, 129, 130].map(|at| bins.of(at)), [None, Some(0), Some(2), None]);
+    }
+
+    #[test]
+    fn the_last_span_has_now_in_it() {
+        for now in [0, 1, 599, 600, 601] {
+            let bins = Bins::until(now, 600, 4);
+            assert_eq!(bins.of(now), Some(3), "{now}");
+            assert_eq!(bins.from % 600, 0);
+        }
     }
 }

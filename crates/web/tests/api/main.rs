@@ -10,6 +10,7 @@ mod fuzz;
 mod jobs;
 mod limits;
 mod money;
+mod pages;
 mod peers;
 mod rights;
 mod stage;

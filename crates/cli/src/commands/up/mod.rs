@@ -9,6 +9,7 @@ pub(crate) mod place;
 pub(crate) mod policies;
 mod schedules;
 mod service;
+mod tables;
 pub(crate) mod tariff;
 mod trials;
 
@@ -26,8 +27,8 @@ use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_daemon::store::sqlite::Sqlite;
 use tradewind_daemon::store::{Store, StoreError};
 use tradewind_io::settings::{self, Pool, Settings};
-use tradewind_model::{PoolId, SiteId};
-use tradewind_web::{Api, Limits, Listen, Outputs, Rate, Server, Tariffs, Tls};
+use tradewind_model::SiteId;
+use tradewind_web::{Api, Limits, Listen, Outputs, Rate, Server, Tls};
 
 use crate::exit::{Exit, Failure, Outcome};
 use crate::report::Report;
@@ -213,7 +214,7 @@ fn listen(args: &Args, settings: &Settings, engine: &Engine) -> Result<Server, F
         market: engine.handle.clone(),
         outputs: Arc::new(Readers(engine.readers.clone(), peers::Reading::of(settings)?)),
         advisor: Arc::new(advice::Lookout),
-        tariffs: Arc::new(Tables(all_pools(settings))),
+        tariffs: Arc::new(tables::Tables::of(settings)),
         limits,
     };
     let address = args.listen.unwrap_or(settings.listen.address);
@@ -272,16 +273,5 @@ impl Outputs for Readers {
         most: usize,
     ) -> Result<Vec<u8>, SiteError> {
         self.1.tail(market, peer, wanted, most)
-    }
-}
-
-/// Owners' tables of prices.
-#[derive(Debug)]
-struct Tables(Vec<Pool>);
-
-impl Tariffs for Tables {
-    fn check(&self, pool: PoolId, text: &str) -> Result<(), String> {
-        let pool = self.0.get(pool.index()).ok_or_else(|| "there is no such pool".to_owned())?;
-        tariff::read(pool, text).map(|_| ())
     }
 }

@@ -1,8 +1,10 @@
 //! Changes of what is not a job: tasks at sites, tokens, quotes.
 
+use tradewind_model::{Event, Time};
+
 use super::Wrong;
 use crate::live::record::Record;
-use crate::live::state::{Happening, Known, Phase, State, Token, Wanted};
+use crate::live::state::{Happening, Known, Phase, State, Token, Wanted, Why};
 use crate::site::{Seen, Tag};
 
 impl State {
@@ -69,6 +71,17 @@ impl State {
             true => self.note(tag.job, Happening::Began),
             false => Ok(()),
         }
+    }
+
+    /// The closure is over; if it had begun, people may look back at it.
+    pub(super) fn reopen(&mut self, at: Time, why: &Why) -> Result<(), Wrong> {
+        let known = self.closures.get(why).and_then(|id| self.market.closure_state(*id));
+        self.closure(why, |closure| Event::Reopened { closure })?;
+        self.closures.remove(why);
+        if let Some((what, true)) = known {
+            self.past.reopened(at, why, &what);
+        }
+        Ok(())
     }
 
     pub(super) fn apply_to_token(&mut self, record: &Record) -> Result<(), Wrong> {

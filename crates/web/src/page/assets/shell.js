@@ -23,35 +23,73 @@ function themes() {
   show(theme);
 }
 
+// The clocks: UTC, the market's own if it has one, and this browser's.
+const market = document.body?.dataset.zone || '';
+const here = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC';
+const clocks = [['utc', 'UTC'], ...(market && market !== 'UTC' ? [['market', market]] : []), ['local', here]];
+// A link may say which one; else it is what was chosen last.
+const asked = new URLSearchParams(location.search).get('clock');
+let clock = clocks.some(([name]) => name === asked) ? asked : remembered('clock');
+if (!clocks.some(([name]) => name === clock)) clock = 'utc';
+const zone = () => clocks.find(([name]) => name === clock)[1];
+
 /** Times on the chosen clock, always with the zone. */
-let local = remembered('clock') === 'local';
-const pad = (number) => String(number).padStart(2, '0');
-export function told(seconds) {
-  const at = new Date(seconds * 1000);
-  if (!local) return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
-  const zone = Intl.DateTimeFormat('en', { timeZoneName: 'short' }).formatToParts(at).find((it) => it.type === 'timeZoneName');
-  return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())} ${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())} ${zone ? zone.value : 'local'}`;
+const formats = new Map();
+function parts(seconds) {
+  const name = zone();
+  if (!formats.has(name)) {
+    formats.set(name, new Intl.DateTimeFormat('en-GB', { timeZone: name, hourCycle: 'h23', timeZoneName: 'short',
+      year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit' }));
+  }
+  return Object.fromEntries(formats.get(name).formatToParts(new Date(seconds * 1000)).map((it) => [it.type, it.value]));
 }
-export const isLocal = () => local;
+export function told(seconds) {
+  if (clock === 'utc') return `${new Date(seconds * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+  const it = parts(seconds);
+  return `${it.year}-${it.month}-${it.day} ${it.hour}:${it.minute}:${it.second} ${it.timeZoneName}`;
+}
+export const isLocal = () => clock === 'local';
 
 export function tellTimes(within = document) {
   for (const element of within.querySelectorAll('time[datetime]')) {
     element.textContent = told(Date.parse(element.dateTime) / 1000);
   }
+  for (const element of within.querySelectorAll('text[data-at]')) {
+    const it = parts(Number(element.dataset.at));
+    element.textContent = element.dataset.form === 'day' ? `${it.month}-${it.day}` : `${it.hour}:${it.minute}`;
+  }
+  const name = clock === 'utc' ? 'UTC' : zone();
+  for (const element of within.querySelectorAll('[data-zone]:not(body), text.zone')) element.textContent = name;
+  // What is filled in is on the same clock; the server is told which.
+  for (const element of within.querySelectorAll('input[type="hidden"][name="zone"]')) {
+    const filled = [...(element.form?.querySelectorAll('input.moment') ?? [])].some((it) => it.value);
+    // Times that came with the address stay on the clock that they were given on.
+    if (!filled || element.dataset.own) { element.value = clock === 'utc' ? '' : zone(); element.dataset.own = 'true'; } else {
+      const label = element.value || 'UTC';
+      for (const it of element.form.querySelectorAll('[data-zone]')) it.textContent = label;
+    }
+  }
 }
 
-function clocks() {
+function clockButton() {
   const button = document.getElementById('clock');
   if (!button) return;
   const show = () => {
-    button.textContent = local ? 'Times: local' : 'Times: UTC';
+    button.textContent = `Times: ${clock === 'utc' ? 'UTC' : zone()}`;
     tellTimes();
     document.dispatchEvent(new CustomEvent('clock'));
   };
   button.hidden = false;
-  button.addEventListener('click', () => { local = !local; remember('clock', local ? 'local' : 'utc'); show(); });
+  button.addEventListener('click', () => {
+    clock = clocks[(clocks.findIndex(([name]) => name === clock) + 1) % clocks.length][0];
+    remember('clock', clock);
+    const address = new URL(location.href);
+    if (clock === 'utc') address.searchParams.delete('clock'); else address.searchParams.set('clock', clock);
+    history.replaceState(history.state, '', address);
+    show();
+  });
   show();
 }
 
 themes();
-clocks();
+clockButton();

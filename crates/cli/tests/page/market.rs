@@ -1,0 +1,113 @@
+//! Prices, policies, the ledger and clocks, as people use them.
+
+use std::time::{Duration, Instant};
+
+use fantoccini::Locator;
+use serde_json::Value;
+
+use crate::browser::Browser;
+use crate::stage::Stage;
+
+/// Waits until the script says true.
+async fn until_true(browser: &Browser, script: &str) {
+    let begun = Instant::now();
+    while browser.run(script).await != Value::Bool(true) {
+        assert!(begun.elapsed() < Duration::from_secs(30), "never: {script}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// A number that a script counts.
+async fn count(browser: &Browser, css: &str) -> u64 {
+    let script = format!("return document.querySelectorAll('{css}').length");
+    browser.run(&script).await.as_u64().unwrap()
+}
+
+/// An owner sets a price, sees it in the picture and reads it by keys.
+pub(crate) async fn a_price_is_changed(browser: &Browser, stage: &Stage) {
+    browser.go(&stage.url("/market")).await;
+    browser.click("#your-prices details summary").await;
+    browser.fill("#price-alpha\\/main", "0.25").await;
+    browser.click("button[value=price]").await;
+    browser.until("alpha/main\tadmin\t0.25\t900").await;
+    let chart = browser.client.find(Locator::Css("#prices svg.chart")).await.unwrap();
+    chart.click().await.unwrap();
+    browser.run("document.querySelector('#prices svg.chart').focus()").await;
+    chart.send_keys("\u{e010}").await.unwrap(); // End
+    let tip = "return document.querySelector('.tip').innerText";
+    let told = browser.run(tip).await;
+    assert!(told.as_str().unwrap().contains("alpha/main: 900"), "{told}");
+    chart.send_keys("\u{e012}").await.unwrap(); // to the left
+    until_true(browser, "return document.querySelectorAll('rect.col.on').length === 1").await;
+    // The picture has a table that says the same.
+    browser.run("document.querySelector('#prices details').open = true").await;
+    browser.until("alpha/main\t900\tasked").await;
+    browser.go(&stage.url("/market?back=hour&of=beta")).await;
+    assert_eq!(count(browser, "#prices .plot path.line.s1").await, 0, "of one site");
+    assert_eq!(count(browser, "#prices .plot path.line.s0:not(.ahead)").await, 1);
+}
+
+/// What the production policy makes of last week's jobs at other prices.
+pub(crate) async fn other_prices_are_tried(browser: &Browser, stage: &Stage) {
+    browser.go(&stage.url("/market?try=alpha%2Fmain")).await;
+    browser.until("Income of the pool").await;
+    until_true(browser, "return document.querySelectorAll('.response circle').length === 18").await;
+    assert_eq!(count(browser, ".response circle.present").await, 2, "the present price");
+    browser.until("Compute again with the jobs of now").await;
+}
+
+/// Candidates side by side; the page says when it is out of date, and asks before it switches.
+pub(crate) async fn policies_are_compared(browser: &Browser, stage: &Stage) {
+    browser.go(&stage.url("/policy")).await;
+    browser.fill("#compare", "fcfs, css, no-such-policy").await;
+    browser.click("form.fields button.main").await;
+    browser.until("Computed for the queue as of").await;
+    browser.until("Let css decide").await;
+    browser.until("no-such-policy").await;
+    stage.some_jobs();
+    browser.until("The market has changed since").await;
+    browser.click("form.stale button").await;
+    browser.arrive("/policy").await;
+    browser.until("By user, who loses most first").await;
+    browser.run("for (const it of document.querySelectorAll('.confirm')) it.open = true").await;
+    browser.click("button[value=css]").await;
+    browser.until("css decides now").await;
+}
+
+/// Postings are found by job and kind, and what is shown goes into a file.
+pub(crate) async fn the_ledger_is_searched(browser: &Browser, stage: &Stage) {
+    browser.go(&stage.url("/ledger")).await;
+    browser.fill("#account", "").await;
+    browser.fill("#job", "1").await;
+    let kind = browser.client.find(Locator::Css("#kind")).await.unwrap();
+    kind.select_by_value("settle").await.unwrap();
+    browser.click("#filter button.main").await;
+    browser.until("1 of 1 postings that fit").await;
+    let script = "const done = arguments[arguments.length - 1];
+        fetch(document.querySelector('a[download]').href).then((it) => it.text()).then(done)";
+    let file = browser.client.execute_async(script, Vec::new()).await.unwrap();
+    let lines: Vec<&str> = file.as_str().unwrap().lines().collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[1].contains("held:1,owner:") && lines[1].contains(",settle,1,"), "{lines:?}");
+    browser.fill("#job", "x").await;
+    browser.click("#filter button.main").await;
+    browser.until("is no job’s number").await;
+}
+
+/// Times are UTC until somebody wants another clock; then all of them, and what is filled in, too.
+pub(crate) async fn clocks_are_changed(browser: &Browser, stage: &Stage) {
+    browser.go(&stage.url("/market?back=day")).await;
+    assert!(browser.text().await.contains("Times: UTC"));
+    let zone = "return document.querySelector('#prices text.zone').textContent";
+    assert_eq!(browser.run(zone).await, "UTC");
+    browser.run("while (!document.querySelector('#clock').textContent.includes('Asia/Tokyo')) document.querySelector('#clock').click()").await;
+    assert_eq!(browser.run(zone).await, "Asia/Tokyo");
+    let footer = browser.run("return document.querySelector('footer time').textContent").await;
+    assert!(footer.as_str().unwrap().ends_with("GMT+9"), "{footer}");
+    let address = browser.client.current_url().await.unwrap();
+    assert!(address.query().unwrap().contains("clock=local"), "{address}");
+    browser.go(&stage.url("/ledger")).await;
+    let zone = browser.run("return document.querySelector('[name=zone]').value").await;
+    assert_eq!(zone, "Asia/Tokyo", "it is remembered, and the server is told");
+    browser.run("localStorage.removeItem('clock')").await;
+}
