@@ -91,12 +91,21 @@ pub(crate) fn past(state: &State) -> Check {
         if state.past.price(id, state.now()) != Some(pool.price) {
             return broken("past", format!("{} costs {}", pool.name, pool.price));
         }
-        let gone = || state.past.closures.iter().filter(|it| it.why.pool() == id);
-        if gone().any(|it| it.from >= it.until || it.until > state.now() || it.nodes > pool.nodes) {
+        let all = state.lately_missing();
+        let mut gone = all.iter().filter(|it| it.why.pool() == id);
+        if gone.any(|it| it.from >= it.until || it.until > state.now() || it.nodes > pool.nodes) {
             return broken("past", format!("{} missed nodes that it has not", pool.name));
         }
     }
-    Ok(())
+    let mut ends = BTreeMap::new();
+    let twice = state
+        .lately_missing()
+        .into_iter()
+        .find(|it| ends.insert(it.why.clone(), it.until).is_some_and(|before| it.from < before));
+    match twice {
+        Some(it) => broken("past", format!("{:?} is counted twice", it.why)),
+        None => Ok(()),
+    }
 }
 
 /// Nobody pays more than the job's budget.

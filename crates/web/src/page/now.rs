@@ -38,6 +38,8 @@ struct Card {
     value: String,
     note: String,
     alarm: bool,
+    /// The value with all its digits, if some are left out.
+    full: String,
     /// Where more is said.
     link: String,
 }
@@ -121,6 +123,7 @@ fn cards(state: &Books, user: &str) -> Vec<Card> {
         value,
         note,
         alarm: false,
+        full: String::new(),
         link: link.to_owned(),
     };
     let count =
@@ -155,8 +158,10 @@ fn cards(state: &Books, user: &str) -> Vec<Card> {
         true => format!("credits; {} more held for jobs", words::credits(&Credits(held))),
         false => "credits; your account opens with your first job".to_owned(),
     };
-    let balance = words::credits(&Credits(state.accounts.balance(&account)));
-    cards.push(card("Your balance", balance, note, "/ledger"));
+    let balance = Credits(state.accounts.balance(&account));
+    let full = format!("{} credits", words::credits(&balance));
+    let balance = words::cents(&balance);
+    cards.push(Card { full, ..card("Your balance", balance, note, "/ledger") });
     cards
 }
 
@@ -187,6 +192,7 @@ fn nodes(state: &Books) -> Vec<Card> {
         value,
         note,
         alarm: false,
+        full: String::new(),
         link: "/market#use".to_owned(),
     };
     vec![

@@ -11,11 +11,11 @@ use tradewind_daemon::live::Ask;
 use tradewind_daemon::live::rights::Role;
 
 use super::reply::{Shown, go, show as page};
-use super::runs::Run;
+use super::runs::{Run, advised};
 use super::shell::Shell;
 use super::tiers::{Known, Sum, Tier, sums, tiers};
 use super::words;
-use crate::api::{Context, MarketView, blocking};
+use crate::api::{Advisor, Context, MarketView};
 use crate::documents::{WhatIf, WhatIfQuestion};
 use crate::doors::Caller;
 use crate::extract::Selection;
@@ -165,19 +165,11 @@ async fn go_through(
 ) {
     let view = Arc::new(view);
     for policy in policies {
-        let Ok(permit) = Arc::clone(&context.advice).acquire_owned().await else { return };
-        let (advisor, view) = (Arc::clone(&context.advisor), Arc::clone(&view));
         let question = WhatIfQuestion { policy: Some(policy.clone()), ..WhatIfQuestion::default() };
-        let found = blocking(move || {
-            let found = advisor.whatif(&view, &question);
-            drop(permit);
-            found
-        });
-        let found = match found.await {
-            Ok(Ok(what)) => Ok(Arc::new(what)),
-            Ok(Err(refusal)) => Err(refusal.to_string()),
-            Err(failure) => Err(failure.parts().1.message.clone()),
-        };
+        let view = Arc::clone(&view);
+        let look = move |advisor: &dyn Advisor| advisor.whatif(&view, &question);
+        let Some(found) = advised(&context, look).await else { return };
+        let found = found.map(Arc::new);
         run.add((policy, found));
     }
 }

@@ -5,6 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use tradewind_daemon::live::Refusal;
+
+use crate::api::{Advisor, Context};
+
 /// Runs that are remembered.
 const KEPT: usize = 16;
 /// How long a page waits for a run that may be over soon.
@@ -90,6 +94,27 @@ impl<T> Runs<T> {
             oldest.and_then(|name| all.remove(&name));
         }
     }
+}
+
+/// A piece that somebody who looks ahead has to say, on a thread that may wait; others are advised
+/// before and after it. A mistake of the advisor's is an answer, too: nobody waits for ever.
+/// `None`: the server stops.
+pub(crate) async fn advised<T: Send + 'static>(
+    context: &Context,
+    work: impl FnOnce(&dyn Advisor) -> Result<T, Refusal> + Send + 'static,
+) -> Option<Result<T, String>> {
+    let permit = Arc::clone(&context.advice).acquire_owned().await.ok()?;
+    let advisor = Arc::clone(&context.advisor);
+    let done = tokio::task::spawn_blocking(move || {
+        let said = work(&*advisor);
+        drop(permit);
+        said
+    });
+    Some(match done.await {
+        Ok(Ok(said)) => Ok(said),
+        Ok(Err(refusal)) => Err(refusal.to_string()),
+        Err(_) => Err("the attempt broke off: this is a mistake of the program".to_owned()),
+    })
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use tradewind_model::{PoolId, Price};
 
 use super::chart::{Tried, response};
-use super::runs::Run;
+use super::runs::{Run, advised};
 use super::words;
-use crate::api::{Context, MarketView, PastJob, PriceTrial, blocking};
+use crate::api::{Advisor, Context, MarketView, PastJob, PriceTrial};
 use crate::documents::Credits;
 use crate::failure::{Answer, Failure};
 
@@ -131,19 +131,11 @@ async fn go(
 ) {
     let (view, past) = (Arc::new(view), Arc::new(past));
     for price in tried {
-        let Ok(permit) = Arc::clone(&context.advice).acquire_owned().await else { return };
-        let (advisor, view, past) =
-            (Arc::clone(&context.advisor), Arc::clone(&view), Arc::clone(&past));
-        let found = blocking(move || {
-            let found = advisor.prices(&view, &past, pool, &[price]);
-            drop(permit);
-            found
-        });
-        let piece = match found.await {
-            Ok(Ok(found)) => found.into_iter().next().ok_or_else(|| "nothing is said".to_owned()),
-            Ok(Err(refusal)) => Err(refusal.to_string()),
-            Err(failure) => Err(failure.parts().1.message.clone()),
-        };
+        let (view, past) = (Arc::clone(&view), Arc::clone(&past));
+        let look = move |advisor: &dyn Advisor| advisor.prices(&view, &past, pool, &[price]);
+        let Some(found) = advised(&context, look).await else { return };
+        let none = || "nothing is said".to_owned();
+        let piece = found.and_then(|found| found.into_iter().next().ok_or_else(none));
         let failed = piece.is_err();
         run.add(piece);
         if failed {

@@ -54,6 +54,11 @@ pub(crate) fn credits(amount: &Credits) -> String {
     }
 }
 
+/// Credits with two decimals at most, rounded down: for where room is scarce.
+pub(crate) fn cents(amount: &Credits) -> String {
+    credits(&Credits(amount.0.div_euclid(10_000) * 10_000))
+}
+
 /// A price by the hour: of a node and second it is told in millionths.
 pub(crate) fn hourly(price: &Credits) -> String {
     credits(&Credits(price.0.saturating_mul(3_600)))
@@ -149,6 +154,7 @@ mod tests {
         assert_eq!(spans, ["0 s", "59 s", "1 min 1 s", "1 h", "1 d 1 h", "−5 s"]);
         let amounts = [0, 1_234_500_000, -2_000_000, 1].map(|it| credits(&Credits(it)));
         assert_eq!(amounts, ["0", "1,234.5", "−2", "0.000001"]);
+        assert_eq!([cents(&Credits(1_239_999)), cents(&Credits(-1))], ["1.23", "−0.01"]);
         assert_eq!(
             time(&0).0,
             "<time datetime=\"1970-01-01T00:00:00Z\">1970-01-01 00:00:00 UTC</time>"

@@ -3,7 +3,7 @@
 use tradewind_daemon::live::money::{Account, Motive};
 use tradewind_daemon::live::past::Past;
 use tradewind_daemon::live::rights::{Actor, Role};
-use tradewind_daemon::live::state::{Phase, State, Why};
+use tradewind_daemon::live::state::{State, Why};
 use tradewind_model::{Price, Time};
 
 use super::accounts::owns;
@@ -99,11 +99,8 @@ fn known(state: &State) -> i64 {
 fn jobs(state: &State, bins: &Bins, waited: &mut [i64], pools: &mut [PoolTrend]) {
     let now = state.now();
     for job in state.jobs.values() {
-        let waits = matches!(job.phase, Phase::Waiting | Phase::Held(_));
         let until = job.started.or(job.ended).unwrap_or(now);
-        if waits || job.started.is_some() {
-            bins.add(waited, job.submitted, until, job.submission.tasks);
-        }
+        bins.add(waited, job.submitted, until, job.submission.tasks);
         for part in &job.parts {
             let Some(pool) = pools.get_mut(part.pool.index()) else { continue };
             let end = part.exit.as_ref().map(|(at, _)| *at).or(job.ended).unwrap_or(now);

@@ -71,5 +71,8 @@ fn policies_stand_side_by_side_and_the_page_knows_when_it_is_old() {
     assert!(!text.contains("Yes, let easy decide"), "it does already");
     stage.submit("bob", 1);
     assert!(page(&stage, "root", path).contains("The market has changed since"));
+    // Nobody waits for ever.
+    let broken = page(&stage, "root", "/policy?compare=broken,other");
+    assert!(broken.contains("a mistake of the program") && !broken.contains("<progress"));
     stage.stop();
 }

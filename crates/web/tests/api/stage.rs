@@ -178,6 +178,7 @@ impl Advisor for ByRote {
     }
 
     fn whatif(&self, view: &MarketView, question: &WhatIfQuestion) -> Result<WhatIf, Refusal> {
+        assert_ne!(question.policy.as_deref(), Some("broken"), "a mistake in an advisor");
         let totals = Totals {
             started: 0,
             refused: 0,

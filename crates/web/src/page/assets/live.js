@@ -76,8 +76,9 @@ function later() {
   if (!timer) timer = setTimeout(() => { timer = 0; refresh(); }, Math.min(10_000, Math.max(700, took * 4)));
 }
 
+let stream = null;
 function listen() {
-  const stream = new EventSource(`/v1/events?after=${document.body.dataset.seq || 0}`);
+  stream = new EventSource(`/v1/events?after=${document.body.dataset.seq || 0}`);
   const kinds = ['admitted', 'arrived', 'back', 'booked', 'came_back', 'cancelling', 'down', 'dropped', 'expected', 'expelled',
     'held', 'launched', 'local', 'missing', 'moved', 'over', 'part_over', 'planned', 'policy', 'priced', 'queued', 'quote_gone',
     'quoted', 'reset', 'running', 'set_back', 'site_away', 'site_back', 'slipped', 'submitted', 'tariff', 'unkept', 'withheld'];
@@ -99,5 +100,8 @@ if (dot) {
   dot.addEventListener('keydown', (event) => { if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); pause(); } });
 }
 listen();
+// A page that is left must not keep its connection: browsers have six for all pages of a host.
+addEventListener('pagehide', () => { stream?.close(); stream = null; });
+addEventListener('pageshow', (event) => { if (event.persisted && !stream) { listen(); later(); } });
 // What grows without events, such as output or what is computed, is looked at again and again.
 setInterval(() => { if (document.querySelector('[data-poll]') && !document.hidden) later(); }, 2000);
