@@ -10,6 +10,7 @@
 mod browser;
 mod market;
 mod stage;
+mod timeline;
 
 use browser::Browser;
 use fantoccini::Locator;
@@ -31,7 +32,9 @@ async fn the_pages_work_in_a_browser() {
     sign_in(&browser, &stage, &stage.admin()).await;
     browser.arrive("/").await;
     a_quote_is_accepted_and_its_job_runs(&browser, &stage).await;
-    the_timeline_shows_the_job(&browser, &stage).await;
+    timeline::tells_who_what_why_and_at_what_price(&browser, &stage).await;
+    timeline::obeys_keys_and_stands_in_the_address(&browser, &stage).await;
+    timeline::jobs_are_found_sorted_and_counted(&browser, &stage).await;
     market::a_price_is_changed(&browser, &stage).await;
     market::other_prices_are_tried(&browser, &stage).await;
     market::the_ledger_is_searched(&browser, &stage).await;
@@ -54,6 +57,7 @@ async fn a_forged_token_is_refused(browser: &Browser, stage: &Stage) {
 }
 
 async fn a_quote_is_accepted_and_its_job_runs(browser: &Browser, stage: &Stage) {
+    stage.busy();
     browser.go(&stage.url("/quote")).await;
     browser.fill("#nodes", "many").await;
     browser.click("form#ask button.main").await;
@@ -63,10 +67,11 @@ async fn a_quote_is_accepted_and_its_job_runs(browser: &Browser, stage: &Stage) 
     browser.fill("#time", "2m").await;
     browser.fill("#script", "#!/bin/sh\necho seen on the page\nsleep 4\n").await;
     browser.click("form#ask button.main").await;
-    browser.until("Stands until").await;
+    browser.until("Stands for").await;
     let charts = browser.client.find_all(Locator::Css("svg.chart circle.best")).await.unwrap();
     assert!(!charts.is_empty(), "the front is drawn");
-    browser.click("button[name=quote]").await;
+    timeline::offers_are_one_choice_in_three_places(browser).await;
+    browser.click("#take").await;
     browser.arrive("/jobs/").await;
     browser.run("window.sameDocument = true").await;
     browser.until("seen on the page").await;
@@ -74,19 +79,6 @@ async fn a_quote_is_accepted_and_its_job_runs(browser: &Browser, stage: &Stage) 
     assert!(browser.text().await.contains("seen on the page"), "the output stays");
     let same = browser.run("return window.sameDocument === true").await;
     assert_eq!(same, true, "live updates change the page in place");
-}
-
-async fn the_timeline_shows_the_job(browser: &Browser, stage: &Stage) {
-    browser.go(&stage.url("/")).await;
-    browser.until("tasks").await;
-    browser.run("document.querySelector('#mirror').closest('details').open = true").await;
-    browser.until("looked-at").await;
-    browser.until("completed").await;
-    let stage_box = browser.client.find(Locator::Css("#stage")).await.unwrap();
-    stage_box.click().await.unwrap();
-    stage_box.send_keys("w").await.unwrap();
-    let address = browser.client.current_url().await.unwrap();
-    assert!(address.query().is_some_and(|it| it.contains("t=")), "the view is in the address");
 }
 
 async fn nobody_else_may_use_the_session(browser: &Browser, stage: &Stage) {
@@ -128,7 +120,8 @@ async fn everybody_can_use_it(browser: &Browser, stage: &Stage) {
     let pages = [
         ("now", "/"),
         ("jobs", "/jobs?show=all"),
-        ("job", "/jobs/1"),
+        ("job", "/jobs/2"),
+        ("waiting", "/jobs/5"),
         ("quote", "/quote"),
         ("market", "/market?try=alpha%2Fmain"),
         ("ledger", "/ledger"),

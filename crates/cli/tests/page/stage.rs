@@ -20,6 +20,8 @@ impl Stage {
         let state = folder.path().join("state");
         let mut up = Command::new(PROGRAM);
         up.args(["up", "--listen", "127.0.0.1:0", "--quiet", "--state"]).arg(&state);
+        // What jobs write stays in the folder, too.
+        up.current_dir(folder.path());
         let daemon = up.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
         let mut stage = Stage { folder, daemon, url: String::new() };
         let begun = Instant::now();
@@ -46,6 +48,7 @@ impl Stage {
 
     fn command(&self, words: &[&str]) -> String {
         let mut command = Command::new(PROGRAM);
+        command.current_dir(self.folder.path());
         // What follows `--` is the job's.
         let own = words.iter().position(|it| *it == "--").unwrap_or(words.len());
         command.args(&words[..own]).arg("--state").arg(self.state()).args(&words[own..]);
@@ -60,6 +63,11 @@ impl Stage {
         let told = self.command(&["token", "new", user, "--format", "json"]);
         let told: serde_json::Value = serde_json::from_str(&told).unwrap();
         told["token"].as_str().unwrap().to_owned()
+    }
+
+    /// A job on the cheapest nodes: whoever comes now gets others, or waits.
+    pub(crate) fn busy(&self) {
+        self.command(&["submit", "--nodes", "2", "--time", "1", "--", "sh", "-c", "sleep 20"]);
     }
 
     /// Some that end, some that run and some that wait.

@@ -12,16 +12,23 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 
 /// Name, kind, content.
-const FILES: [(&str, &str, &str); 11] = [
+const FILES: [(&str, &str, &str); 18] = [
     ("base.css", CSS, include_str!("assets/base.css")),
     ("shell.js", SCRIPT, include_str!("assets/shell.js")),
     ("live.js", SCRIPT, include_str!("assets/live.js")),
     ("charts.js", SCRIPT, include_str!("assets/charts.js")),
+    ("timeline.css", CSS, include_str!("assets/timeline.css")),
+    ("quote.js", SCRIPT, include_str!("assets/quote.js")),
     ("timeline.js", SCRIPT, include_str!("assets/timeline.js")),
     ("timeline/kinds.js", SCRIPT, include_str!("assets/timeline/kinds.js")),
     ("timeline/camera.js", SCRIPT, include_str!("assets/timeline/camera.js")),
     ("timeline/data.js", SCRIPT, include_str!("assets/timeline/data.js")),
     ("timeline/draw.js", SCRIPT, include_str!("assets/timeline/draw.js")),
+    ("timeline/lanes.js", SCRIPT, include_str!("assets/timeline/lanes.js")),
+    ("timeline/mirror.js", SCRIPT, include_str!("assets/timeline/mirror.js")),
+    ("timeline/tip.js", SCRIPT, include_str!("assets/timeline/tip.js")),
+    ("timeline/windows.js", SCRIPT, include_str!("assets/timeline/windows.js")),
+    ("timeline/words.js", SCRIPT, include_str!("assets/timeline/words.js")),
     ("timeline/hand.js", SCRIPT, include_str!("assets/timeline/hand.js")),
     ("mark.svg", SVG, include_str!("assets/mark.svg")),
 ];

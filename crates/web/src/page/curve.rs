@@ -1,29 +1,34 @@
-//! Small charts as SVG: classes give colours, so that they follow the page's mood.
+//! The front of cost against finish as SVG: classes give colours, so that they follow the page's
+//! mood.
 
 use std::fmt::Write as _;
 
 use super::words;
 use crate::documents::Credits;
 
-/// A point of a front: less is better in both.
+/// A window: less is better in both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Point {
-    /// Seconds since 1970.
+    /// Its finish, seconds since 1970.
     pub(crate) x: i64,
-    /// Micro-credits.
+    /// Its cost, micro-credits.
     pub(crate) y: i128,
+    /// A letter.
+    pub(crate) name: String,
     /// What it is best by.
     pub(crate) label: String,
-    /// Where more is said.
-    pub(crate) link: Option<String>,
+    /// Where more is said on the page.
+    pub(crate) key: String,
 }
 
-const WIDTH: i64 = 640;
-const HEIGHT: i64 = 260;
-const LEFT: i64 = 90;
-const RIGHT: i64 = 20;
-const TOP: i64 = 16;
-const BOTTOM: i64 = 44;
+const WIDTH: i64 = 540;
+const HEIGHT: i64 = 330;
+const LEFT: i64 = 70;
+const RIGHT: i64 = 36;
+const TOP: i64 = 34;
+const BOTTOM: i64 = 56;
+/// Lines on each scale.
+const LINES: i64 = 4;
 
 /// Whether another point is as good in both and better in one.
 fn beaten(point: &Point, all: &[Point]) -> bool {
@@ -41,7 +46,7 @@ struct Scale {
 impl Scale {
     fn new(values: impl Iterator<Item = i128> + Clone, from: i64, until: i64) -> Scale {
         let (low, high) = (values.clone().min().unwrap_or(0), values.max().unwrap_or(0));
-        let air = ((high - low) / 10).max(1);
+        let air = ((high - low) / 8).max(1);
         Scale { low: low - air, span: high - low + 2 * air, from, length: until - from }
     }
 
@@ -49,110 +54,167 @@ impl Scale {
         self.from
             + i64::try_from((value - self.low) * i128::from(self.length) / self.span).unwrap_or(0)
     }
+
+    /// Round values inside: multiples of one of `steps`, which stand in order.
+    fn lines(&self, steps: &[i128]) -> Vec<i128> {
+        let wanted = self.span / i128::from(LINES);
+        let step = steps.iter().copied().find(|step| *step >= wanted);
+        let step = step.or(steps.last().copied()).unwrap_or(1).max(1);
+        let first = self.low.div_euclid(step) + 1;
+        (first..=first + i128::from(LINES) * 2)
+            .map(|at| at * step)
+            .take_while(|value| *value < self.low + self.span)
+            .collect()
+    }
 }
 
-/// Cost against finish; nothing for no points. Labels are escaped.
+/// 1, 2, 5, 10, … micro-credits.
+fn amounts() -> Vec<i128> {
+    (0..20).flat_map(|power| [1, 2, 5].map(|digit| digit * 10_i128.pow(power))).collect()
+}
+
+/// Whole seconds, minutes, hours and days.
+const SPANS: [i128; 20] = [
+    1, 5, 10, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400,
+    172_800, 604_800, 1_209_600, 2_592_000,
+];
+
+fn escaped(text: &str) -> String {
+    let escaped = askama::filters::escape(text, askama::filters::Html);
+    escaped.map(|it| it.to_string()).unwrap_or_default()
+}
+
+/// Cost against finish, with a link on each point to what its key names; nothing for no points.
+/// Equal points are one, with both names.
 pub(crate) fn front(mut points: Vec<Point>) -> Option<String> {
     points.sort_by_key(|point| (point.x, point.y));
     points.dedup_by(|a, b| {
         let same = a.x == b.x && a.y == b.y;
         if same {
+            b.name = format!("{} {}", b.name, a.name);
             b.label = format!("{}, {}", b.label, a.label);
+            b.key = format!("{} {}", b.key, a.key);
         }
         same
     });
-    let first = points.first()?;
+    points.first()?;
     let xs = Scale::new(points.iter().map(|it| i128::from(it.x)), LEFT, WIDTH - RIGHT);
     let ys = Scale::new(points.iter().map(|it| it.y), HEIGHT - BOTTOM, TOP);
     let mut svg = format!(
-        "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
-         aria-label=\"Cost against finish of {} windows\">",
+        "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"group\" \
+         aria-label=\"Cost against finish: {} windows\">",
         points.len()
     );
-    let (right, low) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
-    let _ = write!(svg, "<path class=\"axis\" d=\"M{LEFT} {TOP}V{low}H{right}\"/>");
-    let front: Vec<&Point> = points.iter().filter(|it| !beaten(it, &points)).collect();
+    axes(&mut svg, &xs, &ys);
+    let best: Vec<&Point> = points.iter().filter(|it| !beaten(it, &points)).collect();
     let mut path = String::new();
-    for (at, point) in front.iter().enumerate() {
+    for (at, point) in best.iter().enumerate() {
         let (x, y) = (xs.at(point.x.into()), ys.at(point.y));
         let _ = if at == 0 { write!(path, "M{x} {y}") } else { write!(path, "H{x}V{y}") };
     }
     let _ = write!(svg, "<path class=\"front\" d=\"{path}\"/>");
-    let (earliest, start) = (first.x, i128::from(first.x));
     for point in &points {
-        let (x, y) = (xs.at(point.x.into()), ys.at(point.y));
+        let place = (xs.at(point.x.into()), ys.at(point.y));
         let class = if beaten(point, &points) { "beaten" } else { "best" };
-        let cost = words::credits(&Credits(point.y));
-        let label = askama::filters::escape(&point.label, askama::filters::Html)
-            .map(|it| it.to_string())
-            .unwrap_or_default();
-        let later = words::span(&(point.x - earliest));
-        let mark = format!(
-            "<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"6\"><title>{label}: {cost} credits, \
-             {later} after the first</title></circle>"
-        );
-        match &point.link {
-            Some(link) => {
-                let _ = write!(svg, "<a href=\"{link}\" aria-label=\"{label}\">{mark}</a>");
-            }
-            None => svg.push_str(&mark),
-        }
-        let anchor = if x > WIDTH - 140 { "end" } else { "start" };
-        let shift = if anchor == "end" { -10 } else { 10 };
+        mark(&mut svg, point, place, class);
+    }
+    svg.push_str("</svg>");
+    Some(svg)
+}
+
+fn axes(svg: &mut String, xs: &Scale, ys: &Scale) {
+    let (right, low) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
+    for value in ys.lines(&amounts()) {
+        let (y, cost) = (ys.at(value), words::credits(&Credits(value)));
+        let _ = write!(svg, "<path class=\"grid\" d=\"M{LEFT} {y}H{right}\"/>");
         let _ = write!(
             svg,
-            "<text class=\"{class}\" x=\"{}\" y=\"{}\" text-anchor=\"{anchor}\">{label}</text>",
-            x + shift,
-            y - 8
+            "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{cost}</text>",
+            LEFT - 8,
+            y + 4
         );
     }
-    let ends = [first, points.iter().max_by_key(|it| it.x)?];
-    for point in ends.iter().take(if ends[0].x == ends[1].x { 1 } else { 2 }) {
-        let x = xs.at(point.x.into());
-        let later = words::span(&i64::try_from(i128::from(point.x) - start).unwrap_or(0));
-        let text =
-            if point.x == earliest { "first finish".to_owned() } else { format!("+{later}") };
-        let _ =
-            write!(svg, "<text x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{text}</text>", low + 18);
+    let mut day = String::new();
+    for value in xs.lines(&SPANS) {
+        let (x, stamp) = (xs.at(value), words::stamp(i64::try_from(value).unwrap_or(0)));
+        let seconds = value.rem_euclid(60);
+        let (date, rest) = stamp.split_once(' ').unwrap_or((&stamp, ""));
+        let hour = rest.trim_end_matches(" UTC");
+        let hour = if seconds == 0 { hour.to_owned() } else { format!("{hour}:{seconds:02}") };
+        let _ = write!(svg, "<path class=\"grid\" d=\"M{x} {TOP}V{low}\"/>");
+        let middle = "text-anchor=\"middle\"";
+        let _ = write!(svg, "<text x=\"{x}\" y=\"{}\" {middle}>{hour}</text>", low + 17);
+        if day != date {
+            date.clone_into(&mut day);
+            let _ = write!(svg, "<text x=\"{x}\" y=\"{}\" {middle}>{date}</text>", low + 33);
+        }
     }
-    let costs: std::collections::BTreeSet<i128> =
-        [points.iter().map(|it| it.y).min()?, points.iter().map(|it| it.y).max()?].into();
-    for y in costs {
-        let cost = words::credits(&Credits(y));
-        let place = ys.at(y) + 4;
-        let _ =
-            write!(svg, "<text x=\"{}\" y=\"{place}\" text-anchor=\"end\">{cost}</text>", LEFT - 8);
-    }
+    let _ = write!(svg, "<path class=\"axis\" d=\"M{LEFT} {TOP}V{low}H{right}\"/>");
+    let _ = write!(svg, "<text x=\"8\" y=\"18\">cost at most, credits</text>");
     let _ = write!(
         svg,
-        "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">finish</text></svg>",
-        (LEFT + right) / 2,
+        "<text x=\"{right}\" y=\"{}\" text-anchor=\"end\">finish at the latest, UTC</text>",
         HEIGHT - 6
     );
-    Some(svg)
+}
+
+fn mark(svg: &mut String, point: &Point, (x, y): (i64, i64), class: &str) {
+    let (name, label, key) = (escaped(&point.name), escaped(&point.label), escaped(&point.key));
+    let cost = words::credits(&Credits(point.y));
+    let finish = words::stamp(point.x);
+    let first = key.split(' ').next().unwrap_or_default();
+    let worse = if class == "beaten" { ", beaten by another" } else { "" };
+    let _ = write!(
+        svg,
+        "<a href=\"#{first}\" data-pick=\"{key}\" class=\"{class}\" \
+         aria-label=\"{name}: {label}, {cost} credits, finish {finish}{worse}\">\
+         <title>{name}: {label}, {cost} credits, {finish}{worse}</title>\
+         <circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"12\"/>\
+         <text class=\"{class}\" x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{name}</text></a>",
+        y + 4
+    );
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
-    fn point(x: i64, y: i128, label: &str) -> Point {
-        Point { x, y, label: label.to_owned(), link: None }
+    fn point(x: i64, y: i128, name: &str) -> Point {
+        let (label, key) = (format!("<{name}>"), format!("offer-{name}"));
+        Point { x, y, name: name.to_owned(), label, key }
     }
 
     #[test]
     fn what_is_beaten_in_both_is_grey_and_equals_are_one() {
         let svg = front(vec![
-            point(100, 5_000_000, "start"),
-            point(200, 3_000_000, "cost"),
-            point(200, 6_000_000, "runtime<x>"),
-            point(100, 5_000_000, "finish"),
+            point(100, 5_000_000, "A"),
+            point(200, 3_000_000, "B"),
+            point(200, 6_000_000, "C"),
+            point(100, 5_000_000, "D"),
         ])
         .unwrap();
         assert_eq!(svg.matches("<circle class=\"best\"").count(), 2);
         assert_eq!(svg.matches("<circle class=\"beaten\"").count(), 1);
-        assert!(svg.contains("start, finish") && !svg.contains("<x>"));
+        assert!(svg.contains("data-pick=\"offer-A offer-D\"") && svg.contains("A D: "), "{svg}");
+        assert!(!svg.contains("<A>"), "labels are escaped");
         assert_eq!(front(Vec::new()), None);
-        assert!(front(vec![point(1, 0, "one")]).is_some());
+        assert!(front(vec![point(1, 0, "E")]).is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn scales_are_in_order_and_inside_with_some_lines(
+            mut values in prop::collection::vec(0i128..10_i128.pow(15), 1..9)
+        ) {
+            values.sort_unstable();
+            let scale = Scale::new(values.iter().copied(), 10, 500);
+            let places: Vec<i64> = values.iter().map(|it| scale.at(*it)).collect();
+            prop_assert!(places.is_sorted() && places.iter().all(|at| (10..=500).contains(at)));
+            let lines = scale.lines(&amounts());
+            prop_assert!(lines.len() <= 9 && lines.is_sorted());
+            prop_assert!(lines.iter().all(|it| (10..=500).contains(&scale.at(*it))));
+        }
     }
 }

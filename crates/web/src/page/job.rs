@@ -4,13 +4,18 @@ use askama::Template;
 use axum::Form;
 use axum::extract::State;
 use serde::Deserialize;
-use tradewind_daemon::live::Ask;
+use tradewind_daemon::live::state::{Job as Known, Phase, State as Books};
+use tradewind_daemon::live::{Ask, Live};
+use tradewind_io::scenario::criterion_name;
+use tradewind_model::PoolId;
 
+use super::alternatives::{self, Alternative};
+use super::considered::{Considered, considered};
 use super::reply::{Shown, go, show as page};
 use super::shell::Shell;
 use super::words;
 use crate::api::{Context, blocking};
-use crate::documents::{Explanation, Job};
+use crate::documents::{Credits, Explanation, Job};
 use crate::doors::Caller;
 use crate::extract::At;
 use crate::failure::{Answer, Failure};
@@ -25,10 +30,28 @@ const OUTPUT: usize = 16_384;
 struct JobPage {
     shell: Shell,
     job: Job,
+    facts: Facts,
     /// Why it waits; what went wrong, if nobody can say.
     waits: Option<Result<Explanation, String>>,
+    /// Windows that it could have instead of its own.
+    others: Vec<Alternative>,
     output: Option<Result<String, String>>,
     script: Option<String>,
+    /// Of the timeline: where it is or could be.
+    board_pools: String,
+}
+
+/// What the job's document does not say.
+#[derive(Debug)]
+struct Facts {
+    /// What its nodes cost up to now.
+    so_far: Credits,
+    /// What it prefers, in words.
+    prefers: String,
+    /// Where it could run, or why nowhere.
+    considered: Result<Vec<Considered>, String>,
+    /// The place of its first task's output, once it has begun.
+    first: Option<(tradewind_model::SiteId, tradewind_daemon::site::Tag)>,
 }
 
 impl JobPage {
@@ -38,6 +61,53 @@ impl JobPage {
 
     fn is_held(&self) -> bool {
         self.job.reason.as_deref().is_some_and(|it| it.contains("Held"))
+    }
+
+    /// A sentence's beginning.
+    fn capital(&self, text: &str) -> String {
+        let mut letters = text.chars();
+        let first = letters.next().map(|first| first.to_uppercase().collect::<String>());
+        first.unwrap_or_default() + letters.as_str()
+    }
+
+    /// How much later an alternative would start than expected.
+    fn later(&self, other: &Alternative) -> String {
+        let Some(Ok(waits)) = &self.waits else { return String::new() };
+        match other.offer.start.zip(waits.expected_start).map(|(start, own)| start - own) {
+            None => String::new(),
+            Some(0) => "the same start".to_owned(),
+            Some(late) if late > 0 => format!("{} later", words::span(&late)),
+            Some(early) => format!("{} sooner", words::span(&-early)),
+        }
+    }
+}
+
+/// What the nodes that it has or had cost up to now.
+fn so_far(state: &Books, job: &Known) -> Credits {
+    let worked = |part| i128::from(job.worked(part, state.now()).0);
+    let cost =
+        job.parts.iter().map(|it| i128::from(it.price.0) * i128::from(it.nodes) * worked(it));
+    Credits(cost.sum())
+}
+
+/// Where its nodes are, were or are kept for it.
+fn chosen(job: &Known) -> Vec<PoolId> {
+    let booked = job.booking.as_ref().filter(|_| job.parts.is_empty());
+    let booked = booked.into_iter().flat_map(|it| it.place.shares(job.submission.tasks));
+    let started = !matches!(job.phase, Phase::Waiting | Phase::Held(_));
+    let parts = job.parts.iter().filter(|_| started).map(|part| part.pool);
+    parts.chain(booked.map(|share| share.pool)).collect()
+}
+
+fn facts(live: &Live, job: &Known) -> Facts {
+    let state = live.state();
+    let criterion = criterion_name(&job.submission.terms.criterion);
+    let first = job.parts.first().map(|part| (state.site_of(part.pool), job.tag(&state.name, 0)));
+    Facts {
+        so_far: so_far(state, job),
+        prefers: alternatives::in_words(&criterion),
+        considered: considered(live, job, &chosen(job)),
+        first,
     }
 }
 
@@ -52,30 +122,49 @@ pub(crate) async fn show(
     let found = context.look(move |live| {
         let state = live.state();
         let job = jobs::find(state, &actor, number)?;
-        let first =
-            job.parts.first().map(|part| (state.site_of(part.pool), job.tag(&state.name, 0)));
-        Some((jobs::whole(state, job), first))
+        Some((jobs::whole(state, job), facts(live, job)))
     });
     let unknown = || Failure::unknown(format!("you have no job {number}"));
-    let (job, first) = found.await?.ok_or_else(unknown)?;
+    let (job, facts) = found.await?.ok_or_else(unknown)?;
     let waits = match job.state == "PENDING" {
         true => Some(explained(&context, caller, number).await),
         false => None,
     };
-    let output = match first {
-        Some((site, tag)) if job.started.is_some() => {
-            let outputs = std::sync::Arc::clone(&context.outputs);
-            let tail = blocking(move || outputs.tail(site, &tag, OUTPUT)).await?;
-            Some(
-                tail.map(|it| String::from_utf8_lossy(&it).into_owned())
-                    .map_err(|it| it.to_string()),
-            )
-        }
-        _ => None,
-    };
+    let offers = waits.as_ref().and_then(|it| it.as_ref().ok()).map(|it| it.fall_backs.clone());
+    let (others, _) = alternatives::alternatives(offers.unwrap_or_default());
+    let output = output(&context, &job, facts.first.clone()).await?;
     let text = |name: &str| job.submission.as_ref()?.get(name)?.as_str().map(str::to_owned);
     let script = text("script");
-    page(&JobPage { shell, waits, output, script, job })
+    let board_pools = pools(&job, &others, &facts);
+    page(&JobPage { shell, facts, waits, others, output, script, board_pools, job })
+}
+
+/// Where it is, was or could be; if nobody knows, where it might.
+fn pools(job: &Job, others: &[Alternative], facts: &Facts) -> String {
+    let booked = job.booking.iter().flat_map(|it| it.pools.clone());
+    let known = job.parts.iter().map(|part| part.pool.clone()).chain(booked);
+    let of_others = alternatives::pools(others);
+    let of_others = of_others.split(',').filter(|name| !name.is_empty()).map(str::to_owned);
+    let mut names: Vec<String> = known.chain(of_others).collect();
+    if names.is_empty() {
+        let suited = facts.considered.iter().flatten().map(|it| it.pool.clone());
+        names.extend(suited);
+    }
+    names.sort();
+    names.dedup();
+    names.join(",")
+}
+
+async fn output(
+    context: &Context,
+    job: &Job,
+    first: Option<(tradewind_model::SiteId, tradewind_daemon::site::Tag)>,
+) -> Answer<Option<Result<String, String>>> {
+    let Some((site, tag)) = first.filter(|_| job.started.is_some()) else { return Ok(None) };
+    let outputs = std::sync::Arc::clone(&context.outputs);
+    let tail = blocking(move || outputs.tail(site, &tag, OUTPUT)).await?;
+    let text = tail.map(|it| String::from_utf8_lossy(&it).into_owned());
+    Ok(Some(text.map_err(|it| it.to_string())))
 }
 
 async fn explained(context: &Context, caller: Caller, number: u64) -> Result<Explanation, String> {

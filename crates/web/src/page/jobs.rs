@@ -1,5 +1,7 @@
 //! The list of jobs.
 
+use std::cmp::Ordering;
+
 use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
@@ -18,10 +20,10 @@ use crate::views::{self, words as states};
 /// Jobs on a page.
 const PAGE: usize = 100;
 
-/// Which jobs.
-#[derive(Debug, Default, Deserialize)]
+/// Which jobs, in which order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub(crate) struct Which {
-    /// `active`, `waiting`, `running`, `failed`, `over` or `all`.
+    /// One of [`SHOWS`].
     #[serde(default)]
     show: String,
     /// A part of the name, or a number.
@@ -30,8 +32,12 @@ pub(crate) struct Which {
     /// Of this user.
     #[serde(default)]
     user: String,
-    /// With numbers below this.
-    before: Option<u64>,
+    /// One of [`COLUMNS`]; with `-` before it, the other way round.
+    #[serde(default)]
+    sort: String,
+    /// From 1.
+    #[serde(default)]
+    page: usize,
 }
 
 /// What may be shown: value and name.
@@ -44,52 +50,232 @@ const SHOWS: [(&str, &str); 6] = [
     ("all", "All"),
 ];
 
+/// Columns that the list may be sorted by: value and name.
+const COLUMNS: [(&str, &str); 9] = [
+    ("job", "Job"),
+    ("name", "Name"),
+    ("user", "User"),
+    ("state", "State"),
+    ("nodes", "Nodes"),
+    ("submitted", "Submitted"),
+    ("start", "Start"),
+    ("end", "End"),
+    ("credits", "Credits"),
+];
+
+/// What is shown, how many of it there are, and whether that is what is looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Chip {
+    show: &'static str,
+    name: &'static str,
+    count: usize,
+}
+
+impl Chip {
+    fn grouped(&self) -> String {
+        words::grouped(self.count as u128)
+    }
+}
+
+/// A page of the list.
+#[derive(Debug)]
+struct Found {
+    jobs: Vec<documents::Job>,
+    /// The first one's place, from 1; 0 of none.
+    first: usize,
+    /// Jobs that fit, in all.
+    count: usize,
+    chips: Vec<Chip>,
+}
+
 #[derive(Template)]
 #[template(path = "page/jobs.html")]
 struct Jobs {
     shell: Shell,
     which: Which,
-    shows: [(&'static str, &'static str); 6],
-    jobs: Vec<documents::Job>,
-    /// Jobs that fit, in all.
-    count: usize,
-    next: Option<u64>,
+    found: Found,
+}
+
+impl Jobs {
+    /// The address of the same list, but for one thing.
+    fn with(&self, change: impl FnOnce(&mut Which)) -> String {
+        let mut which = self.which.clone();
+        which.page = 1;
+        change(&mut which);
+        which.address()
+    }
+
+    fn shown(&self, show: &str) -> String {
+        self.with(|it| show.clone_into(&mut it.show))
+    }
+
+    fn first_page(&self) -> String {
+        self.with(|_| {})
+    }
+
+    fn previous(&self) -> Option<String> {
+        (self.which.page > 1).then(|| self.with(|it| it.page = self.which.page - 1))
+    }
+
+    fn next(&self) -> Option<String> {
+        (self.last() < self.found.count).then(|| self.with(|it| it.page = self.which.page + 1))
+    }
+
+    fn is_number(&self, column: &str) -> bool {
+        ["nodes", "credits"].contains(&column)
+    }
+
+    /// The arrow in the column's head.
+    fn arrow(&self, column: &str) -> &'static str {
+        match self.direction(column) {
+            "" => "",
+            direction if direction.contains("asc") => " ▲",
+            _ => " ▼",
+        }
+    }
+
+    fn all(&self) -> String {
+        words::grouped(self.found.count as u128)
+    }
+
+    /// Sorted by the column; once more: the other way round.
+    fn sorted(&self, column: &str) -> String {
+        let again = self.which.sort == column;
+        self.with(|it| it.sort = if again { format!("-{column}") } else { column.to_owned() })
+    }
+
+    /// For the column's head.
+    fn direction(&self, column: &str) -> &'static str {
+        let sort = self.which.sort.as_str();
+        match sort.strip_prefix('-') {
+            Some(of) if of == column => " aria-sort=\"descending\"",
+            None if sort == column => " aria-sort=\"ascending\"",
+            _ => "",
+        }
+    }
+
+    fn last(&self) -> usize {
+        (self.found.first + self.found.jobs.len()).saturating_sub(1)
+    }
+
+    fn ago(&self, at: &i64) -> String {
+        ago(*at, self.shell.now)
+    }
+
+    /// How long it ran, so far.
+    fn ran(&self, job: &documents::Job) -> Option<String> {
+        let end = job.ended.unwrap_or(self.shell.now);
+        job.started.filter(|start| *start <= end).map(|start| words::span(&(end - start)))
+    }
+
+    fn is_filtered(&self) -> bool {
+        !self.which.find.is_empty() || !self.which.user.is_empty()
+    }
+}
+
+/// A moment, seen from another.
+fn ago(at: i64, now: i64) -> String {
+    match now - at {
+        0 => "now".to_owned(),
+        past if past > 0 => format!("{} ago", words::span(&past)),
+        ahead => format!("in {}", words::span(&-ahead)),
+    }
+}
+
+impl Which {
+    fn clean(mut self) -> Which {
+        if !SHOWS.iter().any(|(value, _)| *value == self.show) {
+            "active".clone_into(&mut self.show);
+        }
+        let column = self.sort.strip_prefix('-').unwrap_or(&self.sort);
+        if !COLUMNS.iter().any(|(value, _)| *value == column) {
+            "-job".clone_into(&mut self.sort);
+        }
+        self.page = self.page.max(1);
+        self
+    }
+
+    fn address(&self) -> String {
+        let encoded = |text: &str| {
+            let encoded = askama::filters::urlencode_strict(text);
+            encoded.map(|it| it.to_string()).unwrap_or_default()
+        };
+        let Which { show, find, user, sort, page } = self;
+        let mut address = format!("/jobs?show={show}&sort={sort}");
+        for (name, value) in [("find", find), ("user", user)] {
+            if !value.is_empty() {
+                address += &format!("&{name}={}", encoded(value));
+            }
+        }
+        if *page > 1 {
+            address += &format!("&page={page}");
+        }
+        address
+    }
 }
 
 pub(crate) async fn show(
     State(context): State<Context>,
     caller: Caller,
-    Selection(mut which): Selection<Which>,
+    Selection(which): Selection<Which>,
 ) -> Shown {
-    if !SHOWS.iter().any(|(value, _)| *value == which.show) {
-        which.show = "active".to_owned();
-    }
+    let which = which.clean();
     let shell = Shell::new(&context, &caller, "Jobs").await?;
-    let (which, (jobs, count, next)) = context
-        .look(move |live| {
-            let found = list(live.state(), &caller.actor, &which);
-            (which, found)
-        })
-        .await?;
-    page(&Jobs { shell, which, shows: SHOWS, jobs, count, next })
+    let wanted = which.clone();
+    let found = context.look(move |live| list(live.state(), &caller.actor, &wanted)).await?;
+    page(&Jobs { shell, which, found })
 }
 
-/// The newest first. Linear in all jobs.
-fn list(state: &Books, actor: &Actor, which: &Which) -> (Vec<documents::Job>, usize, Option<u64>) {
+/// O(n log n) for n jobs.
+fn list(state: &Books, actor: &Actor, which: &Which) -> Found {
+    let find = which.find.trim().to_lowercase();
     let fits = |job: &&Job| {
         actor.may_act_for(&job.user)
-            && is_shown(job, &which.show)
             && (which.user.is_empty() || which.user == job.user)
-            && (which.find.is_empty()
-                || job.submission.name.contains(&which.find)
-                || job.number.to_string() == which.find)
+            && (find.is_empty()
+                || job.submission.name.to_lowercase().contains(&find)
+                || job.number.to_string() == find)
     };
-    let all: Vec<&Job> = state.jobs.values().rev().filter(fits).collect();
-    let before = which.before.unwrap_or(u64::MAX);
-    let mut rest = all.iter().filter(|job| job.number < before);
-    let jobs: Vec<_> = rest.by_ref().take(PAGE).map(|job| views::jobs::line(state, job)).collect();
-    let next = rest.next().and_then(|_| jobs.last().map(|job| job.id));
-    (jobs, all.len(), next)
+    let mut chips: Vec<Chip> =
+        SHOWS.iter().map(|(show, name)| Chip { show, name, count: 0 }).collect();
+    let mut all: Vec<&Job> = Vec::new();
+    for job in state.jobs.values().filter(fits) {
+        for chip in chips.iter_mut().filter(|chip| is_shown(job, chip.show)) {
+            chip.count += 1;
+        }
+        if is_shown(job, &which.show) {
+            all.push(job);
+        }
+    }
+    let (column, backwards) = match which.sort.strip_prefix('-') {
+        Some(column) => (column, true),
+        None => (which.sort.as_str(), false),
+    };
+    all.sort_by(|a, b| {
+        let order = compare(column, a, b).then(a.number.cmp(&b.number));
+        if backwards { order.reverse() } else { order }
+    });
+    let first = (which.page - 1).saturating_mul(PAGE);
+    let jobs: Vec<_> =
+        all.iter().skip(first).take(PAGE).map(|job| views::jobs::line(state, job)).collect();
+    let first = if jobs.is_empty() { 0 } else { first + 1 };
+    Found { jobs, first, count: all.len(), chips }
+}
+
+fn compare(column: &str, a: &Job, b: &Job) -> Ordering {
+    let start = |job: &Job| job.started.or(job.expected).map_or(i64::MAX, |at| at.0);
+    let end = |job: &Job| job.ended.map_or(i64::MAX, |at| at.0);
+    match column {
+        "name" => a.submission.name.cmp(&b.submission.name),
+        "user" => a.user.cmp(&b.user),
+        "state" => states::state(a).cmp(states::state(b)),
+        "nodes" => a.submission.tasks.cmp(&b.submission.tasks),
+        "submitted" => a.submitted.cmp(&b.submitted),
+        "start" => start(a).cmp(&start(b)),
+        "end" => end(a).cmp(&end(b)),
+        "credits" => a.paid.cmp(&b.paid),
+        _ => a.number.cmp(&b.number),
+    }
 }
 
 fn is_shown(job: &Job, show: &str) -> bool {
@@ -101,5 +287,25 @@ fn is_shown(job: &Job, show: &str) -> bool {
         "over" => over,
         "all" => true,
         _ => !over,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_clean_and_read_back() {
+        let odd = Which { show: "x".to_owned(), sort: "-x".to_owned(), ..Which::default() };
+        let clean = odd.clean();
+        assert_eq!(clean.address(), "/jobs?show=active&sort=-job");
+        let find = "a b&c".to_owned();
+        let other = Which { find, page: 3, user: "ana".to_owned(), ..clean };
+        assert_eq!(other.address(), "/jobs?show=active&sort=-job&find=a%20b%26c&user=ana&page=3");
+    }
+
+    #[test]
+    fn moments_are_told_from_now() {
+        assert_eq!([ago(50, 110), ago(110, 50), ago(5, 5)], ["1 min ago", "in 1 min", "now"]);
     }
 }

@@ -5,14 +5,18 @@
 //! the timeline, live updates, local times. Nothing is fetched from elsewhere, and the policy that
 //! is sent along forbids it.
 
+mod alternatives;
 mod assets;
 mod board;
 mod chart;
+mod choice;
+mod considered;
 mod curve;
 mod job;
 mod jobs;
 mod lately;
 mod ledger;
+mod looks;
 mod market;
 mod now;
 mod policy;
@@ -59,8 +63,10 @@ pub(crate) fn router(context: &Context) -> Router<Context> {
         .route("/ledger", get(ledger::show))
         .route("/ledger.csv", get(ledger::csv))
         .route("/policy", get(policy::show).post(policy::switch))
-        .route("/page/board", get(board::rows))
-        .route("/page/board/picture", get(board::picture))
+        .route("/page/board", get(looks::frame))
+        .route("/page/board/picture", get(looks::picture))
+        .route("/page/board/digest", get(looks::digest))
+        .route("/page/board/places", get(looks::places))
         .route_layer(from_fn_with_state(context.clone(), guard));
     Router::new()
         .route("/signin", get(session::form).post(session::begin))

@@ -24,13 +24,10 @@ struct Now {
     pools: Vec<PoolLine>,
     /// Nobody has handed in a job yet.
     is_new: bool,
-    /// Names and seconds of usual spans.
-    spans: [(&'static str, u32); 4],
+    /// Of which pools the timeline is: all.
+    board_pools: &'static str,
 }
 
-/// What is usually looked at.
-const SPANS: [(&str, u32); 4] =
-    [("1 h", 3_600), ("6 h", 21_600), ("1 d", 86_400), ("1 w", 604_800)];
 /// Jobs that failed are counted so far back.
 const LATELY: Span = Span(86_400);
 
@@ -72,7 +69,7 @@ pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> Show
         (cards(state, &user), own(state, &user), pools(state), state.last_job == 0)
     });
     let (cards, own, pools, is_new) = look.await?;
-    page(&Now { shell, cards, own, pools, is_new, spans: SPANS })
+    page(&Now { shell, cards, own, pools, is_new, board_pools: "" })
 }
 
 /// Jobs of the reader that are shown.

@@ -8,14 +8,15 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tradewind_daemon::live::{Ask, Reply};
 
-use super::curve::{self, Point};
+use super::alternatives::{self, Alternative};
+use super::curve;
 use super::reply::{Shown, go, show as page};
 use super::shell::Shell;
 use super::words;
 use crate::api::Context;
 use crate::documents::{Offer, SiteList};
 use crate::doors::Caller;
-use crate::extract;
+use crate::extract::{self, Selection};
 use crate::failure::{Answer, Failure};
 use crate::routes::{advice, submission};
 use crate::views::sites;
@@ -37,9 +38,12 @@ pub(crate) struct Filled {
     deadline: String,
     #[serde(default)]
     site: String,
-    /// The quote that is taken.
+    /// The quote that is chosen.
     #[serde(default)]
     quote: String,
+    /// It is taken.
+    #[serde(default)]
+    take: String,
 }
 
 #[derive(Template)]
@@ -49,8 +53,14 @@ struct QuotePage {
     filled: Filled,
     sites: SiteList,
     wrong: Option<Wrong>,
-    offers: Vec<Offer>,
+    /// That an answer is there, whatever it is.
+    asked: bool,
+    windows: Vec<Alternative>,
+    /// Criteria without a window, and why.
+    none: Vec<Offer>,
     curve: Option<String>,
+    /// Of the windows.
+    board_pools: String,
 }
 
 #[derive(Debug, Clone)]
@@ -69,17 +79,37 @@ impl QuotePage {
 async fn blank(context: &Context, caller: &Caller, filled: Filled) -> Answer<QuotePage> {
     let shell = Shell::new(context, caller, "Quote").await?;
     let sites = context.look(|live| sites::list(live.state())).await?;
-    Ok(QuotePage { shell, filled, sites, wrong: None, offers: Vec::new(), curve: None })
+    let (windows, none, board_pools) = (Vec::new(), Vec::new(), String::new());
+    Ok(QuotePage {
+        shell,
+        filled,
+        sites,
+        wrong: None,
+        asked: false,
+        windows,
+        none,
+        curve: None,
+        board_pools,
+    })
 }
 
-pub(crate) async fn form(State(context): State<Context>, caller: Caller) -> Shown {
-    let filled = Filled {
-        name: "job".to_owned(),
-        script: "#!/bin/sh\nhostname\n".to_owned(),
-        nodes: "1".to_owned(),
-        time: "10m".to_owned(),
-        ..Filled::default()
-    };
+/// The form, filled in as the address says.
+pub(crate) async fn form(
+    State(context): State<Context>,
+    caller: Caller,
+    Selection(mut filled): Selection<Filled>,
+) -> Shown {
+    let usual = [
+        (&mut filled.name, "job"),
+        (&mut filled.script, "#!/bin/sh\nhostname\n"),
+        (&mut filled.nodes, "1"),
+        (&mut filled.time, "10m"),
+    ];
+    for (field, text) in usual {
+        if field.is_empty() {
+            text.clone_into(field);
+        }
+    }
     page(&blank(&context, &caller, filled).await?)
 }
 
@@ -96,16 +126,19 @@ pub(crate) async fn asked(
             return page(&QuotePage { wrong: Some(wrong), ..empty });
         }
     };
-    let done = match filled.quote.parse() {
-        Ok(quote) => take(&context, &caller, &document, quote).await.map(Taken::Job),
-        Err(_) => offers(&context, &caller, &document).await.map(Taken::Offers),
+    let chosen = filled.quote.parse().ok().filter(|_| !filled.take.is_empty());
+    let done = match chosen {
+        Some(quote) => take(&context, &caller, &document, quote).await.map(Taken::Job),
+        None => offers(&context, &caller, &document).await.map(Taken::Offers),
     };
     let empty = blank(&context, &caller, filled).await?;
     match done {
         Ok(Taken::Job(job)) => Ok(go(&format!("/jobs/{job}"))),
         Ok(Taken::Offers(offers)) => {
-            let curve = curve(&offers);
-            page(&QuotePage { offers, curve, ..empty })
+            let (windows, none) = alternatives::alternatives(offers);
+            let curve = curve::front(alternatives::points(&windows));
+            let board_pools = alternatives::pools(&windows);
+            page(&QuotePage { asked: true, windows, none, curve, board_pools, ..empty })
         }
         Err(failure) => {
             let (status, problem) = failure.parts();
@@ -125,26 +158,7 @@ enum Taken {
 async fn offers(context: &Context, caller: &Caller, document: &[u8]) -> Answer<Vec<Offer>> {
     let body = extract::Json(Bytes::copy_from_slice(document));
     let quotes = advice::quote(State(context.clone()), caller.clone(), body).await?;
-    Ok(merged(quotes.0.quotes))
-}
-
-/// One line for a window, whatever it is best by.
-fn merged(quotes: Vec<Offer>) -> Vec<Offer> {
-    let mut all: Vec<Offer> = Vec::new();
-    for quote in quotes {
-        let same = |it: &&mut Offer| match (it.id, quote.id) {
-            (None, None) => it.reason == quote.reason,
-            (one, other) => one == other,
-        };
-        match all.iter_mut().find(same) {
-            Some(known) => {
-                known.criterion = format!("{}, {}", known.criterion, quote.criterion);
-                known.exact &= quote.exact;
-            }
-            None => all.push(quote),
-        }
-    }
-    all
+    Ok(quotes.0.quotes)
 }
 
 async fn take(context: &Context, caller: &Caller, document: &[u8], quote: u64) -> Answer<u64> {
@@ -198,18 +212,4 @@ fn document(filled: &Filled) -> Result<Vec<u8>, Wrong> {
         put("sites", json!([filled.site]));
     }
     Ok(Value::Object(all).to_string().into_bytes())
-}
-
-/// Cost against finish.
-fn curve(offers: &[Offer]) -> Option<String> {
-    let points = offers.iter().filter_map(|offer| {
-        let (x, cost) = (offer.finish?, offer.cost?);
-        Some(Point {
-            x,
-            y: cost.0,
-            label: offer.criterion.clone(),
-            link: offer.id.map(|id| format!("#offer-{id}")),
-        })
-    });
-    curve::front(points.collect())
 }

@@ -1,53 +1,106 @@
 //! The market's state as a scene for the timeline.
 
-use tradewind_daemon::live::state::{Finish, Job, Part, Phase, State, Why};
-use tradewind_model::{Share, Span};
+use tradewind_daemon::live::state::{Finish, Happening, Job, Part, Phase, State, Why};
+use tradewind_model::{Place, PoolId, Share, Span, Time};
 
 use crate::api::Planned;
 use crate::timeline::{Kind, Lane, Scene, Task};
 use crate::views::{jobs::pool_name, words};
 
+/// The most rows of a peer: more of our jobs than that are drawn over each other.
+const PEER_ROWS: u32 = 256;
+
 /// All that is known of who had, has and is to have nodes. Linear in it.
 pub(crate) fn scene(state: &State, planned: &[Planned]) -> Scene {
-    let pools = state.market.pools().iter();
-    let pools = pools.map(|(_, pool)| Lane { name: pool.name.clone(), nodes: pool.nodes });
-    let mut tasks: Vec<Task> = Vec::new();
-    tasks.extend(closures(state));
-    tasks.extend(state.jobs.values().flat_map(|job| parts(state, job)));
-    tasks.extend(planned.iter().flat_map(|planned| expected(state, planned)));
-    Scene { pools: pools.collect(), tasks }
+    let pools = state.market.pools().iter().map(|(_, pool)| Lane {
+        name: pool.name.clone(),
+        nodes: pool.nodes,
+        price: Some(pool.price.0),
+    });
+    let mut scene = Scene { pools: pools.collect(), tasks: Vec::new() };
+    scene.tasks.extend(closures(state));
+    scene.tasks.extend(missed(state));
+    scene.tasks.extend(state.jobs.values().flat_map(|job| parts(state, job)));
+    scene.tasks.extend(state.jobs.values().flat_map(|job| set_back(state, job)));
+    scene.tasks.extend(planned.iter().flat_map(|planned| expected(state, planned)));
+    elsewhere(state, &mut scene);
+    scene
 }
 
+/// Nodes that are or will be missing.
 fn closures(state: &State) -> impl Iterator<Item = Task> {
     state.closures.iter().filter_map(|(why, id)| {
         let (what, _) = state.market.closure_state(*id)?;
-        let job = match why {
-            Why::Booked(_, job) => state.jobs.get(job),
-            _ => None,
-        };
-        let (kind, label) = match why {
-            Why::Local(_, name) => (Kind::Local, format!("the owner's {name}")),
-            Why::Stray(_, tag) => (Kind::Local, format!("unknown task {tag}")),
-            Why::Down(_) => (Kind::Down, "not working".to_owned()),
-            Why::Withheld(..) => (Kind::Withheld, "not offered".to_owned()),
-            Why::Booked(_, number) => (Kind::Booked, job.map_or_else(|| number.to_string(), title)),
-        };
-        Some(Task {
-            pool: what.pool.index(),
-            nodes: what.nodes,
-            names: Vec::new(),
-            start: what.from.0,
-            end: what.until.0,
-            kind,
-            job: job.map(|job| job.number),
-            user: job.map(|job| job.user.clone()),
-            label,
-        })
+        Some(missing(state, why, what.nodes, (what.from, what.until)))
     })
+}
+
+/// Nodes that were missing lately. What was kept free for a job is among its parts.
+fn missed(state: &State) -> impl Iterator<Item = Task> {
+    let past = state.past.closures.iter().filter(|it| !matches!(it.why, Why::Booked(..)));
+    past.map(|it| missing(state, &it.why, it.nodes, (it.from, it.until)))
+}
+
+fn missing(state: &State, why: &Why, nodes: u32, (start, end): (Time, Time)) -> Task {
+    let job = match why {
+        Why::Booked(_, job) => state.jobs.get(job),
+        _ => None,
+    };
+    let (kind, label, text) = match why {
+        Why::Local(_, name) => (Kind::Local, name.clone(), "the owner’s own task"),
+        Why::Stray(_, tag) => (Kind::Local, tag.to_string(), "a task that no books know"),
+        Why::Down(_) => (Kind::Down, String::new(), "these nodes do not work"),
+        Why::Withheld(..) => {
+            (Kind::Withheld, String::new(), "the owner does not offer these nodes then")
+        }
+        Why::Booked(_, number) => {
+            let label = job.map_or_else(|| number.to_string(), title);
+            (Kind::Booked, label, "a quote was accepted: its nodes are kept free")
+        }
+    };
+    Task {
+        pool: why.pool().index(),
+        nodes,
+        names: Vec::new(),
+        start: start.0,
+        end: end.0,
+        kind,
+        job: job.map(|job| job.number),
+        user: job.map(|job| job.user.clone()),
+        label,
+        why: text.to_owned(),
+        price: job.and_then(|job| price_in(state, job, why.pool())),
+    }
+}
+
+/// What a job with a booked window pays in that pool.
+fn price_in(state: &State, job: &Job, pool: PoolId) -> Option<i64> {
+    let booking = job.booking.as_ref()?;
+    let mut shares = booking.place.shares(job.submission.tasks).zip(&booking.prices);
+    let own = shares.find(|(share, _)| share.pool == pool).map(|(_, price)| price.0);
+    own.or_else(|| Some(state.market.pools().pool(pool).price.0))
 }
 
 fn title(job: &Job) -> String {
     format!("{} {}", job.number, job.submission.name)
+}
+
+/// What a job's tasks have in common.
+fn of_job(job: &Job, share: Share, (start, end): (Time, Time), kind: Kind) -> Task {
+    Task {
+        pool: share.pool.index(),
+        nodes: share.nodes,
+        names: Vec::new(),
+        start: start.0,
+        // What never ran, or for less than a second, is seen all the same.
+        end: end.max(start + Span(1)).0,
+        kind,
+        job: Some(job.number),
+        user: Some(job.user.clone()),
+        label: title(job),
+        why: String::new(),
+        price: None,
+    }
 }
 
 fn parts(state: &State, job: &Job) -> impl Iterator<Item = Task> {
@@ -67,19 +120,18 @@ fn task(state: &State, job: &Job, part: &Part) -> Option<Task> {
             (if part.since.is_some() { Kind::Running } else { Kind::Starting }, end)
         }
     };
-    // What never ran, or for less than a second, is seen all the same.
-    let end = end.max(start + Span(1));
-    Some(Task {
-        pool: part.pool.index(),
-        nodes: part.nodes,
-        names: part.names.clone(),
-        start: start.0,
-        end: end.0,
-        kind,
-        job: Some(job.number),
-        user: Some(job.user.clone()),
-        label: title(job),
-    })
+    let share = Share { pool: part.pool, nodes: part.nodes };
+    let why = match kind {
+        Kind::Running if job.in_window => {
+            "in the window that it booked, until its limit".to_owned()
+        }
+        Kind::Running => "until its limit, or sooner".to_owned(),
+        Kind::Starting => "its nodes are its own; its site has not said that it runs".to_owned(),
+        Kind::Done => "it ended with exit code 0".to_owned(),
+        _ => words::reason(state, job).map(|(_, text)| text).unwrap_or_default(),
+    };
+    let (names, price) = (part.names.clone(), Some(part.price.0));
+    Some(Task { names, price, why, ..of_job(job, share, (start, end), kind) })
 }
 
 fn of(finish: &Finish) -> Kind {
@@ -90,25 +142,80 @@ fn of(finish: &Finish) -> Kind {
     }
 }
 
+/// Nodes that a job had and lost, as its history tells. Those of an end without another start are
+/// left to its parts, if these say when it ran.
+fn set_back(state: &State, job: &Job) -> Vec<Task> {
+    let mut lost: Vec<Task> = Vec::new();
+    let mut had: Option<(&Place, Time)> = None;
+    let mut before_last = 0;
+    for (at, what) in &job.history {
+        match what {
+            Happening::Planned(place) => {
+                had = Some((place, *at));
+                before_last = lost.len();
+            }
+            Happening::Setback(why) => {
+                let Some((place, since)) = had.take() else { continue };
+                let why = words::set_back(why, |pool| pool_name(state, pool).to_owned());
+                let shares = place.shares(job.submission.tasks);
+                lost.extend(shares.map(|share| Task {
+                    why: why.clone(),
+                    ..of_job(job, share, (since, *at), Kind::SetBack)
+                }));
+            }
+            Happening::Over(_) if parts(state, job).next().is_some() => lost.truncate(before_last),
+            _ => {}
+        }
+    }
+    lost
+}
+
 fn expected(state: &State, planned: &Planned) -> Vec<Task> {
     let number = state.numbers.get(&planned.job);
     let job = number.and_then(|number| state.jobs.get(number));
     let Some(job) = job.filter(|job| job.phase == Phase::Waiting) else { return Vec::new() };
     let start = planned.start.max(state.now());
-    let length = |share: &Share| {
-        let estimate = state.market.demand(planned.job).map_or(Span(1), |demand| demand.estimate);
-        state.market.pools().pool(share.pool).length_of(estimate).max(Span(1))
-    };
-    let of = |share: Share| Task {
-        pool: share.pool.index(),
-        nodes: share.nodes,
-        names: Vec::new(),
-        start: start.0,
-        end: (start + length(&share)).0,
-        kind: Kind::Expected,
-        job: Some(job.number),
-        user: Some(job.user.clone()),
-        label: format!("{} on {}", title(job), pool_name(state, share.pool)),
+    let estimate = state.market.demand(planned.job).map_or(Span(1), |demand| demand.estimate);
+    let why = words::reason(state, job).map(|(_, text)| text).unwrap_or_default();
+    let of = |share: Share| {
+        let pool = state.market.pools().pool(share.pool);
+        let end = start + pool.length_of(estimate).max(Span(1));
+        let (why, price) = (why.clone(), Some(pool.price.0));
+        Task { why, price, ..of_job(job, share, (start, end), Kind::Expected) }
     };
     planned.place.shares(job.submission.tasks).map(of).collect()
+}
+
+/// A lane for each peer that has jobs of ours, with a row per node that they ask for at once.
+fn elsewhere(state: &State, scene: &mut Scene) {
+    let mut peers = std::collections::BTreeMap::<&str, Vec<Task>>::new();
+    for job in state.jobs.values() {
+        let Some(away) = &job.away else { continue };
+        let since = away.news.as_ref().and_then(|news| news.since);
+        let Some(start) = since.or(job.started).filter(|_| job.parts.is_empty()) else { continue };
+        let end = job.ended.unwrap_or(state.now() + Span(60));
+        let share = Share { pool: PoolId(0), nodes: job.submission.tasks };
+        let why = format!("it was passed on to {}; when it ends is known there", away.name);
+        let task = Task { why, ..of_job(job, share, (start, end), Kind::Away) };
+        peers.entry(&away.name).or_default().push(task);
+    }
+    for (name, tasks) in peers {
+        let pool = scene.pools.len();
+        let nodes = most_at_once(&tasks).clamp(1, PEER_ROWS);
+        scene.pools.push(Lane { name: format!("at {name}"), nodes, price: None });
+        scene.tasks.extend(tasks.into_iter().map(|task| Task { pool, ..task }));
+    }
+}
+
+fn most_at_once(tasks: &[Task]) -> u32 {
+    let begins = tasks.iter().map(|task| (task.start, i64::from(task.nodes)));
+    let ends = tasks.iter().map(|task| (task.end, -i64::from(task.nodes)));
+    let mut steps: Vec<(i64, i64)> = begins.chain(ends).collect();
+    steps.sort_unstable();
+    let mut held = 0;
+    let levels = steps.into_iter().map(|(_, nodes)| {
+        held += nodes;
+        held
+    });
+    u32::try_from(levels.max().unwrap_or(0)).unwrap_or(PEER_ROWS)
 }

@@ -59,7 +59,8 @@ pub(crate) async fn stream(
 ) -> Answer<Response> {
     let permit = Arc::clone(&context.streams).try_acquire_owned();
     let permit = permit.map_err(|_| Failure::limit("there are too many streams"))?;
-    let seq = from.after.or(last_id(&headers)?).unwrap_or_else(|| context.feed.last());
+    // A browser that comes back asks the same address again: what it saw last is newer.
+    let seq = last_id(&headers)?.or(from.after).unwrap_or_else(|| context.feed.last());
     let (send, receive) = mpsc::channel(AT_ONCE);
     let reader = Reader { context, caller, job: from.job, position: Position { seq }, send };
     tokio::spawn(reader.go_on());

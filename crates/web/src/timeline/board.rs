@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::rows::assign;
+use super::rows::{assign, joined};
 use super::{Scene, Task};
 
 /// One rectangle: a task in some rows side by side.
@@ -22,12 +22,24 @@ pub(crate) struct Board {
     pub(super) blocks: Vec<Block>,
     /// The longest task, seconds.
     pub(super) longest: i64,
-    lanes: Vec<(String, Range<u32>)>,
+    lanes: Vec<Band>,
     names: Vec<Option<String>>,
 }
 
+/// A pool's rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Band {
+    /// Of the pool.
+    pub(crate) name: String,
+    /// Micro-credits per node and second, if it asks something.
+    pub(crate) price: Option<i64>,
+    /// Of the board.
+    pub(crate) rows: Range<u32>,
+}
+
 impl Board {
-    /// Gives rows to all. O(n log n) for n tasks, and linear in the rectangles that this makes.
+    /// Gives rows to all. O(n log n + n·p) for n tasks in p pools, and linear in the rectangles that
+    /// this makes.
     pub(crate) fn new(scene: Scene) -> Board {
         let Scene { pools, mut tasks } = scene;
         tasks.retain(|task| task.pool < pools.len() && task.start < task.end && task.nodes > 0);
@@ -40,7 +52,8 @@ impl Board {
             let refs: Vec<&Task> = own.iter().map(|at| &tasks[*at as usize]).collect();
             let (names, ranges) = assign(lane.nodes, &refs);
             board.names.extend(names);
-            board.lanes.push((lane.name, first..first + lane.nodes));
+            let rows = first..first + lane.nodes;
+            board.lanes.push(Band { name: lane.name, price: lane.price, rows });
             for (task, ranges) in own.into_iter().zip(ranges) {
                 let shifted = ranges.into_iter().map(|it| it.start + first..it.end + first);
                 board.blocks.extend(shifted.map(|rows| Block { task, rows }));
@@ -64,8 +77,59 @@ impl Board {
     }
 
     /// Pools and their rows, in order.
-    pub(crate) fn lanes(&self) -> &[(String, Range<u32>)] {
+    pub(crate) fn lanes(&self) -> &[Band] {
         &self.lanes
+    }
+
+    /// The board with only those rows that `keep`, of a pool's name and the row's, lets stay. Linear
+    /// in rows and rectangles.
+    pub(crate) fn only(&self, keep: impl Fn(&str, &str) -> bool) -> Board {
+        let mut board = Board { longest: self.longest, ..Board::default() };
+        // By row: its new place, and before that of how many rows that stay.
+        let mut places: Vec<(bool, u32)> = Vec::with_capacity(self.names.len());
+        for lane in &self.lanes {
+            let first = board.names.len() as u32;
+            for row in lane.rows.clone() {
+                let stays = keep(&lane.name, &self.row_name(row));
+                places.push((stays, board.names.len() as u32));
+                if stays {
+                    let number = || (row - lane.rows.start + 1).to_string();
+                    board.names.push(self.names[row as usize].clone().or_else(|| Some(number())));
+                }
+            }
+            let rows = first..board.names.len() as u32;
+            if !rows.is_empty() {
+                board.lanes.push(Band { rows, ..lane.clone() });
+            }
+        }
+        for block in &self.blocks {
+            let stay = block.rows.clone().filter(|row| places[*row as usize].0);
+            // Rows that stay are side by side again.
+            if let Some(first) = stay.clone().next().map(|row| places[row as usize].1) {
+                let rows = first..first + stay.count() as u32;
+                board.blocks.push(Block { task: block.task, rows });
+            }
+        }
+        board.tasks.clone_from(&self.tasks);
+        board
+    }
+
+    /// The lowest rows of a pool (by its place among the lanes) that nothing holds during
+    /// `[start, end)`; if there are too few, the last ones as well. Linear in the rectangles that
+    /// may meet that time.
+    pub(crate) fn room(&self, lane: usize, nodes: u32, start: i64, end: i64) -> Vec<Range<u32>> {
+        let Some(rows) = self.lanes.get(lane).map(|lane| lane.rows.clone()) else {
+            return Vec::new();
+        };
+        let mut held = vec![false; rows.len()];
+        for (block, _) in self.meeting(rows.clone(), start, end) {
+            let own = block.rows.start.max(rows.start)..block.rows.end.min(rows.end);
+            own.for_each(|row| held[(row - rows.start) as usize] = true);
+        }
+        let is_free = |row: &u32| !held[(row - rows.start) as usize];
+        let free = rows.clone().filter(is_free);
+        let taken = rows.clone().rev().filter(|row| !is_free(row));
+        joined(free.chain(taken).take(nodes as usize))
     }
 
     /// What the row's node is called; without a name, its number in the pool, from 1.
@@ -73,8 +137,8 @@ impl Board {
         if let Some(Some(name)) = self.names.get(row as usize) {
             return name.clone();
         }
-        let lane = self.lanes.iter().find(|(_, rows)| rows.contains(&row));
-        lane.map_or_else(String::new, |(_, rows)| format!("{}", row - rows.start + 1))
+        let lane = self.lanes.iter().find(|lane| lane.rows.contains(&row));
+        lane.map_or_else(String::new, |lane| (row - lane.rows.start + 1).to_string())
     }
 
     /// The rectangles that meet the rows and `[from, until)`. Logarithmic, and linear in those

@@ -64,6 +64,8 @@ fn group_of(row: u32, rows: &Range<u32>, groups: u32) -> u32 {
 /// Node-seconds by kind and column, of one group at a time.
 struct Scratch {
     columns: usize,
+    /// Those that are in the group: few, mostly, so that the others cost nothing.
+    kinds: Vec<Kind>,
     /// What a column has more of whole cells than the one before it: rows.
     steps: Vec<i64>,
     /// Parts of cells: node-seconds.
@@ -75,16 +77,22 @@ struct Scratch {
 impl Scratch {
     fn new(columns: usize) -> Scratch {
         let (steps, parts) = (vec![0; KINDS * (columns + 1)], vec![0; KINDS * columns]);
-        Scratch { columns, steps, held: parts.clone(), parts }
+        Scratch { columns, kinds: Vec::new(), steps, held: parts.clone(), parts }
     }
 
     fn fill(&mut self, pieces: &[Piece], from: i64, step: i64) {
-        self.steps.fill(0);
-        self.parts.fill(0);
+        let is_there = |kind: &Kind| pieces.iter().any(|piece| piece.kind == *kind);
+        self.kinds = Kind::ALL.into_iter().filter(is_there).collect();
+        for kind in &self.kinds {
+            let kind = *kind as usize;
+            self.steps[kind * (self.columns + 1)..(kind + 1) * (self.columns + 1)].fill(0);
+            self.parts[kind * self.columns..(kind + 1) * self.columns].fill(0);
+        }
         for piece in pieces {
             self.add(piece, from, step);
         }
-        for kind in 0..KINDS {
+        for kind in &self.kinds {
+            let kind = *kind as usize;
             let mut level = 0;
             for column in 0..self.columns {
                 level += self.steps[kind * (self.columns + 1) + column];
@@ -113,12 +121,17 @@ impl Scratch {
     }
 
     fn cell(&self, column: usize, room: i64) -> u8 {
-        let held = |kind: &Kind| self.held[*kind as usize * self.columns + column];
-        let there = || Kind::ALL.iter().filter(|kind| held(kind) > 0);
-        let all: i64 = there().map(held).sum();
-        let worst = there().filter(|kind| kind.is_alarm()).max_by_key(|kind| held(kind));
-        let Some(kind) = worst.or_else(|| there().max_by_key(|kind| held(kind))) else { return 0 };
+        let (mut all, mut most, mut worst) = (0, (0, None), (0, None));
+        for kind in &self.kinds {
+            let held = self.held[*kind as usize * self.columns + column];
+            all += held;
+            let best = if kind.is_alarm() { &mut worst } else { &mut most };
+            if held > 0 && held >= best.0 {
+                *best = (held, Some(*kind));
+            }
+        }
+        let Some(kind) = worst.1.or(most.1) else { return 0 };
         let level = (all.saturating_mul(FULL) / room.max(1)).clamp(1, FULL);
-        ((*kind as u8) << 4) | level as u8
+        ((kind as u8) << 4) | level as u8
     }
 }

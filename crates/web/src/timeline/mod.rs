@@ -10,13 +10,17 @@
 
 mod board;
 mod cells;
+mod digest;
 mod picture;
 mod rows;
+mod table;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use board::Board;
+pub(crate) use digest::Area;
 pub(crate) use picture::{Picture, View};
+pub(crate) use table::Table;
 
 /// What holds nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,11 +46,15 @@ pub(crate) enum Kind {
     Failed = 9,
     /// Nodes that do not work.
     Down = 10,
+    /// A job had these nodes, and lost them before its end.
+    SetBack = 11,
+    /// A job that a peer runs.
+    Away = 12,
 }
 
 impl Kind {
     /// All, in the order of their numbers.
-    pub(crate) const ALL: [Kind; 10] = [
+    pub(crate) const ALL: [Kind; 12] = [
         Kind::Local,
         Kind::Withheld,
         Kind::Expected,
@@ -57,11 +65,13 @@ impl Kind {
         Kind::Cancelled,
         Kind::Failed,
         Kind::Down,
+        Kind::SetBack,
+        Kind::Away,
     ];
 
     /// Whether it must be seen however small it is.
     fn is_alarm(self) -> bool {
-        matches!(self, Kind::Failed | Kind::Down)
+        matches!(self, Kind::Failed | Kind::Down | Kind::SetBack)
     }
 }
 
@@ -81,6 +91,8 @@ pub(crate) struct Lane {
     pub(crate) name: String,
     /// How many rows.
     pub(crate) nodes: u32,
+    /// Micro-credits per node and second, if it asks something.
+    pub(crate) price: Option<i64>,
 }
 
 /// Something that holds nodes of one pool.
@@ -102,8 +114,12 @@ pub(crate) struct Task {
     pub(crate) job: Option<u64>,
     /// Whose it is, if it is a user's.
     pub(crate) user: Option<String>,
-    /// For people.
+    /// What it is called.
     pub(crate) label: String,
+    /// Why it is there.
+    pub(crate) why: String,
+    /// Micro-credits per node and second, if somebody pays.
+    pub(crate) price: Option<i64>,
 }
 
 /// What a reader may see of a task; all see that something is there.

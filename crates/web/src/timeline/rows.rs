@@ -67,7 +67,7 @@ fn natural(name: &str) -> Vec<(String, u64)> {
 }
 
 /// Rows in order, as ranges.
-fn joined(rows: impl Iterator<Item = u32>) -> Vec<Range<u32>> {
+pub(super) fn joined(rows: impl Iterator<Item = u32>) -> Vec<Range<u32>> {
     let rows: BTreeSet<u32> = rows.collect();
     let mut ranges: Vec<Range<u32>> = Vec::new();
     for row in rows {
@@ -79,8 +79,11 @@ fn joined(rows: impl Iterator<Item = u32>) -> Vec<Range<u32>> {
     ranges
 }
 
-/// What tasks with names hold, by start.
-struct Fixed(Vec<(i64, i64, Vec<u32>)>);
+/// What tasks with names hold, by start, and the longest of them in seconds.
+struct Fixed {
+    all: Vec<(i64, i64, Vec<u32>)>,
+    longest: i64,
+}
 
 impl Fixed {
     fn of(tasks: &[&Task], places: &BTreeMap<&str, u32>) -> Fixed {
@@ -90,13 +93,16 @@ impl Fixed {
         };
         let mut all: Vec<_> = named.map(|task| (task.start, task.end, rows(task))).collect();
         all.sort_unstable_by_key(|(start, end, _)| (*start, *end));
-        Fixed(all)
+        let longest = all.iter().map(|(start, end, _)| end - start).max().unwrap_or(0);
+        Fixed { all, longest }
     }
 
     /// Rows of which some part of `[start, end)` is held.
     fn within(&self, start: i64, end: i64) -> BTreeSet<u32> {
-        let before = self.0.partition_point(|(begin, ..)| *begin < end);
-        let meets = self.0[..before].iter().filter(|(_, until, _)| *until > start);
+        let first = self.all.partition_point(|(begin, ..)| *begin < start - self.longest);
+        let before = self.all.partition_point(|(begin, ..)| *begin < end);
+        let near = self.all.get(first..before).unwrap_or_default().iter();
+        let meets = near.filter(|(_, until, _)| *until > start);
         meets.flat_map(|(.., rows)| rows.iter().copied()).collect()
     }
 }

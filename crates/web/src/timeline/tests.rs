@@ -4,22 +4,26 @@ use proptest::prelude::*;
 
 use super::cells::band;
 use super::picture::MOST_RECTANGLES;
-use super::{Board, Kind, Lane, Picture, Scene, Sight, Task, View};
+use super::{Area, Board, Kind, Lane, Picture, Scene, Sight, Task, View};
 
 const ALL: fn(&Task) -> Sight = |_| Sight { mine: false, whole: true };
 
 fn task(pool: usize, nodes: u32, start: i64, end: i64, kind: Kind) -> Task {
-    let (names, job, user, label) = (Vec::new(), None, None, String::new());
-    Task { pool, nodes, names, start, end, kind, job, user, label }
+    let (names, job, user, price) = (Vec::new(), None, None, None);
+    let (label, why) = (String::new(), String::new());
+    Task { pool, nodes, names, start, end, kind, job, user, label, why, price }
+}
+
+fn lane(name: &str, nodes: u32) -> Lane {
+    Lane { name: name.to_owned(), nodes, price: None }
 }
 
 fn scene() -> impl Strategy<Value = Scene> {
     let lanes = prop::collection::vec(1u32..9, 1..4);
-    let tasks = prop::collection::vec((0usize..4, 1u32..9, 0i64..60, 1i64..30, 0usize..10), 0..25);
+    let tasks = prop::collection::vec((0usize..4, 1u32..9, 0i64..60, 1i64..30, 0usize..12), 0..25);
     (lanes, tasks).prop_map(|(lanes, tasks)| {
         let pools = lanes.iter().enumerate();
-        let pools: Vec<Lane> =
-            pools.map(|(at, nodes)| Lane { name: format!("p{at}"), nodes: *nodes }).collect();
+        let pools: Vec<Lane> = pools.map(|(at, nodes)| lane(&format!("p{at}"), *nodes)).collect();
         let make = |(pool, nodes, start, length, kind): (usize, u32, i64, i64, usize)| {
             let pool = pool % lanes.len();
             let nodes = nodes.min(lanes[pool]);
@@ -137,6 +141,78 @@ proptest! {
             block.rows.clone().any(|row| (task.start..task.end).any(|at| meets(row, at)))
         }).count();
         prop_assert_eq!(shown.row.len(), wanted);
+        for (place, task) in shown.task.iter().enumerate() {
+            let (block, task) = (shown.row[place], *task as usize);
+            let row_of = |it: &&super::board::Block| it.rows.start == block;
+            let mut of = board.blocks.iter().filter(row_of).map(|it| &board.tasks[it.task as usize]);
+            let (start, end) = (shown.table.start[task], shown.table.end[task]);
+            prop_assert!(of.any(|it| (it.start, it.end) == (start, end)), "whole tasks are told");
+        }
+    }
+
+    #[test]
+    fn a_digest_is_what_counting_gives(
+        scene in scene(), from in -5i64..95, span in 1i64..60, first in 0u32..20, rows in 1u32..20
+    ) {
+        let board = Board::new(scene);
+        let area = Area { from, until: from + span, rows: first..first + rows };
+        let found = board.digest(&area, 3, &ALL);
+        let mut wanted = std::collections::BTreeMap::<Kind, (u32, i64)>::new();
+        for (at, task) in board.tasks.iter().enumerate() {
+            let own = board.blocks.iter().filter(|it| it.task as usize == at);
+            let rows = own.flat_map(|it| it.rows.clone()).filter(|row| area.rows.contains(row));
+            let times = (task.start..task.end).filter(|it| (from..from + span).contains(it));
+            let held = rows.count() as i64 * times.count() as i64;
+            if held > 0 {
+                let of = wanted.entry(task.kind).or_default();
+                *of = (of.0 + 1, of.1 + held);
+            }
+        }
+        prop_assert_eq!(found.rows.len(), wanted.values().map(|it| it.0).sum::<u32>().min(3) as usize);
+        let alarm = wanted.keys().any(|kind| kind.is_alarm());
+        if let Some(kind) = found.table.kind.first() {
+            let first = Kind::ALL.iter().find(|it| **it as u8 == *kind);
+            prop_assert_eq!(first.map(|it| it.is_alarm()), Some(alarm));
+        }
+        prop_assert_eq!(found.kinds, wanted);
+    }
+
+    #[test]
+    fn room_is_free_and_lowest_as_long_as_there_is_some(
+        scene in scene(), lane in 0usize..3, nodes in 0u32..12, start in 0i64..80, length in 1i64..30
+    ) {
+        let board = Board::new(scene);
+        let Some(own) = board.lanes().get(lane).map(|it| it.rows.clone()) else { return Ok(()) };
+        let drawn = drawn(&board);
+        let free = |row: &u32| (start..start + length).all(|at| !drawn.contains_key(&(*row, at)));
+        let found = board.room(lane, nodes, start, start + length);
+        let found: Vec<u32> = found.into_iter().flatten().collect();
+        prop_assert_eq!(found.len(), nodes.min(own.end - own.start) as usize);
+        prop_assert!(found.iter().all(|row| own.contains(row)) && found.is_sorted());
+        let all: Vec<u32> = own.filter(|row| free(row)).collect();
+        let lowest = &all[..all.len().min(nodes as usize)];
+        prop_assert!(lowest.iter().all(|row| found.contains(row)));
+        prop_assert!(found.len() > all.len() || found == lowest);
+    }
+
+    #[test]
+    fn fewer_rows_show_the_same_tasks(scene in scene(), mask in 0u32..512) {
+        let board = Board::new(scene);
+        let stays = |row: &str| mask & (1 << (row.parse::<u32>().unwrap_or(0) % 9)) != 0;
+        let fewer = board.only(|_, row| stays(row));
+        let name = |board: &Board, row: u32| {
+            let lane = board.lanes().iter().find(|it| it.rows.contains(&row)).unwrap();
+            (lane.name.clone(), board.row_name(row))
+        };
+        let by_name = |board: &Board| {
+            let all = drawn(board).into_iter().map(|((row, at), kinds)| ((name(board, row), at), kinds));
+            all.collect::<std::collections::BTreeMap<_, _>>()
+        };
+        let mut wanted = by_name(&board);
+        wanted.retain(|(it, _), _| stays(&it.1));
+        prop_assert_eq!(by_name(&fewer), wanted);
+        let rows: u32 = fewer.lanes().iter().map(|it| it.rows.end - it.rows.start).sum();
+        prop_assert_eq!(rows, fewer.rows());
     }
 }
 
@@ -146,7 +222,7 @@ fn names_keep_their_rows_and_are_in_natural_order() {
         names: names.iter().map(|it| (*it).to_owned()).collect(),
         ..task(0, names.len() as u32, start, end, Kind::Running)
     };
-    let pools = vec![Lane { name: "a".to_owned(), nodes: 4 }];
+    let pools = vec![lane("a", 4)];
     let tasks = vec![
         named(&["n10"], 0, 10),
         named(&["n2", "n1"], 5, 9),
@@ -163,7 +239,7 @@ fn names_keep_their_rows_and_are_in_natural_order() {
 
 #[test]
 fn very_many_become_cells() {
-    let pools = vec![Lane { name: "a".to_owned(), nodes: 64 }];
+    let pools = vec![lane("a", 64)];
     let one = |at: i64| task(0, 1, at, at + 40, Kind::Done);
     let mut tasks: Vec<Task> = (0..MOST_RECTANGLES as i64 + 1).map(one).collect();
     tasks.push(task(0, 1, 7_000, 7_001, Kind::Failed));
@@ -180,8 +256,10 @@ fn very_many_become_cells() {
 
 #[test]
 fn of_what_is_not_for_the_reader_only_the_rectangle_is_told() {
-    let pools = vec![Lane { name: "a".to_owned(), nodes: 2 }];
+    let pools = vec![lane("a", 2)];
     let of = |job: u64, user: &str| Task {
+        price: Some(5),
+        why: format!("why of {user}"),
         job: Some(job),
         user: Some(user.to_owned()),
         label: format!("secret of {user}"),
@@ -194,6 +272,12 @@ fn of_what_is_not_for_the_reader_only_the_rectangle_is_told() {
         Sight { mine, whole: mine }
     };
     let Picture::Rectangles(shown) = board.picture(&view, &ana) else { panic!("two rectangles") };
-    assert_eq!((shown.job, shown.kind), (vec![1, 0], vec![22, 6]));
-    assert_eq!(shown.labels, ["secret of ana", ""]);
+    let table = shown.table;
+    assert_eq!((table.job, table.kind, table.price), (vec![1, 0], vec![22, 6], vec![5, -1]));
+    assert_eq!(table.texts, ["", "secret of ana", "ana", "why of ana"]);
+    assert_eq!((table.label, table.user, table.why), (vec![1, 0], vec![2, 0], vec![3, 0]));
+    let area = Area { from: 0, until: 9, rows: 0..2 };
+    let digest = board.digest(&area, 9, &ana);
+    assert_eq!(digest.kinds, [(Kind::Running, (2, 18))].into());
+    assert_eq!(digest.table.texts.len(), 4, "the same is told");
 }

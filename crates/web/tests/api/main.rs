@@ -4,6 +4,7 @@
 
 mod advice;
 mod bad;
+mod board;
 mod contract;
 mod fuzz;
 mod jobs;

@@ -13,12 +13,16 @@ struct Stream(BufReader<TcpStream>);
 
 impl Stream {
     fn open(stage: &Stage, user: &str, query: &str) -> Stream {
+        Stream::with(stage, user, query, "")
+    }
+
+    fn with(stage: &Stage, user: &str, query: &str, header: &str) -> Stream {
         let mut stream = TcpStream::connect(stage.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let token = &stage.tokens[user];
         let head = format!(
             "GET /v1/events{query} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
-             Authorization: Bearer {token}\r\n\r\n"
+             Authorization: Bearer {token}\r\n{header}\r\n"
         );
         stream.write_all(head.as_bytes()).unwrap();
         let mut reader = BufReader::new(stream);
@@ -72,6 +76,10 @@ fn events_come_to_whom_they_concern_and_go_on_after_a_break() {
     let third = seen[2].1.unwrap();
     let mut again = Stream::open(&stage, "ana", &format!("?after={third}"));
     assert_eq!(again.until("over"), seen[3..]);
+    // A browser asks the same address again, and says what it saw last.
+    let (first, last) = (seen[0].1.unwrap(), format!("Last-Event-ID: {third}\r\n"));
+    let mut back = Stream::with(&stage, "ana", &format!("?after={first}"), &last);
+    assert_eq!(back.until("over"), seen[3..]);
     let mut from_start = Stream::open(&stage, "bob", "?after=0");
     assert_eq!(from_start.next().0.kind, "reset", "rows before the server are not there");
     stage.call("root", "PUT", "/v1/market/policy", json!({"policy": "other"}));

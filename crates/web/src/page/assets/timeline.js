@@ -1,11 +1,16 @@
 // The timeline: who has which node when.
 
 import { told } from './shell.js';
-import { KINDS } from './timeline/kinds.js';
-import { Camera } from './timeline/camera.js';
-import { frame as askFrame, picture as askPicture, isGood } from './timeline/data.js';
+import { ALARMS, legend } from './timeline/kinds.js';
+import { address, Camera } from './timeline/camera.js';
+import { cellAt, digest, frame as askFrame, picture as askPicture, isGood } from './timeline/data.js';
 import { AXIS, Painter } from './timeline/draw.js';
 import { hands } from './timeline/hand.js';
+import { Lanes } from './timeline/lanes.js';
+import { census, counted, fill, fillDigest, inView, light } from './timeline/mirror.js';
+import { fallBacks, listed, placed } from './timeline/windows.js';
+import { Tip } from './timeline/tip.js';
+import { count, length, lines, whyEmpty } from './timeline/words.js';
 
 const stage = document.getElementById('stage');
 if (stage) start(stage);
@@ -14,18 +19,41 @@ function start(surface) {
   const get = (name) => document.getElementById(name);
   const camera = new Camera();
   const painter = new Painter(get('tasks'), get('moving'));
-  const [lanes, tip, said, table] = [get('lanes'), get('tip'), get('said'), get('mirror')];
-  let frame = { pools: [], rows: 0, now: Number(document.body.dataset.now), from: 0, until: 0 };
+  const lanes = new Lanes(get('lanes'));
+  const [said, table, nothing, chosenLine] = [get('said'), get('mirror'), get('nothing'), get('chosen')];
+  const tip = new Tip(get('tip'), camera);
+  const search = new URL(location.href).searchParams;
+  // Which rows: as the page says, or as the address does.
+  const choice = { pools: surface.dataset.pools || '', find: search.get('find') || '', order: search.get('order') || 'site', whose: search.get('whose') || 'all' };
+  let frame = { pools: [], rows: 0, all: [0, 0, 0], now: Number(document.body.dataset.now), from: 0, until: 0 };
   let shown = null;
   let asked = 0;
-  let hovered = -1;
-  let chosen = -1;
+  let hovered = -1; // a place in the table
+  let cell = null; // the cell under the hand: {from, until, first, rows}
+  let chosen = ''; // what `key` says
+  let windows = []; // as they are drawn
+  let extra = []; // other windows of the job that is chosen
+  let picked = decodeURIComponent(location.hash.slice(1));
+  let hidden = 0;
   let drawn = 0;
-  let fallBacks = [];
+  let pictures = 0;
+  let lost = 0; // since when the market is not reached
   let clock = { at: Date.now(), now: frame.now };
 
+  const all = () => shown && shown.rectangles;
   const present = () => clock.now + (Date.now() - clock.at) / 1000;
-  const height = () => Math.min(Math.max(frame.rows * 22, 120), Math.max(window.innerHeight - 260, 240));
+  const most = Number(surface.dataset.height) || Infinity;
+  const height = () => Math.min(Math.max(frame.rows * 24, 120), Math.max(window.innerHeight - 260, 240), most);
+  const key = (at) => { const { table: it } = all(); return it.job[at] ? `j${it.job[at]}.${it.start[at]}` : `r${all().row[all().first[at]]}.${it.start[at]}`; };
+  const jobOf = (name) => Number((/^j(\d+)/.exec(name) || [0, 0])[1]);
+
+  /** The chosen task's place in the table; a job's other piece if that one is gone. */
+  function chosenAt() {
+    if (!chosen || !all()) return -1;
+    const { job } = all().table;
+    const same = job.findIndex((_, at) => key(at) === chosen);
+    return same >= 0 ? same : jobOf(chosen) ? job.indexOf(jobOf(chosen)) : -1;
+  }
 
   function fit() {
     const width = Math.max(surface.clientWidth, 100);
@@ -45,157 +73,168 @@ function start(surface) {
   function draw() {
     fit();
     painter.tasks(camera, shown, frame);
-    painter.moving(camera, present(), marks());
-    labels();
+    over();
+    hidden = lanes.show(camera, shown, frame);
     if (!isGood(shown, camera)) want();
   }
 
-  const all = () => shown && shown.rectangles;
-  const rectangle = (at, strong) => ({ row: all().row[at], count: all().count[at], start: all().start[at], end: all().end[at], strong });
+  const over = () => painter.moving(camera, present(), marks(), joins());
 
-  /** All pieces of the job under the hand, and what was chosen. */
-  function marks() {
-    if (!all()) return [];
+  function pieces(at, style) {
+    const { table: it, row, count: rows, task } = all();
     const found = [];
-    const job = hovered >= 0 ? all().job[hovered] : 0;
-    if (hovered >= 0) found.push(rectangle(hovered, false));
-    if (job) all().job.forEach((it, at) => { if (it === job && at !== hovered) found.push(rectangle(at, false)); });
-    if (chosen >= 0 && chosen < all().row.length) found.push(rectangle(chosen, true));
-    return found.concat(fallBacks);
+    task.forEach((of, place) => { if (of === at) found.push({ row: row[place], count: rows[place], start: it.start[at], end: it.end[at], style }); });
+    return found;
   }
 
-  /** Where a job that waits could run as well: its own pool's first rows stand for any of them. */
-  async function askFallBacks(job) {
-    fallBacks = [];
-    try {
-      const answer = await fetch(`/v1/jobs/${job}/explain`);
-      const told = answer.ok ? await answer.json() : { fall_backs: [] };
-      fallBacks = told.fall_backs.flatMap((offer) => offer.nodes.map((nodes) => {
-        const pool = frame.pools.find((it) => it.name === nodes.pool);
-        return { row: pool ? pool.first : 0, count: nodes.nodes, start: offer.start, end: nodes.end, dashed: true };
-      }));
-      if (fallBacks.length) get('chosen').textContent += `, ${told.fall_backs.length} other windows`;
-    } catch { /* without them, the job's page tells */ }
-    soon();
+  /** All tasks of the job under the hand or chosen, in the order of time. */
+  function together() {
+    if (!all()) return [];
+    const at = hovered >= 0 ? hovered : chosenAt();
+    const job = at >= 0 ? all().table.job[at] : 0;
+    if (!job) return at >= 0 ? [at] : [];
+    const found = [];
+    all().table.job.forEach((it, place) => { if (it === job) found.push(place); });
+    return found.sort((a, b) => all().table.start[a] - all().table.start[b]);
   }
 
-  /** The job that the address names. */
-  function choosePart(job) {
-    chosen = all() ? all().job.indexOf(job) : -1;
-    if (chosen < 0) return;
-    hint(chosen);
-    if ((all().kind[chosen] & 15) === 3) askFallBacks(job);
+  function marks() {
+    const found = windows.concat(extra).map((it) => ({ ...it, style: it.key === picked ? 'picked' : 'window' }));
+    // The one that is picked lies on top.
+    found.sort((a, b) => (a.style === 'picked') - (b.style === 'picked'));
+    if (cell) found.push({ row: cell.first, count: cell.rows, start: cell.from, end: cell.until, style: 'hover' });
+    for (const at of together()) found.push(...pieces(at, 'hover'));
+    const at = chosenAt();
+    if (at >= 0) found.push(...pieces(at, 'chosen'));
+    return found;
+  }
+
+  /** From the end of a job's run to the beginning of its next one. */
+  function joins() {
+    const found = [];
+    const runs = together();
+    const it = all() && all().table;
+    const middle = (at) => { const place = all().first[at]; return all().row[place] + all().count[place] / 2; };
+    for (let at = 1; at < runs.length; at += 1) {
+      if (it.end[runs[at - 1]] <= it.start[runs[at]]) found.push([it.end[runs[at - 1]], middle(runs[at - 1]), it.start[runs[at]], middle(runs[at])]);
+    }
+    return found;
   }
 
   let timer = 0;
   function want() {
-    if (!timer) timer = setTimeout(() => { timer = 0; load(); }, 80);
+    if (!timer) timer = setTimeout(() => { timer = 0; load(); }, 60);
+  }
+
+  /** Alarms are drawn last, and pieces know their task's first. */
+  function prepare(fresh) {
+    const it = fresh.rectangles;
+    if (!it) return;
+    it.first = [];
+    it.task.forEach((task, at) => { if (it.first[task] === undefined) it.first[task] = at; });
+    const rank = (at) => { const kind = it.table.kind[it.task[at]] & 15; return (ALARMS.has(kind) ? 100 : 0) + kind; };
+    it.order = it.row.map((_, at) => at).sort((a, b) => rank(a) - rank(b));
   }
 
   async function load() {
     const mine = ++asked;
     try {
-      const fresh = await askPicture(camera);
+      const fresh = await askPicture(camera, choice);
       if (mine !== asked) return;
+      const name = hovered >= 0 && all() ? key(hovered) : '';
+      prepare(fresh);
       shown = fresh;
-      hovered = -1;
-      clock = { at: Date.now(), now: fresh.now };
-      tell();
-      soon();
+      hovered = name && all() ? all().table.job.findIndex((_, at) => key(at) === name) : -1;
+      reached(fresh.now);
+      settled();
+      // For whoever measures.
+      requestAnimationFrame(() => {
+        draw();
+        pictures += 1;
+        surface.dataset.pictures = pictures;
+        if (pictures === 1) performance.mark('board');
+      });
     } catch (wrong) {
-      said.textContent = `The market is not reached (${wrong.message}); what is shown is from ${told(clock.now)}.`;
+      unreached(wrong);
     }
+  }
+
+  function reached(now) {
+    clock = { at: Date.now(), now };
+    lost = 0;
+    surface.parentElement.classList.remove('stale');
+  }
+
+  function unreached(wrong) {
+    lost = lost || Date.now();
+    surface.parentElement.classList.add('stale');
+    said.textContent = `The market is not reached (${wrong.message}). What is shown is from ${told(clock.now)}, ${length((Date.now() - clock.at) / 1000)} ago.`;
   }
 
   async function reload() {
     try {
-      const fresh = await askFrame();
+      const fresh = await askFrame(choice);
       const first = frame.rows !== fresh.rows;
       frame = fresh;
-      clock = { at: Date.now(), now: fresh.now };
+      reached(fresh.now);
       if (first) { camera.fitRows(frame.rows); fit(); camera.fromAddress(); }
       await load();
+      await place();
     } catch (wrong) {
-      said.textContent = `The market is not reached (${wrong.message}).`;
+      unreached(wrong);
     }
   }
 
-  function labels() {
-    const tall = camera.rowHeight;
-    const parts = [];
-    for (const pool of frame.pools) {
-      const top = camera.y(pool.first);
-      const bottom = camera.y(pool.first + pool.nodes);
-      if (bottom < 0 || top > camera.height) continue;
-      parts.push({ y: Math.max(top, 0), text: pool.name, strong: true });
-    }
-    const names = shown && tall >= 15 && shown.names.length ? shown.names : [];
-    names.forEach((name, at) => {
-      const row = shown.part.first + at;
-      const y = camera.y(row);
-      const first = frame.pools.some((pool) => pool.first === row);
-      if (y >= 0 && y < camera.height && !(first && tall < 30)) parts.push({ y: first ? y + 14 : y, text: name, strong: false });
-    });
-    lanes.replaceChildren(...parts.map(({ y, text, strong }) => {
-      const label = document.createElement(strong ? 'strong' : 'span');
-      label.textContent = text;
-      label.style.setProperty('top', `${AXIS + y}px`);
-      return label;
-    }));
+  /** The page's windows, and those of the chosen job, on rows that are free. */
+  async function place() {
+    try { windows = await placed(listed(), frame, choice); } catch { windows = []; }
+    soon();
   }
 
-  /** In words what is seen, and what is not. */
-  function tell() {
-    const part = [`${told(camera.from)} to ${told(camera.until)}`, `${Math.round(camera.rows)} of ${frame.rows} nodes`];
-    if (shown.cells) part.push(`${shown.cells.rectangles} tasks as cells of ${shown.cells.step} s; failures and dead nodes win over others`);
-    else part.push(`${shown.rectangles.row.length} tasks`);
+  /** After the view came to rest: the address, and in words what is seen, and what is not. */
+  let resting = 0;
+  function settled() {
+    clearTimeout(resting);
+    resting = setTimeout(tell, 250);
+  }
+
+  let telling = 0;
+  async function tell() {
+    toAddress();
+    if (!shown || lost) return;
+    const mine = ++telling;
+    const open = table.closest('details').open;
+    const part = [`${told(camera.from)} to ${told(camera.until)}`,
+      `${Math.round(camera.rows).toLocaleString('en')} of ${count(frame.all[0], 'node', 'nodes')}`];
+    let seen = 0;
+    if (shown.cells) {
+      const area = { from: camera.from, until: camera.until, first: Math.max(Math.floor(camera.top), 0), rows: Math.max(Math.ceil(camera.rows), 1) };
+      const found = await digest(area, open ? 200 : 0, choice).catch(() => null);
+      if (!found || mine !== telling) return;
+      seen = found.tasks;
+      part.push(`${count(seen, 'task', 'tasks')}${seen ? ` (${census(found.kinds.map(([kind, tasks]) => [kind, tasks]))})` : ''}`);
+      part.push(`as cells of ${length(shown.cells.step)}: failures, lost and dead nodes win over others, however small`);
+      if (open) fillDigest(table, found);
+    } else {
+      const tasks = inView(camera, all());
+      seen = tasks.length;
+      part.push(`${count(seen, 'task', 'tasks')}${seen ? ` (${census(counted(all().table, tasks))})` : ''}`);
+      if (open) fill(table, all().table, tasks, (it) => place_(it.row, all().table.nodes[it.task]));
+    }
     if (camera.rowHeight < 15) part.push('node names hidden at this zoom');
-    if (frame.planned) part.push(`expected starts as of ${told(frame.planned)}, without guarantee`);
+    if (hidden) part.push(`${count(hidden, 'pool’s name', 'pools’ names')} hidden at this zoom`);
+    if (choice.whose === 'mine') part.push('other users’ jobs are left out');
+    if (frame.planned) part.push(`expected windows as of ${told(frame.planned)}, without guarantee`);
     said.textContent = `${part.join(' · ')}.`;
-    if (table.closest('details').open) mirror();
+    light(table, together().map((at) => all().table.job[at])[0] || 0);
+    nothing.textContent = whyEmpty(frame, choice, seen);
+    nothing.hidden = !nothing.textContent;
   }
 
-  /** The visible tasks as a table. */
-  function mirror() {
-    const body = table.tBodies[0];
-    if (!all()) {
-      const row = body.ownerDocument.createElement('tr');
-      const cell = row.appendChild(document.createElement('td'));
-      cell.colSpan = 5;
-      cell.textContent = 'Too many tasks for a table: zoom in.';
-      body.replaceChildren(row);
-      return;
-    }
-    const seen = [];
-    all().row.forEach((row, at) => {
-      const meets = all().end[at] > camera.from && all().start[at] < camera.until
-        && row < camera.top + camera.rows && row + all().count[at] > camera.top;
-      if (meets) seen.push(at);
-    });
-    const most = 200;
-    const line = (at) => {
-      const row = document.createElement('tr');
-      const kind = KINDS[all().kind[at] & 15];
-      const label = all().labels[all().label[at]] || 'of another user';
-      const cells = [place(all().row[at], all().count[at]), kind.name, label, told(all().start[at]), told(all().end[at])];
-      cells.forEach((text, column) => {
-        const cell = row.appendChild(document.createElement('td'));
-        if (column === 2 && all().job[at]) {
-          const link = cell.appendChild(document.createElement('a'));
-          link.href = `/jobs/${all().job[at]}`;
-          link.textContent = text;
-        } else cell.textContent = text;
-      });
-      return row;
-    };
-    body.replaceChildren(...seen.slice(0, most).map(line));
-    table.caption.textContent = seen.length > most ? `Showing ${most} of ${seen.length} tasks: zoom in for the rest.` : `${seen.length} tasks.`;
-  }
-
-  function place(row, count) {
+  function place_(row, nodes) {
     const pool = frame.pools.find((it) => row >= it.first && row < it.first + it.nodes);
     const name = shown.names[row - shown.part.first] || String(row - (pool ? pool.first : 0) + 1);
-    return `${pool ? pool.name : ''} ${name}${count > 1 ? ` and ${count - 1} more` : ''}`;
+    return nodes === 1 ? `${pool ? pool.name : ''}, node ${name}` : `${count(nodes, 'node', 'nodes')} of ${pool ? pool.name : ''}, from ${name} on`;
   }
 
   function under([x, y]) {
@@ -203,57 +242,138 @@ function start(surface) {
     const time = camera.time(x);
     const row = camera.row(y - AXIS);
     const slack = (camera.span * 2) / camera.width;
-    for (let at = all().row.length - 1; at >= 0; at -= 1) {
+    const { table: it, order, task } = all();
+    for (let place = order.length - 1; place >= 0; place -= 1) {
+      const at = order[place];
       const inRows = row >= all().row[at] && row < all().row[at] + all().count[at];
-      if (inRows && time >= all().start[at] - slack && time < all().end[at] + slack) return at;
+      if (inRows && time >= it.start[task[at]] - slack && time < it.end[task[at]] + slack) return task[at];
     }
     return -1;
   }
 
+  const linesOf = (at) => lines(all().table, at, place_(all().row[all().first[at]], all().table.nodes[at]));
+
   function hint(at, point) {
-    if (at < 0) { tip.hidden = true; return; }
-    const kind = KINDS[all().kind[at] & 15];
-    const label = all().labels[all().label[at]] || 'a job of another user';
-    const lines = [`${kind.glyph} ${kind.name}: ${label}`, place(all().row[at], all().count[at]),
-      `${told(all().start[at])} to ${told(all().end[at])}`, `${all().end[at] - all().start[at]} s in all`];
-    tip.replaceChildren(...lines.map((text) => Object.assign(document.createElement('div'), { textContent: text })));
-    tip.hidden = false;
-    const [x, y] = point || [Math.max(camera.x(all().start[at]), 0), camera.y(all().row[at]) + AXIS];
-    tip.style.setProperty('left', `${Math.min(x + 14, camera.width - tip.offsetWidth - 4)}px`);
-    tip.style.setProperty('top', `${y + 18}px`);
+    if (at < 0) tip.hide(); else tip.show(linesOf(at), point);
   }
 
-  function choose(step) {
-    if (!all() || !all().row.length) return;
-    const order = all().start.map((_, at) => at).sort((a, b) => all().start[a] - all().start[b] || all().row[a] - all().row[b]);
-    const place = order.indexOf(chosen);
-    chosen = order[(place + step + order.length) % order.length];
-    const [start, end] = [all().start[chosen], all().end[chosen]];
-    if (end < camera.from || start > camera.until) { const half = camera.span / 2; camera.look(start - half, start + half); }
-    hint(chosen);
-    get('chosen').textContent = tip.textContent;
-    fallBacks = [];
-    if ((all().kind[chosen] & 15) === 3 && all().job[chosen]) askFallBacks(all().job[chosen]);
+  let peek = 0;
+  function hover(point) {
+    clearTimeout(peek);
+    hovered = point ? under(point) : -1;
+    const before = cell;
+    cell = point && point[1] >= AXIS ? cellAt(shown, camera.time(point[0]), camera.row(point[1] - AXIS)) : null;
+    if (cell && before && cell.from === before.from && cell.first === before.first && tip.isShown) { over(); return; }
+    hint(hovered, point);
+    light(table, together().map((at) => all().table.job[at])[0] || 0);
+    over();
+    if (!cell) return;
+    const here = cell;
+    peek = setTimeout(async () => {
+      const found = await digest(here, 1, choice).catch(() => null);
+      if (!found || cell !== here) return;
+      here.job = found.table.job[0] || 0;
+      here.tasks = found.tasks;
+      const place = found.rows.length ? `${found.names[0]}${found.table.nodes[0] > 1 ? ` and ${found.table.nodes[0] - 1} more` : ''}` : '';
+      tip.show([`${count(found.tasks, 'task', 'tasks')} in this cell: ${length(here.until - here.from)} of ${count(here.rows, 'node', 'nodes')}`,
+        ...(found.rows.length ? lines(found.table, 0, place) : [])], point);
+    }, 60);
+  }
+
+  /** Chooses a task, tells of it, and shows where its job could run as well. */
+  function choose(at, move) {
+    chosen = at >= 0 ? key(at) : '';
+    extra = [];
+    if (at < 0) { chosenLine.replaceChildren(); hint(-1); toAddress(); soon(); return; }
+    const { table: it } = all();
+    if (move) reveal(at);
+    hint(-1);
+    const job = it.job[at];
+    chosenLine.textContent = `${linesOf(at).join(' · ')}. `;
+    if (job) {
+      const link = chosenLine.appendChild(document.createElement('a'));
+      link.href = `/jobs/${job}`;
+      link.textContent = `Open job ${job}`;
+    }
+    settled();
+    soon();
+    if (job && (it.kind[at] & 15) === 3 && !surface.dataset.pools) others(job);
+  }
+
+  async function others(job) {
+    try {
+      const found = await fallBacks(job);
+      const there = await placed(found, frame, choice);
+      if (jobOf(chosen) !== job) return;
+      extra = there;
+      if (found.length) chosenLine.append(`, ${count(found.length, 'other window', 'other windows')} that it could have`);
+      soon();
+    } catch { /* without them, the job's page tells */ }
+  }
+
+  function reveal(at) {
+    const { table: it } = all();
+    const [start, end, row] = [it.start[at], it.end[at], all().row[all().first[at]]];
+    if (end < camera.from || start > camera.until) { const half = camera.span / 2; camera.look((start + end) / 2 - half, (start + end) / 2 + half); }
+    if (row < camera.top || row >= camera.top + camera.rows) { camera.top = row - camera.rows / 2; camera.clamp(); }
+  }
+
+  function step(by) {
+    if (!all()) { chosenLine.textContent = 'Too many tasks to go from one to the next: zoom in.'; return; }
+    const order = inView(camera, all()).map((it) => it.task);
+    if (!order.length) return;
+    const at = order.indexOf(chosenAt());
+    choose(order[at < 0 ? (by > 0 ? 0 : order.length - 1) : (at + by + order.length) % order.length], true);
+  }
+
+  /** First into the middle, then as large as the view; without a choice, all. */
+  function focus() {
+    const at = chosenAt();
+    if (at < 0) { whole(); return; }
+    const [from, until] = [all().table.start[at], all().table.end[at]];
+    const middle = Math.abs((camera.from + camera.until) / 2 - (from + until) / 2) < camera.span * 0.01;
+    const half = middle ? (until - from) * 0.6 : camera.span / 2;
+    camera.look((from + until) / 2 - half, (from + until) / 2 + half);
+  }
+
+  const open = (job) => location.assign(`/jobs/${job}`);
+
+  function click(point) {
+    const time = camera.time(point[0]);
+    const row = camera.row(point[1] - AXIS);
+    const hits = windows.filter((it) => row >= it.row && row < it.row + it.count && time >= it.start && time < it.end);
+    if (hits.length) {
+      const next = hits[(hits.findIndex((it) => it.key === picked) + 1) % hits.length];
+      document.dispatchEvent(new CustomEvent('pick', { detail: next.key }));
+      return;
+    }
+    const at = under(point);
+    if (at >= 0 && all().table.job[at]) open(all().table.job[at]);
+    else if (at >= 0) choose(at, false);
+    else if (cell && cell.tasks === 1 && cell.job) open(cell.job);
+    else if (cell) { camera.zoom(0.25, point[0]); camera.zoomRows(0.25, point[1] - AXIS); settled(); soon(); }
+  }
+
+  function offer(by) {
+    const keys = [...new Set(windows.map((it) => it.key))];
+    if (keys.length) document.dispatchEvent(new CustomEvent('pick', { detail: keys[(keys.indexOf(picked) + by + keys.length) % keys.length] }));
   }
 
   function act(wanted) {
+    if ('hover' in wanted) { hover(wanted.hover); return; }
     if (wanted.pan) camera.pan(...wanted.pan);
     if (wanted.zoom) camera.zoom(wanted.zoom, wanted.x);
     if (wanted.zoomRows) camera.zoomRows(wanted.zoomRows, wanted.y);
-    if ('hover' in wanted) {
-      hovered = wanted.hover ? under(wanted.hover) : -1;
-      hint(hovered, wanted.hover);
-      painter.moving(camera, present(), marks());
-      return;
-    }
-    if (wanted.open) { const at = under(wanted.open); if (at >= 0 && all().job[at]) location.assign(`/jobs/${all().job[at]}`); }
-    if (wanted.enter && chosen >= 0 && all() && all().job[chosen]) location.assign(`/jobs/${all().job[chosen]}`);
-    if (wanted.step) choose(wanted.step);
+    if (wanted.open) click(wanted.open);
+    if (wanted.enter && jobOf(chosen)) open(jobOf(chosen));
+    if (wanted.step) step(wanted.step);
+    if (wanted.offer) offer(wanted.offer);
     if (wanted.fit) whole();
+    if (wanted.focus) focus();
     if (wanted.now) usual(camera.span);
-    if (wanted.help) get('keys').open = !get('keys').open;
-    if (wanted.clear) { chosen = -1; fallBacks = []; hint(-1); }
-    if (wanted.pan || wanted.zoom || wanted.zoomRows || wanted.fit || wanted.now) { camera.toAddress(); if (shown) tell(); }
+    if (wanted.help) get('keys').showModal();
+    if (wanted.clear) choose(-1);
+    if (wanted.pan || wanted.zoom || wanted.zoomRows || wanted.fit || wanted.focus || wanted.now) { tip.hide(); cell = null; settled(); }
     soon();
   }
 
@@ -263,31 +383,64 @@ function start(surface) {
   }
 
   function whole() {
+    const ends = windows.map((it) => it.end);
     const slack = Math.max((frame.until - frame.from) * 0.02, 30);
-    camera.look(frame.from - slack, Math.max(frame.until, present()) + slack);
+    camera.look(frame.from - slack, Math.max(frame.until, present(), ...ends) + slack);
     camera.fitRows(frame.rows);
   }
 
+  /** View, rows and choice, so that the page can be sent to somebody else. */
+  const toAddress = () => address({ ...camera.told(), find: choice.find, order: choice.order, whose: choice.whose, job: jobOf(chosen), at: chosen });
+
   for (const button of document.querySelectorAll('[data-span]')) {
-    button.addEventListener('click', () => { usual(Number(button.dataset.span)); camera.toAddress(); soon(); });
+    button.addEventListener('click', () => { usual(Number(button.dataset.span)); settled(); soon(); });
   }
   for (const button of document.querySelectorAll('[data-act]')) {
     button.addEventListener('click', () => act(JSON.parse(button.dataset.act)));
   }
-  table.closest('details').addEventListener('toggle', () => { if (shown) mirror(); });
+  let typing = 0;
+  for (const name of ['find', 'order', 'whose']) {
+    const field = get(`rows-${name}`);
+    if (!field) continue;
+    if (field.type === 'checkbox') field.checked = choice[name] === 'mine'; else field.value = choice[name];
+    field.addEventListener('input', () => {
+      choice[name] = field.type === 'checkbox' ? (field.checked ? 'mine' : 'all') : field.value.trim();
+      clearTimeout(typing);
+      typing = setTimeout(reload, 200);
+    });
+  }
+  table.closest('details').addEventListener('toggle', () => tell());
+  table.tBodies[0].addEventListener('pointerover', (event) => {
+    const row = event.target.closest('tr');
+    hovered = row && row.dataset.job && all() ? all().table.job.indexOf(Number(row.dataset.job)) : -1;
+    over();
+  });
+  table.tBodies[0].addEventListener('pointerleave', () => { hovered = -1; over(); });
   hands(surface, act);
-  document.addEventListener('theme', () => { painter.theme(); soon(); });
-  document.addEventListener('clock', () => { soon(); if (shown) tell(); });
+  const mood = () => { painter.theme(); legend(get('legend'), painter.colours); soon(); };
+  document.addEventListener('theme', mood);
+  document.addEventListener('clock', () => { soon(); tell(); });
   document.addEventListener('refreshed', () => reload());
+  document.addEventListener('pick', (event) => { picked = event.detail; soon(); });
+  document.addEventListener('windows', () => place());
   new ResizeObserver(() => soon()).observe(surface);
-  setInterval(() => painter.moving(camera, present(), marks()), 1000);
+  setInterval(() => { over(); if (lost) unreached(new Error('still trying')); }, 1000);
+  mood();
 
   (async () => {
     usual(7200);
     await reload();
-    const job = Number(new URL(location.href).searchParams.get('job'));
-    if (!camera.fromAddress() && (job || (frame.until > frame.from && frame.until - frame.from < 7200))) whole();
-    if (job) { await load(); choosePart(job); }
+    const ofPage = surface.closest('[data-job]');
+    const job = Number(search.get('job') || (ofPage ? ofPage.dataset.job : 0));
+    const given = camera.fromAddress();
+    if (!given && windows.length) {
+      const [from, until] = [present(), Math.max(...windows.map((it) => it.end))];
+      camera.look(from - (until - from) * 0.1, until + (until - from) * 0.1);
+    } else if (!given && (job || (frame.until > frame.from && frame.until - frame.from < 7200))) whole();
+    chosen = search.get('at') || (job ? `j${job}` : '');
+    if (chosen) { await load(); choose(chosenAt(), !given); }
+    settled();
     soon();
+    document.body.dataset.timeline = 'ready';
   })();
 }

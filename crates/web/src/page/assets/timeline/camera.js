@@ -29,7 +29,7 @@ export class Camera {
     this.until = middle + span / 2;
   }
 
-  /** All rows, if they are at least a pixel high; else as many as there are. */
+  /** All rows: as thin as that makes them, for zooming out hides nothing. */
   fitRows(total) {
     this.total = Math.max(total, 1);
     this.rows = this.total;
@@ -65,12 +65,11 @@ export class Camera {
     this.top = Math.min(Math.max(this.top, 0), Math.max(this.total - this.rows, 0));
   }
 
-  toAddress() {
-    const url = new URL(location.href);
-    url.searchParams.set('t', `${Math.round(this.from)}..${Math.round(this.until)}`);
-    if (this.rows < this.total) url.searchParams.set('rows', `${this.top.toFixed(1)}+${this.rows.toFixed(1)}`);
-    else url.searchParams.delete('rows');
-    history.replaceState(null, '', url);
+  /** The view as the address has it. */
+  told() {
+    const times = `${Math.round(this.from)}..${Math.round(this.until)}`;
+    const rows = this.rows < this.total ? `${this.top.toFixed(1)}+${this.rows.toFixed(1)}` : null;
+    return { t: times, rows };
   }
 
   /** Whether the address says where to look. */
@@ -87,4 +86,15 @@ export class Camera {
     this.look(Number(times[1]), Number(times[2]));
     return true;
   }
+}
+
+/** Puts what is looked at into the address; what is as usual is left out. */
+export function address(parts) {
+  const usual = { order: 'site', whose: 'all' };
+  const url = new URL(location.href);
+  for (const [name, value] of Object.entries(parts)) {
+    if (value && value !== usual[name]) url.searchParams.set(name, value);
+    else url.searchParams.delete(name);
+  }
+  if (url.href !== location.href) history.replaceState(null, '', url);
 }

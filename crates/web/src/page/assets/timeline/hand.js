@@ -2,7 +2,7 @@
 
 /**
  * Calls `act` with what is wanted: {pan:[dx,dy]}, {zoom:factor,x}, {zoomRows:factor,y}, {hover:[x,y]|null},
- * {open:[x,y]}, {step:±1}, {enter:true}, {fit:true}, {now:true}, {help:true}, {clear:true}.
+ * {open:[x,y]}, {step:±1}, {offer:±1}, {enter:true}, {fit:true}, {focus:true}, {now:true}, {help:true}, {clear:true}.
  */
 export function hands(surface, act) {
   const place = (event) => {
@@ -63,6 +63,7 @@ const KEYS = {
   '+': { zoom: 0.7 }, '-': { zoom: 1.4 },
   ArrowLeft: { pan: [80, 0] }, ArrowRight: { pan: [-80, 0] }, ArrowUp: { pan: [0, 60] }, ArrowDown: { pan: [0, -60] },
   e: { zoomRows: 0.7 }, q: { zoomRows: 1.4 },
-  '.': { step: 1 }, ',': { step: -1 }, Enter: { enter: true }, f: { fit: true }, n: { now: true },
+  ']': { offer: 1 }, '[': { offer: -1 },
+  '.': { step: 1 }, ',': { step: -1 }, Enter: { enter: true }, f: { focus: true }, n: { now: true },
   '?': { help: true }, Escape: { clear: true },
 };

@@ -1,0 +1,61 @@
+// The names of pools and nodes, beside the canvas.
+
+import { told } from '../shell.js';
+import { AXIS } from './draw.js';
+import { credits } from './words.js';
+
+const LINE = 15;
+
+/** What would be written where; `hidden`: pools whose names have no room. */
+function layout(camera, shown, frame) {
+  const parts = [];
+  let free = 0;
+  let hidden = 0;
+  const tall = camera.rowHeight;
+  const names = shown && tall >= LINE && shown.names.length ? shown.names : [];
+  for (const pool of frame.pools) {
+    const [top, bottom] = [camera.y(pool.first), camera.y(pool.first + pool.nodes)];
+    if (bottom <= 0 || top >= camera.height) continue;
+    const y = Math.max(Math.min(Math.max(top, 0), bottom - LINE), 0);
+    if (y < free) { hidden += 1; continue; }
+    const price = pool.price >= 0 ? ` · ${credits(pool.price * 3600)}` : '';
+    parts.push({ y, text: pool.name, more: price, strong: true });
+    free = y + LINE;
+    if (!names.length) continue;
+    for (let row = pool.first; row < pool.first + pool.nodes; row += 1) {
+      const at = camera.y(row) + (tall - LINE) / 2;
+      const name = names[row - shown.part.first];
+      if (name === undefined || at < free || at > camera.height - LINE) continue;
+      parts.push({ y: at, text: name, more: '', strong: false });
+      free = at + LINE;
+    }
+  }
+  return { parts, hidden };
+}
+
+export class Lanes {
+  constructor(element) {
+    this.element = element;
+    this.was = '';
+  }
+
+  /** Writes the names anew if they moved; how many pools' names have no room. */
+  show(camera, shown, frame) {
+    const { parts, hidden } = layout(camera, shown, frame);
+    const zone = told(camera.from).slice(20);
+    const key = `${zone}|${parts.map((it) => `${Math.round(it.y)}${it.text}${it.more}`).join('|')}`;
+    if (key === this.was) return hidden;
+    this.was = key;
+    const corner = document.createElement('em');
+    corner.textContent = frame.pools.some((pool) => pool.price >= 0) ? `${zone}, credits per node-h` : zone;
+    this.element.replaceChildren(corner, ...parts.map(({ y, text, more, strong }) => {
+      const label = document.createElement(strong ? 'strong' : 'span');
+      label.textContent = text;
+      if (more) label.appendChild(document.createElement('small')).textContent = more;
+      label.title = text + more;
+      label.style.setProperty('top', `${AXIS + y}px`);
+      return label;
+    }));
+    return hidden;
+  }
+}

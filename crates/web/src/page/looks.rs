@@ -1,0 +1,281 @@
+//! What the timeline asks: the board's frame, a part of it, what is in a place, and where there is
+//! room.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+
+use super::board::{Shown, board};
+use super::choice::{Choice, Order, Whose, sight};
+use crate::api::{Context, blocking};
+use crate::doors::Caller;
+use crate::extract::Selection;
+use crate::failure::{Answer, Failure};
+use crate::timeline::{Area, Picture, Table, View};
+
+/// Pixels across and down, at most.
+const MOST: u32 = 4_096;
+/// Rows whose names are told at once.
+const NAMES: u32 = 400;
+/// Tasks that a digest tells of, at most.
+const MOST_TASKS: usize = 500;
+/// Windows that are placed at once, at most.
+const MOST_WINDOWS: usize = 64;
+
+/// Which rows: part of every question.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Rows {
+    #[serde(default)]
+    pools: String,
+    #[serde(default)]
+    find: String,
+    #[serde(default)]
+    order: Order,
+    #[serde(default)]
+    whose: Whose,
+}
+
+/// What all readers see alike: rows and pools.
+#[derive(Debug, Serialize)]
+pub(crate) struct Frame {
+    seq: u64,
+    now: i64,
+    /// When the forecast was made; `None`: there is none.
+    planned: Option<i64>,
+    rows: u32,
+    /// Rows, tasks and pools of the whole market, chosen or not.
+    all: (u32, usize, usize),
+    pools: Vec<Pool>,
+    /// When the first task that is known began, and the last one ends.
+    from: i64,
+    until: i64,
+}
+
+/// `price`: micro-credits per node and second; -1: none.
+#[derive(Debug, Serialize)]
+struct Pool {
+    name: String,
+    first: u32,
+    nodes: u32,
+    price: i64,
+}
+
+/// The whole board's frame.
+pub(crate) async fn frame(
+    State(context): State<Context>,
+    caller: Caller,
+    Selection(rows): Selection<Rows>,
+) -> Answer<Json<Frame>> {
+    let choice = Choice::new(&caller.actor, &rows.pools, &rows.find, (rows.order, rows.whose));
+    let shown = board(&context, choice).await?;
+    let board = &shown.board;
+    let pools = board.lanes().iter().map(|lane| Pool {
+        name: lane.name.clone(),
+        first: lane.rows.start,
+        nodes: lane.rows.end - lane.rows.start,
+        price: lane.price.unwrap_or(-1),
+    });
+    let (from, until) = board.ends().unwrap_or((shown.now(), shown.now()));
+    Ok(Json(Frame {
+        seq: shown.seq(),
+        now: shown.now(),
+        planned: shown.planned(),
+        rows: board.rows(),
+        all: shown.all(),
+        pools: pools.collect(),
+        from,
+        until,
+    }))
+}
+
+/// Which part of it: rows of the board, and how fine, or how many tasks.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Wanted {
+    from: i64,
+    until: i64,
+    first: u32,
+    rows: u32,
+    #[serde(default = "one")]
+    columns: u32,
+    #[serde(default = "one")]
+    lines: u32,
+    #[serde(default)]
+    most: usize,
+    #[serde(default)]
+    pools: String,
+    #[serde(default)]
+    find: String,
+    #[serde(default)]
+    order: Order,
+    #[serde(default)]
+    whose: Whose,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Wanted {
+    fn choice(&self, caller: &Caller) -> Choice {
+        Choice::new(&caller.actor, &self.pools, &self.find, (self.order, self.whose))
+    }
+
+    fn view(&self) -> Answer<View> {
+        let Wanted { from, until, first, rows, columns, lines, .. } = *self;
+        let sane = from < until
+            && from.checked_add(1 << 40).is_some()
+            && (0..=(1_i64 << 40)).contains(&(until.saturating_sub(from)))
+            && (1..=MOST).contains(&columns)
+            && (1..=MOST).contains(&lines)
+            && rows > 0;
+        let until_row = first.checked_add(rows).filter(|_| sane);
+        let last = until_row.ok_or_else(|| Failure::malformed("there is no such part", ""))?;
+        Ok(View { from, until, rows: first..last, columns, lines })
+    }
+}
+
+/// The part, as rectangles or as cells.
+#[derive(Debug, Serialize)]
+struct Part<'a> {
+    seq: u64,
+    now: i64,
+    /// Names of the rows that were asked for, unless there are more than [`NAMES`].
+    names: Vec<String>,
+    #[serde(flatten)]
+    picture: &'a Picture,
+}
+
+/// The part of the board that is looked at: a line of JSON, and behind it the cells' bytes, if
+/// there are cells.
+pub(crate) async fn picture(
+    State(context): State<Context>,
+    caller: Caller,
+    Selection(wanted): Selection<Wanted>,
+) -> Answer<Response> {
+    let view = wanted.view()?;
+    let shown = board(&context, wanted.choice(&caller)).await?;
+    let body = blocking(move || body(&shown, &view, &caller)).await??;
+    Ok(([(header::CONTENT_TYPE, "application/octet-stream")], body).into_response())
+}
+
+fn body(shown: &Shown, view: &View, caller: &Caller) -> Answer<Vec<u8>> {
+    let board = &shown.board;
+    let last = view.rows.end.min(board.rows());
+    let named = if view.rows.len() as u32 <= NAMES { view.rows.start..last } else { 0..0 };
+    let names = named.map(|row| board.row_name(row)).collect();
+    let picture = board.picture(view, &|task| sight(&caller.actor, task));
+    let part = Part { seq: shown.seq(), now: shown.now(), names, picture: &picture };
+    let mut body = serde_json::to_vec(&part)
+        .map_err(|wrong| Failure::unavailable(format!("the part cannot be told: {wrong}")))?;
+    body.push(b'\n');
+    if let Picture::Cells(cells) = &picture {
+        body.extend_from_slice(&cells.bytes);
+    }
+    Ok(body)
+}
+
+/// What is in a place.
+#[derive(Debug, Serialize)]
+pub(crate) struct Told {
+    /// Tasks that are there, in all.
+    tasks: u32,
+    /// Kind, tasks, node-seconds.
+    kinds: Vec<(u8, u32, i64)>,
+    /// The weightiest, and the first of their rows that are there.
+    table: Table,
+    rows: Vec<u32>,
+    /// Of these rows: pool and node.
+    names: Vec<String>,
+}
+
+/// What is in a cell, or in view.
+pub(crate) async fn digest(
+    State(context): State<Context>,
+    caller: Caller,
+    Selection(wanted): Selection<Wanted>,
+) -> Answer<Json<Told>> {
+    let view = wanted.view()?;
+    let shown = board(&context, wanted.choice(&caller)).await?;
+    let told = blocking(move || {
+        let board = &shown.board;
+        let area = Area { from: view.from, until: view.until, rows: view.rows };
+        let most = wanted.most.min(MOST_TASKS);
+        let found = board.digest(&area, most, &|task| sight(&caller.actor, task));
+        let lane = |row: u32| board.lanes().iter().find(|lane| lane.rows.contains(&row));
+        let pool = |row: u32| lane(row).map_or("", |lane| lane.name.as_str());
+        let name = |row: &u32| format!("{} {}", pool(*row), board.row_name(*row));
+        let kinds = found.kinds.iter().map(|(kind, (tasks, held))| (*kind as u8, *tasks, *held));
+        Told {
+            tasks: found.kinds.values().map(|(tasks, _)| tasks).sum(),
+            kinds: kinds.collect(),
+            names: found.rows.iter().map(name).collect(),
+            table: found.table,
+            rows: found.rows,
+        }
+    });
+    told.await.map(Json)
+}
+
+/// Windows without nodes of their own: pool (its place in the frame), nodes, start and end with
+/// colons between, and commas between windows.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Windows {
+    windows: String,
+    #[serde(default)]
+    pools: String,
+    #[serde(default)]
+    find: String,
+    #[serde(default)]
+    order: Order,
+    #[serde(default)]
+    whose: Whose,
+}
+
+/// By window: first rows and how many.
+#[derive(Debug, Serialize)]
+pub(crate) struct Places {
+    places: Vec<Vec<(u32, u32)>>,
+}
+
+/// Rows that are free for each window by itself.
+pub(crate) async fn places(
+    State(context): State<Context>,
+    caller: Caller,
+    Selection(it): Selection<Windows>,
+) -> Answer<Json<Places>> {
+    let windows = windows(&it.windows)?;
+    let choice = Choice::new(&caller.actor, &it.pools, &it.find, (it.order, it.whose));
+    let shown = board(&context, choice).await?;
+    let places = blocking(move || {
+        let room = |(lane, nodes, start, end): &(usize, u32, i64, i64)| {
+            let rows = shown.board.room(*lane, *nodes, *start, *end);
+            rows.into_iter().map(|it| (it.start, it.end - it.start)).collect()
+        };
+        windows.iter().map(room).collect()
+    });
+    Ok(Json(Places { places: places.await? }))
+}
+
+fn windows(text: &str) -> Answer<Vec<(usize, u32, i64, i64)>> {
+    let window = |text: &str| {
+        let mut words = text.split(':');
+        let found = (
+            words.next()?.parse().ok()?,
+            words.next()?.parse().ok()?,
+            words.next()?.parse().ok()?,
+            words.next()?.parse().ok()?,
+        );
+        words.next().is_none().then_some(found)
+    };
+    let all: Option<Vec<_>> =
+        text.split(',').filter(|it| !it.is_empty()).take(MOST_WINDOWS).map(window).collect();
+    all.ok_or_else(|| {
+        let hint = "pool:nodes:start:end, with commas between";
+        Failure::malformed("these are no windows", hint).in_field("windows")
+    })
+}
