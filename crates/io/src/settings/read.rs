@@ -46,7 +46,9 @@ fn settings(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Settings {
 fn meetings(settings: &Settings, fields: &Fields<'_, '_>, notes: &mut Notes<'_>) {
     let gather = settings.market.gather;
     for (place, site) in settings.sites.iter().enumerate() {
-        let (SiteKind::Slurm(cluster) | SiteKind::GridEngine(cluster)) = &site.kind else { continue };
+        let (SiteKind::Slurm(cluster) | SiteKind::GridEngine(cluster)) = &site.kind else {
+            continue;
+        };
         // One look when the job is handed in, one at which all parts must be there.
         let least = Span(2 * cluster.survey_every.0);
         if settings.sites.len() > 1 && gather < least {
