@@ -169,7 +169,10 @@ fn exit(job: &Job, trace: Option<&Trace>, has_run: bool) -> Exit {
     match job.state.as_str() {
         "CANCELLED" => Exit::Withdrawn,
         "TIMEOUT" => told.filter(|exit| matches!(exit, Exit::Code(_))).unwrap_or(Exit::TimeLimit),
-        "NODE_FAIL" | "BOOT_FAIL" | "PREEMPTED" => told.unwrap_or(Exit::NodeFailed),
+        // A signal is how Slurm has taken it off its nodes.
+        "NODE_FAIL" | "BOOT_FAIL" | "PREEMPTED" => {
+            told.filter(|exit| !matches!(exit, Exit::Signal(_))).unwrap_or(Exit::NodeFailed)
+        }
         "OUT_OF_MEMORY" => Exit::OutOfMemory,
         "DEADLINE" => Exit::NotStarted("its deadline at Slurm is over".to_owned()),
         _ if told.is_some() => told.unwrap_or(Exit::Lost),

@@ -249,6 +249,7 @@ fn ends_are_those_of_slurm_and_of_the_task() {
         ("OUT_OF_MEMORY", 9, Some(&trace(None)), Exit::OutOfMemory),
         ("NODE_FAIL", 0, Some(&trace(None)), Exit::NodeFailed),
         ("NODE_FAIL", 0, Some(&code), Exit::Code(7)),
+        ("NODE_FAIL", 0, Some(&trace(Some(Exit::Signal(15)))), Exit::NodeFailed),
         ("PREEMPTED", 0, Some(&trace(None)), Exit::NodeFailed),
     ] {
         let job = Job { status, ..job(state) };
