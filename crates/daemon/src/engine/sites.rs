@@ -277,10 +277,10 @@ fn next_of(waiting: &mut VecDeque<Instruction>) -> Vec<Instruction> {
             let is_of_many = |first: &Instruction| first.is_of_many() && first.act == next.act;
             all.first().is_some_and(is_of_many) && all.iter().all(|it| it.tag != next.tag)
         };
-        match waiting.pop_front_if(|next| fits(next)) {
-            Some(next) => all.push(next),
-            None => break,
+        if !waiting.front().is_some_and(fits) {
+            break;
         }
+        all.extend(waiting.pop_front());
     }
     all
 }

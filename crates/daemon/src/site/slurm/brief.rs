@@ -24,7 +24,7 @@ pub(super) fn jobs(answer: &str, mark: &str) -> Result<Vec<Job>, String> {
     let rest = fields.pop().unwrap_or_default();
     let is_whole = match fields.is_empty() {
         true => rest.is_empty(),
-        false => rest == "\n" && fields.len() % FIELDS.len() == 0,
+        false => rest == "\n" && fields.len().is_multiple_of(FIELDS.len()),
     };
     if !is_whole {
         return Err("the answer was cut off".to_owned());

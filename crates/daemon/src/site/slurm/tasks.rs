@@ -78,6 +78,7 @@ pub(super) fn judge(
     match trace {
         None => Verdict::Look,
         Some(Some(trace)) if is_other(job, trace) => absent(ticket, Some(Some(trace)), now),
+        Some(None) if was_revoked(ticket, job) => Verdict::Bury(Exit::Lost),
         Some(trace) => Verdict::Seen(ended(ticket, job, trace, now)),
     }
 }
@@ -116,6 +117,13 @@ pub(super) fn is_unclear(
 /// Another job of the same tag was there first; this one found its work begun, and did nothing.
 fn is_other(job: &Job, trace: &Trace) -> bool {
     trace.here.as_ref().is_some_and(|here| here.id != job.id.to_string())
+}
+
+/// After a crash of its controller, Slurm uses numbers again, and a node on which a job of the same
+/// number has ended refuses the new one: it is cancelled at once, and nobody wanted that.
+fn was_revoked(ticket: &Ticket, job: &Job) -> bool {
+    let had_nodes = !job.nodes.is_empty() && job.start > 0;
+    job.state == "CANCELLED" && had_nodes && job.end - job.start <= 1 && !ticket.is_withdrawn
 }
 
 /// What is said of a task whose folder cannot be looked into: nothing that would be its end.

@@ -264,6 +264,12 @@ fn ends_are_those_of_slurm_and_of_the_task() {
     let verdict = judge(&ticket(), Some(&full), Some(None), Time(200));
     let why = Exit::NotStarted("the site's spool cannot be written on a1".to_owned());
     assert_eq!(verdict, ended(None, 130, why));
+    let revoked = Job { end: 101, ..job("CANCELLED") };
+    let verdict = judge(&ticket(), Some(&revoked), Some(None), Time(200));
+    assert_eq!(verdict, Verdict::Bury(Exit::Lost), "nobody wanted that");
+    let withdrawn = Ticket { is_withdrawn: true, ..ticket() };
+    let verdict = judge(&withdrawn, Some(&revoked), Some(None), Time(200));
+    assert_eq!(verdict, ended(Some(100), 101, Exit::Withdrawn));
     let never = Job { nodes: Vec::new(), start: 130, ..job("CANCELLED") };
     let verdict = judge(&ticket(), Some(&never), Some(None), Time(200));
     assert_eq!(verdict, ended(None, 130, Exit::Withdrawn));
