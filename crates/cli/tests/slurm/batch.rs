@@ -41,6 +41,7 @@ fn from_submission_to_the_ledger(policy: &str) {
     for job in &small {
         let job = market.until_state(*job, "COMPLETED");
         within_its_means(&job);
+        assert!(!nodes(&job).is_empty(), "nobody says where it ran: {job:#}");
         for node in theirs.lines() {
             assert!(!nodes(&job).contains(&node.to_owned()), "{job:#}");
         }
@@ -98,7 +99,7 @@ fn small_jobs(market: &Market) -> Vec<u64> {
     each.collect()
 }
 
-/// The site's names of all of the job's nodes; of a job that was over before anybody looked, none.
+/// The site's names of all of the job's nodes, also if it was over before anybody looked.
 fn nodes(job: &Value) -> Vec<String> {
     let parts = job["parts"].as_array().unwrap().iter();
     let names = parts.filter_map(|part| part["node_names"].as_array()).flatten();

@@ -6,6 +6,7 @@ mod batch;
 #[path = "../../../daemon/tests/slurm/cluster.rs"]
 mod cluster;
 mod faults;
+mod killed;
 mod market;
 mod theft;
 mod together;

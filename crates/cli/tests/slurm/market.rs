@@ -140,6 +140,14 @@ impl Market {
         }
     }
 
+    /// Waits until the daemon has died by itself.
+    pub(crate) fn until_down(&self) {
+        self.until("the daemon is down", || {
+            let mut daemon = self.daemon.lock().unwrap();
+            daemon.as_mut().unwrap().try_wait().unwrap().is_some()
+        });
+    }
+
     fn command(&self, words: &[&str]) -> Command {
         let names = if ["journal", "token"].contains(&words[0]) { 2 } else { 1 };
         let mut command = Command::new(PROGRAM);

@@ -133,6 +133,7 @@ fn clocks_that_differ() {
     alpha.environment.insert("PATH".to_owned(), before(tools.path()));
     let market = pair.market(alpha);
     names(&doctor(&market), &["clock", "90 s apart", "NTP"]);
+    logged(&market, &["alpha", "`date +%s`", "is 90 s from ours", "NTP"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A thread for each site: it is told, answers, and is looked at again and again.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -9,10 +9,16 @@ use tradewind_model::SiteId;
 
 use super::handle::Handle;
 use crate::live::{Act, Input, Instruction};
-use crate::site::{Aside, Site, SiteError, Survey, Tag};
+use crate::site::{Aside, Seen, Site, SiteError, Survey, Tag};
 
 /// The remedy.
 const DOCTOR: &str = "`tradewind doctor` says what to do";
+
+/// So many orders are given to a site at once; meanwhile all others wait.
+const AT_ONCE: usize = 32;
+/// A look that showed news of our tasks is followed by the next one so many times sooner: where
+/// one has ended, others will, and nodes stay idle until it is known.
+const SOONER: u32 = 4;
 
 /// A site and who owns it.
 #[derive(Debug)]
@@ -75,7 +81,8 @@ impl Worker {
         let name = format!("site-{}", setup.name);
         let thread = std::thread::Builder::new().name(name).spawn(move || {
             let voice = Voice::new(&setup);
-            Talk { id, setup, engine, errands: receive, voice }.go_on();
+            let tasks = BTreeMap::new();
+            Talk { id, setup, engine, errands: receive, voice, tasks }.go_on();
         })?;
         Ok(Worker { errands, thread })
     }
@@ -107,6 +114,8 @@ struct Talk {
     engine: Handle,
     errands: Receiver<Errand>,
     voice: Voice,
+    /// As they were last seen.
+    tasks: BTreeMap<Tag, Seen>,
 }
 
 /// Says in the log what is wrong with a site: when it begins and when it is over, not at every
@@ -159,10 +168,10 @@ impl Talk {
         let mut stopping = false;
         loop {
             if Instant::now() >= next && !stopping {
-                if self.survey().is_err() {
-                    return;
+                match self.survey() {
+                    Ok(pause) => next = Instant::now() + pause,
+                    Err(super::Gone) => return,
                 }
-                next = Instant::now() + self.setup.survey_every;
             }
             let more = match waiting.is_empty() && !stopping {
                 true => self.errands.recv_timeout(next.saturating_duration_since(Instant::now())),
@@ -187,9 +196,10 @@ impl Talk {
                 Ok(Errand::Stop) => stopping = true,
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {
-                    let done = match waiting.pop_front() {
-                        Some(order) => self.carry_out(&order).is_err(),
-                        None => stopping,
+                    let orders = next_of(&mut waiting);
+                    let done = match orders.is_empty() {
+                        true => stopping,
+                        false => self.carry_out(&orders).is_err(),
                     };
                     if done {
                         return;
@@ -199,13 +209,29 @@ impl Talk {
         }
     }
 
-    fn survey(&mut self) -> Result<(), super::Gone> {
+    /// Looks at the site; how long to wait until the next look.
+    fn survey(&mut self) -> Result<Duration, super::Gone> {
         let begin = Instant::now();
         let survey = self.setup.site.survey();
+        let took = begin.elapsed();
         self.voice.hear(&survey);
-        self.engine.gauges().looked(self.id, begin.elapsed(), survey.is_ok());
-        tracing::trace!(site = self.setup.name, took_ms = begin.elapsed().as_millis(), "surveyed");
-        self.engine.tell(Input::Surveyed { site: self.id, survey })
+        self.engine.gauges().looked(self.id, took, survey.is_ok());
+        tracing::trace!(site = self.setup.name, took_ms = took.as_millis(), "surveyed");
+        let every = self.setup.survey_every;
+        let pause = match &survey {
+            Ok(survey) if self.is_news(survey) => (every / SOONER).max(took).min(every),
+            _ => every,
+        };
+        self.engine.tell(Input::Surveyed { site: self.id, survey })?;
+        Ok(pause)
+    }
+
+    /// Whether a task is not as it was.
+    fn is_news(&mut self, survey: &Survey) -> bool {
+        let is_new = |(tag, seen): (&Tag, &Seen)| self.tasks.get(tag) != Some(seen);
+        let is_news = survey.tasks.iter().any(is_new);
+        self.tasks.clone_from(&survey.tasks);
+        is_news
     }
 
     fn set_aside(&mut self, market: &str, wanted: &[Aside]) -> Result<(), super::Gone> {
@@ -229,12 +255,32 @@ impl Talk {
         }
     }
 
-    fn carry_out(&mut self, instruction: &Instruction) -> Result<(), super::Gone> {
-        let (site, tag, act) = (&mut self.setup.site, instruction.tag.clone(), instruction.act);
-        let answer = instruction.carry_out(&mut **site);
-        if let Err(wrong) = &answer {
-            tracing::warn!(site = self.setup.name, %tag, ?act, %wrong, "the site says no; {DOCTOR}");
+    fn carry_out(&mut self, orders: &[Instruction]) -> Result<(), super::Gone> {
+        let answers = Instruction::carry_out_all(orders, &mut *self.setup.site);
+        for (order, answer) in orders.iter().zip(answers) {
+            let (tag, act) = (order.tag.clone(), order.act);
+            if let Err(wrong) = &answer {
+                tracing::warn!(site = self.setup.name, %tag, ?act, %wrong, "the site says no; {DOCTOR}");
+            }
+            self.engine.tell(Input::Answered { tag, act, answer })?;
         }
-        self.engine.tell(Input::Answered { tag, act, answer })
+        Ok(())
     }
+}
+
+/// The first order, and those right behind it that a site may be told together with it. One that
+/// concerns the same task comes later.
+fn next_of(waiting: &mut VecDeque<Instruction>) -> Vec<Instruction> {
+    let mut all: Vec<Instruction> = waiting.pop_front().into_iter().collect();
+    while all.len() < AT_ONCE {
+        let fits = |next: &Instruction| {
+            let is_of_many = |first: &Instruction| first.is_of_many() && first.act == next.act;
+            all.first().is_some_and(is_of_many) && all.iter().all(|it| it.tag != next.tag)
+        };
+        if !waiting.front().is_some_and(fits) {
+            break;
+        }
+        all.extend(waiting.pop_front());
+    }
+    all
 }

@@ -24,6 +24,31 @@ pub struct Instruction {
 }
 
 impl Instruction {
+    /// Whether sites may be told several of its kind at once.
+    pub fn is_of_many(&self) -> bool {
+        match self.act {
+            Act::Submit => self.order.is_some(),
+            Act::Forget => true,
+            Act::Go | Act::Withdraw => false,
+        }
+    }
+
+    /// Tells the site several things of one kind about different tasks, see
+    /// [`Instruction::is_of_many`]; its answers in their order.
+    pub fn carry_out_all(all: &[Instruction], site: &mut dyn Site) -> Vec<Result<(), SiteError>> {
+        match all.first().map(|first| first.act) {
+            Some(Act::Submit) => {
+                let orders: Vec<&Order> = all.iter().filter_map(|it| it.order.as_deref()).collect();
+                site.submit_all(&orders)
+            }
+            Some(Act::Forget) => {
+                let tags: Vec<&Tag> = all.iter().map(|it| &it.tag).collect();
+                site.forget_all(&tags)
+            }
+            _ => all.iter().map(|it| it.carry_out(site)).collect(),
+        }
+    }
+
     /// Tells the site.
     ///
     /// # Errors

@@ -78,6 +78,9 @@ impl Live {
         let mut touched = BTreeSet::new();
         for tag in self.tasks_at(site) {
             if let Some(seen) = self.news(at, &tag, &survey) {
+                if let Some(before) = self.missed(&tag, &seen, &survey) {
+                    self.put(at, Record::Saw { tag: tag.clone(), seen: before })?;
+                }
                 self.put(at, Record::Saw { tag: tag.clone(), seen })?;
                 touched.extend(self.is_current(&tag).then_some(tag.job));
             }
@@ -105,6 +108,18 @@ impl Live {
         let here = |pool: PoolId| self.state.site_of(pool) == site;
         let tasks = self.state.tasks.iter().filter(|(_, task)| here(task.pool) && !task.is_over());
         tasks.map(|(tag, _)| tag.clone()).collect()
+    }
+
+    /// How the task ran, if it was over before anybody saw it run and the site knows where.
+    fn missed(&self, tag: &Tag, seen: &Seen, survey: &Survey) -> Option<Seen> {
+        let Seen::Ended { since: Some(since), .. } = seen else { return None };
+        let nodes = survey.placed.get(tag).filter(|nodes| !nodes.is_empty())?;
+        let known = &self.state.tasks.get(tag)?.known;
+        let was_seen = matches!(known, Known::Seen(Seen::Running { .. } | Seen::Ended { .. }));
+        // Of one that gathered, `since` is not when it came to its nodes.
+        let gathered = survey.began.contains_key(tag);
+        let before = || Seen::Running { since: *since, nodes: nodes.clone() };
+        (!was_seen && !gathered).then(before)
     }
 
     /// What the survey says of the task that was not known: a task that the site had and has no

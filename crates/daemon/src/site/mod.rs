@@ -73,6 +73,9 @@ pub struct Survey {
     /// Of tasks that gathered: when their work itself began, milliseconds since 1970 on the clock
     /// of the task's first node.
     pub began: BTreeMap<Tag, i64>,
+    /// Of tasks that ended: on which nodes they ran, by the site's names, if it knows. Some were
+    /// over before anybody saw them run.
+    pub placed: BTreeMap<Tag, Vec<String>>,
 }
 
 /// What is free in a pool, and what the owner has there.
@@ -264,6 +267,12 @@ pub trait Site: Debug + Send {
     /// See [`SiteError`].
     fn submit(&mut self, order: &Order) -> Result<(), SiteError>;
 
+    /// Hands several tasks in, as [`Site::submit`] does each of them, perhaps at the same time; the
+    /// answers in their order. No tag is among them twice.
+    fn submit_all(&mut self, orders: &[&Order]) -> Vec<Result<(), SiteError>> {
+        orders.iter().map(|order| self.submit(order)).collect()
+    }
+
     /// Stops the task, running or not; it will be seen as [`Seen::Ended`]. An unknown or ended
     /// one is left alone, and never comes to run later: its tag counts as known from then on.
     ///
@@ -276,6 +285,11 @@ pub trait Site: Debug + Send {
     /// # Errors
     /// See [`SiteError`].
     fn forget(&mut self, tag: &Tag) -> Result<(), SiteError>;
+
+    /// Forgets several tasks, as [`Site::forget`] does each of them; the answers in their order.
+    fn forget_all(&mut self, tags: &[&Tag]) -> Vec<Result<(), SiteError>> {
+        tags.iter().map(|tag| self.forget(tag)).collect()
+    }
 
     /// All nodes that are to be kept free for jobs of `market` from now on: what is new is set
     /// aside, what is not among them any more is given up. Asked again and again. Returns jobs for

@@ -32,7 +32,11 @@ impl GridBench {
 
     /// With settings changed before the site is opened.
     pub(crate) fn with(change: impl FnOnce(&mut Settings)) -> GridBench {
-        let cluster = Cluster::start();
+        GridBench::on(Cluster::start(), change)
+    }
+
+    /// The same on this cluster.
+    pub(crate) fn on(cluster: Cluster, change: impl FnOnce(&mut Settings)) -> GridBench {
         let pools = vec![pool("main", "main.q", 8), pool("other", "other.q", 2)];
         let mut settings = settings(&cluster, &configured(&cluster), pools);
         change(&mut settings);

@@ -6,3 +6,4 @@ mod conformance;
 mod faults;
 mod fixture;
 mod surprises;
+mod users;

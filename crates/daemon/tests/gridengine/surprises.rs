@@ -15,7 +15,7 @@ fn seen(bench: &mut GridBench, job: u64) -> Option<Seen> {
     bench.site().survey().unwrap().tasks.remove(&tag(job))
 }
 
-fn until_ended(bench: &mut GridBench, job: u64) -> Exit {
+pub(crate) fn until_ended(bench: &mut GridBench, job: u64) -> Exit {
     let last =
         bench.until(20, |bench| seen(bench, job), |seen| matches!(seen, Some(Seen::Ended { .. })));
     match last {
@@ -24,7 +24,7 @@ fn until_ended(bench: &mut GridBench, job: u64) -> Exit {
     }
 }
 
-fn until_running(bench: &mut GridBench, job: u64) {
+pub(crate) fn until_running(bench: &mut GridBench, job: u64) {
     bench.until(20, |bench| seen(bench, job), |seen| matches!(seen, Some(Seen::Running { .. })));
 }
 

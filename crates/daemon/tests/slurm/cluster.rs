@@ -62,6 +62,12 @@ impl Cluster {
         let user = String::from_utf8(whoami.stdout).unwrap().trim().to_owned();
         let cluster = Cluster { folder, user, controller: None, nodes: BTreeMap::new() };
         std::fs::write(cluster.conf(), cluster.configuration(plan)).unwrap();
+        // Slurm counts accelerators by their files, and any file will do.
+        for name in ["gpu0", "gpu1"] {
+            std::fs::write(cluster.path().join(name), "").unwrap();
+        }
+        let files = format!("Name=gpu File={}/gpu[0-1]\n", cluster.path().display());
+        std::fs::write(cluster.path().join("gres.conf"), files).unwrap();
         let mut cluster = cluster;
         cluster.start_controller();
         for number in 1..=plan.nodes {

@@ -1,7 +1,7 @@
 //! Reservations, units, and what the doctor says.
 
 use tradewind_daemon::site::conformance::{Bench, order};
-use tradewind_daemon::site::{Aside, Exit, LocalTask, Order, SiteError, Verdict};
+use tradewind_daemon::site::{Aside, Exit, LocalTask, Order, Seen, SiteError, Verdict};
 use tradewind_io::settings::cluster::{Mode, Unit};
 use tradewind_model::{Span, Time};
 
@@ -108,6 +108,40 @@ fn a_partly_used_node_offers_the_rest() {
     assert!(shown.contains("2 12") || shown.contains("2 11"), "two for each unit: {shown}");
 }
 
+/// Two accelerators on each of two nodes: files that are called so, and counted.
+#[test]
+fn accelerators_are_units() {
+    let mut plan = Plan::of("x", 2);
+    plan.more.push("GresTypes=gpu".to_owned());
+    plan.node = "CPUs=4 RealMemory=4000 Gres=gpu:2 State=UNKNOWN";
+    let cluster = Cluster::start(&plan);
+    let mut bench = SlurmBench::with(&cluster, "main", 4, |settings| {
+        settings.cluster.unit = Unit::Gpu;
+    });
+    let owners = cluster.job(&["-n", "1", "--gpus=1"]);
+    cluster.until_state(&owners, "RUNNING");
+    let two = |bench: &mut SlurmBench<'_>, job| {
+        let order = Order { nodes: 2, ..order(bench, job, &sleeps(50, 0)) };
+        bench.site().submit(&order).unwrap();
+        order.tag
+    };
+    let first = two(&mut bench, 1);
+    until_running(&mut bench, &first);
+    let pool = survey(&mut bench).pools.remove(0);
+    let taken: Vec<&LocalTask> = pool.local.values().collect();
+    assert_eq!((pool.up, taken.len(), taken[0].nodes), (4, 1, 1));
+    // One is left.
+    let second = two(&mut bench, 2);
+    cluster.until("it waits for accelerators", |it| {
+        let reasons = it.say(&["squeue", "-h", "-t", "PD", "-o", "%r"]);
+        ["Resources", "Priority"].contains(&reasons.trim())
+    });
+    assert_eq!(survey(&mut bench).tasks[&second], Seen::Waiting);
+    cluster.say(&["scancel", &owners]);
+    until_running(&mut bench, &second);
+    assert!(survey(&mut bench).pools[0].local.is_empty());
+}
+
 #[test]
 fn hosts_may_be_named() {
     let cluster = Cluster::start(&Plan::of("r", 3));
@@ -129,7 +163,7 @@ fn hosts_may_be_named() {
     bench.site().submit(&two).unwrap();
     for (tag, wanted) in [(&one.tag, vec!["r2"]), (&two.tag, vec!["r1", "r3"])] {
         match until_running(&mut bench, tag) {
-            tradewind_daemon::site::Seen::Running { nodes, .. } => assert_eq!(nodes, wanted),
+            Seen::Running { nodes, .. } => assert_eq!(nodes, wanted),
             other => panic!("{other:?}"),
         }
     }

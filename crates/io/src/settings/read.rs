@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 
 use jiff::tz::TimeZone;
+use tradewind_model::Span;
 
+use super::Kind as SiteKind;
 use super::schedule::{Load, Rule, Schedule};
 use super::{Credits, Hours, Limits, Listen, Market, Notify, Peer, Settings, Tls, hours, sites};
 use crate::decimal;
@@ -25,7 +27,7 @@ pub(super) fn parse(input: &Input) -> Result<(Settings, Diagnostics), Diagnostic
 }
 
 fn settings(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Settings {
-    Settings {
+    let settings = Settings {
         zone: zone(fields, notes),
         market: table(fields, "market", &["policy", "rules", "gather"], notes, market),
         listen: table(fields, "listen", &["address", "certificate", "key"], notes, listen),
@@ -34,6 +36,31 @@ fn settings(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Settings {
         notify: table(fields, "notify", &NOTIFY, notes, notify),
         sites: sites::sites(fields, notes),
         peers: peers(fields, notes),
+    };
+    meetings(&settings, fields, notes);
+    settings
+}
+
+/// Warns of sites that are looked at so rarely that a part of a job may be there and nobody knows
+/// before the others have waited long enough: such jobs slip until they are held.
+fn meetings(settings: &Settings, fields: &Fields<'_, '_>, notes: &mut Notes<'_>) {
+    let gather = settings.market.gather;
+    for (place, site) in settings.sites.iter().enumerate() {
+        let (SiteKind::Slurm(cluster) | SiteKind::GridEngine(cluster)) = &site.kind else {
+            continue;
+        };
+        // One look when the job is handed in, one at which all parts must be there.
+        let least = Span(2 * cluster.survey_every.0);
+        if settings.sites.len() > 1 && gather < least {
+            let message = format!(
+                "looked at every {} s, and parts of a job wait {} s for each other: jobs with a \
+                 part at {:?} may never begin",
+                cluster.survey_every.0, gather.0, site.name
+            );
+            let hint = format!("set `market.gather` to {} s or more, or look more often", least.0);
+            let field = format!("site[{place}].survey_every");
+            notes.warning(fields.line_of("site"), &field, message, &hint);
+        }
     }
 }
 

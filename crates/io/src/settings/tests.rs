@@ -74,6 +74,22 @@ fn rules_hold_for_one_pool_or_for_all() {
 }
 
 #[test]
+fn parts_of_jobs_wait_long_enough_for_rare_looks() {
+    let site = |name: &str, every: &str| {
+        format!(
+            "[[site]]\nname = '{name}'\nkind = 'slurm'\nsurvey_every = '{every}'\n\
+             accounts = 'same'\npool = [{{name = 'p{name}', nodes = 2}}]\n"
+        )
+    };
+    let warnings = |text: &str| read(text).unwrap().1.to_string();
+    let market = "[market]\ngather = '20s'\n";
+    let told = warnings(&format!("{market}{}{}", site("a", "10s"), site("b", "11s")));
+    assert!(told.contains("site[1].survey_every") && told.contains("22 s or more"), "{told}");
+    assert!(!told.contains("site[0]"), "{told}");
+    assert_eq!(warnings(&format!("{market}{}", site("b", "11s"))), "", "nobody to wait for");
+}
+
+#[test]
 fn a_cluster_is_read_as_it_is_written() {
     let text = "[[site]]\nname = 'a'\nkind = 'slurm'\n\
          command = ['ssh', 'login']\nuser_command = ['ssh', '{user}@login']\n\

@@ -153,7 +153,7 @@ impl Pair {
             self.step(1, Input::Answered { tag: tag.clone(), act, answer });
         }
         let pools = vec![PoolSurvey { up: 4, local: BTreeMap::new(), local_waiting: 0 }];
-        let survey = Survey { pools, tasks: BTreeMap::new(), began: BTreeMap::new() };
+        let survey = Survey { pools, ..Survey::default() };
         self.step(1, Input::Surveyed { site: SiteId(0), survey: Ok(survey) });
     }
 

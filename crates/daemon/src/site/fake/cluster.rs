@@ -412,7 +412,8 @@ impl Cluster {
             let Ended { since, at, exit, .. } = ended.clone();
             (tag.clone(), Seen::Ended { since, at, exit })
         });
-        Survey { pools, tasks: live.chain(ended).collect(), began: self.beginnings() }
+        let (tasks, began) = (live.chain(ended).collect(), self.beginnings());
+        Survey { pools, tasks, began, ..Survey::default() }
     }
 
     fn survey_pool(&self, pool: usize) -> PoolSurvey {

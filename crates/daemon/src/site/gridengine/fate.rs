@@ -38,6 +38,7 @@ impl Fate {
                 at: seconds(end.at).0,
                 began: began(ticket, trace),
                 exit,
+                nodes: Vec::new(),
             });
         }
         match job {
@@ -78,7 +79,8 @@ pub(super) fn end_of_missing(
         Some(exit) => exit,
         None => Exit::Lost,
     };
-    Ended { since, at, began: began(ticket, trace), exit: Ending::from(&exit) }
+    let nodes = Vec::new();
+    Ended { since, at, began: began(ticket, trace), exit: Ending::from(&exit), nodes }
 }
 
 /// As the manager's record has it. An exit code of 0 does not say that the work ended well: then
@@ -149,7 +151,8 @@ mod tests {
     fn the_tasks_own_word_counts_first() {
         let end = End { since: Some(6_000), at: 7_999, exit: Exit::Code(3) };
         let trace = Trace { end: Some(end), ..here() };
-        let ended = Ended { since: Some(6), at: 7, began: None, exit: Ending::Code(3) };
+        let (exit, nodes) = (Ending::Code(3), Vec::new());
+        let ended = Ended { since: Some(6), at: 7, began: None, exit, nodes };
         for job in [None, Some(job("r")), Some(job("Eqw"))] {
             let fate = Fate::of(&ticket(), Some(&trace), job.as_ref());
             assert_eq!(fate, Fate::Ended(ended.clone()));

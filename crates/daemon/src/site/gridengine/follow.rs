@@ -7,8 +7,8 @@ use super::fate::{self, Fate};
 use super::replies::{Job, Status};
 use super::{GridEngine, Unit, now, words};
 use crate::site::managed::spool::{Here, Spool, Trace};
-use crate::site::managed::tickets::{Ended, Ending, Ticket};
-use crate::site::{Seen, SiteError, Tag};
+use crate::site::managed::tickets::{Ended, Ticket};
+use crate::site::{Exit, Seen, SiteError, Tag};
 
 /// Between two looks into the accounting for the same task: a big one takes seconds to read.
 const PAUSE: Duration = Duration::from_secs(3);
@@ -23,8 +23,8 @@ pub(super) struct Missing {
     asked: Option<Instant>,
 }
 
-/// What surveys say of tasks, and when work began that gathered.
-pub(super) type Tasks = (BTreeMap<Tag, Seen>, BTreeMap<Tag, i64>);
+/// What surveys say of tasks, when work began that gathered, and where tasks ran that ended.
+pub(super) type Tasks = (BTreeMap<Tag, Seen>, BTreeMap<Tag, i64>, BTreeMap<Tag, Vec<String>>);
 
 impl GridEngine {
     /// The folders of all tasks whose end is not known.
@@ -54,12 +54,14 @@ impl GridEngine {
             .filter(|(_, ticket)| !ticket.is_forgotten)
             .map(|(tag, ticket)| (tag.clone(), ticket.clone()))
             .collect();
-        let (mut tasks, mut began) = (BTreeMap::new(), BTreeMap::new());
+        let (mut tasks, mut began, mut placed) =
+            (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for (tag, ticket) in known {
             let key = (words::job_name(&tag), ticket.account.clone());
             let (trace, job) = (traces.get(&tag), jobs.get(&key));
             if let Some(ended) = &ticket.ended {
                 began.extend(ended.began.map(|ms| (tag.clone(), ms)));
+                placed.insert(tag.clone(), ended.nodes.clone());
                 tasks.insert(tag, ended.seen());
                 continue;
             }
@@ -69,10 +71,12 @@ impl GridEngine {
                 self.change(&tag, |ticket| ticket.is_taken = true)?;
             }
             if let Some(seen) = self.see(&tag, &ticket, trace, job.copied())? {
+                let ended = self.tickets.get(&tag).and_then(|ticket| ticket.ended.as_ref());
+                placed.extend(ended.map(|ended| (tag.clone(), ended.nodes.clone())));
                 tasks.insert(tag, seen);
             }
         }
-        Ok((tasks, began))
+        Ok((tasks, began, placed))
     }
 
     fn see(
@@ -90,13 +94,17 @@ impl GridEngine {
                 let nodes = here.map(|here| self.nodes(ticket, here)).unwrap_or_default();
                 Ok(Some(Seen::Running { since, nodes }))
             }
-            Fate::Ended(ended) => self.end(tag, ended).map(Some),
+            Fate::Ended(mut ended) => {
+                let here = trace.and_then(|trace| trace.here.as_ref());
+                ended.nodes = here.map(|here| self.nodes(ticket, here)).unwrap_or_default();
+                self.end(tag, ended).map(Some)
+            }
             Fate::Broken => {
                 let id = job.map_or("", |job| job.id.as_str());
                 let reasons = self.cluster().details(std::iter::once(id))?.reason;
                 let why = reasons.get(id).map_or("Grid Engine does not say why", String::as_str);
-                let exit = Ending::NotStarted(why.to_owned());
-                self.end(tag, Ended { since: None, at: now().0, began: None, exit }).map(Some)
+                let exit = Exit::NotStarted(why.to_owned());
+                self.end(tag, Ended::before_it_began(now(), &exit)).map(Some)
             }
             Fate::Missing => self.miss(tag, ticket, trace).map(Some),
         }

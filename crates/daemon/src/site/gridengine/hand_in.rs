@@ -60,7 +60,7 @@ impl GridEngine {
             }
         } else {
             let ticket = self.ticket(order, &account, &paths);
-            self.tickets.put(&order.tag, ticket).map_err(unknown)?;
+            self.tickets.put(vec![(order.tag.clone(), ticket)]).map_err(unknown)?;
             self.markets.insert(order.tag.market.clone());
         }
         let slots = self.unit(place)?;
@@ -70,7 +70,7 @@ impl GridEngine {
         match sent {
             Ok(()) => self.change(&order.tag, |ticket| ticket.is_taken = true),
             Err(SiteError::Refused(why)) => {
-                self.tickets.remove(&order.tag).map_err(unknown)?;
+                self.tickets.remove(std::slice::from_ref(&order.tag)).map_err(unknown)?;
                 Err(SiteError::Refused(why))
             }
             Err(error) => Err(error),

@@ -41,9 +41,9 @@ pub use self::settings::{Mode, Pool, Settings, Unit};
 use super::local::records::now;
 use super::managed::accounts::account_of;
 use super::managed::spool::Spool;
-use super::managed::tickets::{Ended, Ending, Ticket, Tickets};
+use super::managed::tickets::{Ended, Ticket, Tickets};
 use super::managed::tool::Call;
-use super::{Aside, Finding, Go, Order, PoolSetup, PoolSurvey, Site, SiteError, Survey, Tag};
+use super::{Aside, Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Site, SiteError, Survey, Tag};
 
 /// Stands for the account in folders' names.
 const USER: &str = "{user}";
@@ -188,8 +188,7 @@ impl GridEngine {
             Some(trace) if trace.end.is_none() => self.spool(ticket).stop(tag),
             Some(_) => Ok(()),
             None => {
-                let ended =
-                    Ended { since: None, at: now().0, began: None, exit: Ending::Withdrawn };
+                let ended = Ended::before_it_began(now(), &Exit::Withdrawn);
                 self.change(tag, |ticket| ticket.ended = Some(ended))?;
                 if let Err(error) = self.cluster().delete(&account, &name) {
                     tracing::warn!(%error, "a withdrawn job waits on; it would do nothing");
@@ -203,7 +202,7 @@ impl GridEngine {
     fn clear(&mut self, tag: &Tag) -> Result<(), SiteError> {
         let Some(ticket) = self.tickets.get(tag) else { return Ok(()) };
         self.spool(ticket).clear(std::slice::from_ref(tag))?;
-        self.tickets.remove(tag).map_err(unknown)
+        self.tickets.remove(std::slice::from_ref(tag)).map_err(unknown)
     }
 }
 
@@ -217,9 +216,9 @@ impl Site for GridEngine {
         // After the status: a job that it lacks has written its end by now.
         let traces = self.traces()?;
         let pools = self.pools_now(&status)?;
-        let (tasks, began) = self.follow(&status, &traces)?;
+        let (tasks, began, placed) = self.follow(&status, &traces)?;
         self.tidy(&status);
-        Ok(Survey { pools, tasks, began })
+        Ok(Survey { pools, tasks, began, placed })
     }
 
     fn submit(&mut self, order: &Order) -> Result<(), SiteError> {
@@ -245,8 +244,7 @@ impl Site for GridEngine {
         if ticket.ended.is_none() {
             return Err(SiteError::Refused(format!("{tag} has not ended")));
         }
-        self.tickets.ban(tag).map_err(unknown)?;
-        self.change(tag, |ticket| ticket.is_forgotten = true)?;
+        self.tickets.forget(std::slice::from_ref(tag)).map_err(unknown)?;
         // If the cluster does not answer now, the next survey tries again.
         if let Err(error) = self.clear(tag) {
             tracing::debug!(%error, "what is left of a task stays for now");

@@ -36,20 +36,21 @@ impl Gone {
         self.tags.contains(tag)
     }
 
-    /// On disk when this returns. `tag` has no line break.
-    pub(in crate::site) fn add(&mut self, tag: &str) -> io::Result<()> {
-        if self.has(tag) {
+    /// On disk when this returns. No tag has a line break.
+    pub(in crate::site) fn add(&mut self, tags: &[String]) -> io::Result<()> {
+        let new: Vec<&String> = tags.iter().filter(|tag| !self.has(tag)).collect();
+        if new.is_empty() {
             return Ok(());
         }
         let length = self.file.metadata()?.len();
-        let line = format!("{tag}\n");
-        let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data());
+        let lines: String = new.iter().map(|tag| format!("{tag}\n")).collect();
+        let written = self.file.write_all(lines.as_bytes()).and_then(|()| self.file.sync_data());
         if let Err(error) = written {
             // Half a line would spoil the next one.
             let _ = self.file.set_len(length);
             return Err(error);
         }
-        self.tags.insert(tag.to_owned());
+        self.tags.extend(tags.iter().cloned());
         Ok(())
     }
 }
@@ -63,14 +64,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("gone");
         let mut gone = Gone::open(&path).unwrap();
-        gone.add("tw-m-1-0-0").unwrap();
-        gone.add("tw-m-1-0-0").unwrap();
+        gone.add(&["tw-m-1-0-0".to_owned()]).unwrap();
+        gone.add(&["tw-m-1-0-0".to_owned()]).unwrap();
         drop(gone);
         // What a crash leaves of `tw-m-2-0-12`.
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"tw-m-2-0-1").unwrap();
         let mut gone = Gone::open(&path).unwrap();
         assert!(gone.has("tw-m-1-0-0") && !gone.has("tw-m-2-0-1"));
-        gone.add("tw-m-3-0-0").unwrap();
+        gone.add(&["tw-m-3-0-0".to_owned()]).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "tw-m-1-0-0\ntw-m-3-0-0\n");
     }
 }

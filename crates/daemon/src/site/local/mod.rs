@@ -250,7 +250,7 @@ impl Local {
             .collect();
         let began = self.entries.iter();
         let began = began.filter_map(|(tag, entry)| Some((tag.clone(), entry.began?))).collect();
-        Ok(Survey { pools, tasks, began })
+        Ok(Survey { pools, tasks, began, ..Survey::default() })
     }
 
     fn take_in(&mut self, order: &Order, pool: usize) -> io::Result<()> {
@@ -341,7 +341,7 @@ impl Site for Local {
     fn withdraw(&mut self, tag: &Tag) -> Result<(), SiteError> {
         match self.entries.get_mut(tag) {
             Some(entry) => entry.withdraw(),
-            None => self.gone.add(&gone_line(tag)),
+            None => self.gone.add(&[gone_line(tag)]),
         }
         .map_err(|error| unknown(&error))
     }
@@ -352,7 +352,7 @@ impl Site for Local {
             return Err(SiteError::Refused(format!("{tag} has not ended")));
         }
         let written = entry.output.clone();
-        let removed = self.gone.add(&gone_line(tag)).and_then(|()| self.remove(tag));
+        let removed = self.gone.add(&[gone_line(tag)]).and_then(|()| self.remove(tag));
         removed.map_err(|error| unknown(&error))?;
         if self.written.len() == WRITTEN {
             self.written.pop_front();

@@ -5,10 +5,8 @@ case $1 in
 */*) [ -x "$1" ] && [ ! -d "$1" ] ;;
 *) command -v -- "$1" >/dev/null 2>&1 ;;
 esac || { printf '%s\n' "$1" >"$at/missing"; exit 127; }
-# Whole or not at all: who keeps the limit reads them at any time.
-echo $$ >"$at/.pid"
-date +%s%3N >"$at/.began"
-mv -f "$at/.pid" "$at/pid"
-mv -f "$at/.began" "$at/began"
+# Who keeps the limit reads them at any time: without the end of its line a file is not written yet.
+echo $$ >"$at/pid"
+date +%s%3N >"$at/began"
 unset at
 exec "$@"

@@ -99,12 +99,12 @@ impl Bundle<'_> {
         }
         format!(
             "#!/bin/sh\npayload=$(base64 -d <<'PAYLOAD'\n{lines}{packed}\nPAYLOAD\n) || exit 125\n\
-             task_id() {{ {}; }}\ntask_nodes() {{ {} | paste -sd, -; }}\n{PROGRAM}",
+             task_id() {{ {}; }}\ntask_nodes() {{ {}; }}\n{PROGRAM}",
             self.words.id, self.words.nodes
         )
     }
 
-    /// Settings and three functions, as shell text in which everything is quoted.
+    /// Settings and two functions, as shell text in which everything is quoted.
     fn payload(&self) -> String {
         let order = self.order;
         let seconds = |span: tradewind_model::Span| span.0.to_string();
@@ -122,14 +122,12 @@ impl Bundle<'_> {
             ("limit", &seconds(order.limit)),
             ("gather", &order.gather.map(seconds).unwrap_or_default()),
             ("grace", &grace),
+            ("script", if matches!(order.work, Work::Script { .. }) { "yes" } else { "" }),
         ] {
             let _ = writeln!(text, "tw_{name}={}", quote(value));
         }
-        match &order.work {
-            Work::Script { text: script, .. } => {
-                let _ = writeln!(text, "task_script() {{ printf %s {}; }}", quote(script));
-            }
-            Work::Command(_) => text.push_str("task_script() { return 1; }\n"),
+        if let Work::Script { text: script, .. } = &order.work {
+            let _ = writeln!(text, "task_script() {{ printf %s {}; }}", quote(script));
         }
         // In a shell of its own, which becomes the command: others would write into the files that
         // it was stopped.

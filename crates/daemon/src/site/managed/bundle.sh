@@ -1,22 +1,47 @@
-# What follows is the same for every task; all that differs is in the payload.
+# What follows is the same for every task; all that differs is in the payload. Each process costs
+# more than all else here: what the shell can do itself, it does.
 set -f
 umask_before=$(umask)
 umask 077
 unset TZ LC_ALL SSH_AUTH_SOCK KRB5CCNAME CDPATH SLURM_EXPORT_ENV ENV BASH_ENV
 eval "$payload"
 unset payload
-tw_spool=$(at_home "$tw_spool")
-tw_directory=$(at_home "$tw_directory")
-tw_output=$(at_home "$tw_output")
-tw_error=$(at_home "$tw_error")
-tw_input=$(at_home "$tw_input")
+know_account
+LOGNAME=$USER
+LANG=${LANG:-C.UTF-8}
+export HOME SHELL USER LOGNAME LANG
+at_home "$tw_spool"
+tw_spool=$place
+at_home "$tw_directory"
+tw_directory=$place
+at_home "$tw_output"
+tw_output=$place
+at_home "$tw_error"
+tw_error=$place
+at_home "$tw_input"
+tw_input=$place
 folder=$tw_spool/$tw_folder
 
 # Milliseconds since 1970.
 now() { date +%s%3N; }
 
-# note NAME TEXT: a file of the task's folder, whole or not at all.
-note() { printf '%s\n' "$2" >"$folder/.$1" && mv -f "$folder/.$1" "$folder/$1"; }
+# tick: milliseconds since the machine's start, in `ticks`; where nobody says, since 1970.
+tick() {
+    if read -r ticks place 2>/dev/null </proc/uptime; then
+        ticks=${ticks%.*}${ticks#*.}0
+    else
+        ticks=$(now)
+    fi
+}
+
+# moment: milliseconds since 1970, in `moment`.
+moment() {
+    tick
+    moment=$((arrived + ticks - arrival))
+}
+
+# note NAME TEXT: a file of the task's folder. Who reads it waits for the end of its line.
+note() { printf '%s\n' "$2" >"$folder/$1"; }
 
 # over SINCE CAUSE [VALUE]: writes the end down; on a full disk, as soon as there is room.
 over() {
@@ -32,7 +57,7 @@ unfit() {
     exit 126
 }
 
-mkdir -p "$tw_spool" 2>/dev/null
+[ -d "$tw_spool" ] || mkdir -p "$tw_spool" 2>/dev/null
 if ! mkdir "$folder" 2>/dev/null; then
     # It has begun before, or must not: once is enough.
     [ -d "$folder" ] && exit 0
@@ -40,32 +65,31 @@ if ! mkdir "$folder" 2>/dev/null; then
     exit 125
 fi
 
-USER=$(id -un)
-LOGNAME=$USER
-SHELL=$(getent passwd "$USER" 2>/dev/null | cut -d: -f7)
-LANG=${LANG:-C.UTF-8}
-export SHELL="${SHELL:-/bin/sh}" USER LOGNAME LANG
-
-tw_nodes=$(task_nodes)
-note here "$(now) $(task_id) $tw_nodes"
+tw_nodes=
+for node in $(task_nodes); do tw_nodes=$tw_nodes${tw_nodes:+,}$node; done
+tick
+arrival=$ticks
+arrived=$(now)
+note here "$arrived $(task_id) $tw_nodes"
 
 # Waits for the others: until `go` is there, for so many seconds at most.
 gather() {
-    last=$(($(now) + tw_gather * 1000))
+    last=$((arrived + tw_gather * 1000))
     while [ ! -f "$folder.go" ]; do
         if [ -f "$folder/stop" ]; then
             over - withdrawn
             exit 126
         fi
-        if [ "$(now)" -ge "$last" ]; then
+        moment
+        if [ "$moment" -ge "$last" ]; then
             over - ungathered
             exit 126
         fi
-        sleep 0.01
+        sleep 0.05
     done
-    { read -r moment; read -r told; } <"$folder.go"
+    { read -r begin; read -r told; } <"$folder.go"
     eval "$(printf '%s' "$told" | base64 -d)"
-    while left=$((moment * 1000 - $(now))) && [ "$left" -gt 0 ]; do
+    while left=$((begin * 1000 - $(now))) && [ "$left" -gt 0 ]; do
         if [ -f "$folder/stop" ]; then
             over - withdrawn
             exit 126
@@ -77,13 +101,14 @@ gather() {
 
 cd -- "$tw_directory" 2>/dev/null || unfit "$tw_directory: not there, or closed to $USER"
 [ -r "$tw_input" ] || unfit "$tw_input: no file that $USER can read"
+umask "$umask_before"
 for file in "$tw_output" "$tw_error"; do
-    (umask "$umask_before" && : >>"$file") 2>/dev/null || unfit "$file: $USER cannot write it"
+    command : 2>/dev/null >>"$file" || unfit "$file: $USER cannot write it"
 done
-if task_script >"$folder/script"; then
-    chmod 700 "$folder/script" || unfit "$folder/script: cannot be made"
-else
-    rm -f "$folder/script"
+umask 077
+if [ -n "$tw_script" ]; then
+    task_script >"$folder/script" && chmod 700 "$folder/script" ||
+        unfit "$folder/script: cannot be made"
 fi
 
 [ -n "$tw_gather" ] && gather
@@ -97,17 +122,19 @@ watch() {
     trap 'kill "$nap" 2>/dev/null; exit 0' TERM
     trap '' HUP
     while :; do
-        [ -f "$folder/began" ] && read -r since <"$folder/began"
-        left=$((since + tw_limit * 1000 - $(now)))
+        [ -f "$folder/began" ] && read -r began <"$folder/began" && since=$began
+        moment
+        left=$((since + tw_limit * 1000 - moment))
         [ -f "$folder/stop" ] && why=withdrawn && break
         [ "$left" -le 0 ] && why=limit && break
-        [ "$left" -gt 2000 ] && left=2000
-        sleep "$((left / 1000)).$(printf '%03d' $((left % 1000)))" &
+        pause=2
+        [ "$left" -lt 2000 ] && pause=$((left / 1000)).$(printf '%03d' $((left % 1000)))
+        sleep "$pause" &
         nap=$!
         wait "$nap"
     done
     note why "$why"
-    read -r group <"$folder/pid"
+    until read -r group <"$folder/pid"; do sleep 0.1; done
     kill -s TERM -- "-$group"
     kill -s CONT -- "-$group"
     sleep "$tw_grace"
@@ -116,14 +143,15 @@ watch() {
 
 # What is withdrawn by its manager has its end written down all the same, if there is time.
 trap : TERM INT HUP USR1 USR2
-since=$(now)
+moment
+since=$moment
 watch </dev/null >/dev/null 2>&1 &
 watcher=$!
 export tw_umask="$umask_before" tw_at="$folder"
 task_work
 code=$?
 kill "$watcher" 2>/dev/null
-[ -f "$folder/began" ] && read -r since <"$folder/began"
+[ -f "$folder/began" ] && read -r began <"$folder/began" && since=$began
 [ -f "$folder/pid" ] && read -r group <"$folder/pid" && kill -s KILL -- "-$group" 2>/dev/null
 
 if [ -f "$folder/why" ]; then

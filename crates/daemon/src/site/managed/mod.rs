@@ -4,7 +4,7 @@
 //! | file of the site's folder | what |
 //! |---|---|
 //! | `lock` | held by the one adapter that may use the folder |
-//! | `tickets/TAG.json` | a task that was handed in or is about to be; there before the manager hears of it |
+//! | `tickets` | a line for each change of a task that was handed in or is about to be; there before the manager hears of it |
 //! | `gone` | a line for each tag that must not run again and has no ticket |
 //!
 //! | of the folder `SPOOL/TAG` at the cluster | what |
@@ -18,6 +18,7 @@
 
 pub mod accounts;
 pub mod bundle;
+mod log;
 pub mod spool;
 pub mod stage;
 pub mod tickets;

@@ -1,9 +1,11 @@
 # Looks after tasks' folders: spool.sh SPOOL VERB ARGUMENT...
 umask 077
-spool=$(at_home "$1")
+at_home "$1"
+spool=$place
 verb=$2
 shift 2
-# All that is known of a task, a line each: its name, the file's, what is in it.
+# All that is known of a task, a line each: its name, the file's, what is in it. A file without the
+# end of its line is not written yet.
 tell() {
     [ -d "$spool/$1" ] || { echo "$1 absent"; return; }
     echo "$1 folder"
@@ -28,16 +30,23 @@ go)
     fi
     ;;
 clear)
+    count=$#
     for task in "$@"; do
-        [ ! -d "$spool/$task" ] || find "$spool/$task" -mindepth 1 -delete
-        rm -f "$spool/$task.go"
+        [ ! -d "$spool/$task" ] || set -- "$@" "$spool/$task"
+        [ ! -e "$spool/$task.go" ] || rm -f "$spool/$task.go"
     done
+    shift "$count"
+    [ $# = 0 ] || find "$@" -mindepth 1 -delete
     # The folders themselves stay for an hour: a submission that comes late finds its task begun.
-    find "$spool" -mindepth 1 -maxdepth 1 -type d -name 'tw-*' -empty -mmin +60 -delete
+    # There may be very many, so they are looked through now and then only.
+    if [ -d "$spool" ] && [ -z "$(find "$spool/.swept" -mmin -10 2>/dev/null)" ]; then
+        : >"$spool/.swept"
+        find "$spool" -mindepth 1 -maxdepth 1 -type d -name 'tw-*' -empty -mmin +60 -delete
+    fi
     ;;
 tail)
-    file=$(at_home "$1")
-    [ ! -f "$file" ] || tail -c "$2" -- "$file"
+    at_home "$1"
+    [ ! -f "$place" ] || tail -c "$2" -- "$place"
     ;;
 esac
 echo done

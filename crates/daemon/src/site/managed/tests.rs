@@ -281,8 +281,7 @@ fn until(holds: impl Fn() -> bool) {
 
 #[test]
 fn a_tilde_is_the_home() {
-    let show =
-        "\nHOME='/a b'\nfor one in '~' '~/c d' '/e~' 'f/~' '~g'; do at_home \"$one\"; echo; done";
+    let show = "\nHOME='/a b' known=yes\nfor one in '~' '~/c d' '/e~' 'f/~' '~g'; do at_home \"$one\"; echo \"$place\"; done";
     let program = format!("{}{show}", include_str!("home.sh"));
     let output = Command::new("/bin/sh").args(["-c", &program]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "/a b\n/a b/c d\n/e~\nf/~\n~g\n");

@@ -1,17 +1,18 @@
-//! What the site has handed in, in files of its own: a manager forgets.
+//! What the site has handed in, in a file of its own: a manager forgets.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tradewind_model::Time;
 
+use super::log::{Haste, Log};
 use crate::site::local::gone::Gone;
-use crate::site::local::records::{at, lock, sync_folder, write_synced};
+use crate::site::local::records::{at, lock, sync_folder};
 use crate::site::local::sheet::folder_name;
 use crate::site::{Exit, Tag};
 
@@ -64,6 +65,9 @@ pub struct Ended {
     pub began: Option<i64>,
     /// How.
     pub exit: Ending,
+    /// On which nodes it ran, by the site's names.
+    #[serde(default)]
+    pub nodes: Vec<String>,
 }
 
 /// [`Exit`], as it is written down.
@@ -137,6 +141,11 @@ pub fn stamp() -> i64 {
 }
 
 impl Ended {
+    /// The end of a task that never ran.
+    pub fn before_it_began(at: Time, exit: &Exit) -> Ended {
+        Ended { since: None, at: at.0, began: None, exit: Ending::from(exit), nodes: Vec::new() }
+    }
+
     /// As surveys tell it.
     pub fn seen(&self) -> crate::site::Seen {
         crate::site::Seen::Ended {
@@ -147,10 +156,18 @@ impl Ended {
     }
 }
 
+/// A line of the file: the ticket as it is from now on, or that there is none any more.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Is(Box<Ticket>),
+    Removed { removed: String },
+}
+
 /// All tickets of a site, and the tags that must not run again.
 #[derive(Debug)]
 pub struct Tickets {
-    folder: PathBuf,
+    log: Log,
     all: BTreeMap<Tag, Ticket>,
     gone: Gone,
     _lock: File,
@@ -162,31 +179,39 @@ impl Tickets {
     /// # Errors
     /// If it cannot be used, another adapter uses it, or a file in it is damaged.
     pub fn open(folder: &Path) -> io::Result<Tickets> {
-        let tickets = folder.join("tickets");
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
-            .create(&tickets)
-            .map_err(|error| at(&tickets, &error))?;
+            .create(folder)
+            .map_err(|error| at(folder, &error))?;
         let lock = take_lock(folder)?;
         let gone = Gone::open(&folder.join("gone"))?;
+        let path = folder.join("tickets");
+        let (log, lines) = Log::open::<Line>(&path)?;
+        sync_folder(folder)?;
         let mut all = BTreeMap::new();
-        for entry in fs::read_dir(&tickets)? {
-            let path = entry?.path();
-            if path.extension().is_none_or(|end| end != "json") {
-                // What a crash left: nobody was told that it is there.
-                fs::remove_file(&path)?;
-                continue;
-            }
-            let damaged = |why: &str| {
-                io::Error::new(io::ErrorKind::InvalidData, format!("{}: {why}", path.display()))
+        for line in lines {
+            let text = match &line {
+                Line::Is(ticket) => &ticket.tag,
+                Line::Removed { removed } => removed,
             };
-            let ticket: Ticket = serde_json::from_slice(&fs::read(&path)?)
-                .map_err(|error| damaged(&error.to_string()))?;
-            let tag = Tag::parse(&ticket.tag).ok_or_else(|| damaged("no tag"))?;
-            all.insert(tag, ticket);
+            let tag = Tag::parse(text).ok_or_else(|| {
+                let why = format!("{}: {text:?} is no tag", path.display());
+                io::Error::new(io::ErrorKind::InvalidData, why)
+            })?;
+            match line {
+                Line::Is(ticket) => all.insert(tag, *ticket),
+                Line::Removed { .. } => all.remove(&tag),
+            };
         }
-        Ok(Tickets { folder: folder.to_owned(), all, gone, _lock: lock })
+        for (tag, ticket) in &mut all {
+            // That may not have reached the ticket itself.
+            let is_gone = gone.has(&folder_name(&tag.to_string()));
+            ticket.is_forgotten |= ticket.ended.is_some() && is_gone;
+        }
+        let mut tickets = Tickets { log, all, gone, _lock: lock };
+        tickets.tidy();
+        Ok(tickets)
     }
 
     /// The task's, if it has one.
@@ -209,22 +234,25 @@ impl Tickets {
     /// # Errors
     /// If it cannot be written down.
     pub fn ban(&mut self, tag: &Tag) -> io::Result<()> {
-        self.gone.add(&folder_name(&tag.to_string()))
+        self.gone.add(&[folder_name(&tag.to_string())])
     }
 
-    /// A new ticket, or a change of one; on disk when this returns.
+    /// Tasks that are over and that nobody will ask for again; on disk when this returns.
     ///
     /// # Errors
-    /// If it cannot be written down: then it is as it was.
-    pub fn put(&mut self, tag: &Tag, ticket: Ticket) -> io::Result<()> {
-        let place = self.place(tag);
-        let draft = place.with_extension("draft");
-        write_synced(&draft, &serde_json::to_vec(&ticket)?, 0o600)
-            .map_err(|error| at(&draft, &error))?;
-        fs::rename(draft, &place)?;
-        sync_folder(&self.folder.join("tickets"))?;
-        self.all.insert(tag.clone(), ticket);
-        Ok(())
+    /// If it cannot be written down.
+    pub fn forget(&mut self, tags: &[Tag]) -> io::Result<()> {
+        let names: Vec<String> = tags.iter().map(|tag| folder_name(&tag.to_string())).collect();
+        self.gone.add(&names)?;
+        self.change_all(tags, Haste::Soon, |_, ticket| ticket.is_forgotten = true)
+    }
+
+    /// New tickets, or changes of some; on disk when this returns.
+    ///
+    /// # Errors
+    /// If they cannot be written down: then all is as it was.
+    pub fn put(&mut self, tickets: Vec<(Tag, Ticket)>) -> io::Result<()> {
+        self.write(tickets, Haste::Now)
     }
 
     /// Changes a ticket that is there; on disk when this returns.
@@ -237,24 +265,68 @@ impl Tickets {
         how(&mut changed);
         match changed == *ticket {
             true => Ok(()),
-            false => self.put(tag, changed),
+            false => self.put(vec![(tag.clone(), changed)]),
         }
     }
 
-    /// Tears the ticket up.
+    /// Changes tickets that are there; on disk when this returns.
     ///
     /// # Errors
-    /// If its file cannot be removed.
-    pub fn remove(&mut self, tag: &Tag) -> io::Result<()> {
-        if self.all.contains_key(tag) {
-            fs::remove_file(self.place(tag))?;
+    /// As [`Tickets::put`].
+    pub fn change_each(&mut self, tags: &[Tag], how: impl Fn(&Tag, &mut Ticket)) -> io::Result<()> {
+        self.change_all(tags, Haste::Now, how)
+    }
+
+    /// Tears tickets up. When the machine dies, they may be back.
+    ///
+    /// # Errors
+    /// If that cannot be written down.
+    pub fn remove(&mut self, tags: &[Tag]) -> io::Result<()> {
+        let there = tags.iter().filter(|tag| self.all.contains_key(tag));
+        let lines: Vec<Line> =
+            there.map(|tag| Line::Removed { removed: tag.to_string() }).collect();
+        self.log.add(&lines, Haste::Soon)?;
+        for tag in tags {
             self.all.remove(tag);
         }
+        self.tidy();
         Ok(())
     }
 
-    fn place(&self, tag: &Tag) -> PathBuf {
-        self.folder.join("tickets").join(format!("{}.json", folder_name(&tag.to_string())))
+    fn change_all(
+        &mut self,
+        tags: &[Tag],
+        haste: Haste,
+        how: impl Fn(&Tag, &mut Ticket),
+    ) -> io::Result<()> {
+        let changed = tags.iter().filter_map(|tag| {
+            let ticket = self.all.get(tag)?;
+            let mut changed = ticket.clone();
+            how(tag, &mut changed);
+            (changed != *ticket).then(|| (tag.clone(), changed))
+        });
+        let changed = changed.collect();
+        self.write(changed, haste)
+    }
+
+    fn write(&mut self, tickets: Vec<(Tag, Ticket)>, haste: Haste) -> io::Result<()> {
+        let lines: Vec<Line> =
+            tickets.iter().map(|(_, ticket)| Line::Is(Box::new(ticket.clone()))).collect();
+        self.log.add(&lines, haste)?;
+        self.all.extend(tickets);
+        self.tidy();
+        Ok(())
+    }
+
+    /// Writes the file anew if most of it is of no use any more.
+    fn tidy(&mut self) {
+        if self.log.is_long(self.all.len()) {
+            let lines: Vec<Line> =
+                self.all.values().map(|ticket| Line::Is(Box::new(ticket.clone()))).collect();
+            if let Err(error) = self.log.renew(&lines) {
+                tracing::warn!(%error, "the file of tickets grows on");
+            }
+        }
     }
 }
 
@@ -296,19 +368,36 @@ mod tests {
             is_forgotten: false,
         };
         let mut tickets = Tickets::open(folder.path()).unwrap();
-        tickets.put(&tag, ticket.clone()).unwrap();
+        tickets.put(vec![(tag.clone(), ticket.clone())]).unwrap();
         let exit = Ending::NotStarted("no".to_owned());
-        let ended = Ended { since: None, at: 5, began: Some(4), exit };
+        let ended =
+            Ended { since: None, at: 5, began: Some(4), exit, nodes: vec!["a1".to_owned()] };
         tickets.change(&tag, |ticket| ticket.ended = Some(ended.clone())).unwrap();
-        tickets.ban(&Tag { job: 8, ..tag.clone() }).unwrap();
+        let other = Tag { job: 8, ..tag.clone() };
+        tickets.ban(&other).unwrap();
         drop(tickets);
-        fs::write(folder.path().join("tickets/x.draft"), "{").unwrap();
         let mut tickets = Tickets::open(folder.path()).unwrap();
-        let changed = Ticket { ended: Some(ended), ..ticket };
+        let changed = Ticket { ended: Some(ended), ..ticket.clone() };
         assert_eq!(tickets.iter().collect::<Vec<_>>(), [(&tag, &changed)]);
-        assert!(tickets.is_gone(&Tag { job: 8, ..tag.clone() }) && !tickets.is_gone(&tag));
-        tickets.remove(&tag).unwrap();
+        assert!(tickets.is_gone(&other) && !tickets.is_gone(&tag));
+        // Of a task that is forgotten, only the tag is sure to be on disk.
+        tickets.ban(&tag).unwrap();
         drop(tickets);
-        assert_eq!(Tickets::open(folder.path()).unwrap().iter().count(), 0);
+        let mut tickets = Tickets::open(folder.path()).unwrap();
+        assert!(tickets.get(&tag).unwrap().is_forgotten);
+        tickets.remove(std::slice::from_ref(&tag)).unwrap();
+        drop(tickets);
+        let mut tickets = Tickets::open(folder.path()).unwrap();
+        assert_eq!(tickets.iter().count(), 0);
+        // The file does not grow for ever.
+        for limit in 0..3_000 {
+            tickets
+                .write(vec![(tag.clone(), Ticket { limit, ..ticket.clone() })], Haste::Soon)
+                .unwrap();
+        }
+        drop(tickets);
+        let text = fs::read_to_string(folder.path().join("tickets")).unwrap();
+        assert!(text.lines().count() < 1_200, "{}", text.lines().count());
+        assert_eq!(Tickets::open(folder.path()).unwrap().get(&tag).unwrap().limit, 2_999);
     }
 }

@@ -48,15 +48,19 @@ struct Wish<'a> {
 impl Slurm {
     /// Reserves for an order, unless that was done when its nodes were set aside; the name of the
     /// reservation.
-    pub(super) fn reserve_for(&mut self, order: &Order, pool: usize) -> Result<String, SiteError> {
-        let account = self.account(&order.user)?;
+    pub(super) fn reserve_for(
+        &self,
+        order: &Order,
+        pool: usize,
+        account: &str,
+    ) -> Result<String, SiteError> {
         let name = match order.aside {
             true => name(&order.tag.market, order.tag.job, &order.pool),
             false => order.tag.to_string(),
         };
         let wish = Wish {
             name: name.clone(),
-            account: &account,
+            account,
             nodes: order.nodes,
             from: order.start,
             minutes: hand_in::minutes(order),

@@ -7,14 +7,16 @@ use tradewind_io::settings::cluster::{Accounts, Members, Mode};
 
 use super::listing::{self, Node};
 use super::{Slurm, pools};
-use crate::site::local::records::now;
 use crate::site::managed::tool::{Answer, Call, Who};
 use crate::site::{Finding, Verdict};
 
 /// Above this an answer is slow: milliseconds.
 const SLOW: u128 = 500;
 /// More than this between two clocks is too much: seconds.
-const SKEW: i64 = 2;
+pub(super) const SKEW: i64 = 2;
+/// What is to be done then.
+pub(super) const SET_CLOCKS: &str =
+    "set both clocks by NTP: parts of a job begin by their site's clock";
 /// Below this, ends may be forgotten before they are seen: seconds.
 const FORGETFUL: i64 = 30;
 
@@ -125,20 +127,18 @@ impl Slurm {
 
     fn clock(&self) -> Finding {
         let what = "the site's clock agrees with ours";
-        let began = now().0;
-        match self.timed(&Call::ours(&["date", "+%s"])) {
-            Ok((answer, _)) => {
-                let theirs: i64 = answer.text().trim().parse().unwrap_or(0);
-                let apart = if theirs < began { theirs - began } else { (theirs - now().0).max(0) };
+        match self.clock_apart() {
+            Ok(apart) => {
                 let verdict = match apart.abs() {
                     apart if apart > 300 => Verdict::Bad,
                     apart if apart > SKEW => Verdict::Warning,
                     _ => Verdict::Good,
                 };
-                let remedy = "set both clocks by NTP: parts of a job begin by their site's clock";
-                finding(what, verdict, format!("{apart} s apart"), remedy)
+                finding(what, verdict, format!("{apart} s apart"), SET_CLOCKS)
             }
-            Err(wrong) => finding(what, Verdict::Bad, wrong, "`date +%s` must work there"),
+            Err(wrong) => {
+                finding(what, Verdict::Bad, wrong.to_string(), "`date +%s` must work there")
+            }
         }
     }
 
@@ -289,8 +289,10 @@ impl Slurm {
 const HOME: &str = include_str!("../managed/home.sh");
 const PROBE: &str = r#"
 id -un
-[ -d "$(at_home "$1")" ] || echo "$1 is not there"
-at=$(at_home "$2")
+at_home "$1"
+[ -d "$place" ] || echo "$1 is not there"
+at_home "$2"
+at=$place
 while [ ! -d "$at" ]; do at=$(dirname "$at"); done
 [ -w "$at" ] || echo "$2 cannot be written"
 case $(date +%3N) in [0-9][0-9][0-9]) ;; *) echo "date knows no milliseconds" ;; esac

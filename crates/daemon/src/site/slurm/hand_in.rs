@@ -47,7 +47,9 @@ pub(super) fn words(order: &Order, mark: &str, terms: &Terms<'_>) -> Vec<String>
     let name: String = order.name.chars().map(|c| if c.is_control() { '_' } else { c }).collect();
     let mut all: Vec<String> = ["sbatch", "--parsable", "--no-requeue", "--propagate=NONE"]
         .into_iter()
-        .chain(["--export=PATH", "--chdir=/", "--input=/dev/null"])
+        // All of what our commands see, which is little: for a chosen few, Slurm would run a login
+        // shell of the user's before each task to find the others.
+        .chain(["--export=ALL", "--chdir=/", "--input=/dev/null"])
         .chain(["--output=/dev/null", "--error=/dev/null"])
         .map(str::to_owned)
         .collect();

@@ -7,6 +7,7 @@
 //! between two surveys but its nodes.
 
 mod aside;
+mod brief;
 mod doctor;
 mod hand_in;
 pub(in crate::site) mod hostlist;
@@ -19,6 +20,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -29,7 +31,7 @@ use self::listing::{Job, Node};
 use super::local::records::now;
 use super::managed::accounts::account_of;
 use super::managed::spool::Spool;
-use super::managed::tickets::{Ended, Ending, Ticket, Tickets};
+use super::managed::tickets::{Ended, Ticket, Tickets};
 use super::managed::tool::{Answer, Call, Prefix, Tool, Who};
 use super::{Aside, Exit, Finding, Go, Order, PoolSetup, Site, SiteError, Survey, Tag};
 
@@ -72,6 +74,7 @@ pub struct Slurm {
     own_account: Option<String>,
     /// As they were last listed.
     nodes: Vec<Node>,
+    rhythm: surveys::Rhythm,
 }
 
 impl Slurm {
@@ -84,8 +87,8 @@ impl Slurm {
         let tickets = Tickets::open(&folder)?;
         let (pools, members) = pools.into_iter().unzip();
         let tool = tool(&name, &cluster);
-        let nodes = Vec::new();
-        Ok(Slurm { name, cluster, pools, members, tool, tickets, own_account: None, nodes })
+        let (nodes, rhythm) = (Vec::new(), surveys::Rhythm::default());
+        Ok(Slurm { name, cluster, pools, members, tool, tickets, own_account: None, nodes, rhythm })
     }
 
     fn pool(&self, name: &str) -> Option<usize> {
@@ -133,6 +136,16 @@ impl Slurm {
         listing::jobs(&answer.out).map_err(|wrong| self.misread("squeue --json", &wrong))
     }
 
+    /// The same without what [`brief::jobs`] leaves out.
+    fn jobs_in_brief(&self) -> Result<Vec<Job>, SiteError> {
+        let mark = format!("<{:016x}>", RandomState::new().build_hasher().finish());
+        let format = brief::format(&mark);
+        let words = ["squeue", "--noheader", "--states=all", "--format", &format];
+        let answer = self.ours(&words)?;
+        let jobs = brief::jobs(&answer.text(), &mark);
+        jobs.map_err(|wrong| self.misread("squeue --format", &wrong))
+    }
+
     fn misread(&self, command: &str, wrong: &str) -> SiteError {
         SiteError::Unknown(format!("site {}: `{command}`: {wrong}", self.name))
     }
@@ -149,7 +162,7 @@ impl Slurm {
     }
 
     fn end(&mut self, tag: &Tag, exit: &Exit) -> Result<(), SiteError> {
-        let ended = Ended { since: None, at: now().0, began: None, exit: Ending::from(exit) };
+        let ended = Ended::before_it_began(now(), exit);
         self.change(tag, |ticket| ticket.ended = Some(ended))
     }
 
@@ -206,7 +219,11 @@ impl Site for Slurm {
     }
 
     fn submit(&mut self, order: &Order) -> Result<(), SiteError> {
-        self.take_in(order)
+        self.take_in(&[order]).pop().unwrap_or(Ok(()))
+    }
+
+    fn submit_all(&mut self, orders: &[&Order]) -> Vec<Result<(), SiteError>> {
+        self.take_in(orders)
     }
 
     fn withdraw(&mut self, tag: &Tag) -> Result<(), SiteError> {
@@ -216,7 +233,7 @@ impl Site for Slurm {
         if ticket.ended.is_some() || ticket.is_forgotten {
             return Ok(());
         }
-        let jobs = self.jobs()?;
+        let jobs = self.jobs_in_brief()?;
         // Only from here on: what ended before it was withdrawn ended by itself.
         let job = Slurm::find(&jobs, ticket);
         match job {
@@ -234,12 +251,21 @@ impl Site for Slurm {
     }
 
     fn forget(&mut self, tag: &Tag) -> Result<(), SiteError> {
-        let Some(ticket) = self.tickets.get(tag) else { return Ok(()) };
-        if ticket.ended.is_none() {
-            return Err(SiteError::Refused(format!("{tag} has not ended")));
-        }
-        self.tickets.ban(tag).map_err(|error| unwritten(&error))?;
-        self.change(tag, |ticket| ticket.is_forgotten = true)
+        self.forget_all(&[tag]).pop().unwrap_or(Ok(()))
+    }
+
+    fn forget_all(&mut self, tags: &[&Tag]) -> Vec<Result<(), SiteError>> {
+        let has_ended = |tag: &&Tag| self.tickets.get(tag).is_none_or(|it| it.ended.is_some());
+        let known = |tag: &&Tag| self.tickets.get(tag).is_some();
+        let over: Vec<Tag> =
+            tags.iter().copied().filter(has_ended).filter(known).cloned().collect();
+        let forgotten = self.tickets.forget(&over).map_err(|error| unwritten(&error));
+        let answer = |tag: &&Tag| match self.tickets.get(tag) {
+            None => Ok(()),
+            Some(ticket) if ticket.ended.is_some() => forgotten.clone(),
+            Some(_) => Err(SiteError::Refused(format!("{tag} has not ended"))),
+        };
+        tags.iter().map(answer).collect()
     }
 
     fn set_aside(

@@ -1,10 +1,14 @@
 //! How a task is handed in.
 
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use tradewind_io::settings::cluster::{Members, Mode};
 
 use super::hand_in::{self, Begin, Terms};
+use super::listing::Job;
 use super::{Slurm, is_unanswered, pools, unwritten};
 use crate::site::local::records::now;
 use crate::site::local::sheet::refusal;
@@ -20,21 +24,82 @@ const LARGEST: usize = 4_000_000;
 /// How Slurm calls things on a node.
 const WORDS: Words = Words {
     id: "echo \"$SLURM_JOB_ID\"",
-    nodes: "{ scontrol show hostnames \"$SLURM_JOB_NODELIST\" 2>/dev/null || \
-            echo \"$SLURM_JOB_NODELIST\"; }",
+    nodes: "case $SLURM_JOB_NODELIST in *[[,]*) \
+            scontrol show hostnames \"$SLURM_JOB_NODELIST\" 2>/dev/null && return ;; esac; \
+            echo \"$SLURM_JOB_NODELIST\"",
 };
 
+/// So many submissions are under way at once.
+const HANDS: usize = 4;
+
+/// A task that is about to be handed in.
+struct Ready<'o> {
+    /// Its place among those that were asked for.
+    place: usize,
+    order: &'o Order,
+    pool: usize,
+    ticket: Ticket,
+    script: String,
+}
+
 impl Slurm {
-    /// Hands a task in unless it was.
-    pub(super) fn take_in(&mut self, order: &Order) -> Result<(), SiteError> {
+    /// Hands tasks in, several at once, unless they were; the answers in their order.
+    pub(super) fn take_in(&mut self, orders: &[&Order]) -> Vec<Result<(), SiteError>> {
+        let mut answers: Vec<Result<(), SiteError>> = vec![Ok(()); orders.len()];
+        let mut answer = |place: usize, with: Result<(), SiteError>| {
+            if let Some(answer) = answers.get_mut(place) {
+                *answer = with;
+            }
+        };
+        let (mut ready, mut jobs) = (Vec::new(), None);
+        for (place, order) in orders.iter().enumerate() {
+            match self.prepare(place, order, &mut jobs) {
+                Ok(one) => ready.extend(one),
+                Err(wrong) => answer(place, Err(wrong)),
+            }
+        }
+        let tickets = ready.iter().map(|one| (one.order.tag.clone(), one.ticket.clone()));
+        if let Err(error) = self.tickets.put(tickets.collect()) {
+            ready.iter().for_each(|one| answer(one.place, Err(unwritten(&error))));
+            return answers;
+        }
+        let (mut taken, mut refused) = (Vec::new(), Vec::new());
+        for (one, said) in ready.iter().zip(self.hand_in_all(&ready)) {
+            match &said {
+                Ok(()) => taken.push(one.order.tag.clone()),
+                Err(SiteError::Refused(_)) => refused.push(one.order.tag.clone()),
+                Err(_) => {}
+            }
+            answer(one.place, said);
+        }
+        let taken = self.tickets.change_each(&taken, |_, ticket| ticket.is_taken = true);
+        if let Err(error) = taken.and_then(|()| self.tickets.remove(&refused)) {
+            let own = ready.iter().map(|one| one.place);
+            own.for_each(|place| answer(place, Err(unwritten(&error))));
+        }
+        answers
+    }
+
+    /// What is needed to hand a task in; `None`: it was handed in before. `jobs` are Slurm's, once
+    /// somebody has asked.
+    fn prepare<'o>(
+        &mut self,
+        place: usize,
+        order: &'o Order,
+        jobs: &mut Option<Vec<Job>>,
+    ) -> Result<Option<Ready<'o>>, SiteError> {
         let tag = &order.tag;
         if self.tickets.is_gone(tag) {
-            return Ok(());
+            return Ok(None);
         }
         if let Some(ticket) = self.tickets.get(tag) {
             let is_over = ticket.is_taken || ticket.is_withdrawn || ticket.ended.is_some();
-            if is_over || Slurm::find(&self.jobs()?, ticket).is_some() {
-                return self.change(tag, |ticket| ticket.is_taken = true);
+            if !is_over && jobs.is_none() {
+                *jobs = Some(self.jobs_in_brief()?);
+            }
+            let known = jobs.as_deref().unwrap_or_default();
+            if is_over || Slurm::find(known, ticket).is_some() {
+                return self.change(tag, |ticket| ticket.is_taken = true).map(|()| None);
             }
             // It was never heard of: it is handed in again, and its folder keeps it from running
             // twice should the first submission turn up after all.
@@ -44,6 +109,11 @@ impl Slurm {
         let home = self.cluster.directory.replace("{user}", &account);
         let paths = Paths::of(order, &home);
         let ticket = self.ticket(order, account, &paths);
+        let script = self.script(order, &paths, &ticket)?;
+        Ok(Some(Ready { place, order, pool, ticket, script }))
+    }
+
+    fn script(&self, order: &Order, paths: &Paths, ticket: &Ticket) -> Result<String, SiteError> {
         // Slurm sets what is called after it; the array is the market's.
         let is_ours = |name: &str| !name.starts_with("SLURM_") || name.starts_with("SLURM_ARRAY_");
         let variables = order.variables.clone().into_iter();
@@ -51,7 +121,7 @@ impl Slurm {
         let bundle = Bundle {
             order,
             variables: &variables,
-            paths: &paths,
+            paths,
             spool: &ticket.spool,
             grace: Duration::from_secs(u64::try_from(self.cluster.grace.0).unwrap_or(0)),
             words: &WORDS,
@@ -61,12 +131,30 @@ impl Slurm {
             let why = format!("the script is too long: packed, {} bytes", script.len());
             return Err(SiteError::Refused(format!("{why}; Slurm takes {LARGEST}")));
         }
-        self.tickets.put(tag, ticket).map_err(|error| unwritten(&error))?;
-        let done = self.hand_in(order, pool, &script);
-        if matches!(done, Err(SiteError::Refused(_))) {
-            self.tickets.remove(tag).map_err(|error| unwritten(&error))?;
+        Ok(script)
+    }
+
+    /// Some at a time; the answers in their order.
+    fn hand_in_all(&self, ready: &[Ready<'_>]) -> Vec<Result<(), SiteError>> {
+        let next = AtomicUsize::new(0);
+        let hand = || {
+            let mut answers = Vec::new();
+            while let Some(one) = ready.get(next.fetch_add(1, Ordering::Relaxed)) {
+                answers.push((one.place, self.hand_in(one)));
+            }
+            answers
+        };
+        if ready.len() < 2 {
+            return hand().into_iter().map(|(_, answer)| answer).collect();
         }
-        done
+        let mut answers = thread::scope(|scope| {
+            let hands: Vec<_> = (0..HANDS.min(ready.len())).map(|_| scope.spawn(hand)).collect();
+            let joined =
+                hands.into_iter().map(|hand| hand.join().unwrap_or_else(|it| resume_unwind(it)));
+            joined.flatten().collect::<Vec<_>>()
+        });
+        answers.sort_by_key(|(place, _)| *place);
+        answers.into_iter().map(|(_, answer)| answer).collect()
     }
 
     /// What can be said against an order without asking Slurm.
@@ -87,6 +175,7 @@ impl Slurm {
 
     fn ticket(&self, order: &Order, account: String, paths: &Paths) -> Ticket {
         let spool = self.cluster.spool.replace("{user}", &account);
+        let is_ahead = hand_in::ahead(order, now()).is_some();
         Ticket {
             tag: order.tag.to_string(),
             pool: order.pool.clone(),
@@ -99,7 +188,8 @@ impl Slurm {
             output: paths.output.clone(),
             spool,
             account,
-            is_held: false,
+            // Before Slurm hears of it: whoever finds the job knows that it is to be released.
+            is_held: self.cluster.mode == Mode::HoldRelease && is_ahead,
             is_taken: false,
             is_withdrawn: false,
             ended: None,
@@ -107,14 +197,19 @@ impl Slurm {
         }
     }
 
-    /// Hands a task in whose ticket is written. What is refused leaves no ticket.
-    fn hand_in(&mut self, order: &Order, pool: usize, script: &str) -> Result<(), SiteError> {
-        self.stage(&order.tag, &self.cluster.stage_in)?;
-        let begin = self.begin(order, pool)?;
-        // Before Slurm hears of it: whoever finds the job knows that it is to be released.
-        self.change(&order.tag, |ticket| ticket.is_held = begin == Begin::Held)?;
+    /// Hands a task in whose ticket is written.
+    fn hand_in(&self, one: &Ready<'_>) -> Result<(), SiteError> {
+        let Ready { order, pool, ticket, script, .. } = one;
+        let stage = Stage {
+            tool: &self.tool,
+            account: &ticket.account,
+            tag: &order.tag,
+            directory: &ticket.directory,
+        };
+        stage.run(&self.cluster.stage_in)?;
+        let begin = self.begin(one)?;
         let none = Members::default();
-        let members = self.members.get(pool).unwrap_or(&none);
+        let members = self.members.get(*pool).unwrap_or(&none);
         let excluded = self.excluded(members);
         let terms = Terms {
             members,
@@ -123,13 +218,11 @@ impl Slurm {
             options: &self.cluster.options,
             begin: &begin,
         };
-        let Some(ticket) = self.tickets.get(&order.tag) else { return Ok(()) };
-        let account = ticket.account.clone();
         let words = hand_in::words(order, &ticket.mark(), &terms);
-        let call = Call { who: Who::User(&account), words, input: script.as_bytes() };
+        let call = Call { who: Who::User(&ticket.account), words, input: script.as_bytes() };
         let answer = self.tool.run(&call).map_err(SiteError::from)?;
         if answer.is_good() {
-            return self.change(&order.tag, |ticket| ticket.is_taken = true);
+            return Ok(());
         }
         let why = self.tool.failure(&call, &answer);
         if is_unanswered(&answer.err) || answer.code == Some(255) {
@@ -163,13 +256,15 @@ impl Slurm {
     }
 
     /// How the order's start is kept.
-    fn begin(&mut self, order: &Order, pool: usize) -> Result<Begin, SiteError> {
-        let ahead = hand_in::ahead(order, now());
-        match (self.cluster.mode, ahead) {
-            (Mode::Reservation, _) => self.reserve_for(order, pool).map(Begin::Within),
-            (_, None) => Ok(Begin::Now),
-            (Mode::HoldRelease, Some(_)) => Ok(Begin::Held),
+    fn begin(&self, one: &Ready<'_>) -> Result<Begin, SiteError> {
+        let Ready { order, pool, ticket, .. } = one;
+        match (self.cluster.mode, hand_in::ahead(order, now())) {
+            (Mode::Reservation, _) => {
+                self.reserve_for(order, *pool, &ticket.account).map(Begin::Within)
+            }
+            _ if ticket.is_held => Ok(Begin::Held),
             (Mode::Begin, Some(seconds)) => Ok(Begin::After(seconds)),
+            _ => Ok(Begin::Now),
         }
     }
 }

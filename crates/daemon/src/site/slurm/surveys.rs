@@ -1,11 +1,15 @@
 //! One look at the cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use tradewind_io::settings::cluster::Unit;
+use tradewind_model::Time;
 
 use super::listing::{self, Job, Reservation};
 use super::pools::{self, Listed};
 use super::tasks::{self, Verdict};
-use super::{Slurm, aside};
+use super::{Slurm, aside, doctor, unwritten};
 use crate::site::local::records::now;
 use crate::site::managed::spool::{Spool, Trace};
 use crate::site::managed::tickets::{Ended, Ending, Ticket, tag_in};
@@ -20,6 +24,43 @@ fn or_later<T>(done: Result<T, SiteError>) -> Option<T> {
     done.inspect_err(|wrong| tracing::warn!(%wrong, "to be tried again")).ok()
 }
 
+/// When what was asked last that is not asked at every survey.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Rhythm {
+    /// When all of Slurm's jobs were listed as JSON, and how long that took.
+    listed: Option<(Instant, Duration)>,
+    /// When the folders of running tasks were looked into.
+    looked: Option<Instant>,
+    /// When the cluster's clock was looked at.
+    clock: Option<Instant>,
+    /// Whether it was wrong.
+    is_clock_wrong: bool,
+}
+
+/// All of what Slurm says of its jobs is asked for so often, at least.
+const WHOLE: Duration = Duration::from_secs(15);
+/// Such an answer may take this part of the time, at most: one in so many seconds.
+const SHARE: u32 = 20;
+/// A task that is over, though Slurm says that it runs, is found so soon.
+const UNHEARD: Duration = Duration::from_secs(10);
+/// Clocks are compared so often.
+const CLOCK: Duration = Duration::from_secs(600);
+/// A job that has its nodes so long after its work was over counts as somebody else's.
+const STUCK: i64 = 5;
+
+fn is_due(last: Option<Instant>, every: Duration) -> bool {
+    last.is_none_or(|last| last.elapsed() >= every)
+}
+
+/// Jobs that are ours by their marks.
+type Marked<'j> = BTreeMap<&'j str, Vec<&'j Job>>;
+
+/// The ticket's job.
+fn its<'j>(all: &Marked<'j>, ticket: &Ticket) -> Option<&'j Job> {
+    let own = all.get(ticket.mark().as_str())?;
+    own.iter().copied().find(|job| tasks::is_its(job, ticket))
+}
+
 impl Slurm {
     pub(super) fn survey_now(&mut self) -> Result<Survey, SiteError> {
         // Nodes first: a job that begins in between then counts, and one that ends counts twice
@@ -30,59 +71,95 @@ impl Slurm {
         let answer = self.ours(&["sinfo", "--json"])?;
         self.nodes =
             listing::nodes(&answer.out).map_err(|wrong| self.misread("sinfo --json", &wrong))?;
-        let jobs = self.jobs()?;
+        let (jobs, traces) = self.jobs_and_traces()?;
         let mut survey = Survey::default();
-        self.survey_tasks(&jobs, &mut survey)?;
+        self.survey_tasks(&tasks::by_comment(&jobs), &traces, &mut survey)?;
         self.survey_pools(&jobs, &reservations, &mut survey);
-        self.tidy(&reservations);
+        self.tidy(&jobs, &reservations);
+        self.compare_clocks();
         Ok(survey)
     }
 
-    fn survey_tasks(&mut self, jobs: &[Job], survey: &mut Survey) -> Result<(), SiteError> {
-        let all = tasks::by_comment(jobs);
-        let its = |ticket: &Ticket| -> Option<&Job> {
-            let own = all.get(ticket.mark().as_str())?;
-            own.iter().copied().find(|job| tasks::is_its(job, ticket))
-        };
-        self.cancel_doubles(&all);
-        self.release(&its)?;
-        let traces = self.traces(&its);
-        let tags: Vec<Tag> = self.tickets.iter().map(|(tag, _)| tag.clone()).collect();
-        for tag in tags {
-            let Some(ticket) = self.tickets.get(&tag).filter(|ticket| !ticket.is_forgotten) else {
-                continue;
-            };
-            if let Some(ended) = &ticket.ended {
-                survey.tasks.insert(tag.clone(), ended.seen());
-                survey.began.extend(ended.began.map(|began| (tag, began)));
-                continue;
+    /// All jobs, and what tasks have written of whom Slurm's word is not enough. Slurm is asked
+    /// for all that it knows if a brief list does not say what became of a task, or it is time.
+    fn jobs_and_traces(&mut self) -> Result<(Vec<Job>, Traces), SiteError> {
+        let every = |took: Duration| WHOLE.max(took * SHARE);
+        let is_due = self.rhythm.listed.is_none_or(|(at, took)| at.elapsed() >= every(took));
+        // Of memory and accelerators a brief list says nothing.
+        if self.cluster.unit == Unit::Node && !is_due {
+            // If it cannot be read, the other says why.
+            if let Ok(jobs) = self.jobs_in_brief() {
+                let traces = self.traces(&tasks::by_comment(&jobs));
+                if !self.is_unclear(&tasks::by_comment(&jobs), &traces) {
+                    return Ok((jobs, traces));
+                }
             }
-            let job = its(ticket);
+        }
+        let begin = Instant::now();
+        let jobs = self.jobs()?;
+        self.rhythm.listed = Some((Instant::now(), begin.elapsed()));
+        let traces = self.traces(&tasks::by_comment(&jobs));
+        Ok((jobs, traces))
+    }
+
+    fn is_unclear(&self, all: &Marked<'_>, traces: &Traces) -> bool {
+        self.tickets.iter().any(|(tag, ticket)| {
+            tasks::is_unclear(ticket, its(all, ticket), traces.get(tag).map(Option::as_ref))
+        })
+    }
+
+    fn survey_tasks(
+        &mut self,
+        all: &Marked<'_>,
+        traces: &Traces,
+        survey: &mut Survey,
+    ) -> Result<(), SiteError> {
+        self.cancel_doubles(all);
+        self.release(all)?;
+        let mut ends = BTreeMap::new();
+        let open: Vec<(Tag, Ticket)> = self
+            .tickets
+            .iter()
+            .filter(|(_, ticket)| !ticket.is_forgotten && ticket.ended.is_none())
+            .map(|(tag, ticket)| (tag.clone(), ticket.clone()))
+            .collect();
+        for (tag, ticket) in open {
+            let job = its(all, &ticket);
             let trace = traces.get(&tag);
-            let verdict = tasks::judge(ticket, job, trace.map(Option::as_ref), now());
-            let began = trace.and_then(|trace| trace.as_ref()?.began);
-            let began = began.filter(|_| ticket.gather.is_some());
-            if let Some(seen) = self.carry(&tag, verdict, job, began)? {
-                survey.began.extend(began.map(|began| (tag.clone(), began)));
-                survey.tasks.insert(tag, seen);
+            let verdict = tasks::judge(&ticket, job, trace.map(Option::as_ref), now());
+            let trace = trace.and_then(Option::as_ref);
+            let began = trace.and_then(|trace| trace.began).filter(|_| ticket.gather.is_some());
+            let Some(seen) = self.carry(&tag, verdict, job) else { continue };
+            if let Seen::Ended { since, at, exit } = &seen {
+                let (since, exit) = (since.map(|since| since.0), Ending::from(exit));
+                let here = trace.and_then(|trace| trace.here.as_ref());
+                let nodes = here.map(|here| here.nodes.clone());
+                let nodes = nodes.or_else(|| Some(job?.nodes.clone())).unwrap_or_default();
+                ends.insert(tag.clone(), Ended { since, at: at.0, began, exit, nodes });
             }
+            survey.began.extend(began.map(|began| (tag.clone(), began)));
+            survey.tasks.insert(tag, seen);
+        }
+        let tags: Vec<Tag> = ends.keys().cloned().collect();
+        let written =
+            self.tickets.change_each(&tags, |tag, ticket| ticket.ended = ends.get(tag).cloned());
+        written.map_err(|error| unwritten(&error))?;
+        for (tag, ticket) in self.tickets.iter().filter(|(_, ticket)| !ticket.is_forgotten) {
+            let Some(ended) = &ticket.ended else { continue };
+            survey.tasks.insert(tag.clone(), ended.seen());
+            survey.began.extend(ended.began.map(|began| (tag.clone(), began)));
+            survey.placed.insert(tag.clone(), ended.nodes.clone());
         }
         Ok(())
     }
 
-    /// Does what a verdict asks for, and writes ends down.
-    fn carry(
-        &mut self,
-        tag: &Tag,
-        verdict: Verdict,
-        job: Option<&Job>,
-        began: Option<i64>,
-    ) -> Result<Option<Seen>, SiteError> {
+    /// Does what a verdict asks for.
+    fn carry(&self, tag: &Tag, verdict: Verdict, job: Option<&Job>) -> Option<Seen> {
         let seen = match verdict {
             Verdict::Seen(seen) => seen,
-            Verdict::Nothing => return Ok(None),
+            Verdict::Nothing => return None,
             // Its folder could not be looked into: it is as it was.
-            Verdict::Look => return Ok(Some(tasks::meanwhile(job))),
+            Verdict::Look => return Some(tasks::meanwhile(job)),
             Verdict::Stop(seen) => {
                 if let Some((job, ticket)) = job.zip(self.tickets.get(tag)) {
                     or_later(self.cancel(job, ticket));
@@ -90,42 +167,41 @@ impl Slurm {
                 seen
             }
             Verdict::Bury(exit) => {
-                let Some(ticket) = self.tickets.get(tag) else { return Ok(None) };
+                let ticket = self.tickets.get(tag)?;
                 match or_later(self.spool(ticket).claim(tag)) {
                     Some(None) => Seen::Ended { since: None, at: now(), exit },
                     // It has just begun after all, or nobody knows: the next survey looks again.
-                    Some(Some(_)) | None => return Ok(Some(Seen::Waiting)),
+                    Some(Some(_)) | None => return Some(Seen::Waiting),
                 }
             }
         };
-        if let Seen::Ended { since, at, exit } = &seen {
-            if since.is_some()
-                && let Err(wrong) = self.stage(tag, &self.cluster.stage_out)
-            {
-                tracing::warn!(%tag, %wrong, "its files were not taken away");
-            }
-            let (since, exit) = (since.map(|since| since.0), Ending::from(exit));
-            let ended = Ended { since, at: at.0, began, exit };
-            self.change(tag, |ticket| ticket.ended = Some(ended))?;
+        if let Seen::Ended { since: Some(_), .. } = &seen
+            && let Err(wrong) = self.stage(tag, &self.cluster.stage_out)
+        {
+            tracing::warn!(%tag, %wrong, "its files were not taken away");
         }
-        Ok(Some(seen))
+        Some(seen)
     }
 
     /// Cancels what was handed in twice, or came when its task was over: it would find its work
-    /// begun, but wait for nodes until then.
-    fn cancel_doubles(&self, all: &BTreeMap<&str, Vec<&Job>>) {
+    /// begun, but wait for nodes until then. So it is done with a job that runs long after its
+    /// work was over: Slurm has not heard of its end.
+    fn cancel_doubles(&self, all: &Marked<'_>) {
         for (_, ticket) in self.tickets.iter() {
             let own = all.get(ticket.mark().as_str()).into_iter().flatten();
             let own = own.filter(|job| tasks::is_its(job, ticket));
             let first = usize::from(ticket.ended.is_none());
-            for job in own.skip(first).filter(|job| job.waits()) {
+            let is_old =
+                ticket.ended.as_ref().is_some_and(|it| now() > Time(it.at) + tasks::LAST_WORD);
+            let is_left = |job: &Job| job.waits() || is_old && job.state == "RUNNING";
+            for job in own.skip(first).filter(|job| is_left(job)) {
                 or_later(self.cancel(job, ticket));
             }
         }
     }
 
     /// Lets jobs go that were handed in on hold and whose time has come.
-    fn release<'j>(&mut self, its: &impl Fn(&Ticket) -> Option<&'j Job>) -> Result<(), SiteError> {
+    fn release(&mut self, all: &Marked<'_>) -> Result<(), SiteError> {
         let now = now().0;
         let is_due = |ticket: &Ticket| {
             ticket.is_held && ticket.start <= now && ticket.ended.is_none() && !ticket.is_withdrawn
@@ -133,7 +209,7 @@ impl Slurm {
         let due = self.tickets.iter().filter(|(_, ticket)| is_due(ticket));
         let due: Vec<(Tag, String, u64)> = due
             .filter_map(|(tag, ticket)| {
-                let job = its(ticket).filter(|job| job.waits())?;
+                let job = its(all, ticket).filter(|job| job.waits())?;
                 Some((tag.clone(), ticket.account.clone(), job.id))
             })
             .collect();
@@ -147,12 +223,20 @@ impl Slurm {
         Ok(())
     }
 
-    /// What tasks wrote for whom Slurm's word is not enough: one command for each account.
-    fn traces<'j>(&self, its: &impl Fn(&Ticket) -> Option<&'j Job>) -> Traces {
+    /// What tasks wrote for whom Slurm's word is not enough, and now and then all that run: one
+    /// command for each account.
+    fn traces(&mut self, all: &Marked<'_>) -> Traces {
+        let is_time = is_due(self.rhythm.looked, UNHEARD);
+        if is_time {
+            self.rhythm.looked = Some(Instant::now());
+        }
         let mut wanted: BTreeMap<(&str, &str), Vec<Tag>> = BTreeMap::new();
         for (tag, ticket) in self.tickets.iter() {
             let is_open = ticket.ended.is_none() && !ticket.is_forgotten;
-            if is_open && tasks::judge(ticket, its(ticket), None, now()) == Verdict::Look {
+            let job = its(all, ticket);
+            let runs = is_time && job.is_some_and(Job::holds_nodes);
+            let looks = || runs || tasks::judge(ticket, job, None, now()) == Verdict::Look;
+            if is_open && looks() {
                 let place = (ticket.account.as_str(), ticket.spool.as_str());
                 wanted.entry(place).or_default().push(tag.clone());
             }
@@ -173,7 +257,9 @@ impl Slurm {
     fn survey_pools(&self, jobs: &[Job], reservations: &[Reservation], survey: &mut Survey) {
         let by_comment = tasks::by_comment(jobs);
         let mut ours = BTreeSet::new();
-        for (_, ticket) in self.tickets.iter() {
+        let at = now().0;
+        let is_stuck = |ticket: &Ticket| ticket.ended.as_ref().is_some_and(|it| it.at + STUCK < at);
+        for (_, ticket) in self.tickets.iter().filter(|(_, ticket)| !is_stuck(ticket)) {
             let own = by_comment.get(ticket.mark().as_str()).into_iter().flatten();
             ours.extend(own.filter(|job| tasks::is_its(job, ticket)).map(|job| job.id));
         }
@@ -185,8 +271,7 @@ impl Slurm {
         };
         for job in jobs.iter().filter(|job| job.holds_nodes()).filter(here) {
             let Some(tag) = tag_in(&job.comment).filter(|tag| !is_known(tag)) else { continue };
-            let seen =
-                Seen::Running { since: tradewind_model::Time(job.start), nodes: job.nodes.clone() };
+            let seen = Seen::Running { since: Time(job.start), nodes: job.nodes.clone() };
             survey.tasks.entry(tag).or_insert(seen);
         }
         let options = &self.cluster.options;
@@ -209,7 +294,7 @@ impl Slurm {
     }
 
     /// Clears away what nobody needs any more. What fails is tried again after the next survey.
-    fn tidy(&mut self, reservations: &[Reservation]) {
+    fn tidy(&mut self, jobs: &[Job], reservations: &[Reservation]) {
         for name in reservations.iter().map(|it| it.name.as_str()) {
             let Some(tag) = Tag::parse(name) else { continue };
             let ticket = self.tickets.get(&tag);
@@ -219,7 +304,10 @@ impl Slurm {
             }
         }
         let mut old: BTreeMap<(String, String), Vec<Tag>> = BTreeMap::new();
-        for (tag, ticket) in self.tickets.iter().filter(|(_, ticket)| ticket.is_forgotten) {
+        let marked = tasks::by_comment(jobs);
+        let is_off = |ticket: &Ticket| its(&marked, ticket).is_none_or(|job| !job.holds_nodes());
+        let is_done = |ticket: &Ticket| ticket.is_forgotten && is_off(ticket);
+        for (tag, ticket) in self.tickets.iter().filter(|(_, ticket)| is_done(ticket)) {
             let place = (ticket.account.clone(), ticket.spool.clone());
             old.entry(place).or_default().push(tag.clone());
         }
@@ -229,11 +317,33 @@ impl Slurm {
                 tracing::warn!(%wrong, "what is left of old tasks stays");
                 continue;
             }
-            for tag in tags {
-                if let Err(error) = self.tickets.remove(&tag) {
-                    tracing::warn!(%error, "an old ticket stays");
-                }
+            if let Err(error) = self.tickets.remove(&tags) {
+                tracing::warn!(%error, "old tickets stay");
             }
         }
+    }
+
+    /// Says in the log if the cluster's clock and ours differ, once.
+    fn compare_clocks(&mut self) {
+        if !is_due(self.rhythm.clock, CLOCK) {
+            return;
+        }
+        self.rhythm.clock = Some(Instant::now());
+        let Some(apart) = or_later(self.clock_apart()) else { return };
+        let is_wrong = apart.abs() > doctor::SKEW;
+        if is_wrong && !self.rhythm.is_clock_wrong {
+            let (site, remedy) = (&self.name, doctor::SET_CLOCKS);
+            tracing::warn!(site, "`date +%s`: the site's clock is {apart} s from ours; {remedy}");
+        }
+        self.rhythm.is_clock_wrong = is_wrong;
+    }
+
+    /// How far the cluster's clock is ahead of ours, seconds.
+    pub(super) fn clock_apart(&self) -> Result<i64, SiteError> {
+        let began = now().0;
+        let answer = self.ours(&["date", "+%s"])?;
+        let theirs = answer.text().trim().parse::<i64>();
+        let theirs = theirs.map_err(|wrong| self.misread("date +%s", &wrong.to_string()))?;
+        Ok(if theirs < began { theirs - began } else { (theirs - now().0).max(0) })
     }
 }

@@ -11,7 +11,7 @@ use crate::site::{Exit, Seen};
 
 /// A task that Slurm has lost may run on by itself until its own limit; then so much longer until
 /// nobody waits for its last word.
-const LAST_WORD: Span = Span(30);
+pub(super) const LAST_WORD: Span = Span(30);
 
 /// What is to be said of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,24 +61,69 @@ pub(super) fn judge(
     }
     if job.holds_nodes() {
         return match (ticket.gather, trace) {
-            (None, _) => Verdict::Seen(running(job)),
-            (Some(_), None) => Verdict::Look,
-            (Some(_), Some(trace)) => match trace.and_then(|trace| trace.here.as_ref()) {
-                Some(_) => Verdict::Seen(running(job)),
-                None => Verdict::Seen(Seen::Waiting),
-            },
+            // Its work may be over.
+            (_, None) if ticket.gather.is_some() || job.state == "COMPLETING" => Verdict::Look,
+            (_, None) => Verdict::Seen(running(job)),
+            (gather, Some(trace)) => {
+                let is_here = trace.is_some_and(|trace| trace.here.is_some());
+                let over = trace.and_then(|trace| unheard(ticket, job, trace, now));
+                Verdict::Seen(match over {
+                    Some(seen) => seen,
+                    None if gather.is_some() && !is_here => Seen::Waiting,
+                    None => running(job),
+                })
+            }
         };
     }
     match trace {
         None => Verdict::Look,
         Some(Some(trace)) if is_other(job, trace) => absent(ticket, Some(Some(trace)), now),
+        Some(None) if was_revoked(ticket, job) => Verdict::Bury(Exit::Lost),
         Some(trace) => Verdict::Seen(ended(ticket, job, trace, now)),
     }
+}
+
+/// The end that the task has written, if it counts though Slurm has not heard of it: at once if it
+/// ended by itself, later if somebody may have stopped it and Slurm will say so.
+fn unheard(ticket: &Ticket, job: &Job, trace: &Trace, now: Time) -> Option<Seen> {
+    let end = trace.end.as_ref().filter(|_| !is_other(job, trace))?;
+    let by_itself = matches!(end.exit, Exit::Code(_) | Exit::TimeLimit | Exit::NotStarted(_));
+    let is_old = now > seconds(end.at) + LAST_WORD;
+    if !(is_old || by_itself && !ticket.is_withdrawn) {
+        return None;
+    }
+    let exit = if ticket.is_withdrawn { Exit::Withdrawn } else { end.exit.clone() };
+    let since = match ticket.gather {
+        Some(_) => trace.began.map(seconds),
+        None => Some(Time(job.start)),
+    };
+    let since = end.since.and(since);
+    Some(Seen::Ended { since, at: seconds(end.at).max(since.unwrap_or(Time(0))), exit })
+}
+
+/// Whether a brief list does not say enough of a task: its job is over, and it has not written how
+/// it ended (`trace` as for [`judge`]).
+pub(super) fn is_unclear(
+    ticket: &Ticket,
+    job: Option<&Job>,
+    trace: Option<Option<&Trace>>,
+) -> bool {
+    let is_open = ticket.ended.is_none() && !ticket.is_forgotten;
+    let is_over = job.is_some_and(|job| !job.waits() && !job.holds_nodes());
+    let has_no_end = |trace: Option<&Trace>| trace.is_none_or(|trace| trace.end.is_none());
+    is_open && is_over && trace.is_some_and(has_no_end)
 }
 
 /// Another job of the same tag was there first; this one found its work begun, and did nothing.
 fn is_other(job: &Job, trace: &Trace) -> bool {
     trace.here.as_ref().is_some_and(|here| here.id != job.id.to_string())
+}
+
+/// After a crash of its controller, Slurm uses numbers again, and a node on which a job of the same
+/// number has ended refuses the new one: it is cancelled at once, and nobody wanted that.
+fn was_revoked(ticket: &Ticket, job: &Job) -> bool {
+    let had_nodes = !job.nodes.is_empty() && job.start > 0;
+    job.state == "CANCELLED" && had_nodes && job.end - job.start <= 1 && !ticket.is_withdrawn
 }
 
 /// What is said of a task whose folder cannot be looked into: nothing that would be its end.
@@ -132,7 +177,10 @@ fn exit(job: &Job, trace: Option<&Trace>, has_run: bool) -> Exit {
     match job.state.as_str() {
         "CANCELLED" => Exit::Withdrawn,
         "TIMEOUT" => told.filter(|exit| matches!(exit, Exit::Code(_))).unwrap_or(Exit::TimeLimit),
-        "NODE_FAIL" | "BOOT_FAIL" | "PREEMPTED" => told.unwrap_or(Exit::NodeFailed),
+        // A signal is how Slurm has taken it off its nodes.
+        "NODE_FAIL" | "BOOT_FAIL" | "PREEMPTED" => {
+            told.filter(|exit| !matches!(exit, Exit::Signal(_))).unwrap_or(Exit::NodeFailed)
+        }
         "OUT_OF_MEMORY" => Exit::OutOfMemory,
         "DEADLINE" => Exit::NotStarted("its deadline at Slurm is over".to_owned()),
         _ if told.is_some() => told.unwrap_or(Exit::Lost),

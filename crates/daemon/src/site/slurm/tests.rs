@@ -9,7 +9,7 @@ use tradewind_model::{Span, Time};
 use super::hand_in::{self, Begin, Terms};
 use super::listing::{self, Job, Node, Reservation};
 use super::pools::{self, Listed};
-use super::tasks::{Verdict, judge};
+use super::tasks::{Verdict, is_unclear, judge};
 use super::{aside, is_unanswered};
 use crate::site::managed::spool::{End, Here, Trace};
 use crate::site::managed::tickets::Ticket;
@@ -249,6 +249,7 @@ fn ends_are_those_of_slurm_and_of_the_task() {
         ("OUT_OF_MEMORY", 9, Some(&trace(None)), Exit::OutOfMemory),
         ("NODE_FAIL", 0, Some(&trace(None)), Exit::NodeFailed),
         ("NODE_FAIL", 0, Some(&code), Exit::Code(7)),
+        ("NODE_FAIL", 0, Some(&trace(Some(Exit::Signal(15)))), Exit::NodeFailed),
         ("PREEMPTED", 0, Some(&trace(None)), Exit::NodeFailed),
     ] {
         let job = Job { status, ..job(state) };
@@ -263,6 +264,12 @@ fn ends_are_those_of_slurm_and_of_the_task() {
     let verdict = judge(&ticket(), Some(&full), Some(None), Time(200));
     let why = Exit::NotStarted("the site's spool cannot be written on a1".to_owned());
     assert_eq!(verdict, ended(None, 130, why));
+    let revoked = Job { end: 101, ..job("CANCELLED") };
+    let verdict = judge(&ticket(), Some(&revoked), Some(None), Time(200));
+    assert_eq!(verdict, Verdict::Bury(Exit::Lost), "nobody wanted that");
+    let withdrawn = Ticket { is_withdrawn: true, ..ticket() };
+    let verdict = judge(&withdrawn, Some(&revoked), Some(None), Time(200));
+    assert_eq!(verdict, ended(Some(100), 101, Exit::Withdrawn));
     let never = Job { nodes: Vec::new(), start: 130, ..job("CANCELLED") };
     let verdict = judge(&ticket(), Some(&never), Some(None), Time(200));
     assert_eq!(verdict, ended(None, 130, Exit::Withdrawn));
@@ -282,6 +289,51 @@ fn waiting_for_others_is_no_work() {
     let over = trace(Some(Exit::Code(0)));
     let verdict = judge(&gathers, Some(&job("COMPLETED")), Some(Some(&over)), Time(200));
     assert_eq!(verdict, ended(Some(102), 130, Exit::Code(0)));
+}
+
+/// Slurm may not have heard of the end, or not yet.
+#[test]
+fn what_has_ended_by_itself_has_ended() {
+    let over = |exit| trace(Some(exit));
+    let completing = job("COMPLETING");
+    assert_eq!(judge(&ticket(), Some(&completing), None, Time(130)), Verdict::Look);
+    let running = Verdict::Seen(Seen::Running { since: Time(100), nodes: vec!["a1".to_owned()] });
+    assert_eq!(judge(&ticket(), Some(&completing), Some(Some(&trace(None))), Time(130)), running);
+    for state in ["COMPLETING", "RUNNING"] {
+        let judge = |ticket: &Ticket, exit, now| {
+            judge(ticket, Some(&job(state)), Some(Some(&over(exit))), Time(now))
+        };
+        let code = Exit::Code(3);
+        assert_eq!(judge(&ticket(), code.clone(), 130), ended(Some(100), 129, code.clone()));
+        // Who has stopped it, Slurm may say in a moment.
+        let signal = Exit::Signal(15);
+        assert_eq!(judge(&ticket(), signal.clone(), 159), running);
+        assert_eq!(judge(&ticket(), signal.clone(), 160), ended(Some(100), 129, signal));
+        let withdrawn = Ticket { is_withdrawn: true, ..ticket() };
+        assert_eq!(judge(&withdrawn, code.clone(), 159), running);
+        assert_eq!(judge(&withdrawn, code.clone(), 160), ended(Some(100), 129, Exit::Withdrawn));
+    }
+    let other = Job { id: 6, ..job("RUNNING") };
+    let verdict = judge(&ticket(), Some(&other), Some(Some(&over(Exit::Code(0)))), Time(200));
+    assert_eq!(verdict, running, "another job of the same tag wrote that");
+}
+
+/// A brief list does not have exit codes.
+#[test]
+fn all_that_slurm_knows_is_asked_for_where_a_task_has_written_no_end() {
+    let (whole, torn) = (trace(Some(Exit::Code(0))), trace(None));
+    let gone = job("FAILED");
+    for (job, trace, wanted) in [
+        (Some(&gone), Some(Some(&torn)), true),
+        (Some(&gone), Some(None), true),
+        (Some(&gone), Some(Some(&whole)), false),
+        (Some(&gone), None, false),
+        (Some(&job("RUNNING")), Some(Some(&torn)), false),
+        (Some(&job("PENDING")), Some(None), false),
+        (None, Some(None), false),
+    ] {
+        assert_eq!(is_unclear(&ticket(), job, trace), wanted, "{job:?} {trace:?}");
+    }
 }
 
 #[test]

@@ -1,0 +1,124 @@
+//! Slurm's jobs without JSON, which takes it twenty times as long: what surveys need most often.
+
+use super::listing::Job;
+use super::{hostlist, moment};
+
+/// What [`jobs`] reads, as `squeue --format` has it.
+const FIELDS: [&str; 12] = ["%A", "%u", "%T", "%V", "%S", "%e", "%P", "%N", "%r", "%Q", "%C", "%k"];
+
+/// The format for an answer that [`jobs`] can read. `mark` stands behind every field and must be
+/// a new one each time: comments may have any text in them, also line breaks and other jobs'
+/// fields, but not what nobody could know when they were written.
+pub(super) fn format(mark: &str) -> String {
+    FIELDS.map(|field| format!("{field}{mark}")).concat()
+}
+
+/// The jobs of a brief answer: how often they were begun, how they ended and what they have of
+/// memory and accelerators it does not say.
+///
+/// # Errors
+/// If it is cut off.
+pub(super) fn jobs(answer: &str, mark: &str) -> Result<Vec<Job>, String> {
+    let mut fields: Vec<&str> = answer.split(mark).collect();
+    // Behind the last mark there is a line break, if anything was listed.
+    let rest = fields.pop().unwrap_or_default();
+    let is_whole = match fields.is_empty() {
+        true => rest.is_empty(),
+        false => rest == "\n" && fields.len().is_multiple_of(FIELDS.len()),
+    };
+    if !is_whole {
+        return Err("the answer was cut off".to_owned());
+    }
+    let rows = fields.chunks_exact(FIELDS.len());
+    rows.map(|row| job(row).ok_or_else(|| format!("no job: {row:?}"))).collect()
+}
+
+fn job(row: &[&str]) -> Option<Job> {
+    let [
+        id,
+        user,
+        state,
+        submitted,
+        start,
+        end,
+        partitions,
+        nodes,
+        reason,
+        priority,
+        cpus,
+        comment,
+    ] = row
+    else {
+        return None;
+    };
+    let time = |text: &str| moment::parse(text).map_or(0, |time| time.0);
+    Some(Job {
+        // A line break of the row before comes first.
+        id: id.trim_start().parse().ok()?,
+        comment: (*comment).to_owned(),
+        user: (*user).to_owned(),
+        state: (*state).to_owned(),
+        reason: (*reason).to_owned(),
+        submitted: time(submitted),
+        start: time(start),
+        end: time(end),
+        partitions: partitions.split(',').map(str::to_owned).collect(),
+        nodes: hostlist::expand(nodes),
+        cpus: cpus.parse().ok()?,
+        is_held: *priority == "0",
+        ..Job::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROW: [&str; 12] = [
+        "7",
+        "ana",
+        "RUNNING",
+        "2026-11-22T03:11:39",
+        "2026-11-22T03:14:20",
+        "NONE",
+        "main,big",
+        "a[1-2]",
+        "None",
+        "4294901759",
+        "8",
+        "tw-m-1-0-0 17",
+    ];
+
+    /// Rows as Slurm writes them.
+    fn answer(rows: &[[&str; 12]], mark: &str) -> String {
+        let row = |row: &[&str; 12]| row.map(|field| format!("{field}{mark}")).concat() + "\n";
+        rows.iter().map(row).collect()
+    }
+
+    #[test]
+    fn fields_are_read_whatever_a_comment_says() {
+        let forged = answer(&[ROW], "<old>");
+        let evil = format!("x\n{forged}8 ana COMPLETED\n\n");
+        let mut other = ROW;
+        (other[0], other[2], other[7], other[9], other[11]) = ("9", "PENDING", "", "0", &evil);
+        let text = answer(&[ROW, other, ROW], "<new>");
+        let all = jobs(&text, "<new>").unwrap();
+        assert_eq!(all.iter().map(|job| job.id).collect::<Vec<_>>(), [7, 9, 7]);
+        assert_eq!((all[1].comment.as_str(), all[1].is_held), (evil.as_str(), true));
+        let first = &all[0];
+        assert_eq!((first.end, first.start - first.submitted, first.cpus), (0, 161, 8));
+        assert_eq!((first.nodes.len(), first.partitions.len(), first.is_held), (2, 2, false));
+        assert_eq!(format("<new>").matches("<new>").count(), ROW.len());
+        assert_eq!(jobs("", "<new>"), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn an_answer_that_is_cut_off_is_none() {
+        let text = answer(&[ROW, ROW], "<m>");
+        let row = text.len() / 2;
+        for end in (1..text.len()).filter(|end| *end != row) {
+            assert!(jobs(text.get(..end).unwrap(), "<m>").is_err(), "{end}");
+        }
+        assert!(jobs("slurm_load_jobs error: no\n", "<m>").is_err());
+    }
+}

@@ -1,0 +1,101 @@
+//! Jobs run as their own users, and nobody reaches another's.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use tradewind_daemon::site::conformance::{Act, Bench, order, tag};
+use tradewind_daemon::site::managed::tool::Prefix;
+use tradewind_daemon::site::{Exit, SiteError};
+use tradewind_io::settings::cluster::Accounts;
+
+use crate::bench::GridBench;
+use crate::fixture::Cluster;
+use crate::surprises::{until_ended, until_running};
+
+/// Accounts that every Debian has, and nobody uses; jobs 1 and 2 are theirs.
+const ACCOUNTS: [&str; 2] = ["games", "news"];
+const USERS: [&str; 2] = ["ana", "bo"];
+
+#[test]
+fn two_users_cannot_reach_each_others_jobs() {
+    if !rustix::process::geteuid().is_root() {
+        return as_root("users::two_users_cannot_reach_each_others_jobs");
+    }
+    let mut bench = with_homes();
+    for (job, user) in (1..).zip(USERS) {
+        let mut order = order(&mut bench, job, &Act::Exit { after: 40, code: 0 });
+        order.user = user.to_owned();
+        bench.site().submit(&order).unwrap();
+        until_running(&mut bench, job);
+    }
+    let listed = bench.cluster.must(&["qstat", "-u", "*"], "");
+    for account in ACCOUNTS {
+        assert!(listed.contains(&format!(" {account} ")), "{listed}");
+    }
+    let name = tag(1).to_string();
+    let as_news = ["setpriv", "--reuid=news", "--regid=news", "--clear-groups"];
+    let said = |bench: &GridBench, words: &[&str]| {
+        let out = bench.cluster.run(&[&as_news[..], words].concat(), "");
+        let text = [out.stdout, out.stderr].concat();
+        (out.status.success(), String::from_utf8_lossy(&text).into_owned())
+    };
+    let (_, denied) = said(&bench, &["qdel", &name]);
+    assert!(!denied.contains("has registered") && !denied.contains("has deleted"), "{denied}");
+    until_running(&mut bench, 1);
+    let file = bench.cluster.path("home/games/tradewind-1.out");
+    bench.until(10, |_| file.exists(), |there| *there);
+    for path in [file, bench.cluster.path("home/games/spool")] {
+        let path = path.to_string_lossy().into_owned();
+        for program in ["cat", "ls"] {
+            let (is_read, text) = said(&bench, &[program, &path]);
+            assert!(!is_read && text.contains("Permission denied"), "{text}");
+        }
+    }
+    // Whose it is may: we, as its user.
+    bench.site().withdraw(&tag(1)).unwrap();
+    assert_eq!(until_ended(&mut bench, 1), Exit::Withdrawn);
+    until_running(&mut bench, 2);
+    let mut nobodys = order(&mut bench, 3, &Act::Exit { after: 0, code: 0 });
+    nobodys.user = "eve".to_owned();
+    let told = bench.site().submit(&nobodys).unwrap_err();
+    assert!(matches!(&told, SiteError::Refused(why) if why.contains("accounts = {")), "{told:?}");
+}
+
+/// A cluster on which each user has an account with a home that is closed to all others.
+fn with_homes() -> GridBench {
+    let cluster = Cluster::for_all_users();
+    let home = cluster.path("home");
+    std::fs::create_dir(&home).unwrap();
+    for path in [&cluster.path(""), &home] {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    for account in ACCOUNTS {
+        let path = home.join(account);
+        std::fs::create_dir(&path).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o700)).unwrap();
+        assert!(Command::new("chown").arg(account).arg(&path).status().unwrap().success());
+    }
+    let prefix = cluster.prefix();
+    GridBench::on(cluster, |settings| {
+        let setpriv = ["setpriv", "--reuid={user}", "--regid={user}", "--clear-groups"];
+        let words = prefix.into_iter().chain(setpriv.map(str::to_owned));
+        settings.tool.users = Prefix::new(words.collect());
+        let pairs = USERS.into_iter().zip(ACCOUNTS);
+        let pairs = pairs.map(|(user, account)| (user.to_owned(), account.to_owned()));
+        settings.accounts = Accounts::Of(pairs.collect::<BTreeMap<_, _>>());
+        settings.directory = format!("{}/{{user}}", home.display());
+        settings.spool = format!("{}/{{user}}/spool", home.display());
+    })
+}
+
+/// Runs a test of this file again, as root: only root runs jobs of several users.
+fn as_root(name: &str) {
+    let own = std::env::current_exe().unwrap();
+    let status = Command::new("sudo").arg("-n").arg(own).args(["--exact", name]).status();
+    let has_passed = status.is_ok_and(|status| status.success());
+    assert!(
+        has_passed,
+        "only root runs jobs of several users: run this as root, or allow `sudo -n`"
+    );
+}
