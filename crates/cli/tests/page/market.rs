@@ -64,9 +64,8 @@ pub(crate) async fn policies_are_compared(browser: &Browser, stage: &Stage) {
     browser.until("Computed for the queue as of").await;
     browser.until("Let css decide").await;
     browser.until("no-such-policy").await;
-    // The short ones that come last wait longest, unless the shortest goes first.
     stage.some_jobs();
-    stage.some_jobs();
+    stage.contended();
     browser.until("The market has changed since").await;
     // What is updated in place may be replaced between being found and being clicked.
     browser.run("document.querySelector('form.stale button').click()").await;

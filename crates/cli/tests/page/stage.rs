@@ -70,15 +70,25 @@ impl Stage {
         self.command(&["submit", "--nodes", "2", "--time", "1", "--", "sh", "-c", "sleep 20"]);
     }
 
+    fn submit(&self, (name, nodes, time, work): (&str, &str, &str, &str)) {
+        let words = ["submit", "--job-name", name, "--nodes", nodes, "--time", time, "--"];
+        self.command(&[&words[..], &["sh", "-c", work]].concat());
+    }
+
     /// Some that end, some that run and some that wait.
     pub(crate) fn some_jobs(&self) {
-        for (nodes, time, work) in
-            [("1", "5", "true"), ("4", "30", "sleep 300"), ("6", "60", "true")]
-        {
-            self.command(&["submit", "--nodes", nodes, "--time", time, "--", "sh", "-c", work]);
-        }
-        self.command(&["submit", "--nodes", "1", "--time", "5", "--", "sh", "-c", "exit 3"]);
+        self.submit(("compile", "1", "5", "true"));
+        self.submit(("train-model", "4", "30", "sleep 300"));
+        self.submit(("wing-study", "6", "60", "true"));
+        self.submit(("broken", "1", "5", "exit 3"));
         std::thread::sleep(Duration::from_secs(2));
+    }
+
+    /// Two that want all nodes, which others have for half an hour: whatever else runs or waits,
+    /// the long one is first by number, and the short one by length.
+    pub(crate) fn contended(&self) {
+        self.submit(("all-night", "6", "90", "true"));
+        self.submit(("all-short", "6", "2", "true"));
     }
 
     fn agent() -> ureq::Agent {
