@@ -9,6 +9,7 @@
 
 mod browser;
 mod market;
+mod readme;
 mod stage;
 mod timeline;
 

@@ -8,6 +8,14 @@ use crate::browser::Browser;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tradewind");
 
+/// Its name, nodes, time limit and work.
+pub(crate) type Job<'a> = (&'a str, &'a str, &'a str, &'a str);
+
+fn submission<'a>((name, nodes, time, work): Job<'a>) -> Vec<&'a str> {
+    let words = ["submit", "--job-name", name, "--nodes", nodes, "--time", time, "--"];
+    [&words[..], &["sh", "-c", work]].concat()
+}
+
 pub(crate) struct Stage {
     folder: tempfile::TempDir,
     daemon: Child,
@@ -15,11 +23,23 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
+    /// A market with the daemon's own two sites.
     pub(crate) fn new() -> Stage {
+        Stage::start(&[])
+    }
+
+    /// A market that is set up so.
+    pub(crate) fn with(configuration: &str) -> Stage {
+        let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
+        std::fs::write(file.path(), configuration).unwrap();
+        Stage::start(&["--config", file.path().to_str().unwrap()])
+    }
+
+    fn start(more: &[&str]) -> Stage {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().join("state");
         let mut up = Command::new(PROGRAM);
-        up.args(["up", "--listen", "127.0.0.1:0", "--quiet", "--state"]).arg(&state);
+        up.args(["up", "--listen", "127.0.0.1:0", "--quiet", "--state"]).arg(&state).args(more);
         // What jobs write stays in the folder, too.
         up.current_dir(folder.path());
         let daemon = up.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
@@ -48,7 +68,10 @@ impl Stage {
 
     fn command(&self, words: &[&str]) -> String {
         let mut command = Command::new(PROGRAM);
-        command.current_dir(self.folder.path());
+        self.run(command.current_dir(self.folder.path()), words)
+    }
+
+    fn run(&self, command: &mut Command, words: &[&str]) -> String {
         // What follows `--` is the job's.
         let own = words.iter().position(|it| *it == "--").unwrap_or(words.len());
         command.args(&words[..own]).arg("--state").arg(self.state()).args(&words[own..]);
@@ -65,14 +88,20 @@ impl Stage {
         told["token"].as_str().unwrap().to_owned()
     }
 
+    /// A job of the user whose token it is.
+    pub(crate) fn submit_as(&self, token: &str, job: Job<'_>) {
+        let mut command = Command::new(PROGRAM);
+        command.current_dir(self.folder.path()).env("TRADEWIND_TOKEN", token);
+        self.run(&mut command, &submission(job));
+    }
+
     /// A job on the cheapest nodes: whoever comes now gets others, or waits.
     pub(crate) fn busy(&self) {
         self.command(&["submit", "--nodes", "2", "--time", "1", "--", "sh", "-c", "sleep 20"]);
     }
 
-    fn submit(&self, (name, nodes, time, work): (&str, &str, &str, &str)) {
-        let words = ["submit", "--job-name", name, "--nodes", nodes, "--time", time, "--"];
-        self.command(&[&words[..], &["sh", "-c", work]].concat());
+    fn submit(&self, job: Job<'_>) {
+        self.command(&submission(job));
     }
 
     /// Some that end, some that run and some that wait.

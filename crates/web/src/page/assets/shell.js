@@ -10,7 +10,7 @@ function themes() {
   const order = ['auto', 'light', 'dark'];
   const show = (theme) => {
     if (theme === 'auto') delete root.dataset.theme; else root.dataset.theme = theme;
-    button.textContent = `Theme: ${theme}`;
+    button.lastElementChild.textContent = theme;
     document.dispatchEvent(new CustomEvent('theme'));
   };
   let theme = order.includes(remembered('theme')) ? remembered('theme') : 'auto';
@@ -75,7 +75,7 @@ function clockButton() {
   const button = document.getElementById('clock');
   if (!button) return;
   const show = () => {
-    button.textContent = `Times: ${clock === 'utc' ? 'UTC' : zone()}`;
+    button.lastElementChild.textContent = clock === 'utc' ? 'UTC' : zone();
     tellTimes();
     document.dispatchEvent(new CustomEvent('clock'));
   };

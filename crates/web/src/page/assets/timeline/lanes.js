@@ -16,7 +16,9 @@ function layout(camera, shown, frame) {
   for (const pool of frame.pools) {
     const [top, bottom] = [camera.y(pool.first), camera.y(pool.first + pool.nodes)];
     if (bottom <= 0 || top >= camera.height) continue;
-    const y = Math.max(Math.min(Math.max(top, 0), bottom - LINE), 0);
+    // In the middle of the first node's row, as nodes' names are; within the pool in any case.
+    const middle = Math.max((tall - LINE) / 2, 0);
+    const y = Math.max(Math.min(Math.max(top + middle, 0), bottom - LINE), 0);
     if (y < free) { hidden += 1; continue; }
     const price = pool.price >= 0 ? ` · ${credits(pool.price * 3600)}` : '';
     parts.push({ y, text: pool.name, more: price, strong: true });
@@ -47,7 +49,8 @@ export class Lanes {
     if (key === this.was) return hidden;
     this.was = key;
     const corner = document.createElement('em');
-    corner.textContent = frame.pools.some((pool) => pool.price >= 0) ? `${zone}, credits per node-h` : zone;
+    corner.textContent = zone;
+    if (frame.pools.some((pool) => pool.price >= 0)) corner.appendChild(document.createElement('small')).textContent = ', credits per node-h';
     this.element.replaceChildren(corner, ...parts.map(({ y, text, more, strong }) => {
       const label = document.createElement(strong ? 'strong' : 'span');
       label.textContent = text;

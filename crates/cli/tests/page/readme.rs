@@ -1,0 +1,100 @@
+//! The two pictures of the README: a market of three sites on which a lot goes on.
+
+use std::time::Duration;
+
+use fantoccini::Locator;
+
+use crate::browser::Browser;
+use crate::stage::{self, Stage};
+
+const MARKET: &str = r#"
+time_zone = "UTC"
+
+[[site]]
+name = "lyra"
+kind = "local"
+pool = [{ name = "lyra", nodes = 6, performance = 0.8, price = 0.001 }]
+
+[[site]]
+name = "orion"
+kind = "local"
+pool = [{ name = "orion", nodes = 6, price = 0.002 }]
+
+[[site]]
+name = "vega"
+kind = "local"
+pool = [{ name = "vega", nodes = 4, performance = 2, price = 0.006 }]
+"#;
+
+/// Who, what, nodes, time limit, and how it goes.
+const JOBS: [(&str, &str, &str, &str, &str); 12] = [
+    ("ada", "render-trailer", "4", "00:50", "sleep 9"),
+    ("ben", "sweep", "2", "00:40", "sleep 13"),
+    ("cleo", "thumbnails", "1", "00:30", "sleep 4"),
+    ("ada", "fold-proteins", "3", "02:30", "sleep 140"),
+    ("cleo", "broken-build", "1", "01:00", "sleep 6; exit 3"),
+    ("ben", "align", "2", "03:00", "sleep 170"),
+    ("ada", "train-model", "4", "02:00", "sleep 110"),
+    ("cleo", "nightly-tests", "3", "01:40", "sleep 80"),
+    ("ben", "wing-study", "8", "01:20", "true"),
+    ("ada", "index-archive", "3", "02:00", "true"),
+    ("cleo", "forecast", "5", "01:30", "true"),
+    ("ben", "post-process", "2", "01:00", "true"),
+];
+
+/// The window becomes as high as the page, and the page is kept.
+async fn whole_page(browser: &Browser, name: &str) {
+    let script =
+        "return document.documentElement.scrollHeight + window.outerHeight - window.innerHeight";
+    let height = browser.run(script).await.as_u64().unwrap();
+    browser.size(1_280, u32::try_from(height).unwrap()).await;
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    stage::picture(browser, name).await;
+    browser.size(1_280, 900).await;
+}
+
+async fn theme(browser: &Browser, name: &str) {
+    browser.run(&format!("localStorage.setItem('theme', '{name}')")).await;
+    browser.client.refresh().await.unwrap();
+}
+
+/// Only where pictures are wanted: it waits until enough has happened.
+#[tokio::test]
+async fn the_readme_has_its_pictures() {
+    if std::env::var_os("TRADEWIND_SCREENSHOTS").is_none() {
+        return;
+    }
+    let stage = Stage::with(MARKET);
+    let tokens = ["ada", "ben", "cleo"].map(|user| (user, stage.token(user)));
+    for (user, name, nodes, time, work) in JOBS {
+        let (_, token) = tokens.iter().find(|(of, _)| *of == user).unwrap();
+        stage.submit_as(token, (name, nodes, time, work));
+    }
+    let browser = Browser::start().await;
+    browser.size(1_280, 900).await;
+    crate::sign_in(&browser, &stage, &stage.admin()).await;
+    browser.arrive("/").await;
+    tokio::time::sleep(Duration::from_secs(25)).await;
+
+    browser.go(&stage.url("/quote")).await;
+    theme(&browser, "dark").await;
+    browser.fill("#name", "wind-tunnel").await;
+    browser.fill("#nodes", "3").await;
+    browser.fill("#time", "2m").await;
+    browser.click("form#ask button.main").await;
+    browser.until("Stands for").await;
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    whole_page(&browser, "readme-quote").await;
+    // The last offer begins later than now: it is booked.
+    let offers = browser.client.find_all(Locator::Css("tr[data-window]")).await.unwrap();
+    offers[offers.len() - 1].click().await.unwrap();
+    browser.click("#take").await;
+    browser.arrive("/jobs/").await;
+
+    let now = browser.run("return Math.floor(Date.now() / 1000)").await.as_i64().unwrap();
+    browser.go(&stage.url(&format!("/?t={}..{}", now - 50, now + 400))).await;
+    theme(&browser, "light").await;
+    tokio::time::sleep(Duration::from_millis(900)).await;
+    whole_page(&browser, "readme-now").await;
+    browser.end().await;
+}
