@@ -1,5 +1,5 @@
 # Everything that people and machines do with the tree. `make test` is the one command.
-.PHONY: build test test-quick test-long test-evalys test-fuzz test-pages lint bench bench-criterion bench-pages docs fmt setup
+.PHONY: build test test-quick test-long test-evalys test-fuzz test-pages pictures lint bench bench-criterion bench-pages docs fmt setup
 
 CARGO ?= cargo
 # Long runs of the fuzz and property tests.
@@ -35,6 +35,10 @@ test-fuzz: setup
 test-pages: setup
 	TRADEWIND_SCREENSHOTS=$(CURDIR)/target/pages \
 	  $(CARGO) test -p tradewind --features browser --test page
+
+# The README's two pictures of the pages, made anew.
+pictures: test-pages
+	python3 ./scripts/pictures.py
 
 # The pages with 4,000 nodes and 10,000 jobs in Chromium: paint, frames, updates, bytes.
 bench-pages: setup

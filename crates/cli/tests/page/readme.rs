@@ -13,17 +13,17 @@ time_zone = "UTC"
 [[site]]
 name = "lyra"
 kind = "local"
-pool = [{ name = "lyra", nodes = 6, performance = 0.8, price = 0.001 }]
+pool = [{ name = "thrift", nodes = 6, performance = 0.8, price = 0.001 }]
 
 [[site]]
 name = "orion"
 kind = "local"
-pool = [{ name = "orion", nodes = 6, price = 0.002 }]
+pool = [{ name = "batch", nodes = 6, price = 0.002 }]
 
 [[site]]
 name = "vega"
 kind = "local"
-pool = [{ name = "vega", nodes = 4, performance = 2, price = 0.006 }]
+pool = [{ name = "fast", nodes = 4, performance = 2, price = 0.006 }]
 "#;
 
 /// Who, what, nodes, time limit, and how it goes.

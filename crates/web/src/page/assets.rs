@@ -12,7 +12,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 
 /// Name, kind, content.
-const FILES: [(&str, &str, &str); 18] = [
+const FILES: [(&str, &str, &str); 19] = [
     ("base.css", CSS, include_str!("assets/base.css")),
     ("shell.js", SCRIPT, include_str!("assets/shell.js")),
     ("live.js", SCRIPT, include_str!("assets/live.js")),
@@ -26,6 +26,7 @@ const FILES: [(&str, &str, &str); 18] = [
     ("timeline/draw.js", SCRIPT, include_str!("assets/timeline/draw.js")),
     ("timeline/lanes.js", SCRIPT, include_str!("assets/timeline/lanes.js")),
     ("timeline/mirror.js", SCRIPT, include_str!("assets/timeline/mirror.js")),
+    ("timeline/tasks.js", SCRIPT, include_str!("assets/timeline/tasks.js")),
     ("timeline/tip.js", SCRIPT, include_str!("assets/timeline/tip.js")),
     ("timeline/windows.js", SCRIPT, include_str!("assets/timeline/windows.js")),
     ("timeline/words.js", SCRIPT, include_str!("assets/timeline/words.js")),

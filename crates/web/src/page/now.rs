@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::State;
 use tradewind_daemon::live::money::Account;
-use tradewind_daemon::live::state::{Finish, Job, Phase, State as Books};
+use tradewind_daemon::live::state::{Finish, Hold, Job, Phase, State as Books};
 use tradewind_model::{PoolId, Span, Time};
 
 use super::reply::{Shown, show as page};
@@ -130,7 +130,12 @@ fn cards(state: &Books, user: &str) -> Vec<Card> {
         |wanted: fn(&Phase) -> bool| state.jobs.values().filter(|job| wanted(&job.phase)).count();
     let running = count(|phase| *phase == Phase::Running);
     let waiting = count(|phase| *phase == Phase::Waiting);
-    let held = count(|phase| matches!(phase, Phase::Held(_)));
+    let held = count(|phase| matches!(phase, Phase::Held(hold) if *hold != Hold::Booked));
+    let booked = count(|phase| *phase == Phase::Held(Hold::Booked));
+    let aside = match booked {
+        0 => "not in the queue".to_owned(),
+        _ => format!("not in the queue, and {booked} booked"),
+    };
     let oldest = state.jobs.values().filter(|job| job.phase == Phase::Waiting);
     let oldest = oldest.map(|job| (now - job.submitted).0).max();
     let longest = state.jobs.values().filter(|job| job.phase == Phase::Running);
@@ -142,10 +147,7 @@ fn cards(state: &Books, user: &str) -> Vec<Card> {
     let mut cards = vec![
         card("Running", running.to_string(), told("longest for", longest), "/jobs?show=running"),
         card("Waiting", waiting.to_string(), told("oldest for", oldest), "/jobs?show=waiting"),
-        Card {
-            alarm: held > 0,
-            ..card("Held", held.to_string(), "not in the queue".to_owned(), "/jobs?show=waiting")
-        },
+        Card { alarm: held > 0, ..card("Held", held.to_string(), aside, "/jobs?show=waiting") },
         Card {
             alarm: failed > 0,
             ..card("Failed", failed.to_string(), "in the last day".to_owned(), "/jobs?show=failed")

@@ -1,7 +1,7 @@
 // The timeline: who has which node when.
 
 import { told } from './shell.js';
-import { ALARMS, legend } from './timeline/kinds.js';
+import { legend } from './timeline/kinds.js';
 import { address, Camera } from './timeline/camera.js';
 import { cellAt, digest, frame as askFrame, picture as askPicture, isGood } from './timeline/data.js';
 import { AXIS, Painter } from './timeline/draw.js';
@@ -9,6 +9,7 @@ import { hands } from './timeline/hand.js';
 import { Lanes } from './timeline/lanes.js';
 import { census, counted, fill, fillDigest, inView, light } from './timeline/mirror.js';
 import { fallBacks, listed, placed } from './timeline/windows.js';
+import { find, jobOf, joins, key, pieces, prepare, together, under } from './timeline/tasks.js';
 import { Tip } from './timeline/tip.js';
 import { count, length, lines, whyEmpty } from './timeline/words.js';
 
@@ -44,16 +45,10 @@ function start(surface) {
   const present = () => clock.now + (Date.now() - clock.at) / 1000;
   const most = Number(surface.dataset.height) || Infinity;
   const height = () => Math.min(Math.max(frame.rows * 24, 120), Math.max(window.innerHeight - 260, 240), most);
-  const key = (at) => { const { table: it } = all(); return it.job[at] ? `j${it.job[at]}.${it.start[at]}` : `r${all().row[all().first[at]]}.${it.start[at]}`; };
-  const jobOf = (name) => Number((/^j(\d+)/.exec(name) || [0, 0])[1]);
 
-  /** The chosen task's place in the table; a job's other piece if that one is gone. */
-  function chosenAt() {
-    if (!chosen || !all()) return -1;
-    const { job } = all().table;
-    const same = job.findIndex((_, at) => key(at) === chosen);
-    return same >= 0 ? same : jobOf(chosen) ? job.indexOf(jobOf(chosen)) : -1;
-  }
+  const chosenAt = () => find(all(), chosen);
+  /** The runs of the job under the hand or chosen. */
+  const runs = () => together(all(), hovered >= 0 ? hovered : chosenAt());
 
   function fit() {
     const width = Math.max(surface.clientWidth, 100);
@@ -78,46 +73,16 @@ function start(surface) {
     if (!isGood(shown, camera)) want();
   }
 
-  const over = () => painter.moving(camera, present(), marks(), joins());
-
-  function pieces(at, style) {
-    const { table: it, row, count: rows, task } = all();
-    const found = [];
-    task.forEach((of, place) => { if (of === at) found.push({ row: row[place], count: rows[place], start: it.start[at], end: it.end[at], style }); });
-    return found;
-  }
-
-  /** All tasks of the job under the hand or chosen, in the order of time. */
-  function together() {
-    if (!all()) return [];
-    const at = hovered >= 0 ? hovered : chosenAt();
-    const job = at >= 0 ? all().table.job[at] : 0;
-    if (!job) return at >= 0 ? [at] : [];
-    const found = [];
-    all().table.job.forEach((it, place) => { if (it === job) found.push(place); });
-    return found.sort((a, b) => all().table.start[a] - all().table.start[b]);
-  }
+  const over = () => painter.moving(camera, present(), marks(), joins(all(), runs()));
 
   function marks() {
     const found = windows.concat(extra).map((it) => ({ ...it, style: it.key === picked ? 'picked' : 'window' }));
     // The one that is picked lies on top.
     found.sort((a, b) => (a.style === 'picked') - (b.style === 'picked'));
     if (cell) found.push({ row: cell.first, count: cell.rows, start: cell.from, end: cell.until, style: 'hover' });
-    for (const at of together()) found.push(...pieces(at, 'hover'));
+    for (const at of runs()) found.push(...pieces(all(), at, 'hover'));
     const at = chosenAt();
-    if (at >= 0) found.push(...pieces(at, 'chosen'));
-    return found;
-  }
-
-  /** From the end of a job's run to the beginning of its next one. */
-  function joins() {
-    const found = [];
-    const runs = together();
-    const it = all() && all().table;
-    const middle = (at) => { const place = all().first[at]; return all().row[place] + all().count[place] / 2; };
-    for (let at = 1; at < runs.length; at += 1) {
-      if (it.end[runs[at - 1]] <= it.start[runs[at]]) found.push([it.end[runs[at - 1]], middle(runs[at - 1]), it.start[runs[at]], middle(runs[at])]);
-    }
+    if (at >= 0) found.push(...pieces(all(), at, 'chosen'));
     return found;
   }
 
@@ -126,25 +91,15 @@ function start(surface) {
     if (!timer) timer = setTimeout(() => { timer = 0; load(); }, 60);
   }
 
-  /** Alarms are drawn last, and pieces know their task's first. */
-  function prepare(fresh) {
-    const it = fresh.rectangles;
-    if (!it) return;
-    it.first = [];
-    it.task.forEach((task, at) => { if (it.first[task] === undefined) it.first[task] = at; });
-    const rank = (at) => { const kind = it.table.kind[it.task[at]] & 15; return (ALARMS.has(kind) ? 100 : 0) + kind; };
-    it.order = it.row.map((_, at) => at).sort((a, b) => rank(a) - rank(b));
-  }
-
   async function load() {
     const mine = ++asked;
     try {
       const fresh = await askPicture(camera, choice);
       if (mine !== asked) return;
-      const name = hovered >= 0 && all() ? key(hovered) : '';
-      prepare(fresh);
+      const name = hovered >= 0 && all() ? key(all(), hovered) : '';
+      prepare(fresh.rectangles);
       shown = fresh;
-      hovered = name && all() ? all().table.job.findIndex((_, at) => key(at) === name) : -1;
+      hovered = name && all() ? all().table.job.findIndex((_, at) => key(all(), at) === name) : -1;
       reached(fresh.now);
       settled();
       // For whoever measures.
@@ -226,7 +181,7 @@ function start(surface) {
     if (choice.whose === 'mine') part.push('other users’ jobs are left out');
     if (frame.planned) part.push(`expected windows as of ${told(frame.planned)}, without guarantee`);
     said.textContent = `${part.join(' · ')}.`;
-    light(table, together().map((at) => all().table.job[at])[0] || 0);
+    light(table, runs().map((at) => all().table.job[at])[0] || 0);
     nothing.textContent = whyEmpty(frame, choice, seen);
     nothing.hidden = !nothing.textContent;
   }
@@ -237,20 +192,7 @@ function start(surface) {
     return nodes === 1 ? `${pool ? pool.name : ''}, node ${name}` : `${count(nodes, 'node', 'nodes')} of ${pool ? pool.name : ''}, from ${name} on`;
   }
 
-  function under([x, y]) {
-    if (!all()) return -1;
-    const time = camera.time(x);
-    const row = camera.row(y - AXIS);
-    const slack = (camera.span * 2) / camera.width;
-    const { table: it, order, task } = all();
-    for (let place = order.length - 1; place >= 0; place -= 1) {
-      const at = order[place];
-      const inRows = row >= all().row[at] && row < all().row[at] + all().count[at];
-      if (inRows && time >= it.start[task[at]] - slack && time < it.end[task[at]] + slack) return task[at];
-    }
-    return -1;
-  }
-
+  const hit = ([x, y]) => under(all(), camera.time(x), camera.row(y - AXIS), (camera.span * 2) / camera.width);
   const linesOf = (at) => lines(all().table, at, place_(all().row[all().first[at]], all().table.nodes[at]));
 
   function hint(at, point) {
@@ -260,12 +202,12 @@ function start(surface) {
   let peek = 0;
   function hover(point) {
     clearTimeout(peek);
-    hovered = point ? under(point) : -1;
+    hovered = point ? hit(point) : -1;
     const before = cell;
     cell = point && point[1] >= AXIS ? cellAt(shown, camera.time(point[0]), camera.row(point[1] - AXIS)) : null;
     if (cell && before && cell.from === before.from && cell.first === before.first && tip.isShown) { over(); return; }
     hint(hovered, point);
-    light(table, together().map((at) => all().table.job[at])[0] || 0);
+    light(table, runs().map((at) => all().table.job[at])[0] || 0);
     over();
     if (!cell) return;
     const here = cell;
@@ -282,7 +224,7 @@ function start(surface) {
 
   /** Chooses a task, tells of it, and shows where its job could run as well. */
   function choose(at, move) {
-    chosen = at >= 0 ? key(at) : '';
+    chosen = at >= 0 ? key(all(), at) : '';
     extra = [];
     if (at < 0) { chosenLine.replaceChildren(); hint(-1); toAddress(); soon(); return; }
     const { table: it } = all();
@@ -347,7 +289,7 @@ function start(surface) {
       document.dispatchEvent(new CustomEvent('pick', { detail: next.key }));
       return;
     }
-    const at = under(point);
+    const at = hit(point);
     if (at >= 0 && all().table.job[at]) open(all().table.job[at]);
     else if (at >= 0) choose(at, false);
     else if (cell && cell.tasks === 1 && cell.job) open(cell.job);
