@@ -79,6 +79,9 @@ pub(super) fn judge(
         None => Verdict::Look,
         Some(Some(trace)) if is_other(job, trace) => absent(ticket, Some(Some(trace)), now),
         Some(None) if was_revoked(ticket, job) => Verdict::Bury(Exit::Lost),
+        Some(Some(trace)) if was_revoked(ticket, job) && is_older(trace, job) => {
+            absent(ticket, Some(Some(trace)), now)
+        }
         Some(trace) => Verdict::Seen(ended(ticket, job, trace, now)),
     }
 }
@@ -119,11 +122,17 @@ fn is_other(job: &Job, trace: &Trace) -> bool {
     trace.here.as_ref().is_some_and(|here| here.id != job.id.to_string())
 }
 
-/// After a crash of its controller, Slurm uses numbers again, and a node on which a job of the same
-/// number has ended refuses the new one: it is cancelled at once, and nobody wanted that.
+/// After a crash of its controller, Slurm uses numbers again and begins jobs again that have ended
+/// meanwhile, and a node on which a job of the same number has ended refuses this one: it is
+/// cancelled at once, and nobody wanted that.
 fn was_revoked(ticket: &Ticket, job: &Job) -> bool {
     let had_nodes = !job.nodes.is_empty() && job.start > 0;
     job.state == "CANCELLED" && had_nodes && job.end - job.start <= 1 && !ticket.is_withdrawn
+}
+
+/// The task was there before this start of its job: what it wrote is of an earlier one.
+fn is_older(trace: &Trace, job: &Job) -> bool {
+    trace.here.as_ref().is_some_and(|here| seconds(here.at) < Time(job.start))
 }
 
 /// What is said of a task whose folder cannot be looked into: nothing that would be its end.
