@@ -270,6 +270,9 @@ fn ends_are_those_of_slurm_and_of_the_task() {
     let withdrawn = Ticket { is_withdrawn: true, ..ticket() };
     let verdict = judge(&withdrawn, Some(&revoked), Some(None), Time(200));
     assert_eq!(verdict, ended(Some(100), 101, Exit::Withdrawn));
+    let cleared = Job { end: 100, status: 2 << 8, ..job("FAILED") };
+    let verdict = judge(&ticket(), Some(&cleared), Some(None), Time(200));
+    assert_eq!(verdict, Verdict::Bury(Exit::Lost), "its script was gone");
     let again = Job { start: 140, end: 140, ..job("CANCELLED") };
     let verdict = judge(&ticket(), Some(&again), Some(Some(&code)), Time(200));
     assert_eq!(verdict, ended(Some(101), 129, Exit::Code(7)), "it had ended before");
