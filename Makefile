@@ -8,10 +8,11 @@ LONG_CASES ?= 20000
 build:
 	$(CARGO) build --release
 
-# cmake and a C++ compiler for the MIP solver that the optimum is checked against, Python for
-# Evalys and Schemathesis, Slurm, Grid Engine, and Chromium with axe-core for the pages.
+# Python for the MIP solver that optima are checked against, Evalys and Schemathesis; Slurm, Grid
+# Engine, and Chromium with axe-core for the pages.
 setup:
 	./scripts/setup.sh
+	./scripts/highs.sh
 	./scripts/axe.sh
 
 # All packages, with the MIP solver, real clusters and a real browser.

@@ -1,15 +1,12 @@
 #!/usr/bin/env bash
-# Installs what the full tests need beyond Rust and a C compiler: cmake and a C++ compiler, for
-# the MIP solver that our optima are compared with; Python 3 with venv, for Evalys, which reads
-# our results, and Schemathesis, which fuzzes the API; Slurm and Grid Engine, on which the sites
-# for them are tried; Chromium and its driver, which look at the pages. Does nothing when they are
-# there.
+# Installs what the full tests need beyond Rust and a C compiler: Python 3 with venv, for the MIP
+# solver that our optima are compared with, Evalys, which reads our results, and Schemathesis,
+# which fuzzes the API; Slurm and Grid Engine, on which the sites for them are tried; Chromium and
+# its driver, which look at the pages. Does nothing when they are there.
 set -euo pipefail
 PATH=$PATH:/usr/sbin
 
 missing=()
-command -v cmake >/dev/null || missing+=(cmake)
-command -v c++ >/dev/null || missing+=(g++)
 "${PYTHON:-python3}" -c 'import venv, ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
 { command -v slurmctld && command -v slurmd && command -v sbatch; } >/dev/null || missing+=(slurm-wlm)
 { [ -x /usr/lib/gridengine/sge_qmaster ] && [ -x /usr/lib/gridengine/sge_execd ] &&

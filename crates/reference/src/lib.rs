@@ -2,6 +2,8 @@
 
 pub mod auction;
 pub mod collisions;
+#[cfg(feature = "mip")]
+pub mod highs;
 pub mod instances;
 #[cfg(feature = "mip")]
 pub mod mip;

@@ -39,14 +39,13 @@ fn the_parts_of_a_job_on_two_clusters_begin_together_and_meet() {
     std::fs::write(market.path("ring.sh"), SCRIPT).unwrap();
     std::fs::write(market.path("apart.sh"), APART).unwrap();
     let ring = market.path("ring.sh").to_string_lossy().into_owned();
-    let mut skews: Vec<i64> = (0..3)
-        .map(|_| {
-            let number = market.submit(&[&ring]);
-            let job = market.until_state(number, "COMPLETED");
-            they_met(&market, number);
-            job["together"]["skew_ms"].as_i64().unwrap()
-        })
-        .collect();
+    let skew = || {
+        let number = market.submit(&[&ring]);
+        let job = market.until_state(number, "COMPLETED");
+        they_met(&market, number);
+        job["together"]["skew_ms"].as_i64().unwrap()
+    };
+    let mut skews = [skew(), skew(), skew()];
     skews.sort_unstable();
     let apart = market.path("apart.sh").to_string_lossy().into_owned();
     let raw: Vec<i64> = (0..3)
@@ -58,10 +57,24 @@ fn the_parts_of_a_job_on_two_clusters_begin_together_and_meet() {
             (at[0] - at[1]).abs()
         })
         .collect();
-    println!("start skew {skews:?} ms; without the rendezvous {raw:?} ms");
-    // Of three, as others may need this machine for a moment, too.
+    as_slurm_comes(&beta);
+    let slow = [skew(), skew()];
+    println!("start skew {skews:?} ms; without the rendezvous {raw:?} ms; one slow {slow:?} ms");
+    // Not the worst, as others may need this machine for a moment, too.
     assert!(skews[1] <= 100, "{skews:?}");
+    assert!(slow[0].min(slow[1]) <= 100, "{slow:?}");
     market.check_money(&market.all_over());
+}
+
+/// With the scheduler's own parameters: starts take seconds, and not always as many.
+fn as_slurm_comes(cluster: &Cluster) {
+    let text = std::fs::read_to_string(cluster.conf()).unwrap();
+    let is_kept = |line: &&str| !line.starts_with("SchedulerParameters");
+    let lines: Vec<&str> = text.lines().filter(is_kept).collect();
+    std::fs::write(cluster.conf(), lines.join("\n") + "\n").unwrap();
+    cluster.say(&["scontrol", "reconfigure"]);
+    let shown = cluster.say(&["scontrol", "show", "config"]);
+    assert!(!shown.contains("sched_interval=1"), "{shown}");
 }
 
 fn moment(text: &str) -> i64 {
