@@ -1,7 +1,7 @@
 //! Aligned tables for people, and names of nodes in short.
 
 use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, ContentArrangement, Table};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
 use tradewind_model::{Grid, NodeId, Window};
 
 use crate::output;
@@ -25,9 +25,12 @@ pub(crate) fn table(columns: &[Column], rows: Vec<Vec<String>>) -> String {
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(output::terminal_width() as u16);
     table.set_header(columns.iter().map(|(head, _)| *head));
+    let least: Vec<u16> =
+        (0..columns.len()).map(|place| least_width(columns, &rows, place)).collect();
     table.add_rows(rows);
-    for (column, (_, side)) in table.column_iter_mut().zip(columns) {
+    for ((column, (_, side)), least) in table.column_iter_mut().zip(columns).zip(least) {
         column.set_padding((0, 2));
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least + 2)));
         column.set_cell_alignment(match side {
             Side::Left => CellAlignment::Left,
             Side::Right => CellAlignment::Right,
@@ -39,6 +42,21 @@ pub(crate) fn table(columns: &[Column], rows: Vec<Vec<String>>) -> String {
         text.push('\n');
     }
     text
+}
+
+/// The longest word that is not broken, in columns: a moment is one.
+const WORD: usize = 19;
+/// What columns with longer words have at least.
+const NARROW: usize = 8;
+
+/// How wide a column must be so that no word of it is broken, unless it has very long ones.
+fn least_width(columns: &[Column], rows: &[Vec<String>], place: usize) -> u16 {
+    let head = columns.get(place).map_or("", |(head, _)| *head);
+    let cells = rows.iter().filter_map(|row| row.get(place)).map(String::as_str);
+    let words = cells.chain([head]).flat_map(str::split_whitespace);
+    let longest = words.map(|word| word.chars().count()).max().unwrap_or(0);
+    let least = if longest > WORD { NARROW } else { longest };
+    u16::try_from(least).unwrap_or(u16::MAX)
 }
 
 /// The names of a window's nodes, separated by blanks.
@@ -129,6 +147,16 @@ mod tests {
         assert_eq!(short(&["p9", "p10", "p12"]), ["p[9-10]", "p12"]);
         assert_eq!(short(&["p09", "p010"]), ["p09", "p010"]);
         assert_eq!(short(&["big", "bigger", "7", "8"]), ["big", "bigger", "[7-8]"]);
+    }
+
+    #[test]
+    fn moments_are_not_broken_and_long_lists_are() {
+        let columns = [("SINCE", Side::Left), ("ENDED", Side::Left), ("NODELIST", Side::Left)];
+        let moment = "2026-11-22T01:10:57".to_owned();
+        let nodes = (1..=20).map(|node| format!("alpha{node}")).collect::<Vec<_>>().join(",");
+        let text = table(&columns, vec![vec![moment.clone(), moment.clone(), nodes]]);
+        assert_eq!(text.matches(&moment).count(), 2, "{text}");
+        assert!(text.lines().count() > 2, "{text}");
     }
 
     #[test]

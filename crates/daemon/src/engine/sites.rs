@@ -152,7 +152,11 @@ impl Voice {
                 for ((seen, pool), was_empty) in each {
                     let is_empty = seen.up == 0;
                     if is_empty && !*was_empty {
-                        tracing::warn!(site, pool, "the site lists no node of the pool; {DOCTOR}");
+                        tracing::warn!(
+                            site,
+                            pool,
+                            "the site lists no node of the pool that is up; {DOCTOR}"
+                        );
                     }
                     *was_empty = is_empty;
                 }

@@ -199,7 +199,7 @@ pub enum Finish {
 pub enum Setback {
     /// A site would not start it; its words.
     Refused(String),
-    /// The owner's own jobs took its nodes before it had begun.
+    /// The owner's own jobs took its nodes before it had begun, or the nodes are gone.
     Displaced,
     /// Its nodes died or were lost.
     Lost,

@@ -306,3 +306,27 @@ fn a_job_on_hold_or_with_a_begin_time_reserves_nothing() {
         assert!(since >= Some(order.start) && exit == Exit::Code(0), "{since:?} {exit:?}");
     }
 }
+
+/// Slurm writes its state every few seconds: after a crash, a job that was let go may be on hold
+/// again. The hold here is set by hand.
+#[test]
+fn a_job_that_is_on_hold_again_after_it_was_let_go_is_let_go_again() {
+    let cluster = Cluster::start(&Plan::of("h", 1));
+    let mut bench = SlurmBench::new(&cluster, "main", 1);
+    let mut order = order(&mut bench, 1, &sleeps(0, 0));
+    order.start = order.start + Span(2);
+    bench.site().submit(&order).unwrap();
+    let id = number(&cluster, &order.tag);
+    let thief = cluster.job(&["--exclusive", "-N", "1"]);
+    let reason = |cluster: &Cluster| cluster.say(&["squeue", "-h", "-j", &id, "-o", "%r"]);
+    assert_eq!(reason(&cluster).trim(), "JobHeldUser");
+    while reason(&cluster).trim() == "JobHeldUser" {
+        assert_eq!(seen(&mut bench, &order.tag), Some(Seen::Waiting));
+        bench.wait();
+    }
+    cluster.say(&["scontrol", "uhold", &id]);
+    assert_eq!(reason(&cluster).trim(), "JobHeldUser");
+    cluster.run(&["scancel", &thief]);
+    let (since, exit) = until_ended(&mut bench, &order.tag);
+    assert!(since.is_some() && exit == Exit::Code(0), "{since:?} {exit:?}");
+}

@@ -198,7 +198,7 @@ pub(crate) fn unkept(site: &str, why: &str) -> String {
 pub(crate) fn set_back(setback: &Setback, pool: impl Fn(PoolId) -> String) -> String {
     match setback {
         Setback::Refused(why) => format!("the site would not start it: {why}"),
-        Setback::Displaced => "the owner's own jobs took its nodes".to_owned(),
+        Setback::Displaced => "the owner's own jobs took its nodes, or they are gone".to_owned(),
         Setback::Lost => "its nodes died or were lost".to_owned(),
         Setback::Funds => "its payer had too little".to_owned(),
         Setback::Slipped(missing, why) => {

@@ -87,7 +87,8 @@ fn lines(live: &Live, news: &News) -> Vec<String> {
     match &news.record {
         Record::Submitted { job, user, submission, .. } => {
             let (name, nodes) = (&submission.name, submission.tasks);
-            vec![format!("job {job} `{name}` of {user}: {nodes} nodes")]
+            let many = if nodes == 1 { "node" } else { "nodes" };
+            vec![format!("job {job} `{name}` of {user}: {nodes} {many}")]
         }
         Record::Decided { commands } => commands.iter().filter_map(|it| said(live, it)).collect(),
         Record::Saw { tag, seen: Seen::Running { .. } } => {
@@ -118,7 +119,11 @@ fn said(live: &Live, command: &Command) -> Option<String> {
             let name = &found.submission.name;
             Some(format!("job {number} `{name}` is planned on {pool}; {hold} credits are held"))
         }
-        Command::Refuse { reason, .. } => Some(format!("a job is refused: {reason}")),
+        Command::Refuse { job, reason } => {
+            let number = state.numbers.get(job)?;
+            let name = &state.jobs.get(number)?.submission.name;
+            Some(format!("job {number} `{name}` is refused: {reason}"))
+        }
         Command::Trade { .. } | Command::Wake { .. } => None,
     }
 }

@@ -31,6 +31,13 @@ type Config = BTreeMap<String, String>;
 impl Slurm {
     pub(super) fn look_around(&mut self) -> Vec<Finding> {
         let mut all = vec![self.version(), self.controller(), self.clock()];
+        // Each of the others would fail in the same way, perhaps after a long time.
+        if all.iter().take(2).all(|it| it.verdict == Verdict::Bad) {
+            let found = "not tried, as these two did not answer".to_owned();
+            let remedy = "mend what is above, then ask again";
+            all.push(finding("Slurm's other commands answer", Verdict::Bad, found, remedy));
+            return all;
+        }
         for words in [
             &["squeue", "--json"][..],
             &["sinfo", "--json"],
@@ -91,8 +98,8 @@ impl Slurm {
 
     fn version(&self) -> Finding {
         let what = "Slurm's commands are there";
-        let remedy = "install Slurm's client commands there, or set `command` to reach a machine \
-                      that has them";
+        let remedy = "install Slurm's client commands there, set `command` to reach a machine \
+                      that has them, or SLURM_CONF in `environment` to a file that is there";
         match self.timed(&Call::ours(&["scontrol", "--version"])) {
             Ok((answer, _)) => {
                 let text = answer.text().trim().to_owned();

@@ -200,16 +200,19 @@ impl Slurm {
         }
     }
 
-    /// Lets jobs go that were handed in on hold and whose time has come.
+    /// Lets jobs go that were handed in on hold and whose time has come; again, if the controller
+    /// died before it had written down that they were let go.
     fn release(&mut self, all: &Marked<'_>) -> Result<(), SiteError> {
         let now = now().0;
-        let is_due = |ticket: &Ticket| {
-            ticket.is_held && ticket.start <= now && ticket.ended.is_none() && !ticket.is_withdrawn
+        let is_due =
+            |ticket: &Ticket| ticket.start <= now && ticket.ended.is_none() && !ticket.is_withdrawn;
+        let holds = |ticket: &Ticket, job: &Job| {
+            ticket.is_held || job.is_held && job.reason == "JobHeldUser"
         };
         let due = self.tickets.iter().filter(|(_, ticket)| is_due(ticket));
         let due: Vec<(Tag, String, u64)> = due
             .filter_map(|(tag, ticket)| {
-                let job = its(all, ticket).filter(|job| job.waits())?;
+                let job = its(all, ticket).filter(|job| job.waits() && holds(ticket, job))?;
                 Some((tag.clone(), ticket.account.clone(), job.id))
             })
             .collect();

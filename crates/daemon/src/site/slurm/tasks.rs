@@ -78,7 +78,10 @@ pub(super) fn judge(
     match trace {
         None => Verdict::Look,
         Some(Some(trace)) if is_other(job, trace) => absent(ticket, Some(Some(trace)), now),
-        Some(None) if was_revoked(ticket, job) => Verdict::Bury(Exit::Lost),
+        Some(None) if was_revoked(ticket, job) || had_no_script(job) => Verdict::Bury(Exit::Lost),
+        Some(Some(trace)) if was_revoked(ticket, job) && is_older(trace, job) => {
+            absent(ticket, Some(Some(trace)), now)
+        }
         Some(trace) => Verdict::Seen(ended(ticket, job, trace, now)),
     }
 }
@@ -119,11 +122,24 @@ fn is_other(job: &Job, trace: &Trace) -> bool {
     trace.here.as_ref().is_some_and(|here| here.id != job.id.to_string())
 }
 
-/// After a crash of its controller, Slurm uses numbers again, and a node on which a job of the same
-/// number has ended refuses the new one: it is cancelled at once, and nobody wanted that.
+/// After a crash of its controller, Slurm uses numbers again and begins jobs again that have ended
+/// meanwhile, and a node on which a job of the same number has ended refuses this one: it is
+/// cancelled at once, and nobody wanted that.
 fn was_revoked(ticket: &Ticket, job: &Job) -> bool {
     let had_nodes = !job.nodes.is_empty() && job.start > 0;
     job.state == "CANCELLED" && had_nodes && job.end - job.start <= 1 && !ticket.is_withdrawn
+}
+
+/// What a node clears away of an ended job takes the script of a new one of the same number with
+/// it: the shell finds no script, and says 2 (dash) or 127.
+fn had_no_script(job: &Job) -> bool {
+    let code = job.status >> 8 & 0xff;
+    job.state == "FAILED" && job.end - job.start <= 1 && matches!(code, 2 | 127)
+}
+
+/// The task was there before this start of its job: what it wrote is of an earlier one.
+fn is_older(trace: &Trace, job: &Job) -> bool {
+    trace.here.as_ref().is_some_and(|here| seconds(here.at) < Time(job.start))
 }
 
 /// What is said of a task whose folder cannot be looked into: nothing that would be its end.

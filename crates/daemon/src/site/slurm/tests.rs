@@ -270,6 +270,15 @@ fn ends_are_those_of_slurm_and_of_the_task() {
     let withdrawn = Ticket { is_withdrawn: true, ..ticket() };
     let verdict = judge(&withdrawn, Some(&revoked), Some(None), Time(200));
     assert_eq!(verdict, ended(Some(100), 101, Exit::Withdrawn));
+    let cleared = Job { end: 100, status: 2 << 8, ..job("FAILED") };
+    let verdict = judge(&ticket(), Some(&cleared), Some(None), Time(200));
+    assert_eq!(verdict, Verdict::Bury(Exit::Lost), "its script was gone");
+    let again = Job { start: 140, end: 140, ..job("CANCELLED") };
+    let verdict = judge(&ticket(), Some(&again), Some(Some(&code)), Time(200));
+    assert_eq!(verdict, ended(Some(101), 129, Exit::Code(7)), "it had ended before");
+    let soon = Job { end: 101, ..job("CANCELLED") };
+    let verdict = judge(&ticket(), Some(&soon), Some(Some(&trace(None))), Time(200));
+    assert_eq!(verdict, ended(Some(100), 101, Exit::Withdrawn), "somebody was quick");
     let never = Job { nodes: Vec::new(), start: 130, ..job("CANCELLED") };
     let verdict = judge(&ticket(), Some(&never), Some(None), Time(200));
     assert_eq!(verdict, ended(None, 130, Exit::Withdrawn));
