@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::State;
 use tradewind_daemon::live::money::Account;
-use tradewind_daemon::live::state::{Finish, Hold, Job, Phase, State as Books};
+use tradewind_daemon::live::state::{Hold, Job, Phase, State as Books};
 use tradewind_model::{PoolId, Span, Time};
 
 use super::reply::{Shown, show as page};
@@ -168,12 +168,10 @@ fn cards(state: &Books, user: &str) -> Vec<Card> {
 }
 
 fn has_failed(job: &Job, now: Time) -> bool {
-    let bad = match &job.phase {
-        Phase::Over(Finish::Completed | Finish::Cancelled | Finish::Returned(_)) => false,
-        Phase::Over(_) => true,
-        _ => false,
-    };
-    bad && job.ended.is_some_and(|at| at >= now - LATELY)
+    let Phase::Over(finish) = &job.phase else { return false };
+    // As the list of jobs counts, to which the card leads.
+    let is_bad = !["COMPLETED", "CANCELLED"].contains(&views::words::finished(finish));
+    is_bad && job.ended.is_some_and(|at| at >= now - LATELY)
 }
 
 /// Allocated, at work, free and down.
