@@ -23,14 +23,19 @@ pub(crate) fn table(columns: &[Column], rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(NOTHING);
     table.set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(output::terminal_width() as u16);
+    let width = output::terminal_width();
+    table.set_width(width as u16);
     table.set_header(columns.iter().map(|(head, _)| *head));
+    let places = 0..columns.len();
     let least: Vec<u16> =
-        (0..columns.len()).map(|place| least_width(columns, &rows, place)).collect();
+        places.clone().map(|place| least_width(cells(columns, &rows, place))).collect();
+    let whole: usize = places.map(|place| whole_width(cells(columns, &rows, place)) + 2).sum();
     table.add_rows(rows);
     for ((column, (_, side)), least) in table.column_iter_mut().zip(columns).zip(least) {
         column.set_padding((0, 2));
-        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least + 2)));
+        if whole > width {
+            column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least + 2)));
+        }
         column.set_cell_alignment(match side {
             Side::Left => CellAlignment::Left,
             Side::Right => CellAlignment::Right,
@@ -49,14 +54,27 @@ const WORD: usize = 19;
 /// What columns with longer words have at least.
 const NARROW: usize = 8;
 
-/// How wide a column must be so that no word of it is broken, unless it has very long ones.
-fn least_width(columns: &[Column], rows: &[Vec<String>], place: usize) -> u16 {
+/// A column's head and cells.
+fn cells<'a>(
+    columns: &'a [Column],
+    rows: &'a [Vec<String>],
+    place: usize,
+) -> impl Iterator<Item = &'a str> {
     let head = columns.get(place).map_or("", |(head, _)| *head);
-    let cells = rows.iter().filter_map(|row| row.get(place)).map(String::as_str);
-    let words = cells.chain([head]).flat_map(str::split_whitespace);
+    rows.iter().filter_map(move |row| row.get(place)).map(String::as_str).chain([head])
+}
+
+/// How wide a column must be so that no word of it is broken, unless it has very long ones.
+fn least_width<'a>(cells: impl Iterator<Item = &'a str>) -> u16 {
+    let words = cells.flat_map(str::split_whitespace);
     let longest = words.map(|word| word.chars().count()).max().unwrap_or(0);
     let least = if longest > WORD { NARROW } else { longest };
     u16::try_from(least).unwrap_or(u16::MAX)
+}
+
+/// How wide a column is of which no line is broken.
+fn whole_width<'a>(cells: impl Iterator<Item = &'a str>) -> usize {
+    cells.flat_map(str::lines).map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
 /// The names of a window's nodes, separated by blanks.
