@@ -134,7 +134,11 @@ watch() {
         wait "$nap"
     done
     note why "$why"
-    until read -r group <"$folder/pid"; do sleep 0.1; done
+    # Without its folder the task is over and forgotten.
+    until read -r group <"$folder/pid"; do
+        [ -d "$folder" ] || exit 0
+        sleep 0.1
+    done
     kill -s TERM -- "-$group"
     kill -s CONT -- "-$group"
     sleep "$tw_grace"
