@@ -124,7 +124,8 @@ watch() {
     while :; do
         [ -f "$folder/began" ] && read -r began <"$folder/began" && since=$began
         moment
-        left=$((since + tw_limit * 1000 - moment))
+        # The moment is told in hundredths of a second, and nobody is stopped before the limit.
+        left=$((since + tw_limit * 1000 - moment + 10))
         [ -f "$folder/stop" ] && why=withdrawn && break
         [ "$left" -le 0 ] && why=limit && break
         pause=2
