@@ -146,4 +146,4 @@ fn opening(market: &Market, booking: &Booking) -> Opening {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

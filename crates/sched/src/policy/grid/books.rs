@@ -50,10 +50,17 @@ impl Books {
         }
     }
 
-    /// Of a market as it stands, for whoever does not follow it.
+    /// Of a market as it stands, for whoever does not follow it. O((r + c)·log n) for r running jobs
+    /// and c closures.
     pub(crate) fn of(market: &Market) -> Books {
-        let mut books = Books::new(market);
-        books.follow(market, &market.history());
+        let (mut books, now) = (Books::new(market), market.now());
+        for (id, what) in market.closures() {
+            books.absences.announced(id, what, now);
+            if market.closure_state(id).is_some_and(|(_, begun)| begun) {
+                books.absences.closed(id, now);
+            }
+        }
+        books.rebuild(market);
         books
     }
 

@@ -9,11 +9,15 @@ use super::*;
 use crate::testing::performance;
 
 /// Nodes, performance in thousandths, price.
-type Drawn = (u32, u32, i64);
+pub(in crate::policy) type Drawn = (u32, u32, i64);
 /// Tasks, estimate, budget.
-type Wanted = (u32, i64, Option<i64>);
+pub(in crate::policy) type Wanted = (u32, i64, Option<i64>);
 
-fn market(pools: &[Drawn], waiting: &[Wanted], running: Option<(u32, i64)>) -> Market {
+pub(in crate::policy) fn market(
+    pools: &[Drawn],
+    waiting: &[Wanted],
+    running: Option<(u32, i64)>,
+) -> Market {
     let pool = |(at, &(nodes, speed, price)): (u32, &Drawn)| Pool {
         name: format!("p{at}"),
         site: SiteId(0),
@@ -42,7 +46,7 @@ fn market(pools: &[Drawn], waiting: &[Wanted], running: Option<(u32, i64)>) -> M
     market
 }
 
-fn demand((tasks, estimate, budget): Wanted) -> Demand {
+pub(in crate::policy) fn demand((tasks, estimate, budget): Wanted) -> Demand {
     let terms = Terms { budget: budget.map(Money), ..Terms::default() };
     Demand { terms: Some(Arc::new(terms)), ..Demand::new(tasks, Span(estimate)) }
 }
@@ -51,13 +55,13 @@ fn demand((tasks, estimate, budget): Wanted) -> Demand {
 const END: usize = 400;
 
 /// What is free, second by second.
-struct Grid<'m> {
+pub(in crate::policy) struct Grid<'m> {
     market: &'m Market,
-    free: Vec<[i64; END]>,
+    pub(in crate::policy) free: Vec<[i64; END]>,
 }
 
 impl<'m> Grid<'m> {
-    fn new(market: &'m Market) -> Grid<'m> {
+    pub(in crate::policy) fn new(market: &'m Market) -> Grid<'m> {
         let pools = market.pools().as_slice();
         let mut free: Vec<_> = pools.iter().map(|pool| [i64::from(pool.nodes); END]).collect();
         for job in market.running() {
@@ -102,7 +106,7 @@ impl<'m> Grid<'m> {
     }
 }
 
-fn wanted() -> impl Strategy<Value = Wanted> {
+pub(in crate::policy) fn wanted() -> impl Strategy<Value = Wanted> {
     (1..5u32, 1..20i64, prop::option::weighted(0.3, 1..200i64))
 }
 

@@ -1,0 +1,132 @@
+//! Where one job could go, pool by pool, and what speaks against each: what people ask of a
+//! decision. No policy decides by it.
+
+use tradewind_model::{
+    Attribute, Demand, Market, Money, Performance, Place, Pool, PoolId, Price, Profile, Span, Time,
+};
+
+use super::grid::Books;
+
+/// What is free in each pool beside running jobs, as long as they expect to run, and closures that
+/// are announced. Whoever waits does not count.
+#[derive(Debug)]
+pub struct Scales {
+    profiles: Vec<Profile>,
+}
+
+/// A pool, for all tasks of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Weighed {
+    /// Which.
+    pub pool: PoolId,
+    /// What it asked per node and second.
+    pub price: Price,
+    /// How long the job may take there.
+    pub length: Span,
+    /// Whether it could have the job.
+    pub verdict: Verdict,
+}
+
+/// Whether a pool could have a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// From this moment on it has as many nodes, for as long as the job may take.
+    From(Time),
+    /// It could not.
+    Against(Against),
+}
+
+/// What speaks against a pool; of several things the first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Against {
+    /// Its nodes do not have this attribute as it was asked for.
+    Attribute(String),
+    /// They are slower than was asked for: their performance.
+    Slow(Performance),
+    /// They cost more than the job may pay: the most per node and second.
+    Dear(Price),
+    /// It takes no jobs of this size.
+    Size,
+    /// It has so few nodes in all: the job could only lie there in part.
+    Narrow(u32),
+    /// All tasks would cost more than the budget, which is this.
+    Budget(Money),
+    /// It could be over at this moment at the earliest, after the deadline.
+    Late(Time),
+    /// So many nodes are never free together, as far as is known.
+    Never,
+}
+
+impl Scales {
+    /// Of the market as it stands. O((r + c)·log n) for r running jobs and c closures.
+    pub fn of(market: &Market) -> Scales {
+        Scales { profiles: Books::of(market).into_profiles() }
+    }
+
+    /// The job takes nodes now.
+    pub fn take(&mut self, market: &Market, demand: &Demand, place: &Place) {
+        let now = market.now();
+        for share in place.shares(demand.processors) {
+            let length = market.pools().pool(share.pool).length_of(demand.estimate);
+            self.profiles[share.pool.index()].take(share.nodes, now, now + length);
+        }
+    }
+
+    /// All pools, in their order, for a job that could start from now on. Logarithmic in what is
+    /// known of each that suits.
+    pub fn weigh(&self, market: &Market, demand: &Demand) -> Vec<Weighed> {
+        let each = market.pools().iter().zip(&self.profiles);
+        each.map(|((id, pool), profile)| self::weigh(id, pool, profile, demand)).collect()
+    }
+}
+
+fn weigh(id: PoolId, pool: &Pool, profile: &Profile, demand: &Demand) -> Weighed {
+    let length = pool.length_of(demand.estimate);
+    let verdict = match against(pool, demand, length) {
+        Some(against) => Verdict::Against(against),
+        None => earliest(profile, demand, length),
+    };
+    Weighed { pool: id, price: pool.price, length, verdict }
+}
+
+fn earliest(profile: &Profile, demand: &Demand, length: Span) -> Verdict {
+    let terms = demand.terms();
+    let from = terms.earliest_start.map_or(profile.origin(), |it| it.max(profile.origin()));
+    match profile.earliest(demand.processors, length, from) {
+        None => Verdict::Against(Against::Never),
+        Some(start) => match terms.deadline {
+            Some(deadline) if start + length > deadline => {
+                Verdict::Against(Against::Late(start + length))
+            }
+            _ => Verdict::From(start),
+        },
+    }
+}
+
+/// What speaks against the pool, whatever is free in it.
+fn against(pool: &Pool, demand: &Demand, length: Span) -> Option<Against> {
+    let terms = demand.terms();
+    let lacks =
+        |name: &str, wanted: &Attribute| !Attribute::meets(pool.attributes.get(name), wanted);
+    let missing = terms.attributes.iter().find(|(name, wanted)| lacks(name, wanted));
+    if let Some((name, _)) = missing {
+        return Some(Against::Attribute(name.clone()));
+    }
+    if terms.min_performance.is_some_and(|least| pool.performance < least) {
+        return Some(Against::Slow(pool.performance));
+    }
+    if let Some(most) = terms.max_price.filter(|most| pool.price > *most) {
+        return Some(Against::Dear(most));
+    }
+    if !pool.suits(demand) {
+        return Some(Against::Size);
+    }
+    if pool.nodes < demand.processors {
+        return Some(Against::Narrow(pool.nodes));
+    }
+    let cost = pool.price.of(demand.processors, length);
+    terms.budget.filter(|budget| cost > *budget).map(Against::Budget)
+}
+
+#[cfg(test)]
+mod tests;
