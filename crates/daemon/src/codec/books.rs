@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::wire::{Fault, Fields, Get, Object, Put, choice, object};
+use crate::live::choice::Choice;
 use crate::live::gather::Rendezvous;
 use crate::live::money::{Account, Accounts, Motive, Posting};
 use crate::live::past::{Asked, Gone, Past};
@@ -12,6 +13,7 @@ use crate::live::state::{
     Why,
 };
 use crate::site::{Exit, Seen, Tag};
+use tradewind_sched::policy::weigh::{Against, Verdict, Weighed};
 
 impl Put for Tag {
     fn put(&self, out: &mut Vec<u8>) {
@@ -44,6 +46,7 @@ object!(Job {
     cancelled_by,
     booking,
     in_window,
+    choice,
     rendezvous,
     history,
     origin,
@@ -76,6 +79,13 @@ choice!(Happening {
     "unkept" => Unkept(site, words), "came-back" => CameBack(why), "taken-in" => TakenIn(peer),
 });
 object!(Task { pool, wanted, known, go });
+object!(Choice { at, policy, others, left_out });
+object!(Weighed { pool, price, length, verdict });
+choice!(Verdict { "from" => From(start), "against" => Against(why) });
+choice!(Against {
+    "attribute" => Attribute(name), "slow" => Slow(has), "dear" => Dear(most), "size" => Size,
+    "narrow" => Narrow(nodes), "budget" => Budget(most), "late" => Late(finish), "never" => Never,
+});
 object!(Rendezvous { at, slipped, began });
 choice!(Wanted { "run" => Run, "stop" => Stop });
 choice!(Known {

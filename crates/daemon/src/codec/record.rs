@@ -8,6 +8,7 @@ choice!(Record {
     "gridded" => Gridded { pools, owners },
     "began" => Began { release, policy, usage },
     "decided" => Decided { commands },
+    "chose" => Chose { job, choice },
     "submitted" => Submitted { job, user, submission, array, key },
     "held" => Held { job, hold },
     "joined" => Joined { job, demand },

@@ -109,6 +109,7 @@ impl State {
                 self.enter(*job, id)?;
             }
             Record::Started { job } => self.start_booked(*job)?,
+            Record::Chose { job, choice } => self.chose(*job, choice)?,
             Record::Expected { starts } => {
                 for (job, start) in starts {
                     let job = self.job(*job)?;
@@ -212,6 +213,7 @@ impl State {
             cancelled_by: None,
             booking: None,
             in_window: false,
+            choice: None,
             rendezvous: None,
             history: VecDeque::new(),
             origin: None,
@@ -298,6 +300,7 @@ impl State {
         let job = self.job(number)?;
         job.phase = Phase::Running;
         job.started = Some(at);
+        job.choice = None;
         job.rendezvous = job.rendezvous_of(parts.len());
         job.parts = parts;
         let tags: Vec<(Tag, PoolId)> =

@@ -10,6 +10,7 @@
 mod apply;
 mod asides;
 mod asks;
+pub mod choice;
 mod closures;
 mod demand;
 pub mod gather;

@@ -35,7 +35,11 @@ impl Live {
                 _ => None,
             });
             let touched: Vec<u64> = commands.iter().filter_map(|it| self.number(it)).collect();
+            let choices = self.choices(&commands);
             self.put(at, Record::Decided { commands })?;
+            for (job, choice) in choices {
+                self.put(at, Record::Chose { job, choice })?;
+            }
             for number in touched {
                 self.after_decision(at, number)?;
             }

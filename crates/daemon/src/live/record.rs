@@ -6,6 +6,7 @@ use tradewind_io::submission::Submission;
 use tradewind_model::{Closure, Command, Demand, Money, PoolId, Pools, Price, Time};
 use tradewind_sched::negotiation::{Entry, Peer};
 
+use super::choice::Choice;
 use super::money::Account;
 use super::peers::{Known, News};
 use super::rights::{Role, TokenHash};
@@ -41,6 +42,13 @@ pub enum Record {
     Decided {
         /// In its order.
         commands: Vec<Command>,
+    },
+    /// What else a job could have had that was just given its nodes.
+    Chose {
+        /// Which.
+        job: u64,
+        /// What else.
+        choice: Choice,
     },
     /// A job was handed in.
     Submitted {

@@ -8,6 +8,7 @@ use tradewind_model::{
     ClosureId, JobId, Market, Money, Place, PoolId, Pools, Price, Reason, SiteId, Span, Time,
 };
 
+use super::choice::Choice;
 use super::gather::Rendezvous;
 use super::money::{Account, Accounts};
 use super::past::Past;
@@ -99,6 +100,8 @@ pub struct Job {
     pub booking: Option<Booking>,
     /// Its nodes at its last start were those of that window.
     pub in_window: bool,
+    /// What else it could have had when it was given its nodes, if that was written down.
+    pub choice: Option<Choice>,
     /// How its parts come together, if they begin together.
     pub rendezvous: Option<Rendezvous>,
     /// What happened to it: the last [`Job::KEPT`] entries.
