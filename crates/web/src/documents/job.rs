@@ -5,6 +5,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::amount::Credits;
+use super::choice::Choice;
 
 /// A job. Lists leave out `parts`, `history` and `submission`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -78,6 +79,9 @@ pub struct Job {
     /// If its parts begin together: how.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<Together>,
+    /// What else it could have had when it was given its nodes: of one job, not in lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<Choice>,
     /// Its nodes, pool by pool.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,

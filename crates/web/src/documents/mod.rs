@@ -5,6 +5,7 @@
 
 mod account;
 mod amount;
+mod choice;
 mod event;
 mod explanation;
 mod job;
@@ -20,6 +21,7 @@ mod whatif;
 
 pub use account::{Account, AccountList, Posting, Statement, Transfer};
 pub use amount::{Credits, Thousandths};
+pub use choice::{Choice, OtherPool};
 pub use event::Event;
 pub use explanation::{Explanation, Relaxation};
 pub use job::{

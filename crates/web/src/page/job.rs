@@ -4,10 +4,9 @@ use askama::Template;
 use axum::Form;
 use axum::extract::State;
 use serde::Deserialize;
-use tradewind_daemon::live::state::{Job as Known, Phase, State as Books};
+use tradewind_daemon::live::state::{Job as Known, State as Books};
 use tradewind_daemon::live::{Ask, Live};
 use tradewind_io::scenario::criterion_name;
-use tradewind_model::PoolId;
 
 use super::alternatives::{self, Alternative};
 use super::considered::{Considered, considered};
@@ -48,8 +47,8 @@ struct Facts {
     so_far: Credits,
     /// What it prefers, in words.
     prefers: String,
-    /// Where it could run, or why nowhere.
-    considered: Result<Vec<Considered>, String>,
+    /// Where it could run or could have run, or why nowhere.
+    considered: Result<Considered, String>,
     /// The place of its first task's output, once it has begun.
     first: Option<(tradewind_model::SiteId, tradewind_daemon::site::Tag)>,
 }
@@ -90,15 +89,6 @@ fn so_far(state: &Books, job: &Known) -> Credits {
     Credits(cost.sum())
 }
 
-/// Where its nodes are, were or are kept for it.
-fn chosen(job: &Known) -> Vec<PoolId> {
-    let booked = job.booking.as_ref().filter(|_| job.parts.is_empty());
-    let booked = booked.into_iter().flat_map(|it| it.place.shares(job.submission.tasks));
-    let started = !matches!(job.phase, Phase::Waiting | Phase::Held(_));
-    let parts = job.parts.iter().filter(|_| started).map(|part| part.pool);
-    parts.chain(booked.map(|share| share.pool)).collect()
-}
-
 fn facts(live: &Live, job: &Known) -> Facts {
     let state = live.state();
     let criterion = criterion_name(&job.submission.terms.criterion);
@@ -106,7 +96,7 @@ fn facts(live: &Live, job: &Known) -> Facts {
     Facts {
         so_far: so_far(state, job),
         prefers: alternatives::in_words(&criterion),
-        considered: considered(live, job, &chosen(job)),
+        considered: considered(live, job),
         first,
     }
 }
@@ -147,7 +137,8 @@ fn pools(job: &Job, others: &[Alternative], facts: &Facts) -> String {
     let of_others = of_others.split(',').filter(|name| !name.is_empty()).map(str::to_owned);
     let mut names: Vec<String> = known.chain(of_others).collect();
     if names.is_empty() {
-        let suited = facts.considered.iter().flatten().map(|it| it.pool.clone());
+        let rows = facts.considered.iter().flat_map(|it| &it.rows);
+        let suited = rows.map(|row| row.pool.pool.clone());
         names.extend(suited);
     }
     names.sort();

@@ -3,7 +3,8 @@
 use askama::filters::Safe;
 use jiff::Timestamp;
 
-use crate::documents::{Credits, Fate, Thousandths};
+use crate::documents::{Credits, Fate};
+pub(crate) use crate::views::amounts::{credits, grouped, performance, span};
 
 /// A moment: UTC, with the zone, as an element that scripts may show on another clock.
 pub(crate) fn time(at: &i64) -> Safe<String> {
@@ -21,37 +22,6 @@ pub(crate) fn stamp(at: i64) -> String {
 /// The same, or a dash.
 pub(crate) fn when(at: &Option<i64>) -> Safe<String> {
     at.as_ref().map_or_else(|| Safe("–".to_owned()), time)
-}
-
-/// A length of time: the two largest units that are not zero.
-pub(crate) fn span(seconds: &i64) -> String {
-    let sign = if *seconds < 0 { "−" } else { "" };
-    let all = seconds.unsigned_abs();
-    let units = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
-    let mut rest = all;
-    let mut told = Vec::new();
-    for (length, unit) in units {
-        let count = rest / length;
-        rest %= length;
-        if count > 0 && told.len() < 2 {
-            told.push(format!("{count} {unit}"));
-        } else if !told.is_empty() {
-            break;
-        }
-    }
-    if told.is_empty() { "0 s".to_owned() } else { format!("{sign}{}", told.join(" ")) }
-}
-
-/// Credits with thousands apart, exact.
-pub(crate) fn credits(amount: &Credits) -> String {
-    let micro = amount.0.unsigned_abs();
-    let (whole, rest) = (grouped(micro / 1_000_000), micro % 1_000_000);
-    let sign = if amount.0 < 0 { "−" } else { "" };
-    let part = format!("{rest:06}");
-    match part.trim_end_matches('0') {
-        "" => format!("{sign}{whole}"),
-        part => format!("{sign}{whole}.{part}"),
-    }
 }
 
 /// Credits with two decimals at most, rounded down: for where room is scarce.
@@ -78,12 +48,6 @@ pub(crate) fn in_address(text: &str) -> String {
 /// The same for machines: without thousands apart.
 pub(crate) fn plain(amount: &Credits) -> String {
     credits(amount).replace(',', "").replace('−', "-")
-}
-
-/// As many decimals as there are, up to three.
-pub(crate) fn performance(of: &Thousandths) -> String {
-    let text = format!("{}.{:03}", of.0 / 1_000, of.0 % 1_000);
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Node-seconds as node-hours with two decimals.
@@ -129,19 +93,6 @@ pub(crate) fn counted(number: &usize) -> String {
 /// With thousands apart.
 pub(crate) fn grouped_u64(number: &u64) -> String {
     grouped(u128::from(*number))
-}
-
-/// With thousands apart.
-pub(crate) fn grouped(number: u128) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() * 4 / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 #[cfg(test)]

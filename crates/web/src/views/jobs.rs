@@ -8,7 +8,7 @@ use tradewind_daemon::live::state::{Finish, Hold, Job, Part, Phase, State};
 use tradewind_io::submission::document;
 use tradewind_model::PoolId;
 
-use super::words;
+use super::{choice, words};
 use crate::documents::{
     self, ArrayPlace, Booking, Credits, ExitStatus, Expectation, HistoryEntry, Home, JobList,
     Together,
@@ -93,6 +93,7 @@ pub(crate) fn line(state: &State, job: &Job) -> documents::Job {
             .rendezvous
             .as_ref()
             .map(|it| Together { begin: it.at.map(|at| at.0), skew_ms: it.skew() }),
+        choice: None,
         parts: Vec::new(),
         history: Vec::new(),
         submission: None,
@@ -106,6 +107,7 @@ pub(crate) fn whole(state: &State, job: &Job) -> documents::Job {
         HistoryEntry { at: at.0, what: what.to_owned(), detail }
     };
     documents::Job {
+        choice: choice::document(state, job),
         parts: job.parts.iter().map(|it| part(state, job, it)).collect(),
         history: job.history.iter().map(entry).collect(),
         submission: Some(document::value(&job.submission)),

@@ -1,6 +1,8 @@
 //! The market's state as documents: what each caller may see of it.
 
 pub(crate) mod accounts;
+pub(crate) mod amounts;
+pub(crate) mod choice;
 pub(crate) mod jobs;
 pub(crate) mod market;
 pub(crate) mod offers;

@@ -76,3 +76,30 @@ fn policies_stand_side_by_side_and_the_page_knows_when_it_is_old() {
     assert!(broken.contains("a mistake of the program") && !broken.contains("<progress"));
     stage.stop();
 }
+
+#[test]
+fn a_job_says_what_else_it_could_have_had() {
+    let stage = Stage::new();
+    let first = stage.submit("ana", 2);
+    let seen = stage.until(first, "RUNNING");
+    let choice = &seen["choice"];
+    assert_eq!(choice["at"], seen["started"]);
+    assert_eq!(choice["why"], "of 2 pools that could begin it at once, none would have cost less");
+    let [other] = &choice["others"].as_array().unwrap()[..] else { panic!("{choice:#}") };
+    let of = |name: &str| other[name].as_i64();
+    assert_eq!((other["pool"].as_str(), of("start")), (Some("alpha/x"), seen["started"].as_i64()));
+    assert_eq!(of("cost"), Some(2 * of("length").unwrap()));
+    let verdict = other["verdict"].as_str().unwrap();
+    assert!(verdict.contains("slower, ") && verdict.ends_with("credits dearer"), "{verdict}");
+    let text = page(&stage, "ana", &format!("/jobs/{first}"));
+    for part in [verdict, "✓ chosen", "none would have cost less", "when it was given its nodes"]
+    {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    // One that waits has not chosen: as things are now.
+    let (_, second) = (stage.submit("ana", 2), stage.submit("ana", 1));
+    let text = page(&stage, "ana", &format!("/jobs/{second}"));
+    assert!(text.contains("who waits does not count") && !text.contains("✓ chosen"));
+    assert!(stage.get("ana", &format!("/v1/jobs/{second}")).1.get("choice").is_none());
+    stage.stop();
+}

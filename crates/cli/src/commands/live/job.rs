@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use owo_colors::OwoColorize as _;
-use tradewind_web::documents::{Expectation, Explanation, Job, Part, Together};
+use tradewind_web::documents::{Choice, Expectation, Explanation, Job, OtherPool, Part, Together};
 
 use super::{Sheet, explain, jobs, output};
 use crate::cli::Format;
@@ -128,6 +128,16 @@ fn page(job: &Job) -> String {
     if !job.parts.is_empty() {
         let _ = write!(text, "\n{}", parts(&job.parts).table());
     }
+    if let Some(choice) = &job.choice {
+        let Choice { at, policy, why, others, left_out } = choice;
+        let _ = writeln!(text, "\nchosen {} by {policy}: {why}", moment(*at));
+        if !others.is_empty() {
+            let _ = write!(text, "\n{}", beside(others).table());
+        }
+        if *left_out > 0 {
+            let _ = writeln!(text, "and {left_out} more pools");
+        }
+    }
     if !job.history.is_empty() {
         text.push_str("\nhistory\n\n");
     }
@@ -197,4 +207,25 @@ fn parts(parts: &[Part]) -> Sheet {
         ]
     };
     Sheet { columns, rows: parts.iter().map(row).collect() }
+}
+
+/// Pools that the job could have had instead.
+fn beside(others: &[OtherPool]) -> Sheet {
+    let columns = vec![
+        ("INSTEAD", Side::Left),
+        ("START", Side::Left),
+        ("LENGTH", Side::Right),
+        ("COST", Side::Right),
+        ("VERDICT", Side::Left),
+    ];
+    let row = |it: &OtherPool| {
+        vec![
+            it.pool.clone(),
+            moment_or_none(it.start),
+            length(it.length),
+            it.cost.to_string(),
+            it.verdict.clone(),
+        ]
+    };
+    Sheet { columns, rows: others.iter().map(row).collect() }
 }

@@ -1,0 +1,142 @@
+//! Where a job could go or could have gone, pool by pool, as documents.
+
+use tradewind_daemon::live::choice::{Against, Choice, Merit, Verdict, Weighed};
+use tradewind_daemon::live::state::{Job, State};
+use tradewind_model::{Money, Span, Time};
+
+use super::amounts;
+use super::jobs::pool_name;
+use super::words::moment;
+use crate::documents::{self, Credits, OtherPool, Thousandths};
+
+/// What a job got, for comparison: when it begins, how long it takes, what it costs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Got {
+    start: Time,
+    length: Span,
+    cost: Money,
+}
+
+/// What was written down when the job got its nodes.
+pub(crate) fn document(state: &State, job: &Job) -> Option<documents::Choice> {
+    let choice = job.choice.as_ref()?;
+    let got = Got {
+        start: choice.at,
+        length: job.parts.iter().map(|it| it.limit).max().unwrap_or_default(),
+        cost: job.parts.iter().map(|it| it.price.of(it.nodes, it.limit)).sum(),
+    };
+    let other = |it: &Weighed| other(state, job, it, Some(got));
+    Some(documents::Choice {
+        at: choice.at.0,
+        policy: choice.policy.clone(),
+        why: why(choice, choice.merit(job)),
+        others: choice.others.iter().map(other).collect(),
+        left_out: choice.left_out,
+    })
+}
+
+/// A pool as it would have the job; beside what the job got, if it got anything.
+pub(crate) fn other(state: &State, job: &Job, it: &Weighed, got: Option<Got>) -> OtherPool {
+    let cost = it.price.of(job.submission.tasks, it.length);
+    let start = match it.verdict {
+        Verdict::From(start) => Some(start),
+        Verdict::Against(_) => None,
+    };
+    let verdict = match (&it.verdict, got) {
+        (Verdict::Against(why), _) => against(why, job.submission.tasks),
+        (Verdict::From(_), None) => "suits".to_owned(),
+        (Verdict::From(start), Some(got)) => {
+            beside(Got { start: *start, length: it.length, cost }, got)
+        }
+    };
+    OtherPool {
+        pool: pool_name(state, it.pool).to_owned(),
+        price: it.price.into(),
+        length: it.length.0,
+        cost: cost.into(),
+        start: start.map(|at| at.0),
+        verdict,
+    }
+}
+
+/// What speaks for what the job got.
+fn why(choice: &Choice, merit: Merit) -> String {
+    let Merit { others, at_once, at_once_cheaper, at_once_faster, cheaper } = merit;
+    let all = at_once + 1;
+    match (others, at_once) {
+        (0, _) if choice.others.is_empty() => "there was no other pool".to_owned(),
+        (0, _) => "no other pool could have had all of it".to_owned(),
+        (_, 0) if cheaper == 0 => {
+            "no other pool could have begun it as soon, and none would have cost less".to_owned()
+        }
+        (_, 0) => format!(
+            "no other pool could have begun it as soon; {cheaper} would have cost less, later"
+        ),
+        _ if at_once_cheaper == 0 => {
+            format!("of {all} pools that could begin it at once, none would have cost less")
+        }
+        _ if at_once_faster == 0 => format!(
+            "of {all} pools that could begin it at once, none would have been done sooner; \
+             {at_once_cheaper} would have cost less"
+        ),
+        _ => format!(
+            "{} chose among {all} pools that could begin it at once: {at_once_cheaper} would have \
+             cost less, {at_once_faster} would have been done sooner",
+            choice.policy
+        ),
+    }
+}
+
+/// Why a pool could not have the job.
+fn against(why: &Against, tasks: u32) -> String {
+    let credits = |amount: Money| amounts::credits(&amount.into());
+    match why {
+        Against::Attribute(name) => match name.as_str() {
+            "site" => "another site was asked for".to_owned(),
+            "pool" => "another pool was asked for".to_owned(),
+            name => format!("its nodes do not have the {name} that was asked for"),
+        },
+        Against::Slow(has) => {
+            format!(
+                "too slow: its performance is {}",
+                amounts::performance(&Thousandths::from(*has))
+            )
+        }
+        Against::Dear(most) => {
+            let most = amounts::credits(&Credits(i128::from(most.0) * 3_600));
+            format!("dearer than the {most} credits per node-hour that it may ask")
+        }
+        Against::Size => "it takes no jobs of this size".to_owned(),
+        Against::Narrow(nodes) => {
+            format!("{nodes} of the {tasks} nodes that it needs: only with others")
+        }
+        Against::Budget(most) => format!("beyond the budget of {} credits", credits(*most)),
+        Against::Late(finish) => {
+            format!("over by {} at the earliest, after the deadline", moment(*finish))
+        }
+        Against::Never => format!("{tasks} nodes are never free there, as far as is known"),
+    }
+}
+
+/// How a pool that suits differs from what the job got.
+fn beside(it: Got, got: Got) -> String {
+    let difference = |more: i128, word: &str, other: &str, told: &dyn Fn(i128) -> String| match more
+    {
+        0 => None,
+        more if more > 0 => Some(format!("{} {word}", told(more))),
+        less => Some(format!("{} {other}", told(-less))),
+    };
+    let credits = |amount: i128| format!("{} credits", amounts::credits(&Credits(amount)));
+    let span = |seconds: i128| amounts::span(&i64::try_from(seconds).unwrap_or(i64::MAX));
+    let apart = |a: i64, b: i64| i128::from(a) - i128::from(b);
+    let told = [
+        difference(apart(it.start.0, got.start.0), "later", "sooner", &span),
+        difference(apart(it.length.0, got.length.0), "slower", "faster", &span),
+        difference(apart(it.cost.0, got.cost.0), "dearer", "cheaper", &credits),
+    ];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    match told.is_empty() {
+        true => "as good".to_owned(),
+        false => told.join(", "),
+    }
+}
