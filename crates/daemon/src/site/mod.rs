@@ -254,6 +254,11 @@ pub trait Site: Debug + Send {
     /// Its pools, in the order in which surveys have them.
     fn pools(&self) -> &[PoolSetup];
 
+    /// The command by which its manager lists nodes, for people; `None`: it has none.
+    fn lists_by(&self) -> Option<&'static str> {
+        None
+    }
+
     /// What is there now. Must see every task whose submission was acknowledged before the call.
     ///
     /// # Errors

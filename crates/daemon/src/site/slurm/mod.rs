@@ -214,6 +214,10 @@ impl Site for Slurm {
         &self.pools
     }
 
+    fn lists_by(&self) -> Option<&'static str> {
+        Some("sinfo --json")
+    }
+
     fn survey(&mut self) -> Result<Survey, SiteError> {
         self.survey_now()
     }
