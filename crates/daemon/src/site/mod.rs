@@ -142,8 +142,8 @@ pub enum Exit {
     Lost,
     /// The site could not begin it, and says why: it would not help to try again.
     NotStarted(String),
-    /// The site would not take it, and says why. Never said by sites: it stands for
-    /// [`SiteError::Refused`].
+    /// The site would not take it ([`SiteError::Refused`]), or has dropped it before it began, and
+    /// says why: it never will, and may be handed in again.
     Refused(String),
 }
 
