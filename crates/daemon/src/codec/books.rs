@@ -45,6 +45,7 @@ object!(Job {
     booking,
     in_window,
     rendezvous,
+    apart,
     history,
     origin,
     away,

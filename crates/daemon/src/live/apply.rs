@@ -213,6 +213,7 @@ impl State {
             booking: None,
             in_window: false,
             rendezvous: None,
+            apart: None,
             history: VecDeque::new(),
             origin: None,
             away: None,
@@ -351,7 +352,7 @@ impl State {
         job.attempt += 1;
         job.parts.clear();
         job.started = None;
-        job.rendezvous = None;
+        (job.rendezvous, job.apart) = (None, None);
         job.in_window = false;
         self.note(number, Happening::Setback(setback.clone()))
     }

@@ -70,8 +70,8 @@ pub struct Survey {
     pub pools: Vec<PoolSurvey>,
     /// Every task with a tag of ours that it knows, also those that ended and were not forgotten.
     pub tasks: BTreeMap<Tag, Seen>,
-    /// Of tasks that gathered: when their work itself began, milliseconds since 1970 on the clock
-    /// of the task's first node.
+    /// When the work itself of tasks began, milliseconds since 1970 on the clock of the task's first
+    /// node: of all that gathered, and of others at their end at the latest, if the site knows.
     pub began: BTreeMap<Tag, i64>,
     /// Of tasks that ended: on which nodes they ran, by the site's names, if it knows. Some were
     /// over before anybody saw them run.

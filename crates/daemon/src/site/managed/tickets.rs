@@ -61,7 +61,7 @@ pub struct Ended {
     pub since: Option<i64>,
     /// Seconds since 1970.
     pub at: i64,
-    /// When its work itself began, milliseconds since 1970, if it gathered.
+    /// When its work itself began, milliseconds since 1970, if that is known.
     pub began: Option<i64>,
     /// How.
     pub exit: Ending,

@@ -14,6 +14,7 @@ pub(in crate::site) mod hostlist;
 mod listing;
 mod moment;
 mod pools;
+mod release;
 mod submit;
 mod surveys;
 mod tasks;
