@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::Semaphore;
 use tradewind_daemon::engine::Handle;
@@ -346,11 +346,20 @@ impl Context {
 
     /// A copy of the market, for whoever looks ahead.
     pub(crate) async fn view(&self) -> Answer<MarketView> {
-        self.look(|live| {
+        self.view_in(Span(0)).await
+    }
+
+    /// The market as it will be in so long, if nothing happens.
+    pub(crate) async fn view_in(&self, ahead: Span) -> Answer<MarketView> {
+        let at = now() + ahead;
+        self.look(move |live| {
             let state = live.state();
             let used = live.policy().standing(state.now()).into_iter();
+            let mut market = state.market.clone();
+            // Its own moment is that of the last record; a clock that was set back changes nothing.
+            let _ = market.pass_to(at);
             MarketView {
-                market: state.market.clone(),
+                market,
                 policy: state.policy.clone(),
                 numbers: state.numbers.clone(),
                 users: state.users.clone(),
@@ -365,6 +374,12 @@ impl Context {
         let demand = self.look(move |live| live.demand_of(&user, &submission)).await?;
         Ok(demand?)
     }
+}
+
+/// Seconds since 1970.
+pub(crate) fn now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time(i64::try_from(since.as_secs()).unwrap_or(0))
 }
 
 /// Does something that waits, on a thread that may.

@@ -86,21 +86,102 @@ fn a_wrong_cluster() {
 }
 
 #[test]
-fn a_partition_that_vanishes() {
+fn options_that_name_another_cluster() {
     let pair = Pair::new();
+    let market = pair.market(pair.alpha().with("options = { clusters = \"other\" }"));
+    let found = doctor(&market);
+    let remedy = "take `clusters` out";
+    names(&found, &["handed in to this cluster", "other", "`scontrol show config`", remedy]);
+    names(&found, &["handed in to pool alpha-main", "`sbatch --test-only", remedy]);
+    let job = market.submit(&["--partition", "alpha-main", "--time", "0:30", "--wrap", "true"]);
+    logged(&market, &["alpha", "`sbatch", "tradewind doctor"]);
+    let held = market.until_job(job, "hold", |job| job["reason"] == "JobLaunchFailedHeld");
+    assert!(held.to_string().contains("`sbatch"), "{held:#}");
+    works(&market);
+}
+
+/// Alpha in a partition that is about to vanish: a job runs there, and one has been handed in and
+/// waits; beta has no room for a while.
+fn with_jobs(pair: &Pair, on_lost: &str) -> (Market, u64, u64) {
     let mut alpha = pair.alpha();
     alpha.pool = alpha.pool.replace("main", "extra");
     let market = pair.market(alpha);
     assert!(doctor(&market).is_empty(), "{:#?}", doctor(&market));
-    let job = market.submit(&["--partition", "alpha-main", "--time", "0:30", "--wrap", "true"]);
-    market.until_state(job, "COMPLETED");
-    pair.alpha.say(&["scontrol", "delete", "PartitionName=extra"]);
+    let line = "echo begun >> marks; sleep 8; echo ran >> marks";
+    let place = ["--partition", "alpha-main", "--time", "1:00", "--on-lost", on_lost];
+    let runs = market.submit(&[&place[..], &["--wrap", line]].concat());
+    market.submit(&[
+        "--partition",
+        "beta-main",
+        "--nodes",
+        "2",
+        "--time",
+        "1:00",
+        "--wrap",
+        "sleep 4",
+    ]);
+    market.until("it has begun", || market.written("marks") == "begun\n");
+    // Its nodes look free, and nothing begins on them any more.
+    pair.alpha.say(&["scontrol", "update", "PartitionName=extra", "State=DOWN"]);
+    let waits = market.submit(&["--time", "0:30", "--wrap", "echo waited >> marks"]);
+    market.until("it waits at alpha", || {
+        let waiting = pair.alpha.say(&["squeue", "-h", "-t", "PD", "-o", "%k"]);
+        waiting.contains(&format!("-{waits}-"))
+    });
+    (market, runs, waits)
+}
+
+/// What doctor and log say of it; and that nobody is promised its nodes.
+fn is_known_to_be_gone(market: &Market) {
     market.until("its nodes are gone", || market.pool("alpha")["down"] == 2);
-    names(&doctor(&market), &["pool alpha-main", "no partition", "extra"]);
-    logged(&market, &["alpha", "pool=\"alpha-main\"", "tradewind doctor"]);
-    let waits = market.submit(&["--partition", "alpha-main", "--time", "0:30", "--wrap", "true"]);
-    works(&market);
-    assert_eq!(market.job(waits)["state"], "PENDING");
+    names(&doctor(market), &["pool alpha-main", "`sinfo --json`", "no partition", "extra"]);
+    logged(market, &["alpha", "pool=\"alpha-main\"", "`sinfo --json`", "tradewind doctor"]);
+    let job = market.submit(&["--partition", "alpha-main", "--time", "0:30", "--wrap", "true"]);
+    let why = market.json(&["explain", &job.to_string()]);
+    assert_eq!((&why["expected_start"], &why["reason"]), (&Value::Null, &"no-common-time".into()));
+    works(market);
+    assert_eq!(market.job(job)["state"], "PENDING");
+    market.text(&["cancel", &job.to_string()]);
+}
+
+fn ran_at(market: &Market, job: u64, site: &str) {
+    let job = market.until_state(job, "COMPLETED");
+    assert_eq!(job["sites"], serde_json::json!([site]), "{job:#}");
+}
+
+#[test]
+fn a_partition_that_vanishes() {
+    let pair = Pair::new();
+    let (market, runs, waits) = with_jobs(&pair, "fail");
+    pair.alpha.say(&["scontrol", "update", "PartitionName=extra", "Nodes="]);
+    is_known_to_be_gone(&market);
+    ran_at(&market, waits, "beta");
+    ran_at(&market, runs, "alpha");
+    let marks = market.written("marks");
+    assert!(marks.lines().count() == 3 && marks.contains("waited") && marks.contains("ran"));
+    pair.alpha.say(&["scontrol", "delete", "PartitionName=extra"]);
+    is_known_to_be_gone(&market);
+    market.check_money(&market.all_over());
+}
+
+/// Slurm itself ends the jobs of a partition that is not in its configuration any more.
+#[test]
+fn a_partition_that_is_taken_out_of_the_configuration() {
+    let pair = Pair::new();
+    let (market, runs, waits) = with_jobs(&pair, "rerun");
+    let text = std::fs::read_to_string(pair.alpha.conf()).unwrap();
+    let is_kept = |line: &&str| !line.starts_with("PartitionName=extra");
+    let lines: Vec<&str> = text.lines().filter(is_kept).collect();
+    std::fs::write(pair.alpha.conf(), lines.join("\n") + "\n").unwrap();
+    pair.alpha.say(&["scontrol", "reconfigure"]);
+    is_known_to_be_gone(&market);
+    ran_at(&market, waits, "beta");
+    let lost = market.until_job(runs, "setback", |job| job["restarts"] == 1);
+    // It is for alpha alone.
+    assert_eq!(lost["state"], "PENDING", "{lost:#}");
+    market.text(&["cancel", &runs.to_string()]);
+    assert_eq!(market.written("marks"), "begun\nwaited\n");
+    market.check_money(&market.all_over());
 }
 
 #[test]

@@ -48,6 +48,7 @@ object!(Job {
     in_window,
     choice,
     rendezvous,
+    apart,
     history,
     origin,
     away,

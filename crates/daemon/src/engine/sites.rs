@@ -123,6 +123,8 @@ struct Talk {
 struct Voice {
     site: String,
     pools: Vec<String>,
+    /// Who says which nodes there are.
+    lists: String,
     /// What the site said instead of an answer.
     wrong: Option<SiteError>,
     /// By pool, whether it had no node that works.
@@ -133,11 +135,15 @@ impl Voice {
     fn new(setup: &SiteSetup) -> Voice {
         let pools: Vec<String> = setup.site.pools().iter().map(|it| it.name.clone()).collect();
         let is_empty = vec![false; pools.len()];
-        Voice { site: setup.name.clone(), pools, wrong: None, is_empty }
+        let lists = match setup.site.lists_by() {
+            Some(command) => format!("`{command}` lists"),
+            None => "the site lists".to_owned(),
+        };
+        Voice { site: setup.name.clone(), pools, lists, wrong: None, is_empty }
     }
 
     fn hear(&mut self, survey: &Result<Survey, SiteError>) {
-        let site = &self.site;
+        let (site, lists) = (&self.site, &self.lists);
         match survey {
             Err(wrong) if self.wrong.as_ref() != Some(wrong) => {
                 tracing::warn!(site, %wrong, "the site does not answer; {DOCTOR}");
@@ -155,7 +161,7 @@ impl Voice {
                         tracing::warn!(
                             site,
                             pool,
-                            "the site lists no node of the pool that is up; {DOCTOR}"
+                            "{lists} no node of the pool that is up; {DOCTOR}"
                         );
                     }
                     *was_empty = is_empty;

@@ -215,6 +215,7 @@ impl State {
             in_window: false,
             choice: None,
             rendezvous: None,
+            apart: None,
             history: VecDeque::new(),
             origin: None,
             away: None,
@@ -354,7 +355,7 @@ impl State {
         job.attempt += 1;
         job.parts.clear();
         job.started = None;
-        job.rendezvous = None;
+        (job.rendezvous, job.apart) = (None, None);
         job.in_window = false;
         self.note(number, Happening::Setback(setback.clone()))
     }

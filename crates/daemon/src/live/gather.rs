@@ -12,6 +12,10 @@ use crate::site::{Exit, Survey, Tag};
 /// it by then.
 const LEAD: Span = Span(2);
 
+/// From when a job got its nodes until parts that do not wait for each other are let go: all sites
+/// must have taken theirs in by then, so that none begins if one is refused.
+const AHEAD: Span = Span(3);
+
 /// A part waits for so much longer than the market does for the last one: if all came in time it
 /// must still hear of it.
 const GRACE: Span = Span(60);
@@ -27,14 +31,33 @@ pub struct Rendezvous {
     pub began: Vec<i64>,
 }
 
-impl Rendezvous {
-    /// From the first part's beginning to the last one's, milliseconds.
-    pub fn skew(&self) -> Option<i64> {
-        Some(self.began.iter().max()? - self.began.iter().min()?)
-    }
-}
-
 impl Job {
+    /// Whether it has parts in several pools that do not wait for each other.
+    pub fn begins_apart(&self) -> bool {
+        self.parts.len() > 1 && self.rendezvous.is_none()
+    }
+
+    /// When the work of its parts really began: milliseconds since 1970 by part, once all are known.
+    fn beginnings(&self) -> &[i64] {
+        match &self.rendezvous {
+            Some(it) => &it.began,
+            None => self.apart.as_deref().unwrap_or_default(),
+        }
+    }
+
+    /// The start skew: from the first part's real beginning to the last one's, milliseconds.
+    pub fn skew(&self) -> Option<i64> {
+        let began = self.beginnings();
+        Some(began.iter().max()? - began.iter().min()?)
+    }
+
+    /// When its tasks are to start at their sites. Those that wait there for each other come as
+    /// soon as they can; others start at one moment, which lies a little ahead.
+    pub(super) fn starts(&self) -> Option<Time> {
+        let ahead = if self.begins_apart() { AHEAD } else { Span(0) };
+        Some(self.started? + ahead)
+    }
+
     /// Since when its work runs, perhaps in a moment: if its parts begin together, since they do.
     pub fn began(&self) -> Option<Time> {
         match &self.rendezvous {
@@ -183,8 +206,9 @@ impl Live {
 
     fn awaits_beginning(&self, tag: &Tag) -> bool {
         let job = self.state.jobs.get(&tag.job).filter(|_| self.is_current(tag));
-        let rendezvous = job.and_then(|job| job.rendezvous.as_ref());
-        rendezvous.is_some_and(|it| it.at.is_some() && it.began.is_empty())
+        job.is_some_and(|job| {
+            job.parts.len() > 1 && !job.is_gathering() && job.beginnings().is_empty()
+        })
     }
 
     fn launched(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
@@ -233,7 +257,11 @@ impl State {
                 self.stop_tasks(*job)
             }
             Record::Launched { job, began } => {
-                self.rendezvous(*job)?.began.clone_from(began);
+                let job = self.job(*job)?;
+                match &mut job.rendezvous {
+                    Some(it) => it.began.clone_from(began),
+                    None => job.apart = Some(began.clone()),
+                }
                 Ok(())
             }
             _ => Err(Wrong::Other("a record of another kind")),

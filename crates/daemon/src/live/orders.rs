@@ -96,7 +96,7 @@ impl Live {
             user: job.user.clone(),
             pool: state.own_name(part.pool).to_owned(),
             nodes: part.nodes,
-            start: job.started.unwrap_or(state.now()),
+            start: job.starts().unwrap_or(state.now()),
             aside: job.in_window,
             gather: self.patience(job),
             limit: part.limit,

@@ -104,6 +104,9 @@ pub struct Job {
     pub choice: Option<Choice>,
     /// How its parts come together, if they begin together.
     pub rendezvous: Option<Rendezvous>,
+    /// When the work of its parts really began, if they do not wait for each other: milliseconds
+    /// since 1970 by part, once all are known.
+    pub apart: Option<Vec<i64>>,
     /// What happened to it: the last [`Job::KEPT`] entries.
     pub history: VecDeque<(Time, Happening)>,
     /// Where it came from, if it is a peer's.

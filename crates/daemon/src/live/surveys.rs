@@ -117,7 +117,8 @@ impl Live {
         let known = &self.state.tasks.get(tag)?.known;
         let was_seen = matches!(known, Known::Seen(Seen::Running { .. } | Seen::Ended { .. }));
         // Of one that gathered, `since` is not when it came to its nodes.
-        let gathered = survey.began.contains_key(tag);
+        let job = self.state.jobs.get(&tag.job);
+        let gathered = job.is_some_and(|job| job.rendezvous.is_some());
         let before = || Seen::Running { since: *since, nodes: nodes.clone() };
         (!was_seen && !gathered).then(before)
     }

@@ -70,8 +70,8 @@ pub struct Survey {
     pub pools: Vec<PoolSurvey>,
     /// Every task with a tag of ours that it knows, also those that ended and were not forgotten.
     pub tasks: BTreeMap<Tag, Seen>,
-    /// Of tasks that gathered: when their work itself began, milliseconds since 1970 on the clock
-    /// of the task's first node.
+    /// When the work itself of tasks began, milliseconds since 1970 on the clock of the task's first
+    /// node: of all that gathered, and of others at their end at the latest, if the site knows.
     pub began: BTreeMap<Tag, i64>,
     /// Of tasks that ended: on which nodes they ran, by the site's names, if it knows. Some were
     /// over before anybody saw them run.
@@ -142,8 +142,8 @@ pub enum Exit {
     Lost,
     /// The site could not begin it, and says why: it would not help to try again.
     NotStarted(String),
-    /// The site would not take it, and says why. Never said by sites: it stands for
-    /// [`SiteError::Refused`].
+    /// The site would not take it ([`SiteError::Refused`]), or has dropped it before it began, and
+    /// says why: it never will, and may be handed in again.
     Refused(String),
 }
 
@@ -253,6 +253,11 @@ pub enum Verdict {
 pub trait Site: Debug + Send {
     /// Its pools, in the order in which surveys have them.
     fn pools(&self) -> &[PoolSetup];
+
+    /// The command by which its manager lists nodes, for people; `None`: it has none.
+    fn lists_by(&self) -> Option<&'static str> {
+        None
+    }
 
     /// What is there now. Must see every task whose submission was acknowledged before the call.
     ///

@@ -8,7 +8,7 @@ use tradewind_model::Span;
 
 use super::bench::SlurmBench;
 use super::cluster::{Cluster, Plan};
-use super::gotchas::{survey, until_ended, until_running};
+use super::gotchas::{sleeps, survey, until_ended, until_running};
 
 /// Apart at most, on a machine that does other things, too: milliseconds.
 const APART: i64 = 500;
@@ -54,4 +54,30 @@ fn parts_on_two_clusters_begin_together() {
     let apart = (began[0] - began[1]).abs();
     println!("{apart} ms apart, {} ms after the moment", began[0] - at.0 * 1_000);
     assert!(apart <= APART && began.iter().all(|it| *it >= at.0 * 1_000), "{began:?}");
+}
+
+/// Nobody looks at the sites while it happens.
+#[test]
+fn parts_on_hold_are_let_go_at_one_moment() {
+    let clusters = [Cluster::start(&Plan::of("v", 2)), Cluster::start(&Plan::of("w", 2))];
+    let mut benches = [0, 1].map(|number| SlurmBench::new(&clusters[number], "main", 2));
+    let start = benches[0].now() + Span(3);
+    let parts = [0, 1].map(|part| {
+        let bench = &mut benches[part];
+        let mut order = Order { nodes: 2, start, ..order(bench, 1, &sleeps(0, 0)) };
+        order.tag.part = u32::try_from(part).unwrap();
+        bench.site().submit(&order).unwrap();
+        order
+    });
+    for (bench, cluster) in benches.iter().zip(&clusters) {
+        let file = bench.folder.path().join("work/tradewind-1.out");
+        cluster.until("it has run", |_| file.exists());
+    }
+    let mut began = Vec::new();
+    for (bench, order) in benches.iter_mut().zip(&parts) {
+        assert_eq!(until_ended(bench, &order.tag).1, Exit::Code(0));
+        began.push(survey(bench).began[&order.tag] - start.0 * 1_000);
+    }
+    println!("begun {began:?} ms after the moment");
+    assert!((began[0] - began[1]).abs() <= APART && began[0].min(began[1]) >= 0, "{began:?}");
 }

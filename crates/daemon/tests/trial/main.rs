@@ -44,9 +44,10 @@ fn nothing_is_lost_in_thousands_of_worlds() {
             Err(broken) => panic!("{}", tell(seed, &broken)),
         }
     }
-    let Counts { steps, gathered, slipped, launched, unkept } = counts;
+    let Counts { steps, gathered, slipped, launched, apart, unkept } = counts;
     let lively = steps > worlds * 100 && gathered > worlds && slipped > worlds / 10;
-    let lively = lively && launched > gathered / 2 && unkept >= worlds / 200;
+    let lively = lively && launched > gathered / 2 && apart > worlds / 4;
+    let lively = lively && unkept >= worlds / 200;
     assert!(lively, "the worlds are too quiet: {counts:?}");
 }
 

@@ -90,6 +90,8 @@ pub(crate) struct Counts {
     pub(crate) slipped: u64,
     /// Of the first, those of which every site told when they began.
     pub(crate) launched: u64,
+    /// The same of jobs whose parts begin each by themselves.
+    pub(crate) apart: u64,
     /// Windows that a site would not keep free.
     pub(crate) unkept: u64,
 }
@@ -100,6 +102,7 @@ impl std::ops::AddAssign for Counts {
         self.gathered += more.gathered;
         self.slipped += more.slipped;
         self.launched += more.launched;
+        self.apart += more.apart;
         self.unkept += more.unkept;
     }
 }
@@ -355,7 +358,13 @@ impl World {
                         self.promises.gathered.entry(*job).or_default().insert(*at);
                     }
                     Record::Slipped { .. } => self.counts.slipped += 1,
-                    Record::Launched { .. } => self.counts.launched += 1,
+                    Record::Launched { job, .. } => {
+                        let job = live.state().jobs.get(job);
+                        match job.is_some_and(|job| job.rendezvous.is_some()) {
+                            true => self.counts.launched += 1,
+                            false => self.counts.apart += 1,
+                        }
+                    }
                     Record::Unkept { .. } => self.counts.unkept += 1,
                     _ => {}
                 }

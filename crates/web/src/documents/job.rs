@@ -76,7 +76,7 @@ pub struct Job {
     /// Where it came from, if it is a peer's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub home: Option<Home>,
-    /// If its parts begin together: how.
+    /// If it has parts in several pools: how they begin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<Together>,
     /// What else it could have had when it was given its nodes: of one job, not in lists.
@@ -148,16 +148,19 @@ pub struct Booking {
     pub pools: Vec<String>,
 }
 
-/// How the parts of a job begin together.
+/// How the parts of a job begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"begin": 1_800_000_021, "skew_ms": 37}))]
 pub struct Together {
-    /// When; not there as long as they wait for each other.
+    /// When; not there as long as they wait for each other or for their nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin: Option<i64>,
     /// From the first part's real beginning to the last one's, milliseconds, once it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skew_ms: Option<i64>,
+    /// Each begins by itself, as soon as it can; left out if they wait for each other.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub apart: bool,
 }
 
 /// A job's nodes in one pool.

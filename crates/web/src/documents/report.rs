@@ -20,9 +20,12 @@ pub struct Report {
     /// Jobs whose parts began together; left out if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<TogetherReport>,
+    /// Jobs whose parts began each by themselves; left out if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart: Option<TogetherReport>,
 }
 
-/// How far apart parts began that were to begin together.
+/// How far apart the parts of jobs began.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"starts": 12, "mean_skew_ms": 8.5, "max_skew_ms": 37}))]
 pub struct TogetherReport {

@@ -104,7 +104,11 @@ impl Teller {
             }
             Record::Launched { job, began } => {
                 let skew = began.iter().max().zip(began.iter().min()).map_or(0, |(b, a)| b - a);
-                context.metrics.skews.observe(skew as f64 / 1_000.0);
+                let skews = match self.gathers(context, *job) {
+                    true => &context.metrics.skews,
+                    false => &context.metrics.skews_apart,
+                };
+                skews.observe(skew as f64 / 1_000.0);
                 let message = Some(format!("start skew {skew} ms"));
                 vec![self.of_job(*job, Event { kind: "launched".to_owned(), message, ..base })]
             }

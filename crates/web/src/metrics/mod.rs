@@ -50,6 +50,7 @@ pub(crate) struct Metrics {
     pub(crate) refusals: Counter,
     pub(crate) waits: Histogram,
     pub(crate) skews: Histogram,
+    pub(crate) skews_apart: Histogram,
     jobs: Family<Phase, Gauge>,
     queue: Gauge,
     free: Gauge,
@@ -68,7 +69,7 @@ pub(crate) struct Metrics {
 impl Metrics {
     pub(crate) fn new() -> Metrics {
         let waits = Histogram::new(exponential_buckets(1.0, 4.0, 11));
-        let skews = Histogram::new(exponential_buckets(0.001, 4.0, 9));
+        let skews = || Histogram::new(exponential_buckets(0.001, 4.0, 9));
         let request_time = Histogram::new(exponential_buckets(0.000_25, 4.0, 9));
         let mut all = Metrics {
             registry: Registry::with_prefix("tradewind"),
@@ -77,7 +78,8 @@ impl Metrics {
             submissions: Counter::default(),
             refusals: Counter::default(),
             waits,
-            skews,
+            skews: skews(),
+            skews_apart: skews(),
             jobs: Family::default(),
             queue: Gauge::default(),
             free: Gauge::default(),
@@ -122,6 +124,8 @@ impl Metrics {
         let help =
             "Time from the first part's beginning to the last one's, of those that began together";
         all.register_with_unit("start_skew", help, Unit::Seconds, self.skews.clone());
+        let help = "The same of those whose parts began each by themselves";
+        all.register_with_unit("start_skew_apart", help, Unit::Seconds, self.skews_apart.clone());
     }
 
     fn register_engine(&mut self) {

@@ -8,10 +8,10 @@ use tokio::sync::OwnedSemaphorePermit;
 use tradewind_daemon::live::rights::Role;
 use tradewind_daemon::live::state::{Booking, Quote};
 use tradewind_daemon::live::{Ask, Reply};
-use tradewind_model::{Demand, Money};
+use tradewind_model::{Demand, Money, Span};
 
 use super::submission;
-use crate::api::{Context, Proposal, blocking};
+use crate::api::{Context, MarketView, Proposal, blocking, now};
 use crate::documents::{Explanation, Quotes, WhatIf, WhatIfQuestion};
 use crate::doors::Caller;
 use crate::extract::{self, At, Document};
@@ -22,6 +22,9 @@ use crate::views::{jobs, words};
 
 /// A year: nobody looks further ahead.
 const MAX_HORIZON: i64 = 366 * 86_400;
+
+/// No search for windows should take longer.
+const FURTHEST: Span = Span(16);
 
 fn turn(context: &Context) -> Answer<OwnedSemaphorePermit> {
     let permit = Arc::clone(&context.advice).try_acquire_owned();
@@ -43,16 +46,10 @@ pub(crate) async fn quote(
     let turn = turn(&context)?;
     let (submission, _) = submission::read(&body)?;
     let demand = context.demand(caller.actor.user.clone(), submission).await?;
-    let view = context.view().await?;
-    let (advisor, asked) = (Arc::clone(&context.advisor), demand.clone());
-    let found = blocking(move || {
-        let found = advisor.quote(&view, &asked);
-        (found, view, turn)
-    });
-    let (found, view, _turn) = found.await?;
+    let (view, found) = windows(&context, &demand, turn).await?;
     let mut kept: Vec<(Booking, u64)> = Vec::new();
     let mut quotes = Vec::new();
-    for Proposal { criterion, exact, answer } in found? {
+    for Proposal { criterion, exact, answer } in found {
         let offer = match answer {
             Err(reason) => no_offer(criterion, exact, words::sentence(&reason)),
             Ok((booking, cost)) => {
@@ -76,6 +73,27 @@ pub(crate) async fn quote(
     Ok(Json(Quotes { quotes }))
 }
 
+/// The market, and windows in it that do not begin before they are told: they are looked for from
+/// a moment that is to come, a later one if it has passed meanwhile.
+async fn windows(
+    context: &Context,
+    demand: &Demand,
+    mut turn: OwnedSemaphorePermit,
+) -> Answer<(MarketView, Vec<Proposal>)> {
+    let mut ahead = Span(1);
+    loop {
+        let view = context.view_in(ahead).await?;
+        let (advisor, asked) = (Arc::clone(&context.advisor), demand.clone());
+        let done = blocking(move || (advisor.quote(&view, &asked), view, turn)).await?;
+        let (found, view) = (done.0?, done.1);
+        if now() < view.market.now() || ahead >= FURTHEST {
+            return Ok((view, found));
+        }
+        turn = done.2;
+        ahead = Span(ahead.0 * 2);
+    }
+}
+
 fn quote_of(context: &Context, demand: &Demand, booking: &Booking, cost: Money) -> Quote {
     Quote {
         number: 0,
@@ -84,7 +102,7 @@ fn quote_of(context: &Context, demand: &Demand, booking: &Booking, cost: Money) 
         work: demand.estimate,
         booking: booking.clone(),
         cost,
-        expires: submission::now() + context.limits.quote_valid,
+        expires: now() + context.limits.quote_valid,
     }
 }
 

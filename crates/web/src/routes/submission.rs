@@ -1,14 +1,12 @@
 //! Reading what is handed in: a document with every field, or a script with options.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tradewind_io::input::Input;
 use tradewind_io::submission::script::{self, Around};
 use tradewind_io::submission::{Submission, Work, document};
-use tradewind_model::Time;
 
+use crate::api::now;
 use crate::documents::ScriptSubmission;
 use crate::extract;
 use crate::failure::{Answer, Failure};
@@ -58,10 +56,4 @@ fn script(it: ScriptSubmission) -> Answer<(Submission, Vec<String>)> {
     let (submission, more) = script::parse(&file, work, &given, &around)?;
     warnings.extend(more.iter().cloned());
     Ok((submission, warnings.iter().map(ToString::to_string).collect()))
-}
-
-/// Seconds since 1970.
-pub(super) fn now() -> Time {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Time(i64::try_from(since.as_secs()).unwrap_or(0))
 }

@@ -89,10 +89,7 @@ pub(crate) fn line(state: &State, job: &Job) -> documents::Job {
         peer: job.away.as_ref().map(|away| away.name.clone()),
         peer_nodes: peer_nodes(job),
         home: job.origin.as_ref().map(|it| Home { peer: it.name.clone(), job: it.job }),
-        together: job
-            .rendezvous
-            .as_ref()
-            .map(|it| Together { begin: it.at.map(|at| at.0), skew_ms: it.skew() }),
+        together: together(job),
         choice: None,
         parts: Vec::new(),
         history: Vec::new(),
@@ -151,6 +148,14 @@ fn booking(state: &State, job: &Job) -> Option<Booking> {
         end: booking.ends.iter().max().map_or(booking.start.0, |at| at.0),
         pools: shares.map(|share| pool_name(state, share.pool).to_owned()).collect(),
     })
+}
+
+/// How the job's parts begin, if it has several.
+fn together(job: &Job) -> Option<Together> {
+    let apart = job.begins_apart();
+    let has_several = apart || job.rendezvous.is_some();
+    let begin = job.began().map(|at| at.0);
+    has_several.then(|| Together { begin, skew_ms: job.skew(), apart })
 }
 
 /// When a waiting job is expected, with the range of what all sites' last jobs did: where it will

@@ -28,14 +28,15 @@ pub(crate) fn report(state: &State, actor: &Actor) -> Report {
         until: state.now().0,
         users: users.collect(),
         sites: sites.map(|place| site(state, actor, place, from)).collect(),
-        together: together(state, actor),
+        together: skews(state, actor, |job| job.rendezvous.is_some()),
+        apart: skews(state, actor, Job::begins_apart),
     }
 }
 
-/// How far apart parts began that were to begin together.
-fn together(state: &State, actor: &Actor) -> Option<TogetherReport> {
-    let jobs = state.jobs.values().filter(|job| actor.may_act_for(&job.user));
-    let skews: Vec<i64> = jobs.filter_map(|job| job.rendezvous.as_ref()?.skew()).collect();
+/// How far apart the parts of these jobs began.
+fn skews(state: &State, actor: &Actor, of: fn(&Job) -> bool) -> Option<TogetherReport> {
+    let jobs = state.jobs.values().filter(|job| actor.may_act_for(&job.user) && of(job));
+    let skews: Vec<i64> = jobs.filter_map(Job::skew).collect();
     let (starts, max_skew_ms) = (skews.len() as u64, skews.iter().copied().max()?);
     let mean_skew_ms = skews.iter().sum::<i64>() as f64 / skews.len() as f64;
     Some(TogetherReport { starts, mean_skew_ms, max_skew_ms })

@@ -151,13 +151,15 @@ fn page(job: &Job) -> String {
 
 /// How its parts begin.
 fn together(it: &Together) -> String {
-    let Together { begin, skew_ms } = it;
-    match (begin, skew_ms) {
-        (None, _) => "its parts wait for each other".to_owned(),
-        (Some(begin), None) => format!("its parts begin at {}", moment(*begin)),
-        (Some(begin), Some(skew)) => {
-            format!("its parts began at {}, start skew {skew} ms", moment(*begin))
-        }
+    let Together { begin, skew_ms, apart } = it;
+    let skew = skew_ms.map(|skew| format!(", start skew {skew} ms")).unwrap_or_default();
+    let begin = begin.map(moment);
+    match (begin, apart) {
+        (None, true) => "each part begins by itself".to_owned(),
+        (Some(begin), true) => format!("each part by itself, the first at {begin}{skew}"),
+        (None, false) => "its parts wait for each other".to_owned(),
+        (Some(begin), false) if skew.is_empty() => format!("its parts begin at {begin}"),
+        (Some(begin), false) => format!("its parts began at {begin}{skew}"),
     }
 }
 

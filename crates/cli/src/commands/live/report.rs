@@ -44,11 +44,12 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
                 users(&report.users, length).table(),
                 sites(&report.sites).table()
             );
-            if let Some(it) = &report.together {
+            for (it, how) in [(&report.together, "together"), (&report.apart, "part by part")] {
+                let Some(it) = it else { continue };
                 let (starts, mean, max) = (it.starts, it.mean_skew_ms, it.max_skew_ms);
                 let _ = write!(
                     text,
-                    "\n{starts} jobs began together in several places, {mean:.1} ms apart on average \
+                    "\n{starts} jobs began {how} in several places, {mean:.1} ms apart on average \
                      and {max} ms at most\n"
                 );
             }

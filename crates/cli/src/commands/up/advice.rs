@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 use tradewind_daemon::live::state::Booking;
 use tradewind_daemon::live::{Kind, Refusal};
 use tradewind_io::scenario::criterion_name;
-use tradewind_model::{Demand, Horizon, JobId, Market, Money, PoolId, Price, Span, Time, Window};
+use tradewind_model::{
+    Cause, Closure, Demand, Horizon, JobId, Market, Money, PoolId, Price, Share, Span, Time, Window,
+};
 use tradewind_sched::explain::{self, Change};
 use tradewind_sched::free::{FreeTime, Taken};
 use tradewind_sched::quote::{self, Quote};
 use tradewind_sched::window::{Proof, Search};
-use tradewind_sim::fork::{self, Beliefs, Forecast, Limits, Outcome};
+use tradewind_sim::fork::{self, Beliefs, Forecast, Limits, Outcome, Runs};
 use tradewind_web::documents::{
     Explanation, Fate, JobChange, Offer, Relaxation, Totals, WhatIf, WhatIfQuestion,
 };
@@ -70,10 +72,10 @@ impl Advisor for Lookout {
     fn plan(&self, view: &MarketView) -> Result<Vec<Planned>, Refusal> {
         let forecast = forecast(&view.market, &view.policy, Limits::HORIZON)?;
         let waits = |job: &JobId| view.market.demand(*job).is_some();
-        let jobs = forecast.jobs.iter().filter(|(job, _)| waits(job));
-        let planned = jobs.filter_map(|(job, outcome)| {
-            let runs = outcome.runs()?;
-            Some(Planned { job: *job, start: runs.start, end: runs.end, place: runs.place.clone() })
+        let jobs = forecast.jobs.keys().copied().filter(waits);
+        let planned = jobs.filter_map(|job| {
+            let Runs { start, end, place, .. } = expected(&view.market, &forecast, job)?.clone();
+            Some(Planned { job, start, end, place })
         });
         Ok(planned.collect())
     }
@@ -82,7 +84,7 @@ impl Advisor for Lookout {
         let unknown = || Refusal::new(Kind::Unknown, "the job does not wait in the queue", "");
         let demand = view.market.demand(job).ok_or_else(unknown)?;
         let forecast = forecast(&view.market, &view.policy, Limits::HORIZON)?;
-        let own = forecast.jobs.get(&job).and_then(Outcome::runs);
+        let own = expected(&view.market, &forecast, job);
         // What all others take; the job itself is to be placed.
         let others = without_job(&view.market, job)?;
         let others = self::forecast(&others, &view.policy, Limits::HORIZON)?;
@@ -154,7 +156,28 @@ fn forecast(market: &Market, policy: &str, horizon: Span) -> Result<Forecast, Re
 pub(crate) fn starts(market: &Market, policy: &str) -> Vec<(JobId, Time)> {
     let Ok(forecast) = forecast(market, policy, Limits::HORIZON) else { return Vec::new() };
     let waiting = market.queue();
-    waiting.filter_map(|job| Some((job, forecast.jobs.get(&job)?.runs()?.start))).collect()
+    waiting.filter_map(|job| Some((job, expected(market, &forecast, job)?.start))).collect()
+}
+
+/// When and where a waiting job is expected to run; `None`: nobody knows. A forecast has nodes that
+/// do not work come back after a day: what needs them is not expected at all.
+fn expected<'f>(market: &Market, forecast: &'f Forecast, job: JobId) -> Option<&'f Runs> {
+    let runs = forecast.jobs.get(&job)?.runs()?;
+    let processors = market.demand(job)?.processors;
+    let mut shares = runs.place.shares(processors);
+    shares.all(|share| share.nodes <= working(market, share.pool)).then_some(runs)
+}
+
+/// Nodes of the pool that work, whoever has them.
+fn working(market: &Market, pool: PoolId) -> u32 {
+    let here = dead(market).filter(|what| what.pool == pool).map(|what| what.nodes);
+    market.pools().pool(pool).nodes.saturating_sub(here.sum())
+}
+
+/// Nodes that do not work.
+fn dead(market: &Market) -> impl Iterator<Item = Closure> {
+    let closures = market.closures().map(|(_, what)| what);
+    closures.filter(|what| matches!(what.cause, Cause::Failure(_)))
 }
 
 /// What waiting jobs are expected to take: whoever asks for a quote comes after them.
@@ -164,7 +187,14 @@ fn reserved(view: &MarketView) -> Result<Vec<Taken>, Refusal> {
 
 fn free(market: &Market, demand: &Demand, taken: &[Taken]) -> Result<FreeTime, Refusal> {
     let horizon = Horizon { start: market.now(), end: market.now() + HORIZON };
-    let free = FreeTime::new(market, demand, taken, horizon);
+    // Nobody knows when nodes that do not work will be back.
+    let away = dead(market).map(|what| Taken {
+        share: Share { pool: what.pool, nodes: what.nodes },
+        from: what.until,
+        until: horizon.end,
+    });
+    let taken: Vec<Taken> = taken.iter().copied().chain(away).collect();
+    let free = FreeTime::new(market, demand, &taken, horizon);
     free.map_err(|wrong| Refusal::new(Kind::Conflict, wrong.to_string(), ""))
 }
 
@@ -301,9 +331,30 @@ mod tests {
     use std::sync::Arc;
 
     use tradewind_io::settings::Settings;
-    use tradewind_model::Terms;
+    use tradewind_model::{ClosureId, Event, Pools, Terms};
 
     use super::*;
+
+    #[test]
+    fn nobody_is_promised_nodes_that_do_not_work() {
+        let mut market = Market::new(Pools::cluster(4).into(), Time(0));
+        let (pool, closure, cause) = (PoolId(0), ClosureId(0), Cause::Failure(0));
+        let what = Closure { pool, nodes: 3, from: Time(0), until: Time(86_400), cause };
+        let demand = |processors| Demand { processors, estimate: Span(60), terms: None };
+        let join =
+            |job, processors| Event::Submitted { job: JobId(job), demand: demand(processors) };
+        let dead = [Event::Announced { closure, what }, Event::Closed { closure }];
+        for event in dead.into_iter().chain([join(0, 2), join(1, 1)]) {
+            market.apply(&event).unwrap();
+        }
+        assert_eq!(starts(&market, "easy"), [(JobId(1), Time(0))]);
+        let first = |processors| {
+            let quotes =
+                quotes(&free(&market, &demand(processors), &[]).unwrap(), &demand(processors));
+            quotes[0].answer.as_ref().ok().map(|found| found.window.start())
+        };
+        assert_eq!((first(1), first(2)), (Some(Time(0)), None));
+    }
 
     #[test]
     fn fair_shares_name_the_users_place() {

@@ -76,7 +76,7 @@ fn parts_begin_together_and_pay_from_then_on() {
     }
     let done = &stage.live.state().jobs[&1];
     assert_eq!(done.phase, Phase::Over(Finish::Completed));
-    assert_eq!(done.rendezvous.as_ref().unwrap().skew(), Some(37));
+    assert_eq!(done.skew(), Some(37));
     let nodes: Vec<i64> = done.parts.iter().map(|part| i64::from(part.nodes)).collect();
     assert_eq!(done.paid, Money((10 * nodes[0] + 20 * nodes[1]) * 1_000_000));
 }
@@ -173,11 +173,44 @@ fn a_part_that_never_hears_its_go_makes_the_job_lost() {
 #[test]
 fn parts_may_begin_each_by_itself() {
     let (mut stage, orders) = two_parts(Some(Gather::Apart));
-    assert!(orders.iter().all(|it| it.order.as_ref().unwrap().gather.is_none()));
-    stage.survey(later(5), orders[0].site.0, vec![(orders[0].tag.clone(), running(DAY))], &[]);
-    assert_eq!(stage.live.state().jobs[&1].began(), Some(DAY));
+    let terms = orders.iter().map(|it| it.order.as_ref().unwrap());
+    assert!(terms.map(|it| (it.gather, it.start)).eq([(None, later(3)); 2]), "{orders:?}");
+    stage.survey(later(5), orders[0].site.0, vec![(orders[0].tag.clone(), running(later(3)))], &[]);
+    assert_eq!(stage.live.state().jobs[&1].began(), Some(later(3)));
     stage.step(later(500), Input::Tick);
     assert_eq!(stage.orders(), []);
+    for (order, began) in orders.iter().zip([3_020, 8_310]) {
+        let tasks = vec![(order.tag.clone(), ended(later(3), later(520), Exit::Code(0)))];
+        let began = [(order.tag.clone(), DAY.0 * 1_000 + began)].into();
+        let survey = Ok(Survey { began, ..look(tasks) });
+        stage.step(later(520), Input::Surveyed { site: order.site, survey });
+    }
+    let done = &stage.live.state().jobs[&1];
+    assert_eq!((&done.phase, done.skew()), (&Phase::Over(Finish::Completed), Some(5_290)));
+}
+
+#[test]
+fn what_is_alone_or_waits_for_others_is_handed_in_for_now() {
+    let (_, orders) = two_parts(None);
+    assert!(orders.iter().all(|it| it.order.as_ref().unwrap().start == DAY), "{orders:?}");
+    let mut stage = Stage::new();
+    stage.submit(DAY, Submission { gather: Some(Gather::Apart), ..job(1, 60) }).unwrap();
+    assert_eq!(stage.orders()[0].order.as_ref().unwrap().start, DAY);
+}
+
+/// A part that one site refuses is known before the others are let go.
+#[test]
+fn of_parts_that_begin_by_themselves_none_begins_if_one_is_refused() {
+    let mut stage = Stage::new();
+    stage.submit(DAY, Submission { gather: Some(Gather::Apart), ..job(3, 60) }).unwrap();
+    let orders = stage.orders();
+    let answers = [Ok(()), Err(SiteError::Refused("no".to_owned()))];
+    for (order, answer) in orders.iter().zip(answers) {
+        let (tag, act) = (order.tag.clone(), Act::Submit);
+        stage.step(later(1), Input::Answered { tag, act, answer });
+    }
+    assert_eq!(acts(&stage), [Act::Withdraw, Act::Withdraw]);
+    assert!(later(1) < orders[0].order.as_ref().unwrap().start);
 }
 
 #[test]

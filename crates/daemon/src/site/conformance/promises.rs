@@ -92,7 +92,10 @@ pub(super) fn not_before_its_time(bench: &mut dyn Bench) -> Result<(), String> {
     order.start = order.start + Span(2);
     let (since, _) = must_end(bench, &order, &Exit::Code(0))?;
     let start = order.start;
-    ensure(since >= start, || format!("it was to start at {start}, and did at {since}"))
+    ensure(since >= start, || format!("it was to start at {start}, and did at {since}"))?;
+    let began = survey(bench)?.began.remove(&order.tag);
+    let is_so = began.is_some_and(|began| began >= start.0 * 1_000);
+    ensure(is_so, || format!("it was to start at {start}, and its work began at {began:?} ms"))
 }
 
 /// The nodes of the first pool.

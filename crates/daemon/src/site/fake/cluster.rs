@@ -48,8 +48,6 @@ pub(super) struct Ended {
     pub(super) since: Option<Time>,
     pub(super) at: Time,
     pub(super) exit: Exit,
-    /// It waited for others first.
-    pub(super) gathered: bool,
 }
 
 /// A job of the owner's; `since`: it runs.
@@ -150,13 +148,11 @@ impl Cluster {
 
     /// The task ends as it was to.
     fn end(&mut self, tag: &Tag) {
-        let Some(Task { running: Some(running), gather, .. }) = self.live.remove(tag) else {
-            return;
-        };
+        let Some(Task { running: Some(running), .. }) = self.live.remove(tag) else { return };
         self.note_end(&running);
         let Running { end, exit, began, .. } = running;
-        let (since, gathered) = (began.map(|(since, _)| since), gather.is_some());
-        self.ended.insert(tag.clone(), Ended { since, at: end, exit, gathered });
+        let since = began.map(|(since, _)| since);
+        self.ended.insert(tag.clone(), Ended { since, at: end, exit });
     }
 
     fn note_end(&mut self, running: &Running) {
@@ -305,8 +301,7 @@ impl Cluster {
         match &mut task.running {
             None => {
                 self.live.remove(tag);
-                let (exit, gathered) = (Exit::Withdrawn, false);
-                let ended = Ended { since: None, at: now, exit, gathered };
+                let ended = Ended { since: None, at: now, exit: Exit::Withdrawn };
                 self.ended.insert(tag.clone(), ended);
             }
             Some(running) if running.began.is_some() && running.exit == Exit::Withdrawn => {}
@@ -409,7 +404,7 @@ impl Cluster {
             (tag.clone(), seen)
         });
         let ended = self.ended.iter().map(|(tag, ended)| {
-            let Ended { since, at, exit, .. } = ended.clone();
+            let Ended { since, at, exit } = ended.clone();
             (tag.clone(), Seen::Ended { since, at, exit })
         });
         let (tasks, began) = (live.chain(ended).collect(), self.beginnings());

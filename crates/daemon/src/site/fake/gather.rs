@@ -87,16 +87,15 @@ impl Cluster {
 
     pub(super) fn begun_before(&mut self, tag: &Tag) {
         let exit = Exit::NotStarted("it was begun before".to_owned());
-        let ended = Ended { since: None, at: self.now, exit, gathered: false };
+        let ended = Ended { since: None, at: self.now, exit };
         self.ended.insert(tag.clone(), ended);
     }
 
-    /// When the work of those began that waited for others, in milliseconds.
+    /// When the work of tasks began, in milliseconds.
     pub(super) fn beginnings(&self) -> BTreeMap<Tag, i64> {
-        let live = self.live.iter().filter(|(_, task)| task.gather.is_some());
+        let live = self.live.iter();
         let live = live.filter_map(|(tag, task)| Some((tag, task.running.as_ref()?.began?.0)));
-        let ended = self.ended.iter().filter(|(_, ended)| ended.gathered);
-        let ended = ended.filter_map(|(tag, ended)| Some((tag, ended.since?)));
+        let ended = self.ended.iter().filter_map(|(tag, ended)| Some((tag, ended.since?)));
         live.chain(ended).map(|(tag, began)| (tag.clone(), began.0 * 1_000)).collect()
     }
 }

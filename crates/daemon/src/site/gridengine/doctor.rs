@@ -96,7 +96,8 @@ fn queue(pool: &Pool, status: &Status) -> Finding {
     if own.is_empty() {
         let queues: Vec<&str> = status.instances.iter().map(|one| one.name.as_str()).collect();
         let remedy = format!("name one of these: {}", queues.join(", "));
-        return bad(&what, "no such queue, or none of the hosts is in it".to_owned(), &remedy);
+        let found = "`qstat -f` lists no such queue, or none of the hosts in it".to_owned();
+        return bad(&what, found, &remedy);
     }
     if !ill.is_empty() {
         let found = format!("{found}; {}", ill.join(", "));

@@ -36,7 +36,7 @@ impl Fate {
             return Fate::Ended(Ended {
                 since,
                 at: seconds(end.at).0,
-                began: began(ticket, trace),
+                began: trace.and_then(|trace| trace.began),
                 exit,
                 nodes: Vec::new(),
             });
@@ -49,11 +49,6 @@ impl Fate {
             None => Fate::Missing,
         }
     }
-}
-
-/// When the work of a task began that gathers.
-pub(super) fn began(ticket: &Ticket, trace: Option<&Trace>) -> Option<i64> {
-    ticket.gather.and_then(|_| trace.and_then(|trace| trace.began))
 }
 
 /// The end of a task that could not say how it ended: killed by the manager, or its node died.
@@ -79,8 +74,8 @@ pub(super) fn end_of_missing(
         Some(exit) => exit,
         None => Exit::Lost,
     };
-    let nodes = Vec::new();
-    Ended { since, at, began: began(ticket, trace), exit: Ending::from(&exit), nodes }
+    let (began, nodes) = (trace.and_then(|trace| trace.began), Vec::new());
+    Ended { since, at, began, exit: Ending::from(&exit), nodes }
 }
 
 /// As the manager's record has it. An exit code of 0 does not say that the work ended well: then

@@ -23,7 +23,7 @@ pub(super) struct Missing {
     asked: Option<Instant>,
 }
 
-/// What surveys say of tasks, when work began that gathered, and where tasks ran that ended.
+/// What surveys say of tasks, when their work began, and where tasks ran that ended.
 pub(super) type Tasks = (BTreeMap<Tag, Seen>, BTreeMap<Tag, i64>, BTreeMap<Tag, Vec<String>>);
 
 impl GridEngine {
@@ -65,7 +65,7 @@ impl GridEngine {
                 tasks.insert(tag, ended.seen());
                 continue;
             }
-            began.extend(fate::began(&ticket, trace).map(|ms| (tag.clone(), ms)));
+            began.extend(trace.and_then(|trace| Some((tag.clone(), trace.began?))));
             if job.is_some() {
                 self.missing.remove(&tag);
                 self.change(&tag, |ticket| ticket.is_taken = true)?;

@@ -211,6 +211,10 @@ impl Site for GridEngine {
         &self.setups
     }
 
+    fn lists_by(&self) -> Option<&'static str> {
+        Some("qstat -f")
+    }
+
     fn survey(&mut self) -> Result<Survey, SiteError> {
         let status = self.status()?;
         // After the status: a job that it lacks has written its end by now.

@@ -27,7 +27,7 @@ pub(super) struct Entry {
     pub state: State,
     /// It waits on its slots for others, at first.
     gathers: bool,
-    /// When its work began after that, milliseconds since 1970, once that is known.
+    /// When its work itself began, milliseconds since 1970, once that is known.
     pub began: Option<i64>,
     /// The supervisor, if this process has started it.
     supervisor: Option<Child>,
@@ -136,7 +136,7 @@ impl Entry {
     }
 
     fn learn_beginning(&mut self) -> io::Result<()> {
-        if self.gathers && self.began.is_none() {
+        if self.began.is_none() {
             let started = self.folder.read_note::<Started>(Folder::STARTED)?;
             self.began = started.and_then(|started| started.began);
         }

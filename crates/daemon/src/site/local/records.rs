@@ -70,7 +70,7 @@ pub(super) struct Started {
     /// number and another birth is a stranger.
     pub born: u64,
     pub since: i64,
-    /// The same in milliseconds, if it waited for others.
+    /// The same in milliseconds.
     #[serde(default)]
     pub began: Option<i64>,
 }

@@ -206,9 +206,9 @@ fn watch(
     events: &Receiver<Event>,
 ) -> Ended {
     let began = Instant::now();
-    let (since, began_ms) = (now().0, sheet.gather.map(|_| now_ms()));
+    let since_ms = now_ms();
     let born = processes::born(pid).unwrap_or(0);
-    let started = Started { pid, born, since, began: began_ms };
+    let started = Started { pid, born, since: since_ms.div_euclid(1_000), began: Some(since_ms) };
     // Without this record the task is seen as waiting; its end is told all the same.
     let _ = folder.note(Folder::STARTED, &started);
     let reaper = thread::Builder::new().spawn(move || reap(&sender));

@@ -61,7 +61,7 @@ pub struct Ended {
     pub since: Option<i64>,
     /// Seconds since 1970.
     pub at: i64,
-    /// When its work itself began, milliseconds since 1970, if it gathered.
+    /// When its work itself began, milliseconds since 1970, if that is known.
     pub began: Option<i64>,
     /// How.
     pub exit: Ending,
@@ -90,6 +90,8 @@ pub enum Ending {
     Lost,
     /// See [`Exit::NotStarted`].
     NotStarted(String),
+    /// See [`Exit::Refused`].
+    Refused(String),
 }
 
 impl From<&Exit> for Ending {
@@ -102,7 +104,8 @@ impl From<&Exit> for Ending {
             Exit::OutOfMemory => Ending::OutOfMemory,
             Exit::NodeFailed => Ending::NodeFailed,
             Exit::Lost => Ending::Lost,
-            Exit::NotStarted(why) | Exit::Refused(why) => Ending::NotStarted(why.clone()),
+            Exit::NotStarted(why) => Ending::NotStarted(why.clone()),
+            Exit::Refused(why) => Ending::Refused(why.clone()),
         }
     }
 }
@@ -118,6 +121,7 @@ impl From<&Ending> for Exit {
             Ending::NodeFailed => Exit::NodeFailed,
             Ending::Lost => Exit::Lost,
             Ending::NotStarted(why) => Exit::NotStarted(why.clone()),
+            Ending::Refused(why) => Exit::Refused(why.clone()),
         }
     }
 }

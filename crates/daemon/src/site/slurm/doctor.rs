@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use tradewind_io::settings::cluster::{Accounts, Members, Mode};
+use tradewind_io::settings::cluster::{Accounts, Cluster, Members, Mode};
 
+use super::hand_in::{self, Begin, Terms};
 use super::listing::{self, Node};
 use super::{Slurm, pools};
 use crate::site::managed::tool::{Answer, Call, Who};
@@ -17,6 +18,10 @@ pub(super) const SKEW: i64 = 2;
 /// What is to be done then.
 pub(super) const SET_CLOCKS: &str =
     "set both clocks by NTP: parts of a job begin by their site's clock";
+/// What is to be done where the site's options name a cluster.
+const NO_CLUSTERS: &str = "take `clusters` out of the site's `options`: it needs slurmdbd, and jobs \
+                           would go where we do not look; which cluster a site is, is said by \
+                           `command`, or SLURM_CONF in `environment`";
 /// Below this, ends may be forgotten before they are seen: seconds.
 const FORGETFUL: i64 = 30;
 
@@ -59,7 +64,10 @@ impl Slurm {
         let nodes = nodes.and_then(|answer| listing::nodes(&answer.out));
         if let Ok(nodes) = nodes {
             for (pool, members) in self.pools.iter().zip(&self.members) {
-                all.push(self.pool_is_there(&pool.name, pool.nodes, members, &nodes));
+                let there = self.pool_is_there(&pool.name, pool.nodes, members, &nodes);
+                all.push(there);
+                let is_up = pools::belonging(&nodes, members).iter().any(|node| node.is_up);
+                all.extend(is_up.then(|| self.rehearsal(&pool.name, members)));
             }
         }
         all.push(self.reservations());
@@ -160,6 +168,7 @@ impl Slurm {
     fn settings(&mut self, config: &Config) -> Vec<Finding> {
         let get = |key: &str| config.get(key).map_or("", String::as_str);
         let mut all = vec![starts(get("SchedulerParameters"))];
+        all.extend(self.names_another(get("ClusterName")));
         let age = seconds(get("MinJobAge"));
         let verdict = if age < FORGETFUL { Verdict::Warning } else { Verdict::Good };
         let remedy = "MinJobAge=300: ends are then told by Slurm, not only by our own script";
@@ -179,6 +188,14 @@ impl Slurm {
                       decides";
         all.push(finding("jobs are not preempted", verdict, preempt.to_owned(), remedy));
         all
+    }
+
+    /// Whether the site's options send jobs to another cluster than this one.
+    fn names_another(&self, own: &str) -> Option<Finding> {
+        let (_, named) = self.cluster.options.iter().find(|(name, _)| name == "clusters")?;
+        let found = format!("clusters = {named:?}; `scontrol show config` calls it {own:?}");
+        let verdict = if named == own { Verdict::Good } else { Verdict::Bad };
+        Some(finding("jobs are handed in to this cluster", verdict, found, NO_CLUSTERS))
     }
 
     fn pool_is_there(&self, name: &str, most: u32, members: &Members, nodes: &[Node]) -> Finding {
@@ -203,7 +220,9 @@ impl Slurm {
         let found = format!("{all} of {most}, {up} up {}", down.join(", ")).trim().to_owned();
         match (all, up) {
             (0, _) => {
-                let remedy = "no node has all of the pool's `partition`, `features` and `hosts`";
+                let found = format!("`sinfo --json` lists no node of it, and {most} are wanted");
+                let remedy = "no node has all of the pool's `partition`, `features` and `hosts`: \
+                              set them to what is there";
                 finding(&what, Verdict::Bad, found, remedy)
             }
             (all, _) if all != most => {
@@ -214,6 +233,35 @@ impl Slurm {
                 finding(&what, Verdict::Warning, found, "`scontrol show node` says why")
             }
             _ => finding(&what, Verdict::Good, found, ""),
+        }
+    }
+
+    /// Has Slurm say what would become of a job with the site's options, handed in as one of the
+    /// accounts.
+    fn rehearsal(&self, pool: &str, members: &Members) -> Finding {
+        let what = format!("jobs can be handed in to pool {pool}");
+        let Cluster { unit, options, accounts, .. } = &self.cluster;
+        let account = match accounts {
+            Accounts::Same => None,
+            Accounts::Of(all) => all.values().next(),
+        };
+        let terms = Terms { members, excluded: &[], unit: *unit, options, begin: &Begin::Now };
+        let call = Call {
+            who: account.map_or(Who::Ours, |account| Who::User(account)),
+            words: hand_in::rehearsal(&terms),
+            input: b"#!/bin/sh\n",
+        };
+        let names_cluster = options.iter().any(|(name, _)| name == "clusters");
+        let remedy = match names_cluster {
+            true => NO_CLUSTERS,
+            false => "see `options` of the site, and `partition` and `features` of the pool",
+        };
+        match self.timed(&call) {
+            Ok((answer, took)) => {
+                let said = answer.complaint().trim_start_matches("sbatch: ");
+                finding(&what, Verdict::Good, format!("{said} ({took} ms)"), "")
+            }
+            Err(wrong) => finding(&what, Verdict::Bad, wrong, remedy),
         }
     }
 

@@ -57,7 +57,30 @@ pub(super) fn words(order: &Order, mark: &str, terms: &Terms<'_>) -> Vec<String>
     add("comment", mark);
     add("job-name", &name);
     add("time", &minutes(order).to_string());
-    let count = order.nodes.to_string();
+    all.extend(place(order.nodes, terms));
+    match terms.begin {
+        Begin::Now => {}
+        Begin::Held => all.push("--hold".to_owned()),
+        Begin::After(seconds) => all.push(format!("--begin=now+{seconds}")),
+        Begin::Within(name) => all.push(format!("--reservation={name}")),
+    }
+    all.extend(options(&order.passed_through, terms));
+    all
+}
+
+/// A submission of a node for a minute, of which Slurm only says what would become of it.
+pub(super) fn rehearsal(terms: &Terms<'_>) -> Vec<String> {
+    let mut all = ["sbatch", "--test-only", "--time=1", "--chdir=/"].map(str::to_owned).to_vec();
+    all.extend(options(&[], terms));
+    all.extend(place(1, terms));
+    all
+}
+
+/// How many of which nodes.
+fn place(nodes: u32, terms: &Terms<'_>) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut add = |name: &str, value: &str| all.push(format!("--{name}={value}"));
+    let count = nodes.to_string();
     match terms.unit {
         Unit::Node => {
             add("nodes", &count);
@@ -80,20 +103,13 @@ pub(super) fn words(order: &Order, mark: &str, terms: &Terms<'_>) -> Vec<String>
     if !terms.excluded.is_empty() {
         all.push(format!("--exclude={}", terms.excluded.join(",")));
     }
-    match terms.begin {
-        Begin::Now => {}
-        Begin::Held => all.push("--hold".to_owned()),
-        Begin::After(seconds) => all.push(format!("--begin=now+{seconds}")),
-        Begin::Within(name) => all.push(format!("--reservation={name}")),
-    }
-    all.extend(options(order, terms));
     all
 }
 
 /// The site's options, then the job's own; constraints of pool, site and job hold together.
-fn options(order: &Order, terms: &Terms<'_>) -> Vec<String> {
+fn options(own: &[(String, String)], terms: &Terms<'_>) -> Vec<String> {
     let mut constraints: Vec<String> = terms.members.features.clone();
-    let own = order.passed_through.iter().filter(|(name, _)| is_passed(name));
+    let own = own.iter().filter(|(name, _)| is_passed(name));
     let mut rest = Vec::new();
     for (name, value) in terms.options.iter().chain(own) {
         match (name.as_str(), value.as_str()) {

@@ -14,6 +14,7 @@ pub(in crate::site) mod hostlist;
 mod listing;
 mod moment;
 mod pools;
+mod release;
 mod submit;
 mod surveys;
 mod tasks;
@@ -212,6 +213,10 @@ fn unwritten(error: &io::Error) -> SiteError {
 impl Site for Slurm {
     fn pools(&self) -> &[PoolSetup] {
         &self.pools
+    }
+
+    fn lists_by(&self) -> Option<&'static str> {
+        Some("sinfo --json")
     }
 
     fn survey(&mut self) -> Result<Survey, SiteError> {

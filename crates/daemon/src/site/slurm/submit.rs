@@ -222,6 +222,12 @@ impl Slurm {
         let call = Call { who: Who::User(&ticket.account), words, input: script.as_bytes() };
         let answer = self.tool.run(&call).map_err(SiteError::from)?;
         if answer.is_good() {
+            if begin == Begin::Held {
+                // `NUMBER` or `NUMBER;CLUSTER`.
+                let said = answer.text();
+                let id = said.trim().split(';').next().unwrap_or_default();
+                self.release_in_time(id, ticket);
+            }
             return Ok(());
         }
         let why = self.tool.failure(&call, &answer);

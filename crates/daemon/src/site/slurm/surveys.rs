@@ -128,7 +128,7 @@ impl Slurm {
             let trace = traces.get(&tag);
             let verdict = tasks::judge(&ticket, job, trace.map(Option::as_ref), now());
             let trace = trace.and_then(Option::as_ref);
-            let began = trace.and_then(|trace| trace.began).filter(|_| ticket.gather.is_some());
+            let began = trace.and_then(|trace| trace.began);
             let Some(seen) = self.carry(&tag, verdict, job) else { continue };
             if let Seen::Ended { since, at, exit } = &seen {
                 let (since, exit) = (since.map(|since| since.0), Ending::from(exit));

@@ -79,6 +79,9 @@ pub(super) fn judge(
         None => Verdict::Look,
         Some(Some(trace)) if is_other(job, trace) => absent(ticket, Some(Some(trace)), now),
         Some(None) if was_revoked(ticket, job) || had_no_script(job) => Verdict::Bury(Exit::Lost),
+        Some(None) if was_dropped(ticket, job) => {
+            Verdict::Bury(Exit::Refused(format!("Slurm says {}: {}", job.state, job.reason)))
+        }
         Some(Some(trace)) if was_revoked(ticket, job) && is_older(trace, job) => {
             absent(ticket, Some(Some(trace)), now)
         }
@@ -128,6 +131,11 @@ fn is_other(job: &Job, trace: &Trace) -> bool {
 fn was_revoked(ticket: &Ticket, job: &Job) -> bool {
     let had_nodes = !job.nodes.is_empty() && job.start > 0;
     job.state == "CANCELLED" && had_nodes && job.end - job.start <= 1 && !ticket.is_withdrawn
+}
+
+/// Slurm ends jobs that wait when their partition is no more.
+fn was_dropped(ticket: &Ticket, job: &Job) -> bool {
+    job.state == "NODE_FAIL" && job.nodes.is_empty() && !ticket.is_withdrawn
 }
 
 /// What a node clears away of an ended job takes the script of a new one of the same number with

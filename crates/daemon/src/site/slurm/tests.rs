@@ -273,6 +273,10 @@ fn ends_are_those_of_slurm_and_of_the_task() {
     let cleared = Job { end: 100, status: 2 << 8, ..job("FAILED") };
     let verdict = judge(&ticket(), Some(&cleared), Some(None), Time(200));
     assert_eq!(verdict, Verdict::Bury(Exit::Lost), "its script was gone");
+    let dropped = Job { nodes: Vec::new(), reason: "NodeDown".to_owned(), ..job("NODE_FAIL") };
+    let verdict = judge(&ticket(), Some(&dropped), Some(None), Time(200));
+    let why = "Slurm says NODE_FAIL: NodeDown".to_owned();
+    assert_eq!(verdict, Verdict::Bury(Exit::Refused(why)), "it waited, and may again");
     let again = Job { start: 140, end: 140, ..job("CANCELLED") };
     let verdict = judge(&ticket(), Some(&again), Some(Some(&code)), Time(200));
     assert_eq!(verdict, ended(Some(101), 129, Exit::Code(7)), "it had ended before");
