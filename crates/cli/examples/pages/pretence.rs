@@ -22,8 +22,8 @@ use tradewind_model::{
 use tradewind_sched::policy::{Policy, gridfill};
 use tradewind_web::documents::{Explanation, WhatIf, WhatIfQuestion};
 use tradewind_web::{
-    Advisor, Api, Limits, Listen, MarketView, Outputs, PastJob, Planned, PriceTrial, Proposal,
-    Tariffs, new_secret, serve,
+    Advisor, Api, Limits, Listen, Lived, MarketView, Outputs, Planned, Proposal, Tariffs, Week,
+    new_secret, serve,
 };
 
 pub(crate) const NODES: u32 = 4_000;
@@ -136,13 +136,12 @@ impl Advisor for First {
     fn whatif(&self, _: &MarketView, _: &WhatIfQuestion) -> Result<WhatIf, Refusal> {
         Err(cannot())
     }
-    fn prices(
+    fn relive(
         &self,
         _: &MarketView,
-        _: &[PastJob],
-        _: PoolId,
-        _: &[Price],
-    ) -> Result<Vec<PriceTrial>, Refusal> {
+        _: &Week,
+        _: &[(Time, PoolId, Price)],
+    ) -> Result<Lived, Refusal> {
         Err(cannot())
     }
     fn explain(&self, _: &MarketView, _: JobId) -> Result<Explanation, Refusal> {

@@ -31,6 +31,15 @@ const SHOWN: usize = 25;
 /// A policy, and what it would do, or why nobody knows.
 pub(crate) type Compared = (String, Result<Arc<WhatIf>, String>);
 
+/// The moment of a copy.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Copied {
+    /// The market's.
+    at: i64,
+    /// The journal's last row then.
+    seq: u64,
+}
+
 /// Which policies.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Which {
@@ -126,8 +135,8 @@ async fn compared(context: &Context, shell: &Shell, all: Vec<String>) -> Answer<
             // Whatever is written in between is in the copy, and counted as if it were not.
             let seq = gauges.last_row();
             let view = context.view().await?;
-            let seen = (seq, view.market.now().0);
-            let run = Arc::new(Run::new(shell.policy.clone(), seen, all.len()));
+            let copied = Copied { at: view.market.now().0, seq };
+            let run = Arc::new(Run::new(shell.policy.clone(), copied, all.len()));
             context.compared.keep(question, Arc::clone(&run));
             tokio::spawn(go_through(context.clone(), Arc::clone(&run), view, all.clone()));
             run
@@ -152,14 +161,15 @@ async fn compared(context: &Context, shell: &Shell, all: Vec<String>) -> Answer<
         Candidate { policy, found }
     };
     let candidates = run.found().into_iter().map(candidate).collect();
-    let since = context.market.gauges().last_row().saturating_sub(run.seq);
-    Ok(Comparison { names: all.len(), cut, at: run.at, seq: run.seq, since, candidates })
+    let since = context.market.gauges().last_row().saturating_sub(run.basis.seq);
+    let Copied { at, seq } = run.basis;
+    Ok(Comparison { names: all.len(), cut, at, seq, since, candidates })
 }
 
 /// One policy after the other on the same copy: others are advised in between.
 async fn go_through(
     context: Context,
-    run: Arc<Run<Compared>>,
+    run: Arc<Run<Copied, Compared>>,
     view: MarketView,
     policies: Vec<String>,
 ) {

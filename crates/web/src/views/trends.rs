@@ -81,7 +81,7 @@ pub(crate) fn trends(state: &State, actor: &Actor, step: i64, spans: usize) -> T
         let income = seen.then(|| income(state, &bins, &site.name));
         SiteTrend { name: site.name.clone(), income }
     });
-    Trends { bins, now, known: known(state), waited, sites: sites.collect(), pools: counted }
+    Trends { bins, now, known: known(state).0, waited, sites: sites.collect(), pools: counted }
 }
 
 fn prices(asked: &tradewind_daemon::live::past::Asked) -> Vec<(i64, Price)> {
@@ -89,11 +89,11 @@ fn prices(asked: &tradewind_daemon::live::past::Asked) -> Vec<(i64, Price)> {
 }
 
 /// When the first price was asked, or as far back as jobs and closures are kept.
-fn known(state: &State) -> i64 {
+pub(crate) fn known(state: &State) -> Time {
     let first = state.past.prices.values().filter_map(|it| it.points.front()).map(|it| it.0);
     let first = first.min().unwrap_or(state.now());
     let kept = state.now() - Past::SPAN;
-    first.max(kept).max(state.past.forgotten.unwrap_or(kept)).0
+    first.max(kept).max(state.past.forgotten.unwrap_or(kept))
 }
 
 fn jobs(state: &State, bins: &Bins, waited: &mut [i64], pools: &mut [PoolTrend]) {

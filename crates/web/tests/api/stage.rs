@@ -25,8 +25,8 @@ use tradewind_model::{
 use tradewind_sched::policy::{Policy, gridfill};
 use tradewind_web::documents::{Explanation, Totals, WhatIf, WhatIfQuestion};
 use tradewind_web::{
-    Advisor, Api, Limits, Listen, MarketView, Outputs, PastJob, Planned, PriceTrial, Proposal,
-    Server, Tariffs, Tls, new_secret, serve,
+    Advisor, Api, Limits, Listen, Lived, MarketView, Outputs, Planned, Proposal, Server, Tariffs,
+    Tls, Week, new_secret, serve,
 };
 
 #[derive(Debug)]
@@ -125,14 +125,13 @@ impl Tariffs for ByRote {
 }
 
 impl Advisor for ByRote {
-    fn prices(
+    fn relive(
         &self,
         _: &MarketView,
-        _: &[PastJob],
-        _: PoolId,
-        _: &[Price],
-    ) -> Result<Vec<PriceTrial>, Refusal> {
-        Ok(Vec::new())
+        week: &Week,
+        _: &[(Time, PoolId, Price)],
+    ) -> Result<Lived, Refusal> {
+        Ok(week.real.clone())
     }
 
     fn plan(&self, _: &MarketView) -> Result<Vec<Planned>, Refusal> {
