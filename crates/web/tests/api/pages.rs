@@ -34,6 +34,12 @@ fn income_and_postings_are_for_those_whom_they_concern() {
     assert!(of("root").contains("Owners’ income") && !of("ana").contains("Owners’ income"));
     let alphas = of("olga");
     assert!(alphas.contains("</svg>alpha</li>") && !alphas.contains("</svg>beta</li>"));
+    let earned = |user: &str| {
+        let text = page(&stage, user, "/market?of=alpha");
+        text.split_once("id=\"income\"").map(|(_, rest)| rest.to_owned())
+    };
+    assert!(earned("olga").is_some_and(|it| it.contains("</svg>alpha/x</li></ul>")));
+    assert_eq!(earned("otto"), None);
     let owners = |user: &str| page(&stage, user, "/market?try=alpha/x").contains("id=\"trial\"");
     assert!(owners("olga") && owners("root") && !owners("ana"));
     // Whoever sees neither side of a posting does not see it.
