@@ -17,6 +17,7 @@ mod jobs;
 mod lately;
 mod ledger;
 mod looks;
+mod mark;
 mod market;
 mod now;
 mod policy;
