@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use tradewind_daemon::engine::Handle;
 use tradewind_daemon::live::peers::Wanted;
 use tradewind_daemon::live::rights::Actor;
-use tradewind_daemon::live::state::{self, Booking};
+use tradewind_daemon::live::state::Booking;
 use tradewind_daemon::live::{Ask, Live, Refusal, Reply};
 use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_io::submission::Submission;
@@ -17,12 +17,13 @@ use tradewind_model::{
     Demand, JobId, Market, Money, Place, PoolId, Price, Reason, SiteId, Span, Time,
 };
 
-use crate::documents::{Credits, Explanation, WhatIf, WhatIfQuestion};
+use crate::documents::{Explanation, WhatIf, WhatIfQuestion};
 use crate::doors::Doors;
 use crate::failure::{Answer, Failure};
 use crate::feed::Feed;
 use crate::metrics::Metrics;
-use crate::page::{Boards, Compared, Piece, Runs};
+use crate::page::{Basis, Boards, Compared, Copied, Piece, Runs};
+use crate::week::{Lived, Week};
 
 /// All that the API needs.
 #[derive(Debug, Clone)]
@@ -129,48 +130,6 @@ pub struct Planned {
     pub place: Place,
 }
 
-/// A job that was there lately, to be tried again under other prices.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PastJob {
-    /// When it was handed in.
-    pub submit: Time,
-    /// What it asked for.
-    pub demand: Demand,
-    /// How long it ran, on the reference node; its estimate, if nobody knows yet.
-    pub run: Span,
-}
-
-impl PastJob {
-    /// The job as it was; `None` if no nodes could run it now.
-    pub(crate) fn of(live: &Live, job: &state::Job) -> Option<PastJob> {
-        let demand = live.demand_of(&job.user, &job.submission).ok()?;
-        let pools = live.state().market.pools();
-        let ran = |part: &state::Part| {
-            let (end, _) = part.exit.as_ref()?;
-            let thousandths = i64::from(pools.pool(part.pool).performance.thousandths());
-            Some(((*end - part.since?).0.max(0) * thousandths + 999) / 1_000)
-        };
-        let run = job.parts.iter().filter_map(ran).max().map_or(demand.estimate, Span);
-        let run = run.max(Span(1)).min(demand.estimate);
-        Some(PastJob { submit: job.submitted, demand, run })
-    }
-}
-
-/// What a pool would have had at some price.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PriceTrial {
-    /// Per node and second.
-    pub price: Credits,
-    /// All of it.
-    pub income: Credits,
-    /// Node-seconds.
-    pub used: i64,
-    /// Jobs of the whole market that ran.
-    pub ran: u32,
-    /// Jobs of the whole market.
-    pub jobs: u32,
-}
-
 /// Looks ahead. Simulation is not below this crate, so the command supplies it. Calls may take
 /// seconds; few are made at once.
 pub trait Advisor: Debug + Send + Sync {
@@ -193,18 +152,17 @@ pub trait Advisor: Debug + Send + Sync {
     /// If nothing can be said.
     fn plan(&self, view: &MarketView) -> Result<Vec<Planned>, Refusal>;
 
-    /// What the pool would have had of these jobs at each price, had they come to an empty market
-    /// under its present policy.
+    /// What the week's jobs would have had, if these prices had been asked from these moments on
+    /// and the present policy had decided. The market is empty at first.
     ///
     /// # Errors
     /// If nothing can be said.
-    fn prices(
+    fn relive(
         &self,
         view: &MarketView,
-        past: &[PastJob],
-        pool: PoolId,
-        tried: &[Price],
-    ) -> Result<Vec<PriceTrial>, Refusal>;
+        week: &Week,
+        asked: &[(Time, PoolId, Price)],
+    ) -> Result<Lived, Refusal>;
 
     /// Why a job that waits does so; the caller may see it.
     ///
@@ -296,9 +254,9 @@ pub(crate) struct Inside {
     pub(crate) secure: bool,
     pub(crate) boards: Boards,
     /// Other prices that were tried, by pool.
-    pub(crate) trials: Runs<Piece>,
+    pub(crate) trials: Runs<Basis, Piece>,
     /// Policies that were compared, by their names.
-    pub(crate) compared: Runs<Compared>,
+    pub(crate) compared: Runs<Copied, Compared>,
 }
 
 impl Context {

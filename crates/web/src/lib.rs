@@ -5,6 +5,7 @@
 //! - [`openapi`]: the API's own description.
 //! - [`Events`]: what was written down, for whoever passes it on.
 //! - [`offer`], [`sentence`], [`moment`]: windows, reasons and times in the API's words.
+//! - [`Week`]: what was lately, to be lived again under other prices.
 //! - [`Advisor`], [`Outputs`], [`Tariffs`]: what the API needs and cannot do itself.
 //!
 //! Nothing is decided here: what callers want is said to the market ([`tradewind_daemon::engine`]),
@@ -23,13 +24,12 @@ mod routes;
 mod server;
 mod timeline;
 mod views;
+mod week;
 
-pub use api::{
-    Advisor, Api, Limits, MarketView, Outputs, PastJob, Planned, PriceTrial, Proposal, Rate,
-    Tariffs,
-};
+pub use api::{Advisor, Api, Limits, MarketView, Outputs, Planned, Proposal, Rate, Tariffs};
 pub use doors::{hash_of, new_secret};
 pub use feed::{Events, Notice};
 pub use server::{Listen, ServeError, Server, Tls, serve};
 pub use views::offers::offer;
 pub use views::words::{moment, sentence};
+pub use week::{Earned, Had, Lived, Missing, Other, PastJob, Week};

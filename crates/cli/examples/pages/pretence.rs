@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use tradewind_daemon::codec::{Codec, CodecError};
+use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing};
 use tradewind_daemon::live::rights::{Actor, Role};
-use tradewind_daemon::live::{Ask, Make, Record, Refusal, Settings, State};
+use tradewind_daemon::live::{Ask, Make, Refusal, Settings};
 use tradewind_daemon::site::{
     Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Survey, Tag,
 };
@@ -22,8 +22,8 @@ use tradewind_model::{
 use tradewind_sched::policy::{Policy, gridfill};
 use tradewind_web::documents::{Explanation, WhatIf, WhatIfQuestion};
 use tradewind_web::{
-    Advisor, Api, Limits, Listen, MarketView, Outputs, PastJob, Planned, PriceTrial, Proposal,
-    Tariffs, new_secret, serve,
+    Advisor, Api, Limits, Listen, Lived, MarketView, Outputs, Planned, Proposal, Tariffs, Week,
+    new_secret, serve,
 };
 
 pub(crate) const NODES: u32 = 4_000;
@@ -41,25 +41,6 @@ impl Draw {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % end
-    }
-}
-
-#[derive(Debug)]
-struct NoCodec;
-
-impl Codec for NoCodec {
-    const VERSION: u32 = 0;
-    fn record(&self, _: &Record) -> Vec<u8> {
-        vec![0]
-    }
-    fn read_record(&self, _: &[u8]) -> Result<Record, CodecError> {
-        Err(CodecError("never written".to_owned()))
-    }
-    fn state(&self, _: &State) -> Vec<u8> {
-        vec![]
-    }
-    fn read_state(&self, _: u32, _: &[u8]) -> Result<State, CodecError> {
-        Err(CodecError("never written".to_owned()))
     }
 }
 
@@ -155,13 +136,12 @@ impl Advisor for First {
     fn whatif(&self, _: &MarketView, _: &WhatIfQuestion) -> Result<WhatIf, Refusal> {
         Err(cannot())
     }
-    fn prices(
+    fn relive(
         &self,
         _: &MarketView,
-        _: &[PastJob],
-        _: PoolId,
-        _: &[Price],
-    ) -> Result<Vec<PriceTrial>, Refusal> {
+        _: &Week,
+        _: &[(Time, PoolId, Price)],
+    ) -> Result<Lived, Refusal> {
         Err(cannot())
     }
     fn explain(&self, _: &MarketView, _: JobId) -> Result<Explanation, Refusal> {
@@ -237,7 +217,7 @@ impl Stage {
             open: Box::new(move || {
                 Ok(Box::new(Disk::new(origin.clone()).open().unwrap()) as Box<dyn Store>)
             }),
-            codec: NoCodec,
+            codec: Json,
             pools: Arc::new(pools()),
             sites: (0..SITES).map(site).collect(),
             peers: vec![],

@@ -21,9 +21,20 @@ impl Live {
     /// # Errors
     /// If no nodes could ever meet it: the message says what is missing.
     pub fn demand_of(&self, user: &str, submission: &Submission) -> Result<Demand, Refusal> {
+        demand(submission, self.place_of(user), self.state.market.pools())
+    }
+
+    /// The same, whether or not enough nodes suit it now: prices change.
+    ///
+    /// # Errors
+    /// If it names sites, pools or classes that are not there.
+    pub fn wish_of(&self, user: &str, submission: &Submission) -> Result<Demand, Refusal> {
+        wish(submission, self.place_of(user), self.state.market.pools())
+    }
+
+    fn place_of(&self, user: &str) -> usize {
         let users = &self.state.users;
-        let place = users.iter().position(|it| it == user).unwrap_or(users.len());
-        demand(submission, place, self.state.market.pools())
+        users.iter().position(|it| it == user).unwrap_or(users.len())
     }
 }
 
@@ -36,6 +47,12 @@ pub(super) fn demand(
     place: usize,
     pools: &Pools,
 ) -> Result<Demand, Refusal> {
+    let demand = wish(submission, place, pools)?;
+    enough(&demand, pools)?;
+    Ok(demand)
+}
+
+fn wish(submission: &Submission, place: usize, pools: &Pools) -> Result<Demand, Refusal> {
     let terms = &submission.terms;
     let mut attributes = terms.attributes.clone();
     one_of(&mut attributes, SITE, &terms.sites, pools)?;
@@ -48,7 +65,7 @@ pub(super) fn demand(
             work(classes, pools)
         }
     };
-    let demand = Demand {
+    Ok(Demand {
         processors: submission.tasks,
         estimate,
         terms: Some(Arc::new(Terms {
@@ -64,9 +81,7 @@ pub(super) fn demand(
             criterion: terms.criterion.clone(),
             attributes,
         })),
-    };
-    enough(&demand, pools)?;
-    Ok(demand)
+    })
 }
 
 /// Pools may be called as lists show them, `SITE/POOL`. Their own names are unique among all sites.

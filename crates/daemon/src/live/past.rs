@@ -130,14 +130,16 @@ impl Asked {
 
 impl State {
     /// Nodes that were missing lately, as far as is known, by their ends; and behind them those
-    /// that are missing, until now. Quadratic at most in what is kept, linear if few tasks change.
+    /// that are missing, until now. O(n log n) in what is kept.
     pub fn lately_missing(&self) -> Vec<Gone> {
         let mut all: Vec<Gone> = self.past.closures.iter().cloned().collect();
+        // By their ends: the last of a name counts.
+        let over: BTreeMap<&Why, Time> =
+            self.past.closures.iter().map(|it| (&it.why, it.until)).collect();
         let now = self.now();
         for (why, id) in &self.closures {
             let Some((what, true)) = self.market.closure_state(*id) else { continue };
-            let since = self.past.closures.iter().rev().take_while(|it| it.until > what.from);
-            let before = since.filter(|it| it.why == *why).map(|it| it.until).next();
+            let before = over.get(why).copied().filter(|until| *until > what.from);
             let from = before.unwrap_or(what.from);
             if from < now {
                 all.push(Gone { why: why.clone(), nodes: what.nodes, from, until: now });

@@ -73,15 +73,18 @@ pub struct Running<'a> {
     pub start: Time,
     /// Where.
     pub place: &'a Place,
-    released: &'a [PoolId],
+    held: &'a Held,
 }
 
 impl<'a> Running<'a> {
     /// The shares that it holds still.
     pub fn shares(&self) -> impl Iterator<Item = Share> + 'a {
-        let released = self.released;
-        let all = self.place.shares(self.demand.processors);
-        all.filter(move |share| !released.contains(&share.pool))
+        self.held.shares(self.demand.processors)
+    }
+
+    /// What it pays per node and second, by share of its place.
+    pub fn prices(&self) -> impl Iterator<Item = Price> + 'a {
+        std::iter::once(self.held.price).chain(self.held.further.iter().copied())
     }
 
     /// The nodes of `pool` that it holds.
@@ -182,9 +185,8 @@ impl Market {
     }
 
     fn as_running<'a>(&'a self, job: JobId, held: &'a Held) -> Running<'a> {
-        let Held { start, place, released, .. } = held;
         let demand = &self.jobs[job.index()].demand;
-        Running { job, demand, start: *start, place, released }
+        Running { job, demand, start: held.start, place: &held.place, held }
     }
 
     /// Jobs submitted so far: the next one's id.

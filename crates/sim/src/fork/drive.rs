@@ -4,13 +4,16 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::ops::ControlFlow;
 
-use tradewind_model::{Closure, ClosureId, Command, Event, JobId, Market, Place, Share, Time};
+use tradewind_model::{
+    Cause, Closure, ClosureId, Command, Event, JobId, Market, Place, Share, Time,
+};
 use tradewind_sched::free::Taken;
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::backfill::expected_span;
 
+use super::ahead::Ahead;
 use super::totals::{self, Stay};
-use super::{Beliefs, Coming, Forecast, Limits, Outcome, Progress, Runs, Stopped};
+use super::{Beliefs, Clash, Coming, Forecast, Limits, Outcome, Progress, Runs, Sold, Stopped};
 use crate::kernel::{End, Turn, earlier};
 use crate::{SimError, outage};
 
@@ -23,11 +26,12 @@ pub(super) struct Drive<'a> {
     limits: Limits,
     from: Time,
     income: Vec<i128>,
-    /// Those still to come, the next one last.
-    coming: Vec<Coming>,
+    ahead: Ahead,
     ends: BinaryHeap<Reverse<End>>,
     turns: BinaryHeap<Reverse<(Time, Turn, ClosureId)>>,
     closures: BTreeMap<ClosureId, Closure>,
+    /// What should have begun, and waits for nodes; called off, as far as policies know.
+    late: Vec<Closure>,
     wake: Option<Time>,
     started: u32,
     /// Of jobs that were interrupted: how often.
@@ -37,7 +41,7 @@ pub(super) struct Drive<'a> {
     waits: BTreeMap<JobId, Time>,
     /// The nodes of jobs that ran already at the fork, and of those that started since.
     before: BTreeMap<JobId, Vec<Taken>>,
-    taken: BTreeMap<JobId, Vec<Taken>>,
+    sold: BTreeMap<JobId, Vec<Sold>>,
     /// What interrupted jobs had held.
     lost: Vec<Taken>,
     passes: u64,
@@ -52,31 +56,34 @@ impl<'a> Drive<'a> {
         beliefs: &Beliefs,
         limits: Limits,
     ) -> Drive<'a> {
-        let mut coming = beliefs.coming.clone();
-        coming.sort_by_key(|job| job.submit);
+        let ahead = Ahead::of(beliefs, market);
         let from = market.now();
         let waits = market.queue().map(|job| (job, from));
         let first = market.submitted();
-        let ids = market.queue().chain((first..first + coming.len() as u32).map(JobId));
-        coming.reverse();
+        let ids = market.queue().chain((first..first + ahead.jobs()).map(JobId));
         let mut drive = Drive {
             market: market.clone(),
             policy,
-            beliefs: Beliefs { runs: beliefs.runs.clone(), coming: Vec::new() },
+            beliefs: Beliefs {
+                runs: beliefs.runs.clone(),
+                clash: beliefs.clash,
+                ..Beliefs::default()
+            },
             limits,
             from,
             income: market.ledger().income().to_vec(),
-            coming,
+            ahead,
             ends: BinaryHeap::new(),
             turns: BinaryHeap::new(),
             closures: market.closures().collect(),
+            late: Vec::new(),
             wake: None,
             started: 0,
             attempts: BTreeMap::new(),
             jobs: ids.map(|job| (job, OPEN)).collect(),
             waits: waits.collect(),
             before: BTreeMap::new(),
-            taken: BTreeMap::new(),
+            sold: BTreeMap::new(),
             lost: Vec::new(),
             passes: 0,
             looks: 0,
@@ -108,11 +115,11 @@ impl<'a> Drive<'a> {
             if !begun && closure.until <= self.from {
                 continue; // over before it began
             }
-            if !begun {
-                let from = closure.from.max(self.from);
-                self.turns.push(Reverse((from, Turn::Closes, id)));
-            }
-            self.turns.push(Reverse((expected_end(closure, self.from), Turn::Reopens, id)));
+            let (at, turn) = match begun {
+                true => (expected_end(closure, self.from), Turn::Reopens),
+                false => (closure.from.max(self.from), Turn::Closes),
+            };
+            self.turns.push(Reverse((at, turn, id)));
         }
     }
 
@@ -193,13 +200,14 @@ impl<'a> Drive<'a> {
 
     fn next_instant(&self) -> Option<Time> {
         let now = self.market.now();
-        let submit = self.coming.last().map(|job| job.submit.max(now));
+        let submit = self.ahead.next_job().map(|at| at.max(now));
         let end = self.ends.peek().map(|Reverse(end)| end.at);
         if self.market.queue().len() == 0 && submit.is_none() && end.is_none() {
             return None; // closures alone are of no interest
         }
         let turn = self.turns.peek().map(|Reverse((at, ..))| *at);
-        earlier(earlier(submit, end), earlier(self.wake, turn))
+        let news = self.ahead.next_news().map(|at| at.max(now));
+        earlier(earlier(earlier(submit, end), earlier(self.wake, turn)), news)
     }
 
     fn pass_to(&mut self, at: Time) -> Result<(), SimError> {
@@ -214,6 +222,27 @@ impl<'a> Drive<'a> {
             self.ends.pop();
             self.end(end)?;
         }
+        self.outages()?;
+        while let Some((pool, price)) = self.ahead.price(now) {
+            self.happen(Event::Priced { pool, price })?;
+        }
+        while let Some(Coming { demand, run, .. }) = self.ahead.job(now) {
+            let job = JobId(self.market.submitted());
+            self.beliefs.runs.insert(job, run);
+            self.waits.insert(job, now);
+            self.happen(Event::Submitted { job, demand })?;
+        }
+        self.pass()
+    }
+
+    /// Nodes of which it becomes known now that they will be missing, that are gone now, and that
+    /// are back.
+    fn outages(&mut self) -> Result<(), SimError> {
+        let now = self.market.now();
+        while let Some(outage) = self.ahead.outage(now) {
+            let closure = self.announce(outage.what)?;
+            self.turns.push(Reverse((outage.what.from, Turn::Closes, closure)));
+        }
         while let Some(Reverse((at, turn, closure))) = self.turns.peek().copied()
             && at <= now
         {
@@ -223,15 +252,14 @@ impl<'a> Drive<'a> {
                 Turn::Closes => self.close(closure)?,
             }
         }
-        while self.coming.last().is_some_and(|job| job.submit <= now)
-            && let Some(Coming { demand, run, .. }) = self.coming.pop()
-        {
-            let job = JobId(self.market.submitted());
-            self.beliefs.runs.insert(job, run);
-            self.waits.insert(job, now);
-            self.happen(Event::Submitted { job, demand })?;
-        }
-        self.pass()
+        self.begin_late()
+    }
+
+    fn announce(&mut self, what: Closure) -> Result<ClosureId, SimError> {
+        let closure = ClosureId(self.market.announced());
+        self.closures.insert(closure, what);
+        self.happen(Event::Announced { closure, what })?;
+        Ok(closure)
     }
 
     fn end(&mut self, End { job, only, attempt, .. }: End) -> Result<(), SimError> {
@@ -250,22 +278,56 @@ impl<'a> Drive<'a> {
 
     fn close(&mut self, closure: ClosureId) -> Result<(), SimError> {
         let Some(what) = self.closures.get(&closure).copied() else { return Ok(()) };
-        let hit = outage::hit(&self.market, &what);
-        while let Some(job) = outage::victim(&self.market, &what, &hit) {
-            *self.attempts.entry(job).or_default() += 1;
-            self.jobs.insert(job, OPEN);
-            self.waits.entry(job).or_insert(self.market.now());
-            let held = self.taken.remove(&job).or_else(|| self.before.remove(&job));
-            self.give_up(held.unwrap_or_default());
-            self.happen(Event::Interrupted { job })?;
+        if self.beliefs.clash == Clash::Interrupts || matches!(what.cause, Cause::Failure(_)) {
+            self.make_room(&what)?;
         }
+        if self.market.free_in(what.pool) < what.nodes {
+            self.late.push(what);
+            return self.happen(Event::Reopened { closure });
+        }
+        self.turns.push(Reverse((what.until, Turn::Reopens, closure)));
         self.happen(Event::Closed { closure })
     }
 
+    /// Jobs begin anew until the closure can have its nodes.
+    fn make_room(&mut self, what: &Closure) -> Result<(), SimError> {
+        let hit = outage::hit(&self.market, what);
+        while let Some(job) = outage::victim(&self.market, what, &hit) {
+            *self.attempts.entry(job).or_default() += 1;
+            self.jobs.insert(job, OPEN);
+            self.waits.entry(job).or_insert(self.market.now());
+            let sold = self.sold.remove(&job).unwrap_or_default();
+            let held = self.before.remove(&job).unwrap_or_default();
+            self.give_up(sold.iter().map(|it| it.taken).chain(held));
+            self.happen(Event::Interrupted { job })?;
+        }
+        Ok(())
+    }
+
+    /// What is late takes the nodes that are free by now.
+    fn begin_late(&mut self) -> Result<(), SimError> {
+        let from = self.market.now();
+        for what in std::mem::take(&mut self.late) {
+            let until = match what.cause {
+                Cause::Local => from + (what.until - what.from),
+                _ => what.until,
+            };
+            let nodes = what.nodes.min(self.market.free_in(what.pool));
+            if nodes > 0 && from < until {
+                let closure = self.announce(Closure { nodes, from, until, ..what })?;
+                self.close(closure)?;
+            }
+            if nodes < what.nodes && from < until {
+                self.late.push(Closure { nodes: what.nodes - nodes, ..what });
+            }
+        }
+        Ok(())
+    }
+
     /// Nodes that were held in vain, until now.
-    fn give_up(&mut self, held: Vec<Taken>) {
+    fn give_up(&mut self, held: impl Iterator<Item = Taken>) {
         let now = self.market.now();
-        let cut = held.into_iter().map(|part| Taken { until: part.until.min(now), ..part });
+        let cut = held.map(|part| Taken { until: part.until.min(now), ..part });
         self.lost.extend(cut);
     }
 
@@ -312,22 +374,26 @@ impl<'a> Drive<'a> {
         let parts = self.expect(job, now, &shares);
         let end = last(&parts, now);
         self.follow(job, now, place, end);
-        self.taken.insert(job, parts);
+        let run = self.market.run_of(job);
+        let prices = run.iter().flat_map(|run| run.prices());
+        let sold = parts.into_iter().zip(prices).map(|(taken, price)| Sold { taken, price });
+        self.sold.insert(job, sold.collect());
         Ok(())
     }
 
     fn finish(self, until: Time, stopped: Stopped) -> Forecast {
-        let Drive { market, from, income, passes, jobs, waits, before, taken, lost, .. } = self;
+        let Drive { market, from, income, passes, jobs, waits, before, sold, lost, .. } = self;
         let stay = |(job, since): (&JobId, &Time)| {
             let runs = jobs.get(job).and_then(Outcome::runs)?;
             Some(Stay { since: *since, start: runs.start, end: runs.end })
         };
         let stays: Vec<Stay> = waits.iter().filter_map(stay).collect();
-        let held = before.values().chain(taken.values()).flatten().chain(&lost);
+        let since = sold.values().flatten().map(|it| &it.taken);
+        let held = before.values().flatten().chain(since).chain(&lost);
         let earned = market.ledger().income().iter().zip(&income);
         let earned = earned.map(|(after, before)| after - before).collect();
         let totals = totals::add_up(&market, from, &jobs, &stays, held, earned);
-        Forecast { from, until, stopped, passes, jobs, totals, taken }
+        Forecast { from, until, stopped, passes, jobs, totals, sold }
     }
 }
 

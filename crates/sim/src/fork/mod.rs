@@ -4,6 +4,7 @@
 //! replay with [`crate::Semantics::Textbook`]. It decides nothing itself, and the market that it
 //! was given stays as it is.
 
+mod ahead;
 mod beliefs;
 mod compare;
 mod drive;
@@ -12,14 +13,26 @@ mod totals;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use tradewind_model::{Demand, JobId, Market, Money, Place, Reason, Span, Time};
+use tradewind_model::{Demand, JobId, Market, Money, Place, PoolId, Price, Reason, Span, Time};
 use tradewind_sched::free::Taken;
 use tradewind_sched::policy::Policy;
 
 use crate::SimError;
+use crate::outage::Outage;
 
 pub use compare::{Change, Comparison, compare};
 pub use totals::Totals;
+
+/// What becomes of jobs that run where an owner's load is to begin, or hours that are not offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Clash {
+    /// They begin anew, as in replays.
+    #[default]
+    Interrupts,
+    /// They go on, as in a live market: nodes are taken as they become free, before the policy is
+    /// asked. An owner's load is as long as ever; hours end when they were to end.
+    Waits,
+}
 
 /// What is believed of the time ahead.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,6 +44,14 @@ pub struct Beliefs {
     pub runs: BTreeMap<JobId, Span>,
     /// Jobs that will be submitted.
     pub coming: Vec<Coming>,
+    /// Nodes that will be missing beside those of closures that were announced by the fork, and
+    /// when that becomes known. With those of the fork they must not be more than there are;
+    /// among themselves they are cut: see [`crate::outage::in_order`].
+    pub missing: Vec<Outage>,
+    /// What a node of a pool will cost, and from when on.
+    pub asked: Vec<(Time, PoolId, Price)>,
+    /// Who gives way. Nodes that break take their jobs with them in any case.
+    pub clash: Clash,
 }
 
 /// A job that will be submitted.
@@ -168,14 +189,28 @@ pub struct Forecast {
     /// What all of that adds up to.
     pub totals: Totals,
     /// By job that starts within the forecast: its nodes.
-    taken: BTreeMap<JobId, Vec<Taken>>,
+    sold: BTreeMap<JobId, Vec<Sold>>,
+}
+
+/// Nodes of a pool that a job takes, and what it pays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sold {
+    /// Which nodes, and for how long.
+    pub taken: Taken,
+    /// For each, per second.
+    pub price: Price,
 }
 
 impl Forecast {
     /// The nodes that jobs take which wait at the fork or come later, in the order of their ids:
     /// beside running jobs and closures, this is what a quote must leave alone.
     pub fn taken(&self) -> impl Iterator<Item = Taken> + '_ {
-        self.taken.values().flatten().copied()
+        self.sold().map(|it| it.taken)
+    }
+
+    /// The same, with prices.
+    pub fn sold(&self) -> impl Iterator<Item = Sold> + '_ {
+        self.sold.values().flatten().copied()
     }
 }
 
@@ -183,7 +218,7 @@ impl Forecast {
 /// been asked yet, and [`Policy::resume`] has been called, where that matters.
 ///
 /// Running jobs end when `beliefs` say so, waiting ones run for as long; announced closures begin
-/// and end at their times. A closure that should have begun begins at once, or never, if it should
+/// and end at their times, but see [`Clash`]. A closure that should have begun begins at once, or never, if it should
 /// be over by now; nodes that should be back stay away for twice as long as believed so far, again
 /// and again: what policies expect. All limits apply; `watch` is asked
 /// before each pass and may stop the forecast, too. Deterministic, if `watch` is.

@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Cause, Closure, ClosureId, Demand, Event, JobId, Market, Money, Place, PoolId, Pools, Share,
-    Span, Time,
+    Cause, Closure, ClosureId, Demand, Event, JobId, Market, Money, Place, PoolId, Pools, Price,
+    Share, Span, Time,
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::cyclic::market::{Cycles, Settings as Cyclic};
 use tradewind_sched::policy::gridfill::{GridFill, Settings as Knobs};
 use tradewind_sim::fork::{
-    Beliefs, Coming, Forecast, Limits, Outcome, Runs, Stopped, compare, fork,
+    Beliefs, Clash, Coming, Forecast, Limits, Outcome, Runs, Stopped, compare, fork,
 };
 use tradewind_sim::outage::Outage;
 use tradewind_sim::workload::Workload;
@@ -99,26 +99,35 @@ fn busy(run: &Run, workload: &Workload, from: Time) -> Vec<i128> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// A fork of an empty market, to which all jobs come, is a replay.
+    /// A fork of an empty market, to which all jobs come, is a replay: whether it knows of outages
+    /// from the beginning, or is told when the market is.
     #[test]
     fn from_the_beginning_it_is_a_replay(
         (pools, log, outages, overrun) in (any_grid(), any_log(), any_outages(), any_overrun()),
-        which in 0u32..5,
+        (which, surprises) in (0u32..5, any::<bool>()),
     ) {
         let log: Vec<_> = if which == 0 {
             log.into_iter().map(|job| tradewind_sim::workload::LogJob { terms: None, ..job }).collect()
         } else {
             log
         };
-        let workload = known(workload(&pools, &log, overrun), outages);
+        let workload = workload(&pools, &log, overrun);
+        let workload = match surprises {
+            true => with_outages(workload, outages),
+            false => known(workload, outages),
+        };
         prop_assume!(!workload.jobs.is_empty());
         let replayed = run(&workload, Settings::default(), &mut *filling(which), &mut []).unwrap();
-        let first = workload.jobs[0].submit;
+        let told = workload.outages.iter().map(|outage| outage.announced);
+        let first = told.chain([workload.jobs[0].submit]).min().unwrap();
         let mut market = Market::new(pools, first);
-        for (closure, outage) in (0..).map(ClosureId).zip(&workload.outages) {
-            market.apply(&Event::Announced { closure, what: outage.what }).unwrap();
+        let mut beliefs = Beliefs { coming: coming(&workload, 0), ..Beliefs::default() };
+        match surprises {
+            true => beliefs.missing.clone_from(&workload.outages),
+            false => for (closure, outage) in (0..).map(ClosureId).zip(&workload.outages) {
+                market.apply(&Event::Announced { closure, what: outage.what }).unwrap();
+            },
         }
-        let beliefs = Beliefs { coming: coming(&workload, 0), ..Beliefs::default() };
         let found = forecast(&market, &mut *filling(which), &beliefs);
         prop_assert_eq!(found.jobs.len(), workload.jobs.len());
         for (ran, outcome) in replayed.jobs.iter().zip(found.jobs.values()) {
@@ -127,6 +136,9 @@ proptest! {
         prop_assert_eq!(found.stopped, Stopped::Done);
         prop_assert_eq!(&found.totals.income, &replayed.income);
         prop_assert_eq!(&found.totals.busy, &busy(&replayed, &workload, first));
+        let patient = Beliefs { clash: Clash::Waits, ..beliefs };
+        let found = forecast(&market, &mut *filling(which), &patient);
+        prop_assert_eq!(found.stopped, Stopped::Done, "nobody waits for ever");
     }
 
     /// A fork in the middle of a replay, whose beliefs are true, is the rest of the replay.
@@ -144,7 +156,9 @@ proptest! {
         let before = market.state();
         let first = market.submitted() as usize;
         let runs = (0..).map(JobId).zip(workload.jobs[..first].iter().map(|job| job.run));
-        let beliefs = Beliefs { runs: runs.collect(), coming: coming(&workload, first) };
+        let beliefs = Beliefs {
+            runs: runs.collect(), coming: coming(&workload, first), ..Beliefs::default()
+        };
         let found = forecast(&market, &mut *filling(which), &beliefs);
         for (job, outcome) in &found.jobs {
             prop_assert_eq!(outcome, &fared(&replayed.jobs[job.index()]));
@@ -166,6 +180,38 @@ proptest! {
             prop_assert_eq!(found.totals.mean_wait, (!waits.is_empty()).then_some(mean));
         }
     }
+}
+
+#[test]
+fn owners_load_waits_for_jobs_or_sends_them_back() {
+    let ends = |clash: Clash, cause: Cause| {
+        let (from, until) = (Time(5), Time(15));
+        let what = Closure { pool: PoolId(0), nodes: 3, from, until, cause };
+        let missing = vec![Outage { announced: Time(5), what }];
+        let beliefs = Beliefs { missing, clash, ..Beliefs::default() };
+        let runs = spans(&forecast(&market(), &mut Greedy, &beliefs)).into_iter();
+        runs.map(|run| run.map_or(0, |(_, end)| end)).collect::<Vec<_>>()
+    };
+    assert_eq!(ends(Clash::Interrupts, Cause::Local), [25, 35, 45, 55]);
+    // Two nodes from 5 to 15, and the third from 10 on, when the first job gives it back.
+    assert_eq!(ends(Clash::Waits, Cause::Local), [10, 30, 40, 50]);
+    assert_eq!(ends(Clash::Waits, Cause::Withheld), [10, 25, 35, 45]);
+    assert_eq!(ends(Clash::Waits, Cause::Failure(0)), [25, 35, 45, 55]);
+}
+
+#[test]
+fn jobs_pay_the_price_of_their_start() {
+    let mut market = market();
+    market.apply(&Event::Priced { pool: PoolId(0), price: Price(1) }).unwrap();
+    let asked = [(20, 7), (9, 3), (25, 9)];
+    let asked = asked.map(|(at, price)| (Time(at), PoolId(0), Price(price))).to_vec();
+    let beliefs = Beliefs { asked, ..Beliefs::default() };
+    let found = forecast(&market, &mut Greedy, &beliefs);
+    let paid = |job: u32| found.jobs[&JobId(job)].runs().map(|runs| runs.cost);
+    // Four nodes for 10 s from 10 on, one for 10 s and two for 20 s from 20 on.
+    assert_eq!([1, 2, 3].map(paid), [120, 70, 280].map(|cost| Some(Money(cost))));
+    let sold: Vec<_> = found.sold().map(|it| (it.taken.from.0, it.price.0)).collect();
+    assert_eq!(sold, [(10, 3), (20, 7), (20, 7)]);
 }
 
 /// Four nodes; the first job has two of them from 0 on for 10 s, as it says; three more wait.

@@ -240,16 +240,29 @@ fn demand(trends: &Trends) -> Figure {
     }
 }
 
-/// By site, of those whose income the reader may see; `None`: there are none.
+/// Who earned, as far as the reader may know: all sites, or the pools that are chosen.
+fn earners<'a>(trends: &'a Trends, chosen: &Chosen<'_>) -> Vec<(String, &'a Vec<i128>)> {
+    let sites = trends.sites.iter().map(|site| (&site.name, &site.income));
+    let pools = chosen.pools.iter().map(|at| &trends.pools[*at]);
+    let pools = pools.map(|pool| (&pool.name, &pool.income));
+    let all: Vec<_> = if chosen.is_all { sites.collect() } else { pools.collect() };
+    all.into_iter().filter_map(|(name, income)| Some((name.clone(), income.as_ref()?))).collect()
+}
+
+/// `None`: there is nobody whose income the reader may see.
 fn income(trends: &Trends, chosen: &Chosen<'_>) -> Option<Figure> {
-    let shown = |site: &usize| chosen.pools.iter().any(|at| trends.pools[*at].site == *site);
-    let seen = (0..trends.sites.len()).filter(shown).filter_map(|site| {
-        let site = &trends.sites[site];
-        Some((site.name.clone(), site.income.as_ref()?))
-    });
-    let seen: Vec<(String, &Vec<i128>)> = seen.take(LINES).collect();
+    let mut seen = earners(trends, chosen);
     if seen.is_empty() {
         return None;
+    }
+    let total: i128 = seen.iter().flat_map(|(_, income)| income.iter()).sum();
+    let mut note = format!(
+        "Settled, not held: jobs pay when they end. {} credits in the time that is shown.",
+        words::credits(&Credits(total))
+    );
+    if seen.len() > LINES {
+        note += &format!(" The first {LINES} of {} are drawn.", seen.len());
+        seen.truncate(LINES);
     }
     let known = |span: usize| trends.seconds(span) > 0;
     let line = |(shade, (name, income)): (usize, &(String, &Vec<i128>))| Line {
@@ -267,14 +280,10 @@ fn income(trends: &Trends, chosen: &Chosen<'_>) -> Option<Figure> {
         let told = seen.iter().map(|(_, income)| words::credits(&Credits(income[span])));
         known(span).then(|| (trends.bins.begin(span), told.collect()))
     };
-    let total: i128 = seen.iter().flat_map(|(_, income)| income.iter()).sum();
     Some(Figure {
         id: "income",
         title: "Owners’ income".to_owned(),
-        note: format!(
-            "Settled, not held: jobs pay when they end. {} credits in the time that is shown.",
-            words::credits(&Credits(total))
-        ),
+        note,
         legend: all.iter().map(|line| (line_mark(line.shade), line.name.clone())).collect(),
         svg: Some(lines(
             &frame(trends, "Owners’ income over time".to_owned(), "credits per hour"),
@@ -304,6 +313,7 @@ mod tests {
             missing: vec![0, 400],
             prices: vec![(50, Price(1_000_000))],
             thinned: Some(150),
+            income: (site == 0).then(|| vec![0, 18_000_000]),
         };
         Trends {
             bins: Bins { from: 100, step: 100, spans: 2 },
@@ -345,5 +355,9 @@ mod tests {
         let one = Chosen { name: "b/<y", pools: vec![1], is_all: false };
         let ids: Vec<&str> = figures(&trends, &one, &ahead).iter().map(|it| it.id).collect();
         assert_eq!(ids, ["prices", "use"]);
+        let one = Chosen { name: "a/x", pools: vec![0], is_all: false };
+        let own = &figures(&trends, &one, &ahead)[2];
+        assert_eq!((own.id, own.legend[0].1.as_str()), ("income", "a/x"), "not the site's");
+        assert_eq!(own.table.rows[0].1, ["18"]);
     }
 }

@@ -38,6 +38,12 @@ pub(crate) struct Rows {
     whose: Whose,
 }
 
+impl Rows {
+    fn choice(&self, caller: &Caller) -> Choice {
+        Choice::new(&caller.actor, &self.pools, &self.find, (self.order, self.whose))
+    }
+}
+
 /// What all readers see alike: rows and pools.
 #[derive(Debug, Serialize)]
 pub(crate) struct Frame {
@@ -69,8 +75,7 @@ pub(crate) async fn frame(
     caller: Caller,
     Selection(rows): Selection<Rows>,
 ) -> Answer<Json<Frame>> {
-    let choice = Choice::new(&caller.actor, &rows.pools, &rows.find, (rows.order, rows.whose));
-    let shown = board(&context, choice).await?;
+    let shown = board(&context, rows.choice(&caller)).await?;
     let board = &shown.board;
     let pools = board.lanes().iter().map(|lane| Pool {
         name: lane.name.clone(),
@@ -105,14 +110,8 @@ pub(crate) struct Wanted {
     lines: u32,
     #[serde(default)]
     most: usize,
-    #[serde(default)]
-    pools: String,
-    #[serde(default)]
-    find: String,
-    #[serde(default)]
-    order: Order,
-    #[serde(default)]
-    whose: Whose,
+    #[serde(flatten)]
+    of: Rows,
 }
 
 fn one() -> u32 {
@@ -120,10 +119,6 @@ fn one() -> u32 {
 }
 
 impl Wanted {
-    fn choice(&self, caller: &Caller) -> Choice {
-        Choice::new(&caller.actor, &self.pools, &self.find, (self.order, self.whose))
-    }
-
     fn view(&self) -> Answer<View> {
         let Wanted { from, until, first, rows, columns, lines, .. } = *self;
         let sane = from < until
@@ -157,7 +152,7 @@ pub(crate) async fn picture(
     Selection(wanted): Selection<Wanted>,
 ) -> Answer<Response> {
     let view = wanted.view()?;
-    let shown = board(&context, wanted.choice(&caller)).await?;
+    let shown = board(&context, wanted.of.choice(&caller)).await?;
     let body = blocking(move || body(&shown, &view, &caller)).await??;
     Ok(([(header::CONTENT_TYPE, "application/octet-stream")], body).into_response())
 }
@@ -199,7 +194,7 @@ pub(crate) async fn digest(
     Selection(wanted): Selection<Wanted>,
 ) -> Answer<Json<Told>> {
     let view = wanted.view()?;
-    let shown = board(&context, wanted.choice(&caller)).await?;
+    let shown = board(&context, wanted.of.choice(&caller)).await?;
     let told = blocking(move || {
         let board = &shown.board;
         let area = Area { from: view.from, until: view.until, rows: view.rows };
@@ -226,14 +221,8 @@ pub(crate) async fn digest(
 #[serde(deny_unknown_fields)]
 pub(crate) struct Windows {
     windows: String,
-    #[serde(default)]
-    pools: String,
-    #[serde(default)]
-    find: String,
-    #[serde(default)]
-    order: Order,
-    #[serde(default)]
-    whose: Whose,
+    #[serde(flatten)]
+    of: Rows,
 }
 
 /// By window: first rows and how many.
@@ -249,8 +238,7 @@ pub(crate) async fn places(
     Selection(it): Selection<Windows>,
 ) -> Answer<Json<Places>> {
     let windows = windows(&it.windows)?;
-    let choice = Choice::new(&caller.actor, &it.pools, &it.find, (it.order, it.whose));
-    let shown = board(&context, choice).await?;
+    let shown = board(&context, it.of.choice(&caller)).await?;
     let places = blocking(move || {
         let room = |(lane, nodes, start, end): &(usize, u32, i64, i64)| {
             let rows = shown.board.room(*lane, *nodes, *start, *end);
@@ -278,4 +266,29 @@ fn windows(text: &str) -> Answer<Vec<(usize, u32, i64, i64)>> {
         let hint = "pool:nodes:start:end, with commas between";
         Failure::malformed("these are no windows", hint).in_field("windows")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::extract::Query;
+
+    use super::*;
+
+    fn wanted(query: &str) -> Option<Wanted> {
+        let address = format!("/page/board/picture?{query}").parse().ok()?;
+        Query::try_from_uri(&address).ok().map(|Query(wanted)| wanted)
+    }
+
+    #[test]
+    fn a_question_has_numbers_and_rows_and_nothing_else() {
+        let part = "from=1&until=9&first=0&rows=4";
+        let found = wanted(&format!("{part}&pools=a,b&find=x+y&whose=mine")).unwrap();
+        assert_eq!((found.from, found.rows, found.columns), (1, 4, 1));
+        assert_eq!((found.of.pools.as_str(), found.of.find.as_str()), ("a,b", "x y"));
+        assert_eq!(found.of.whose, Whose::Mine);
+        assert!(wanted(part).is_some_and(|found| found.of.whose == Whose::default()));
+        for wrong in ["colums=3", "find=x&finds=y", "whose=theirs", "rows=4"] {
+            assert!(wanted(&format!("{part}&{wrong}")).is_none(), "{wrong}");
+        }
+    }
 }

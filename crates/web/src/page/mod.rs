@@ -17,6 +17,7 @@ mod jobs;
 mod lately;
 mod ledger;
 mod looks;
+mod mark;
 mod market;
 mod now;
 mod policy;
@@ -43,9 +44,9 @@ use crate::doors;
 use reply::Trouble;
 
 pub(crate) use board::Boards;
-pub(crate) use policy::Compared;
+pub(crate) use policy::{Compared, Copied};
 pub(crate) use runs::Runs;
-pub(crate) use trial::Piece;
+pub(crate) use trial::{Basis, Piece};
 
 /// What a page may do: use what comes from here, and nothing else.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \

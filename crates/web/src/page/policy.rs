@@ -10,6 +10,7 @@ use serde::Deserialize;
 use tradewind_daemon::live::Ask;
 use tradewind_daemon::live::rights::Role;
 
+use super::mark::Mark;
 use super::reply::{Shown, go, show as page};
 use super::runs::{Run, advised};
 use super::shell::Shell;
@@ -30,6 +31,17 @@ const SHOWN: usize = 25;
 
 /// A policy, and what it would do, or why nobody knows.
 pub(crate) type Compared = (String, Result<Arc<WhatIf>, String>);
+
+/// The moment of a copy.
+#[derive(Debug)]
+pub(crate) struct Copied {
+    /// The market's.
+    at: i64,
+    /// The journal's last row then.
+    seq: u64,
+    /// What it looked like.
+    mark: Mark,
+}
 
 /// Which policies.
 #[derive(Debug, Default, Deserialize)]
@@ -56,8 +68,8 @@ struct Comparison {
     /// When the queue was copied, and the journal's row of it.
     at: i64,
     seq: u64,
-    /// Rows that were written since.
-    since: u64,
+    /// What has changed since, if anything.
+    changes: String,
     candidates: Vec<Candidate>,
 }
 
@@ -126,24 +138,25 @@ async fn compared(context: &Context, shell: &Shell, all: Vec<String>) -> Answer<
             // Whatever is written in between is in the copy, and counted as if it were not.
             let seq = gauges.last_row();
             let view = context.view().await?;
-            let seen = (seq, view.market.now().0);
-            let run = Arc::new(Run::new(shell.policy.clone(), seen, all.len()));
+            let mark = Mark::of(&view.market);
+            let copied = Copied { at: view.market.now().0, seq, mark };
+            let run = Arc::new(Run::new(shell.policy.clone(), copied, all.len()));
             context.compared.keep(question, Arc::clone(&run));
             tokio::spawn(go_through(context.clone(), Arc::clone(&run), view, all.clone()));
             run
         }
     };
     run.soon().await;
-    let known = context.look(|live| {
+    let seen = context.look(|live| {
         let jobs = live.state().jobs.iter();
         let known = jobs.map(|(number, job)| {
             let deadline = job.submission.terms.deadline.map(|at| at.0);
             let (user, name) = (job.user.clone(), job.submission.name.clone());
             (*number, Known { user, name, deadline })
         });
-        known.collect::<BTreeMap<u64, Known>>()
+        (known.collect::<BTreeMap<u64, Known>>(), Mark::of(&live.state().market))
     });
-    let known = known.await?;
+    let (known, mark) = seen.await?;
     let candidate = |(policy, found): Compared| {
         let found = found.map(|what| {
             let tiers = tiers(&what.changes, &known);
@@ -152,14 +165,15 @@ async fn compared(context: &Context, shell: &Shell, all: Vec<String>) -> Answer<
         Candidate { policy, found }
     };
     let candidates = run.found().into_iter().map(candidate).collect();
-    let since = context.market.gauges().last_row().saturating_sub(run.seq);
-    Ok(Comparison { names: all.len(), cut, at: run.at, seq: run.seq, since, candidates })
+    let Copied { at, seq, mark: ref then } = run.basis;
+    let changes = then.changes(&mark);
+    Ok(Comparison { names: all.len(), cut, at, seq, changes, candidates })
 }
 
 /// One policy after the other on the same copy: others are advised in between.
 async fn go_through(
     context: Context,
-    run: Arc<Run<Compared>>,
+    run: Arc<Run<Copied, Compared>>,
     view: MarketView,
     policies: Vec<String>,
 ) {

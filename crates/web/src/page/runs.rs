@@ -16,21 +16,19 @@ const PATIENCE: Duration = Duration::from_millis(1_500);
 
 /// Runs by what was asked.
 #[derive(Debug)]
-pub(crate) struct Runs<T>(Mutex<BTreeMap<String, Arc<Run<T>>>>);
+pub(crate) struct Runs<B, T>(Mutex<BTreeMap<String, Arc<Run<B, T>>>>);
 
-impl<T> Default for Runs<T> {
-    fn default() -> Runs<T> {
+impl<B, T> Default for Runs<B, T> {
+    fn default() -> Runs<B, T> {
         Runs(Mutex::new(BTreeMap::new()))
     }
 }
 
 /// One of them.
 #[derive(Debug)]
-pub(crate) struct Run<T> {
-    /// The journal's row that it looks at.
-    pub(crate) seq: u64,
-    /// The market's moment then.
-    pub(crate) at: i64,
+pub(crate) struct Run<B, T> {
+    /// What all pieces have in common.
+    pub(crate) basis: B,
     /// What it was asked about: if that is different now, it is of no use.
     pub(crate) about: String,
     /// Pieces in all.
@@ -43,11 +41,11 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<T: Clone> Run<T> {
+impl<B, T: Clone> Run<B, T> {
     /// One that has just begun.
-    pub(crate) fn new(about: String, (seq, at): (u64, i64), wanted: usize) -> Run<T> {
+    pub(crate) fn new(about: String, basis: B, wanted: usize) -> Run<B, T> {
         let (begun, found) = (Instant::now(), Mutex::new(Vec::new()));
-        Run { seq, at, about, wanted, begun, found }
+        Run { basis, about, wanted, begun, found }
     }
 
     /// The next piece.
@@ -73,9 +71,9 @@ impl<T: Clone> Run<T> {
     }
 }
 
-impl<T> Runs<T> {
+impl<B, T> Runs<B, T> {
     /// The run for this question, if it is about what is asked now.
-    pub(crate) fn get(&self, question: &str, about: &str) -> Option<Arc<Run<T>>> {
+    pub(crate) fn get(&self, question: &str, about: &str) -> Option<Arc<Run<B, T>>> {
         let run = locked(&self.0).get(question).cloned();
         run.filter(|run| run.about == about)
     }
@@ -86,7 +84,7 @@ impl<T> Runs<T> {
     }
 
     /// Remembers a run, and forgets the oldest of too many.
-    pub(crate) fn keep(&self, question: String, run: Arc<Run<T>>) {
+    pub(crate) fn keep(&self, question: String, run: Arc<Run<B, T>>) {
         let mut all = locked(&self.0);
         all.insert(question, run);
         if all.len() > KEPT {
@@ -125,7 +123,7 @@ mod tests {
     fn the_oldest_of_too_many_is_forgotten() {
         let runs = Runs::default();
         for number in 0..=KEPT {
-            let run = Arc::new(Run::new("now".to_owned(), (1, 2), 1));
+            let run = Arc::new(Run::new("now".to_owned(), (), 1));
             run.add(number);
             assert!(run.is_over());
             runs.keep(format!("{number:02}"), run);

@@ -1,5 +1,7 @@
 //! How the market was lately, by the jobs, postings and closures that are kept.
 
+use std::collections::BTreeMap;
+
 use tradewind_daemon::live::money::{Account, Motive};
 use tradewind_daemon::live::past::Past;
 use tradewind_daemon::live::rights::{Actor, Role};
@@ -44,6 +46,9 @@ pub(crate) struct PoolTrend {
     pub(crate) prices: Vec<(i64, Price)>,
     /// Some prices before this moment are left out: there were too many.
     pub(crate) thinned: Option<i64>,
+    /// Micro-credits that came in, by span; `None`: not for the reader. Of jobs that are not kept
+    /// any more only the site's is known.
+    pub(crate) income: Option<Vec<i128>>,
 }
 
 /// Of one site.
@@ -54,7 +59,8 @@ pub(crate) struct SiteTrend {
     pub(crate) income: Option<Vec<i128>>,
 }
 
-/// The spans that end with the one of now. Linear in jobs, postings, closures and spans.
+/// The spans that end with the one of now. Linear in jobs, postings, closures and spans, but for
+/// [`State::lately_missing`].
 pub(crate) fn trends(state: &State, actor: &Actor, step: i64, spans: usize) -> Trends {
     let now = state.now().0;
     let bins = Bins::until(now, step, spans);
@@ -71,6 +77,7 @@ pub(crate) fn trends(state: &State, actor: &Actor, step: i64, spans: usize) -> T
             missing: vec![0; spans],
             prices: state.past.prices.get(&id).map(prices).unwrap_or_default(),
             thinned: state.past.prices.get(&id).and_then(|it| it.thinned).map(|at| at.0),
+            income: None,
         })
         .collect();
     let mut waited = vec![0; spans];
@@ -78,10 +85,14 @@ pub(crate) fn trends(state: &State, actor: &Actor, step: i64, spans: usize) -> T
     closures(state, &bins, &mut counted);
     let sites = pools.sites().iter().map(|site| {
         let seen = actor.role == Role::Administrator || owns(state, actor, &site.name);
-        let income = seen.then(|| income(state, &bins, &site.name));
-        SiteTrend { name: site.name.clone(), income }
+        SiteTrend { name: site.name.clone(), income: seen.then(|| vec![0; spans]) }
     });
-    Trends { bins, now, known: known(state), waited, sites: sites.collect(), pools: counted }
+    let mut sites: Vec<SiteTrend> = sites.collect();
+    for pool in &mut counted {
+        pool.income = sites.get(pool.site).and_then(|site| site.income.clone());
+    }
+    income(state, &bins, &mut sites, &mut counted);
+    Trends { bins, now, known: known(state).0, waited, sites, pools: counted }
 }
 
 fn prices(asked: &tradewind_daemon::live::past::Asked) -> Vec<(i64, Price)> {
@@ -89,11 +100,11 @@ fn prices(asked: &tradewind_daemon::live::past::Asked) -> Vec<(i64, Price)> {
 }
 
 /// When the first price was asked, or as far back as jobs and closures are kept.
-fn known(state: &State) -> i64 {
+pub(crate) fn known(state: &State) -> Time {
     let first = state.past.prices.values().filter_map(|it| it.points.front()).map(|it| it.0);
     let first = first.min().unwrap_or(state.now());
     let kept = state.now() - Past::SPAN;
-    first.max(kept).max(state.past.forgotten.unwrap_or(kept)).0
+    first.max(kept).max(state.past.forgotten.unwrap_or(kept))
 }
 
 fn jobs(state: &State, bins: &Bins, waited: &mut [i64], pools: &mut [PoolTrend]) {
@@ -127,16 +138,31 @@ fn closures(state: &State, bins: &Bins, pools: &mut [PoolTrend]) {
     }
 }
 
-fn income(state: &State, bins: &Bins, site: &str) -> Vec<i128> {
-    let mut income = vec![0; bins.spans];
-    let own = Account::Owner(site.to_owned());
+/// What was settled, by site and by pool, for those of which the reader may know.
+fn income(state: &State, bins: &Bins, sites: &mut [SiteTrend], pools: &mut [PoolTrend]) {
+    let names: Vec<String> = sites.iter().map(|site| site.name.clone()).collect();
+    let places: BTreeMap<&str, usize> =
+        names.iter().enumerate().map(|(place, name)| (name.as_str(), place)).collect();
     let postings = state.accounts.postings().rev().take_while(|it| it.at.0 >= bins.from);
-    for it in postings.filter(|it| it.to == own && matches!(it.motive, Motive::Settle(_))) {
-        if let Some(sum) = bins.of(it.at.0).and_then(|bin| income.get_mut(bin)) {
-            *sum += i128::from(it.amount.0);
+    // A job settles its parts one after the other: this is the last but so many.
+    let mut last = (0, 0);
+    for it in postings {
+        let Motive::Settle(job) = it.motive else { continue };
+        last = (job, if last.0 == job { last.1 + 1 } else { 0 });
+        let Account::Owner(name) = &it.to else { continue };
+        let (Some(place), Some(bin)) = (places.get(name.as_str()), bins.of(it.at.0)) else {
+            continue;
+        };
+        let part = state.jobs.get(&job).and_then(|job| job.parts.iter().rev().nth(last.1));
+        let of_pool = part.and_then(|part| pools.get_mut(part.pool.index()));
+        let of_pool = of_pool.filter(|pool| pool.site == *place);
+        let of_site = sites.get_mut(*place).and_then(|site| site.income.as_mut());
+        for sums in of_site.into_iter().chain(of_pool.and_then(|pool| pool.income.as_mut())) {
+            if let Some(sum) = sums.get_mut(bin) {
+                *sum += i128::from(it.amount.0);
+            }
         }
     }
-    income
 }
 
 /// Spans of equal length.

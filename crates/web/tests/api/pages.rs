@@ -1,5 +1,6 @@
 //! Pages show each reader what the API would.
 
+use serde_json::json;
 use tradewind_daemon::site::Exit;
 
 use crate::stage::Stage;
@@ -34,6 +35,12 @@ fn income_and_postings_are_for_those_whom_they_concern() {
     assert!(of("root").contains("Owners’ income") && !of("ana").contains("Owners’ income"));
     let alphas = of("olga");
     assert!(alphas.contains("</svg>alpha</li>") && !alphas.contains("</svg>beta</li>"));
+    let earned = |user: &str| {
+        let text = page(&stage, user, "/market?of=alpha");
+        text.split_once("id=\"income\"").map(|(_, rest)| rest.to_owned())
+    };
+    assert!(earned("olga").is_some_and(|it| it.contains("</svg>alpha/x</li></ul>")));
+    assert_eq!(earned("otto"), None);
     let owners = |user: &str| page(&stage, user, "/market?try=alpha/x").contains("id=\"trial\"");
     assert!(owners("olga") && owners("root") && !owners("ana"));
     // Whoever sees neither side of a posting does not see it.
@@ -63,14 +70,20 @@ fn policies_stand_side_by_side_and_the_page_knows_when_it_is_old() {
     for _ in 0..4 {
         stage.submit("ana", 2);
     }
+    [1, 2].map(|job| stage.until(job, "RUNNING"));
     let path = "/policy?compare=easy,other,easy";
     let text = page(&stage, "root", path);
     for part in ["Computed for the queue as of", "Not a guarantee", "Yes, let other decide"] {
         assert!(text.contains(part), "{part} in {text}");
     }
     assert!(!text.contains("Yes, let easy decide"), "it does already");
+    // Not everything that is written makes it old.
+    let grant = json!({"from": "bank", "to": "user:bob", "amount": 5});
+    let (status, done) = stage.call("root", "POST", "/v1/transfers", grant);
+    assert_eq!(status, 201, "{done}");
+    assert!(!page(&stage, "root", path).contains("The market has changed since"));
     stage.submit("bob", 1);
-    assert!(page(&stage, "root", path).contains("The market has changed since"));
+    assert!(page(&stage, "root", path).contains("The market has changed since: jobs that wait."));
     // Nobody waits for ever.
     let broken = page(&stage, "root", "/policy?compare=broken,other");
     assert!(broken.contains("a mistake of the program") && !broken.contains("<progress"));

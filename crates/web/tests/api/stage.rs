@@ -8,11 +8,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::contract;
 use serde_json::{Value, json};
-use tradewind_daemon::codec::{Codec, CodecError};
+use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::Booking;
-use tradewind_daemon::live::{Ask, Make, Record, Refusal, Settings, State};
+use tradewind_daemon::live::{Ask, Make, Refusal, Settings};
 use tradewind_daemon::site::{
     Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Survey, Tag,
 };
@@ -25,29 +25,9 @@ use tradewind_model::{
 use tradewind_sched::policy::{Policy, gridfill};
 use tradewind_web::documents::{Explanation, Totals, WhatIf, WhatIfQuestion};
 use tradewind_web::{
-    Advisor, Api, Limits, Listen, MarketView, Outputs, PastJob, Planned, PriceTrial, Proposal,
-    Server, Tariffs, Tls, new_secret, serve,
+    Advisor, Api, Limits, Listen, Lived, MarketView, Outputs, Planned, Proposal, Server, Tariffs,
+    Tls, Week, new_secret, serve,
 };
-
-/// What is never read again needs no format.
-#[derive(Debug)]
-struct NoCodec;
-
-impl Codec for NoCodec {
-    const VERSION: u32 = 0;
-    fn record(&self, _: &Record) -> Vec<u8> {
-        vec![0]
-    }
-    fn read_record(&self, _: &[u8]) -> Result<Record, CodecError> {
-        Err(CodecError("never written".to_owned()))
-    }
-    fn state(&self, _: &State) -> Vec<u8> {
-        vec![]
-    }
-    fn read_state(&self, _: u32, _: &[u8]) -> Result<State, CodecError> {
-        Err(CodecError("never written".to_owned()))
-    }
-}
 
 #[derive(Debug)]
 struct Easy;
@@ -145,14 +125,13 @@ impl Tariffs for ByRote {
 }
 
 impl Advisor for ByRote {
-    fn prices(
+    fn relive(
         &self,
         _: &MarketView,
-        _: &[PastJob],
-        _: PoolId,
-        _: &[Price],
-    ) -> Result<Vec<PriceTrial>, Refusal> {
-        Ok(Vec::new())
+        week: &Week,
+        _: &[(Time, PoolId, Price)],
+    ) -> Result<Lived, Refusal> {
+        Ok(week.real.clone())
     }
 
     fn plan(&self, _: &MarketView) -> Result<Vec<Planned>, Refusal> {
@@ -280,7 +259,7 @@ impl Stage {
             open: Box::new(move || {
                 Ok(Box::new(Disk::new(origin.clone()).open().unwrap()) as Box<dyn Store>)
             }),
-            codec: NoCodec,
+            codec: Json,
             pools: Arc::new(pools()),
             sites: sites.collect(),
             peers: vec![],

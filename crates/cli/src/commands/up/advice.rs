@@ -18,9 +18,7 @@ use tradewind_sim::fork::{self, Beliefs, Forecast, Limits, Outcome, Runs};
 use tradewind_web::documents::{
     Explanation, Fate, JobChange, Offer, Relaxation, Totals, WhatIf, WhatIfQuestion,
 };
-use tradewind_web::{
-    Advisor, MarketView, PastJob, Planned, PriceTrial, Proposal, moment, offer, sentence,
-};
+use tradewind_web::{Advisor, Lived, MarketView, Planned, Proposal, Week, moment, offer, sentence};
 
 use super::policies::words;
 use super::trials;
@@ -59,14 +57,13 @@ impl Advisor for Lookout {
         Ok(difference(view, after, &as_it_is, &as_asked))
     }
 
-    fn prices(
+    fn relive(
         &self,
         view: &MarketView,
-        past: &[PastJob],
-        pool: PoolId,
-        tried: &[Price],
-    ) -> Result<Vec<PriceTrial>, Refusal> {
-        tried.iter().map(|price| trials::at(view, past, pool, *price)).collect()
+        week: &Week,
+        asked: &[(Time, PoolId, Price)],
+    ) -> Result<Lived, Refusal> {
+        trials::relive(view, week, asked)
     }
 
     fn plan(&self, view: &MarketView) -> Result<Vec<Planned>, Refusal> {

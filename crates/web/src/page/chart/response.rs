@@ -10,7 +10,7 @@ use super::{HIGH, WIDE, escaped, percent};
 pub(crate) struct Tried {
     /// Where it stands, from 0 to 1; ascending.
     pub(crate) place: f64,
-    /// As a part of the present price, as in `×2`; or the price itself.
+    /// As a part of what was asked, as in `×2`; or the price itself.
     pub(crate) label: String,
     /// It stands under the picture.
     pub(crate) is_told: bool,
@@ -20,7 +20,7 @@ pub(crate) struct Tried {
     pub(crate) income: f64,
     /// Percent of the pool's time.
     pub(crate) used: f64,
-    /// It is asked now.
+    /// It was asked.
     pub(crate) is_now: bool,
     /// More about it.
     pub(crate) note: String,
@@ -30,8 +30,8 @@ pub(crate) struct Tried {
 const INCOME: (i64, i64) = (30, 130);
 const USE: (i64, i64) = (208, 90);
 
-/// The curves; `title` for those who do not see them. Points are marked, the present price is a
-/// line from top to bottom, and the most income has its name.
+/// The curves; `title` for those who do not see them. Points are marked, what was asked is a line
+/// from top to bottom, and the most income has its name.
 pub(crate) fn response(title: &str, tried: &[Tried]) -> String {
     let bottom = USE.0 + USE.1;
     let mut svg = format!(
@@ -55,7 +55,7 @@ pub(crate) fn response(title: &str, tried: &[Tried]) -> String {
             let _ = write!(
                 svg,
                 "<line class=\"now\" x1=\"{x}\" x2=\"{x}\" y1=\"{}\" y2=\"{bottom}\"/>\
-                 <text class=\"now\" x=\"{x}\" y=\"{}\" text-anchor=\"middle\">now</text>",
+                 <text class=\"now\" x=\"{x}\" y=\"{}\" text-anchor=\"middle\">as asked</text>",
                 INCOME.0,
                 INCOME.0 - 4
             );
@@ -87,7 +87,7 @@ pub(crate) fn response(title: &str, tried: &[Tried]) -> String {
     }
     let _ = write!(
         svg,
-        "<text class=\"unit\" x=\"50%\" y=\"{}\" text-anchor=\"middle\">price, as a part of the present one</text>",
+        "<text class=\"unit\" x=\"50%\" y=\"{}\" text-anchor=\"middle\">price, as a part of what was asked</text>",
         bottom + 40
     );
     stops(&mut svg, tried, bottom - INCOME.0);
