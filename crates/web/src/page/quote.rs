@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use tradewind_daemon::live::{Ask, Reply};
 
 use super::alternatives::{self, Alternative};
+use super::clock::{clock, instant};
 use super::curve;
 use super::reply::{Shown, go, show as page};
 use super::shell::Shell;
@@ -36,6 +37,9 @@ pub(crate) struct Filled {
     budget: String,
     #[serde(default)]
     deadline: String,
+    /// The clock of the deadline, as in `Europe/Berlin`; empty: UTC.
+    #[serde(default)]
+    zone: String,
     #[serde(default)]
     site: String,
     /// The quote that is chosen.
@@ -200,13 +204,12 @@ fn document(filled: &Filled) -> Result<Vec<u8>, Wrong> {
         put("budget", json!(budget));
     }
     if !filled.deadline.is_empty() {
-        // Of the browser's own field for times: without zone, and the page says that it is UTC.
-        let moment: Result<jiff::civil::DateTime, _> = filled.deadline.trim().parse();
-        let moment = moment.ok().and_then(|it| it.to_zoned(jiff::tz::TimeZone::UTC).ok());
-        let moment = moment.ok_or_else(|| {
-            wrong("deadline", "the deadline is not a time", "as in 2030-01-31T18:00, UTC")
+        // The browser's own field for times has no zone.
+        let clock = clock(&filled.zone).map_err(|it| wrong("deadline", &it, "as in UTC"))?;
+        let moment = instant(&filled.deadline, &clock).ok_or_else(|| {
+            wrong("deadline", "the deadline is not a time", "as in 2030-01-31T18:00")
         })?;
-        put("deadline", json!(moment.timestamp().as_second()));
+        put("deadline", json!(moment));
     }
     if !filled.site.is_empty() {
         put("sites", json!([filled.site]));

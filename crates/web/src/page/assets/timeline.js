@@ -11,7 +11,7 @@ import { census, counted, fill, fillDigest, inView, light } from './timeline/mir
 import { fallBacks, listed, placed } from './timeline/windows.js';
 import { find, jobOf, joins, key, pieces, prepare, together, under } from './timeline/tasks.js';
 import { Tip } from './timeline/tip.js';
-import { count, length, lines, whyEmpty } from './timeline/words.js';
+import { count, length, lines, unreachedPools, whyEmpty } from './timeline/words.js';
 
 const stage = document.getElementById('stage');
 if (stage) start(stage);
@@ -38,7 +38,7 @@ function start(surface) {
   let hidden = 0;
   let drawn = 0;
   let pictures = 0;
-  let lost = 0; // since when the market is not reached
+  let lost = false; // what is shown is not of now
   let clock = { at: Date.now(), now: frame.now };
 
   const all = () => shown && shown.rectangles;
@@ -110,20 +110,20 @@ function start(surface) {
         if (pictures === 1) performance.mark('board');
       });
     } catch (wrong) {
-      unreached(wrong);
+      unreached(`: ${wrong.message}`);
     }
   }
 
   function reached(now) {
     clock = { at: Date.now(), now };
-    lost = 0;
+    lost = false;
     surface.parentElement.classList.remove('stale');
   }
 
-  function unreached(wrong) {
-    lost = lost || Date.now();
+  function unreached(why) {
+    lost = true;
     surface.parentElement.classList.add('stale');
-    said.textContent = `The market is not reached (${wrong.message}). What is shown is from ${told(clock.now)}, ${length((Date.now() - clock.at) / 1000)} ago.`;
+    said.textContent = `The nodes are shown as they were at ${told(clock.now)}${why}.`;
   }
 
   async function reload() {
@@ -136,7 +136,7 @@ function start(surface) {
       await load();
       await place();
     } catch (wrong) {
-      unreached(wrong);
+      unreached(`: ${wrong.message}`);
     }
   }
 
@@ -176,6 +176,7 @@ function start(surface) {
       part.push(`${count(seen, 'task', 'tasks')}${seen ? ` (${census(counted(all().table, tasks))})` : ''}`);
       if (open) fill(table, all().table, tasks, (it) => place_(it.row, all().table.nodes[it.task]));
     }
+    part.push(...unreachedPools(frame));
     if (camera.rowHeight < 15) part.push('node names hidden at this zoom');
     if (hidden) part.push(`${count(hidden, 'pool’s name', 'pools’ names')} hidden at this zoom`);
     if (choice.whose === 'mine') part.push('other users’ jobs are left out');
@@ -366,7 +367,8 @@ function start(surface) {
   document.addEventListener('pick', (event) => { picked = event.detail; soon(); });
   document.addEventListener('windows', () => place());
   new ResizeObserver(() => soon()).observe(surface);
-  setInterval(() => { over(); if (lost) unreached(new Error('still trying')); }, 1000);
+  document.addEventListener('lost', () => unreached(''));
+  setInterval(over, 1000);
   mood();
 
   (async () => {
