@@ -41,7 +41,7 @@ async fn a_job_lies_in_two_sites(browser: &Browser, stage: &Stage, wire: &Wire) 
     browser.go(&wire.url("/jobs/1")).await;
     browser.until("RUNNING").await;
     browser.until("alpha/main").await;
-    browser.until("beta/main").await;
+    browser.until("beta/spare").await;
     ready(browser).await;
     look(browser, "job-together").await;
 }
@@ -52,10 +52,14 @@ async fn the_connection_breaks(browser: &Browser, stage: &Stage, wire: &Wire) {
     ready(browser).await;
     until_it_is(browser, "live").await;
     keys(browser, "wwd").await;
+    // Something is above the view, and something below.
+    browser.size(1_280, 450).await;
     browser.run("window.sameDocument = true; document.getElementById('stage').scrollIntoView()").await;
     tokio::time::sleep(Duration::from_millis(600)).await;
     let before = place(browser).await;
     assert_eq!(before[1], true, "something is above the view");
+    let below = "return document.documentElement.scrollHeight - scrollY - innerHeight > 50";
+    assert_eq!(browser.run(below).await, true, "something is below it");
 
     wire.cut();
     until_it_is(browser, "stale").await;
@@ -64,9 +68,10 @@ async fn the_connection_breaks(browser: &Browser, stage: &Stage, wire: &Wire) {
         assert!(said.contains(part), "`{part}` is not in `{said}`");
     }
     assert!(browser.text().await.contains("across"), "what was known stays");
-    assert!(text_of(browser, "#said").await.contains("as they were at 20"), "on the timeline, too");
+    until(browser, "return document.querySelector('.frame.old')").await;
     assert_eq!(place(browser).await, before, "nothing moves");
     look(browser, "unreached").await;
+    browser.size(1_280, 450).await;
     browser.run("document.getElementById('stage').scrollIntoView()").await;
     let before = place(browser).await;
 
@@ -74,10 +79,11 @@ async fn the_connection_breaks(browser: &Browser, stage: &Stage, wire: &Wire) {
     wire.mend();
     browser.until("The market is reached again, after").await;
     browser.until("meanwhile").await;
-    until(browser, "return !document.querySelector('.frame.stale')").await;
+    until(browser, "return !document.querySelector('.frame.old')").await;
     assert_eq!(place(browser).await, before, "nothing moves");
     assert_eq!(browser.run("return window.sameDocument").await, true, "in place");
     until(browser, "return document.getElementById('reach').textContent === ''").await;
+    browser.size(1_280, 900).await;
 }
 
 async fn updates_are_paused(browser: &Browser, stage: &Stage) {
@@ -96,7 +102,7 @@ async fn updates_are_paused(browser: &Browser, stage: &Stage) {
 async fn a_site_is_gone(browser: &Browser, stage: &Stage) {
     stage.lose("beta");
     browser.until("not reached since").await;
-    until(browser, "return /▲ beta\\/main not reached since 20/.test(document.getElementById('said').textContent)").await;
+    until(browser, "return /▲ beta\\/spare not reached since 20/.test(document.getElementById('said').textContent)").await;
     assert_eq!(browser.run("return document.body.dataset.live").await, "live");
     look(browser, "site-away").await;
     browser.go(&stage.url("/market")).await;

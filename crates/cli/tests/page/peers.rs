@@ -54,7 +54,7 @@ async fn the_timeline_tells_of_it(browser: &Browser) {
     until(browser, &format!("return /of 4 nodes.*1 at a peer/.test({said})")).await;
     let rows = "return [...document.querySelectorAll('#mirror tbody tr')].map((it) => it.innerText).find((it) => it.includes('wide-one'))";
     let row = until(browser, rows).await;
-    assert!(row.as_str().unwrap().contains("3 nodes of at vega"), "{row}");
+    assert!(row.as_str().unwrap().contains("3 nodes at vega"), "{row}");
     keys(browser, "f.").await;
     until(browser, "return document.getElementById('chosen').textContent").await;
     look(browser, "peer").await;

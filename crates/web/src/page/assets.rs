@@ -12,9 +12,10 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 
 /// Name, kind, content.
-const FILES: [(&str, &str, &str); 20] = [
+const FILES: [(&str, &str, &str); 21] = [
     ("base.css", CSS, include_str!("assets/base.css")),
     ("shell.js", SCRIPT, include_str!("assets/shell.js")),
+    ("mood.js", SCRIPT, include_str!("assets/mood.js")),
     ("live.js", SCRIPT, include_str!("assets/live.js")),
     ("reach.js", SCRIPT, include_str!("assets/reach.js")),
     ("charts.js", SCRIPT, include_str!("assets/charts.js")),

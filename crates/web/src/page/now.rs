@@ -201,7 +201,7 @@ fn nodes(state: &Books) -> Vec<Card> {
             percent(ours),
             format!("{ours} of {nodes} nodes, {local} more by owners"),
         ),
-        card("At work", percent(at_work), format!("{at_work} nodes really run a job’s work")),
+        card("At work", percent(at_work), format!("{at_work} of {nodes} nodes run a job’s work")),
         Card {
             alarm: down > 0,
             ..card("Free nodes", free.to_string(), format!("to be had at once; {down} down"))

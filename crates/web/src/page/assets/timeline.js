@@ -22,7 +22,7 @@ function start(surface) {
   const painter = new Painter(get('tasks'), get('moving'));
   const lanes = new Lanes(get('lanes'));
   const [said, table, nothing, chosenLine] = [get('said'), get('mirror'), get('nothing'), get('chosen')];
-  const tip = new Tip(get('tip'), camera);
+  const tip = new Tip(get('tip'));
   const search = new URL(location.href).searchParams;
   // Which rows: as the page says, or as the address does.
   const choice = { pools: surface.dataset.pools || '', find: search.get('find') || '', order: search.get('order') || 'site', whose: search.get('whose') || 'all' };
@@ -110,20 +110,24 @@ function start(surface) {
         if (pictures === 1) performance.mark('board');
       });
     } catch (wrong) {
-      unreached(`: ${wrong.message}`);
+      unreached(wrong);
     }
   }
 
   function reached(now) {
     clock = { at: Date.now(), now };
     lost = false;
-    surface.parentElement.classList.remove('stale');
+    surface.parentElement.classList.remove('old');
   }
 
-  function unreached(why) {
+  function outdated() {
     lost = true;
-    surface.parentElement.classList.add('stale');
-    said.textContent = `The nodes are shown as they were at ${told(clock.now)}${why}.`;
+    surface.parentElement.classList.add('old');
+  }
+
+  function unreached(wrong) {
+    outdated();
+    said.textContent = `The nodes are shown as they were at ${told(clock.now)}: ${wrong.message}.`;
   }
 
   async function reload() {
@@ -136,7 +140,7 @@ function start(surface) {
       await load();
       await place();
     } catch (wrong) {
-      unreached(`: ${wrong.message}`);
+      unreached(wrong);
     }
   }
 
@@ -189,8 +193,10 @@ function start(surface) {
 
   function place_(row, nodes) {
     const pool = frame.pools.find((it) => row >= it.first && row < it.first + it.nodes);
-    const name = shown.names[row - shown.part.first] || String(row - (pool ? pool.first : 0) + 1);
-    return nodes === 1 ? `${pool ? pool.name : ''}, node ${name}` : `${count(nodes, 'node', 'nodes')} of ${pool ? pool.name : ''}, from ${name} on`;
+    if (!pool) return '';
+    const name = shown.names[row - shown.part.first] || String(row - pool.first + 1);
+    if (pool.price < 0) return `${count(nodes, 'node', 'nodes')} ${pool.name}`;
+    return nodes === 1 ? `${pool.name}, node ${name}` : `${count(nodes, 'node', 'nodes')} of ${pool.name}, from ${name} on`;
   }
 
   const hit = ([x, y]) => under(all(), camera.time(x), camera.row(y - AXIS), (camera.span * 2) / camera.width);
@@ -366,8 +372,8 @@ function start(surface) {
   document.addEventListener('refreshed', () => reload());
   document.addEventListener('pick', (event) => { picked = event.detail; soon(); });
   document.addEventListener('windows', () => place());
-  new ResizeObserver(() => soon()).observe(surface);
-  document.addEventListener('lost', () => unreached(''));
+  new ResizeObserver(() => { tip.hide(); soon(); }).observe(surface);
+  document.addEventListener('lost', outdated);
   setInterval(over, 1000);
   mood();
 
