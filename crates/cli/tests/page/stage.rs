@@ -1,6 +1,5 @@
 //! A daemon in a folder of its own, and what the test asks it beside the browser.
 
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -26,8 +25,10 @@ pub(crate) struct Stage {
 /// A daemon that answers.
 fn up(folder: &Path, port: u16) -> Child {
     let (state, file) = (folder.join("state"), folder.join("tradewind.toml"));
+    let url = state.join("url");
+    drop(std::fs::remove_file(&url)); // of one that was killed
     let mut up = Command::new(PROGRAM);
-    up.args(["up", "--quiet", "--listen", &format!("127.0.0.1:{port}"), "--state"]).arg(state);
+    up.args(["up", "--quiet", "--listen", &format!("127.0.0.1:{port}"), "--state"]).arg(&state);
     if file.exists() {
         up.arg("--config").arg(file);
     }
@@ -35,7 +36,7 @@ fn up(folder: &Path, port: u16) -> Child {
     up.current_dir(folder);
     let daemon = up.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     let begun = Instant::now();
-    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+    while !url.exists() {
         assert!(begun.elapsed() < Duration::from_secs(20), "the market does not come up");
         std::thread::sleep(Duration::from_millis(50));
     }

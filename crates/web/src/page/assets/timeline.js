@@ -91,8 +91,14 @@ function start(surface) {
     if (!timer) timer = setTimeout(() => { timer = 0; load(); }, 60);
   }
 
+  let latest = null;
+  /** Comes back when the picture that was asked for last is there, whoever asked for it. */
   async function load() {
-    const mine = ++asked;
+    latest = take(++asked);
+    for (let awaited = null; awaited !== latest;) { awaited = latest; await awaited; }
+  }
+
+  async function take(mine) {
     try {
       const fresh = await askPicture(camera, choice);
       if (mine !== asked) return;
