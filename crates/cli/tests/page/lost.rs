@@ -54,7 +54,9 @@ async fn the_connection_breaks(browser: &Browser, stage: &Stage, wire: &Wire) {
     keys(browser, "wwd").await;
     // Something is above the view, and something below.
     browser.size(1_280, 450).await;
-    browser.run("window.sameDocument = true; document.getElementById('stage').scrollIntoView()").await;
+    browser
+        .run("window.sameDocument = true; document.getElementById('stage').scrollIntoView()")
+        .await;
     tokio::time::sleep(Duration::from_millis(600)).await;
     let before = place(browser).await;
     assert_eq!(before[1], true, "something is above the view");

@@ -62,7 +62,11 @@ async fn the_timeline_tells_of_it(browser: &Browser) {
     browser.fill("#rows-find", "at vega").await;
     until(browser, &format!("return {said}.includes('3 of 4 nodes')")).await;
     keys(browser, "f.").await;
-    until(browser, "return document.getElementById('chosen').textContent.includes('passed on to vega')").await;
+    until(
+        browser,
+        "return document.getElementById('chosen').textContent.includes('passed on to vega')",
+    )
+    .await;
     assert!(text_of(browser, "#chosen").await.contains("Open job 1"));
 }
 

@@ -216,3 +216,29 @@ fn document(filled: &Filled) -> Result<Vec<u8>, Wrong> {
     }
     Ok(Value::Object(all).to_string().into_bytes())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deadline_is_on_the_clock_of_the_page() {
+        let filled = |deadline: &str, zone: &str| Filled {
+            nodes: "1".to_owned(),
+            deadline: deadline.to_owned(),
+            zone: zone.to_owned(),
+            ..Filled::default()
+        };
+        let deadline = |filled: Filled| {
+            let document = document(&filled).map_err(|wrong| wrong.field)?;
+            let document: Value = serde_json::from_slice(&document).unwrap();
+            Ok::<_, String>(document["deadline"].clone())
+        };
+        assert_eq!(deadline(filled("1970-01-02T00:00", "")), Ok(json!(86_400)));
+        assert_eq!(deadline(filled("1970-01-02T09:00", "Asia/Tokyo")), Ok(json!(86_400)));
+        assert_eq!(deadline(filled("", "Asia/Tokyo")), Ok(Value::Null));
+        for (time, zone) in [("soon", ""), ("1970-01-02T09:00", "Mars/Olympus")] {
+            assert_eq!(deadline(filled(time, zone)), Err("deadline".to_owned()));
+        }
+    }
+}
