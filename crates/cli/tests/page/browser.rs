@@ -14,7 +14,8 @@ pub(crate) struct Browser {
     pub(crate) client: Client,
 }
 
-fn free_port() -> u16 {
+/// A port that nobody has.
+pub(crate) fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 

@@ -8,18 +8,24 @@
 )]
 
 mod browser;
+mod look;
+mod lost;
 mod market;
+mod peers;
 mod readme;
 mod stage;
 mod timeline;
+mod wide;
+mod wire;
 
 use browser::Browser;
 use fantoccini::Locator;
+use look::look;
 use stage::Stage;
 
-/// Who is signed in.
-async fn sign_in(browser: &Browser, stage: &Stage, token: &str) {
-    browser.go(&stage.url("/signin")).await;
+/// Signs in at that address with a token.
+async fn sign_in(browser: &Browser, at: &str, token: &str) {
+    browser.go(&format!("{at}/signin")).await;
     browser.fill("#token", token).await;
     browser.click("button.main").await;
 }
@@ -30,8 +36,9 @@ async fn the_pages_work_in_a_browser() {
     let stage = Stage::new();
     let browser = Browser::start().await;
     a_forged_token_is_refused(&browser, &stage).await;
-    sign_in(&browser, &stage, &stage.admin()).await;
+    sign_in(&browser, &stage.url(""), &stage.admin()).await;
     browser.arrive("/").await;
+    a_new_market_says_what_to_do(&browser, &stage).await;
     a_quote_is_accepted_and_its_job_runs(&browser, &stage).await;
     timeline::tells_who_what_why_and_at_what_price(&browser, &stage).await;
     timeline::obeys_keys_and_stands_in_the_address(&browser, &stage).await;
@@ -50,11 +57,28 @@ async fn the_pages_work_in_a_browser() {
 async fn a_forged_token_is_refused(browser: &Browser, stage: &Stage) {
     browser.go(&stage.url("/ledger")).await;
     assert_eq!(browser.path().await, "/signin", "nobody is let in");
+    look(browser, "signin").await;
     let forged = format!("tw_{}", "a".repeat(40));
-    sign_in(browser, stage, &forged).await;
+    sign_in(browser, &stage.url(""), &forged).await;
     browser.until("This token does not open").await;
+    look(browser, "signin-refused").await;
     browser.go(&stage.url("/")).await;
     assert_eq!(browser.path().await, "/signin");
+}
+
+/// Where nothing has happened, the pages say so, and what to do.
+async fn a_new_market_says_what_to_do(browser: &Browser, stage: &Stage) {
+    let pages = [
+        ("first-now", "/", "Nobody has handed in a job yet"),
+        ("first-jobs", "/jobs", "There are no jobs here"),
+        ("first-market", "/market", "The market is new"),
+        ("first-ledger", "/ledger", "You have no account yet"),
+    ];
+    for (name, path, said) in pages {
+        browser.go(&stage.url(path)).await;
+        browser.until(said).await;
+        look(browser, name).await;
+    }
 }
 
 async fn a_quote_is_accepted_and_its_job_runs(browser: &Browser, stage: &Stage) {
@@ -63,6 +87,7 @@ async fn a_quote_is_accepted_and_its_job_runs(browser: &Browser, stage: &Stage) 
     browser.fill("#nodes", "many").await;
     browser.click("form#ask button.main").await;
     browser.until("not a whole number").await;
+    look(browser, "quote-refused").await;
     browser.fill("#name", "looked-at").await;
     browser.fill("#nodes", "2").await;
     browser.fill("#time", "2m").await;
@@ -98,12 +123,13 @@ async fn nobody_else_may_use_the_session(browser: &Browser, stage: &Stage) {
 async fn users_see_their_own(browser: &Browser, stage: &Stage) {
     browser.go(&stage.url("/")).await;
     browser.client.delete_all_cookies().await.unwrap();
-    sign_in(browser, stage, &stage.token("bob")).await;
+    sign_in(browser, &stage.url(""), &stage.token("bob")).await;
     browser.arrive("/").await;
     browser.go(&stage.url("/jobs?show=all")).await;
     browser.until("There are no jobs here").await;
     browser.go(&stage.url("/jobs/1")).await;
     browser.until("you have no job 1").await;
+    look(browser, "trouble").await;
     browser.go(&stage.url("/policy")).await;
     browser.until("only an administrator").await;
     browser.go(&stage.url("/")).await;
@@ -112,43 +138,37 @@ async fn users_see_their_own(browser: &Browser, stage: &Stage) {
     assert!(!browser.text().await.contains("looked-at"), "other users' names stay theirs");
 }
 
-/// Screenshots of all pages go to `TRADEWIND_SCREENSHOTS`, if that is set.
+/// All pages of a market on which something goes on.
 async fn everybody_can_use_it(browser: &Browser, stage: &Stage) {
     browser.client.delete_all_cookies().await.unwrap();
-    sign_in(browser, stage, &stage.admin()).await;
+    sign_in(browser, &stage.url(""), &stage.admin()).await;
     browser.arrive("/").await;
-    let axe = stage::axe();
     let pages = [
         ("now", "/"),
         ("jobs", "/jobs?show=all"),
-        ("job", "/jobs/2"),
-        ("waiting", "/jobs/5"),
+        ("jobs-filtered", "/jobs?show=failed&find=broken&sort=name"),
+        ("job-over", "/jobs/2"),
+        ("job-running", "/jobs/4"),
+        ("job-waiting", "/jobs/5"),
         ("quote", "/quote"),
         ("market", "/market?try=alpha%2Fmain"),
-        ("ledger", "/ledger"),
+        ("ledger", "/ledger?account="),
         ("policy", "/policy?compare=sjf%2C%20conservative"),
     ];
-    let mut wrong = Vec::new();
-    for (width, height) in [(1_280, 900), (390, 844)] {
-        browser.size(width, height).await;
-        for theme in ["light", "dark"] {
-            for (name, path) in pages {
-                browser.go(&stage.url(path)).await;
-                browser.run(&format!("localStorage.setItem('theme', '{theme}')")).await;
-                browser.client.refresh().await.unwrap();
-                tokio::time::sleep(std::time::Duration::from_millis(400)).await;
-                stage::picture(browser, &format!("{name}-{theme}-{width}")).await;
-                let found = stage::violations(browser, &axe).await;
-                if !found.is_empty() {
-                    wrong.push(format!("{name} {theme} {width}: {found}"));
-                }
-                let script = "return document.documentElement.scrollWidth - window.innerWidth";
-                let over = browser.run(script).await;
-                if over.as_i64().unwrap() > 0 {
-                    wrong.push(format!("{name} {theme} {width}: {over} pixels too wide"));
-                }
-            }
-        }
+    for (name, path) in pages {
+        browser.go(&stage.url(path)).await;
+        tokio::time::sleep(std::time::Duration::from_millis(400)).await;
+        look(browser, name).await;
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    a_mood_is_remembered(browser, stage).await;
+}
+
+async fn a_mood_is_remembered(browser: &Browser, stage: &Stage) {
+    let mood = "return document.documentElement.dataset.theme || 'auto'";
+    for wanted in ["light", "dark", "auto"] {
+        browser.click("#theme").await;
+        assert_eq!(browser.run(mood).await, wanted);
+        browser.go(&stage.url("/jobs")).await;
+        assert_eq!(browser.run(mood).await, wanted, "on the next page, too");
+    }
 }

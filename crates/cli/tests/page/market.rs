@@ -110,5 +110,8 @@ pub(crate) async fn clocks_are_changed(browser: &Browser, stage: &Stage) {
     browser.go(&stage.url("/ledger")).await;
     let zone = browser.run("return document.querySelector('[name=zone]').value").await;
     assert_eq!(zone, "Asia/Tokyo", "it is remembered, and the server is told");
+    browser.go(&stage.url("/quote")).await;
+    let clock = "return [document.querySelector('[for=deadline] [data-zone]').textContent, document.querySelector('#ask [name=zone]').value]";
+    assert_eq!(browser.run(clock).await, serde_json::json!(["Asia/Tokyo", "Asia/Tokyo"]));
     browser.run("localStorage.removeItem('clock')").await;
 }

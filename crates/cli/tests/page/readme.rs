@@ -5,7 +5,8 @@ use std::time::Duration;
 use fantoccini::Locator;
 
 use crate::browser::Browser;
-use crate::stage::{self, Stage};
+use crate::look::whole_page;
+use crate::stage::Stage;
 
 const MARKET: &str = r#"
 time_zone = "UTC"
@@ -42,17 +43,6 @@ const JOBS: [(&str, &str, &str, &str, &str); 12] = [
     ("ben", "post-process", "2", "01:00", "true"),
 ];
 
-/// The window becomes as high as the page, and the page is kept.
-async fn whole_page(browser: &Browser, name: &str) {
-    let script =
-        "return document.documentElement.scrollHeight + window.outerHeight - window.innerHeight";
-    let height = browser.run(script).await.as_u64().unwrap();
-    browser.size(1_280, u32::try_from(height).unwrap()).await;
-    tokio::time::sleep(Duration::from_millis(700)).await;
-    stage::picture(browser, name).await;
-    browser.size(1_280, 900).await;
-}
-
 async fn theme(browser: &Browser, name: &str) {
     browser.run(&format!("localStorage.setItem('theme', '{name}')")).await;
     browser.client.refresh().await.unwrap();
@@ -61,7 +51,7 @@ async fn theme(browser: &Browser, name: &str) {
 /// Only where pictures are wanted: it waits until enough has happened.
 #[tokio::test]
 async fn the_readme_has_its_pictures() {
-    if std::env::var_os("TRADEWIND_SCREENSHOTS").is_none() {
+    if crate::look::folder().is_none() {
         return;
     }
     let stage = Stage::with(MARKET);
@@ -72,7 +62,7 @@ async fn the_readme_has_its_pictures() {
     }
     let browser = Browser::start().await;
     browser.size(1_280, 900).await;
-    crate::sign_in(&browser, &stage, &stage.admin()).await;
+    crate::sign_in(&browser, &stage.url(""), &stage.admin()).await;
     browser.arrive("/").await;
     tokio::time::sleep(Duration::from_secs(25)).await;
 

@@ -1,10 +1,10 @@
 //! A daemon in a folder of its own, and what the test asks it beside the browser.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::browser::Browser;
+use crate::browser::free_port;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tradewind");
 
@@ -19,39 +19,77 @@ fn submission<'a>((name, nodes, time, work): Job<'a>) -> Vec<&'a str> {
 pub(crate) struct Stage {
     folder: tempfile::TempDir,
     daemon: Child,
-    url: String,
+    port: u16,
+}
+
+/// A daemon that answers.
+fn up(folder: &Path, port: u16) -> Child {
+    let (state, file) = (folder.join("state"), folder.join("tradewind.toml"));
+    let url = state.join("url");
+    drop(std::fs::remove_file(&url)); // of one that was killed
+    let mut up = Command::new(PROGRAM);
+    up.args(["up", "--quiet", "--listen", &format!("127.0.0.1:{port}"), "--state"]).arg(&state);
+    if file.exists() {
+        up.arg("--config").arg(file);
+    }
+    // What jobs write stays in the folder, too.
+    up.current_dir(folder);
+    let daemon = up.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let begun = Instant::now();
+    while !url.exists() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the market does not come up");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    daemon
 }
 
 impl Stage {
     /// A market with the daemon's own two sites.
     pub(crate) fn new() -> Stage {
-        Stage::start(&[])
+        Stage::with("")
     }
 
     /// A market that is set up so.
     pub(crate) fn with(configuration: &str) -> Stage {
-        let file = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
-        std::fs::write(file.path(), configuration).unwrap();
-        Stage::start(&["--config", file.path().to_str().unwrap()])
+        Stage::at(free_port(), configuration)
     }
 
-    fn start(more: &[&str]) -> Stage {
+    /// The same, on a port that others know already.
+    pub(crate) fn at(port: u16, configuration: &str) -> Stage {
         let folder = tempfile::tempdir().unwrap();
-        let state = folder.path().join("state");
-        let mut up = Command::new(PROGRAM);
-        up.args(["up", "--listen", "127.0.0.1:0", "--quiet", "--state"]).arg(&state).args(more);
-        // What jobs write stays in the folder, too.
-        up.current_dir(folder.path());
-        let daemon = up.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-        let mut stage = Stage { folder, daemon, url: String::new() };
-        let begun = Instant::now();
-        while stage.url.is_empty() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "the market does not come up");
-            std::thread::sleep(Duration::from_millis(50));
-            let url = std::fs::read_to_string(state.join("url")).unwrap_or_default();
-            url.trim().clone_into(&mut stage.url);
+        if !configuration.is_empty() {
+            std::fs::write(folder.path().join("tradewind.toml"), configuration).unwrap();
         }
-        stage
+        let daemon = up(folder.path(), port);
+        Stage { folder, daemon, port }
+    }
+
+    /// Ends the daemon as if the machine had lost its power.
+    pub(crate) fn stop(&mut self) {
+        self.daemon.kill().unwrap();
+        self.daemon.wait().unwrap();
+    }
+
+    /// Starts it again, at the same address.
+    pub(crate) fn start_again(&mut self) {
+        self.daemon = up(self.folder.path(), self.port);
+    }
+
+    fn owner(&self, site: &str) -> [PathBuf; 2] {
+        let site = self.state().join("sites").join(site);
+        [site.join("owner"), site.join("owner-away")]
+    }
+
+    /// A site of which nothing is heard: its owner's folder cannot be read.
+    pub(crate) fn lose(&self, site: &str) {
+        let [here, away] = self.owner(site);
+        std::fs::rename(here, away).unwrap();
+    }
+
+    /// The site is there again.
+    pub(crate) fn find(&self, site: &str) {
+        let [here, away] = self.owner(site);
+        std::fs::rename(away, here).unwrap();
     }
 
     fn state(&self) -> PathBuf {
@@ -59,14 +97,14 @@ impl Stage {
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.url)
+        format!("http://127.0.0.1:{}{path}", self.port)
     }
 
     pub(crate) fn admin(&self) -> String {
         std::fs::read_to_string(self.state().join("admin.token")).unwrap().trim().to_owned()
     }
 
-    fn command(&self, words: &[&str]) -> String {
+    pub(crate) fn command(&self, words: &[&str]) -> String {
         let mut command = Command::new(PROGRAM);
         self.run(command.current_dir(self.folder.path()), words)
     }
@@ -100,7 +138,7 @@ impl Stage {
         self.command(&["submit", "--nodes", "2", "--time", "1", "--", "sh", "-c", "sleep 20"]);
     }
 
-    fn submit(&self, job: Job<'_>) {
+    pub(crate) fn submit(&self, job: Job<'_>) {
         self.command(&submission(job));
     }
 
@@ -144,30 +182,4 @@ impl Drop for Stage {
         drop(self.daemon.kill());
         drop(self.daemon.wait());
     }
-}
-
-/// The accessibility checker, as `make setup` has put it there.
-pub(crate) fn axe() -> String {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/axe/axe.min.js");
-    std::fs::read_to_string(&root)
-        .unwrap_or_else(|wrong| panic!("{}: {wrong}; `make setup` fetches it", root.display()))
-}
-
-/// What the checker finds wrong with the page that is seen, as text.
-pub(crate) async fn violations(browser: &Browser, axe: &str) -> String {
-    browser.run(axe).await;
-    let script = "const done = arguments[arguments.length - 1];
-        axe.run(document, { resultTypes: ['violations'] }).then((found) => done(found.violations.map((it) =>
-          `${it.id}: ${it.nodes.map((node) => node.target.join(' ')).join(', ')}`).join('; ')));";
-    let found = browser.client.execute_async(script, Vec::new()).await.unwrap();
-    found.as_str().unwrap_or("the checker said nothing").to_owned()
-}
-
-/// Keeps a picture of the page, if somebody wants them.
-pub(crate) async fn picture(browser: &Browser, name: &str) {
-    let Some(folder) = std::env::var_os("TRADEWIND_SCREENSHOTS") else { return };
-    let folder = PathBuf::from(folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    let bytes = browser.client.screenshot().await.unwrap();
-    std::fs::write(folder.join(format!("{name}.png")), bytes).unwrap();
 }

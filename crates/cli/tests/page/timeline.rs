@@ -4,15 +4,16 @@ use fantoccini::Locator;
 use serde_json::Value;
 
 use crate::browser::Browser;
-use crate::stage::{self, Stage};
+use crate::look::{look, look_at};
+use crate::stage::Stage;
 
 /// Of an element; empty if it is not there.
-async fn text_of(browser: &Browser, css: &str) -> String {
+pub(crate) async fn text_of(browser: &Browser, css: &str) -> String {
     let script = format!("return document.querySelector('{css}')?.textContent || ''");
     browser.run(&script).await.as_str().unwrap().to_owned()
 }
 
-async fn until(browser: &Browser, script: &str) -> Value {
+pub(crate) async fn until(browser: &Browser, script: &str) -> Value {
     let begun = std::time::Instant::now();
     loop {
         let found = browser.run(script).await;
@@ -30,11 +31,11 @@ async fn query(browser: &Browser) -> String {
     browser.client.current_url().await.unwrap().query().unwrap_or_default().to_owned()
 }
 
-async fn ready(browser: &Browser) {
+pub(crate) async fn ready(browser: &Browser) {
     until(browser, "return document.body.dataset.timeline === 'ready'").await;
 }
 
-async fn keys(browser: &Browser, keys: &str) {
+pub(crate) async fn keys(browser: &Browser, keys: &str) {
     let stage = browser.client.find(Locator::Css("#stage")).await.unwrap();
     stage.send_keys(keys).await.unwrap();
 }
@@ -74,6 +75,7 @@ pub(crate) async fn tells_who_what_why_and_at_what_price(browser: &Browser, stag
         hovered.contains("credits per node-hour") && hovered.contains("credits in all"),
         "{hovered}"
     );
+    look_at(browser, "hover", async || assert_ne!(hover(browser).await, "")).await;
     let said = "document.getElementById('said').textContent";
     until(browser, &format!("return /of 6 nodes.*completed/.test({said})")).await;
 }
@@ -85,6 +87,7 @@ pub(crate) async fn obeys_keys_and_stands_in_the_address(browser: &Browser, stag
     browser.until("looked-at").await;
     keys(browser, "?").await;
     assert_eq!(browser.run("return document.getElementById('keys').open").await, true);
+    look(browser, "keys").await;
     browser.run("document.getElementById('keys').close()").await;
     keys(browser, "f.").await;
     until(browser, "return document.getElementById('chosen').textContent").await;
@@ -113,9 +116,7 @@ pub(crate) async fn obeys_keys_and_stands_in_the_address(browser: &Browser, stag
 /// On the page with an answer to a quote: one choice in all three places.
 pub(crate) async fn offers_are_one_choice_in_three_places(browser: &Browser) {
     ready(browser).await;
-    let wrong = stage::violations(browser, &stage::axe()).await;
-    assert_eq!(wrong, "");
-    stage::picture(browser, "offers").await;
+    look(browser, "offers").await;
     let rows = browser.client.find_all(Locator::Css("tr[data-window]")).await.unwrap();
     assert!(rows.len() >= 2, "two windows at least: {}", browser.text().await);
     let picked = "return [document.querySelector('tr.picked').dataset.window,

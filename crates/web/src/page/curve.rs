@@ -140,20 +140,30 @@ fn axes(svg: &mut String, xs: &Scale, ys: &Scale) {
         let seconds = value.rem_euclid(60);
         let (date, rest) = stamp.split_once(' ').unwrap_or((&stamp, ""));
         let hour = rest.trim_end_matches(" UTC");
-        let hour = if seconds == 0 { hour.to_owned() } else { format!("{hour}:{seconds:02}") };
+        let (hour, form) = match seconds {
+            0 => (hour.to_owned(), "hour"),
+            _ => (format!("{hour}:{seconds:02}"), "second"),
+        };
         let _ = write!(svg, "<path class=\"grid\" d=\"M{x} {TOP}V{low}\"/>");
-        let middle = "text-anchor=\"middle\"";
-        let _ = write!(svg, "<text x=\"{x}\" y=\"{}\" {middle}>{hour}</text>", low + 17);
+        // Scripts may tell it on another clock.
+        let mut tell = |y: i64, form: &str, text: &str| {
+            let _ = write!(
+                svg,
+                "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\" data-at=\"{value}\" \
+                 data-form=\"{form}\">{text}</text>"
+            );
+        };
+        tell(low + 17, form, &hour);
         if day != date {
             date.clone_into(&mut day);
-            let _ = write!(svg, "<text x=\"{x}\" y=\"{}\" {middle}>{date}</text>", low + 33);
+            tell(low + 33, "date", date);
         }
     }
     let _ = write!(svg, "<path class=\"axis\" d=\"M{LEFT} {TOP}V{low}H{right}\"/>");
     let _ = write!(svg, "<text x=\"8\" y=\"18\">cost at most, credits</text>");
     let _ = write!(
         svg,
-        "<text x=\"{right}\" y=\"{}\" text-anchor=\"end\">finish at the latest, UTC</text>",
+        "<text x=\"{right}\" y=\"{}\" text-anchor=\"end\">finish at the latest, <tspan data-zone=\"\">UTC</tspan></text>",
         HEIGHT - 6
     );
 }

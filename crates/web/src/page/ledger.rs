@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use tradewind_daemon::live::money::{Account, Accounts};
 
+use super::clock::{clock, instant};
 use super::reply::{Shown, Trouble, show as page};
 use super::shell::Shell;
 use super::words;
@@ -112,15 +113,11 @@ fn wanted(which: &Which, account: &str) -> Answer<Wanted> {
         let wrong = Failure::invalid(format!("`{text}` is no job’s number"), "as in 42");
         text.parse::<u64>().map_err(|_| wrong.in_field("job"))
     });
-    let zone = match said(&which.zone) {
-        None => jiff::tz::TimeZone::UTC,
-        Some(name) => jiff::tz::TimeZone::get(&name)
-            .map_err(|_| Failure::invalid(format!("there is no zone `{name}`"), "as in UTC"))?,
-    };
+    let clock = clock(&which.zone).map_err(|wrong| Failure::invalid(wrong, "as in UTC"))?;
     let moment = |text: &str, field| {
         said(text).map(|text| {
             let wrong = Failure::invalid(format!("`{text}` is no time"), "as in 2026-11-21 14:00");
-            instant(&text, &zone).ok_or_else(|| wrong.in_field(field))
+            instant(&text, &clock).ok_or_else(|| wrong.in_field(field))
         })
     };
     Ok(Wanted {
@@ -130,12 +127,6 @@ fn wanted(which: &Which, account: &str) -> Answer<Wanted> {
         from: moment(&which.from, "from").transpose()?,
         until: moment(&which.until, "until").transpose()?,
     })
-}
-
-/// A day or a minute of a clock, seconds since 1970.
-fn instant(text: &str, zone: &jiff::tz::TimeZone) -> Option<i64> {
-    let civil: jiff::civil::DateTime = text.parse().ok()?;
-    zone.to_ambiguous_timestamp(civil).compatible().ok().map(jiff::Timestamp::as_second)
 }
 
 /// The filter, for links.
@@ -212,15 +203,6 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn inputs_are_on_the_clock_of_their_zone() {
-        let utc = jiff::tz::TimeZone::UTC;
-        let east = jiff::tz::TimeZone::fixed(jiff::tz::offset(2));
-        assert_eq!(instant("1970-01-02", &utc), Some(86_400));
-        assert_eq!(instant("1970-01-01 02:00", &east), Some(0));
-        assert_eq!(instant("yesterday", &utc), None);
-    }
 
     #[test]
     fn what_is_filled_in_is_checked_and_kept() {

@@ -60,13 +60,14 @@ pub(crate) struct Frame {
     until: i64,
 }
 
-/// `price`: micro-credits per node and second; -1: none.
+/// `price`: micro-credits per node and second; -1: none. `away`: since when its site is not reached.
 #[derive(Debug, Serialize)]
 struct Pool {
     name: String,
     first: u32,
     nodes: u32,
     price: i64,
+    away: Option<i64>,
 }
 
 /// The whole board's frame.
@@ -82,6 +83,7 @@ pub(crate) async fn frame(
         first: lane.rows.start,
         nodes: lane.rows.end - lane.rows.start,
         price: lane.price.unwrap_or(-1),
+        away: lane.away,
     });
     let (from, until) = board.ends().unwrap_or((shown.now(), shown.now()));
     Ok(Json(Frame {

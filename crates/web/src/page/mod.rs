@@ -10,6 +10,7 @@ mod assets;
 mod board;
 mod chart;
 mod choice;
+mod clock;
 mod considered;
 mod curve;
 mod job;

@@ -134,7 +134,7 @@ fn cards(state: &Books, user: &str) -> Vec<Card> {
     let booked = count(|phase| *phase == Phase::Held(Hold::Booked));
     let aside = match booked {
         0 => "not in the queue".to_owned(),
-        _ => format!("not in the queue, and {booked} booked"),
+        _ => format!("not in the queue, and {} booked", words::counted(&booked)),
     };
     let oldest = state.jobs.values().filter(|job| job.phase == Phase::Waiting);
     let oldest = oldest.map(|job| (now - job.submitted).0).max();
@@ -145,12 +145,25 @@ fn cards(state: &Books, user: &str) -> Vec<Card> {
         span.map_or_else(String::new, |span| format!("{what} {}", words::span(&span)))
     };
     let mut cards = vec![
-        card("Running", running.to_string(), told("longest for", longest), "/jobs?show=running"),
-        card("Waiting", waiting.to_string(), told("oldest for", oldest), "/jobs?show=waiting"),
-        Card { alarm: held > 0, ..card("Held", held.to_string(), aside, "/jobs?show=waiting") },
+        card(
+            "Running",
+            words::counted(&running),
+            told("longest for", longest),
+            "/jobs?show=running",
+        ),
+        card("Waiting", words::counted(&waiting), told("oldest for", oldest), "/jobs?show=waiting"),
+        Card {
+            alarm: held > 0,
+            ..card("Held", words::counted(&held), aside, "/jobs?show=waiting")
+        },
         Card {
             alarm: failed > 0,
-            ..card("Failed", failed.to_string(), "in the last day".to_owned(), "/jobs?show=failed")
+            ..card(
+                "Failed",
+                words::counted(&failed),
+                "in the last day".to_owned(),
+                "/jobs?show=failed",
+            )
         },
     ];
     cards.extend(nodes(state));
@@ -195,16 +208,15 @@ fn nodes(state: &Books) -> Vec<Card> {
         full: String::new(),
         link: "/market#use".to_owned(),
     };
+    let all = words::nodes(&nodes);
+    let [ours_told, local, at_work_told] = [ours, local, at_work].map(|it| words::nodes(&it));
+    let [free, down_told] = [free, down].map(|it| words::nodes(&it));
+    let allocated = format!("{ours_told} of {all} nodes, {local} more by owners");
+    let working = format!("{at_work_told} of {all} nodes run a job’s work");
+    let free = card("Free nodes", free, format!("to be had at once; {down_told} down"));
     vec![
-        card(
-            "Allocated",
-            percent(ours),
-            format!("{ours} of {nodes} nodes, {local} more by owners"),
-        ),
-        card("At work", percent(at_work), format!("{at_work} nodes really run a job’s work")),
-        Card {
-            alarm: down > 0,
-            ..card("Free nodes", free.to_string(), format!("to be had at once; {down} down"))
-        },
+        card("Allocated", percent(ours), allocated),
+        card("At work", percent(at_work), working),
+        Card { alarm: down > 0, ..free },
     ]
 }

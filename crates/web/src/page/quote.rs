@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use tradewind_daemon::live::{Ask, Reply};
 
 use super::alternatives::{self, Alternative};
+use super::clock::{clock, instant};
 use super::curve;
 use super::reply::{Shown, go, show as page};
 use super::shell::Shell;
@@ -36,6 +37,9 @@ pub(crate) struct Filled {
     budget: String,
     #[serde(default)]
     deadline: String,
+    /// The clock of the deadline, as in `Europe/Berlin`; empty: UTC.
+    #[serde(default)]
+    zone: String,
     #[serde(default)]
     site: String,
     /// The quote that is chosen.
@@ -200,16 +204,41 @@ fn document(filled: &Filled) -> Result<Vec<u8>, Wrong> {
         put("budget", json!(budget));
     }
     if !filled.deadline.is_empty() {
-        // Of the browser's own field for times: without zone, and the page says that it is UTC.
-        let moment: Result<jiff::civil::DateTime, _> = filled.deadline.trim().parse();
-        let moment = moment.ok().and_then(|it| it.to_zoned(jiff::tz::TimeZone::UTC).ok());
-        let moment = moment.ok_or_else(|| {
-            wrong("deadline", "the deadline is not a time", "as in 2030-01-31T18:00, UTC")
+        // The browser's own field for times has no zone.
+        let clock = clock(&filled.zone).map_err(|it| wrong("deadline", &it, "as in UTC"))?;
+        let moment = instant(&filled.deadline, &clock).ok_or_else(|| {
+            wrong("deadline", "the deadline is not a time", "as in 2030-01-31T18:00")
         })?;
-        put("deadline", json!(moment.timestamp().as_second()));
+        put("deadline", json!(moment));
     }
     if !filled.site.is_empty() {
         put("sites", json!([filled.site]));
     }
     Ok(Value::Object(all).to_string().into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deadline_is_on_the_clock_of_the_page() {
+        let filled = |deadline: &str, zone: &str| Filled {
+            nodes: "1".to_owned(),
+            deadline: deadline.to_owned(),
+            zone: zone.to_owned(),
+            ..Filled::default()
+        };
+        let deadline = |filled: Filled| {
+            let document = document(&filled).map_err(|wrong| wrong.field)?;
+            let document: Value = serde_json::from_slice(&document).unwrap();
+            Ok::<_, String>(document["deadline"].clone())
+        };
+        assert_eq!(deadline(filled("1970-01-02T00:00", "")), Ok(json!(86_400)));
+        assert_eq!(deadline(filled("1970-01-02T09:00", "Asia/Tokyo")), Ok(json!(86_400)));
+        assert_eq!(deadline(filled("", "Asia/Tokyo")), Ok(Value::Null));
+        for (time, zone) in [("soon", ""), ("1970-01-02T09:00", "Mars/Olympus")] {
+            assert_eq!(deadline(filled(time, zone)), Err("deadline".to_owned()));
+        }
+    }
 }

@@ -16,6 +16,7 @@ pub(crate) fn scene(state: &State, planned: &[Planned]) -> Scene {
         name: pool.name.clone(),
         nodes: pool.nodes,
         price: Some(pool.price.0),
+        away: state.away.get(&pool.site).map(|at| at.0),
     });
     let mut scene = Scene { pools: pools.collect(), tasks: Vec::new() };
     scene.tasks.extend(closures(state));
@@ -201,8 +202,13 @@ fn elsewhere(state: &State, scene: &mut Scene) {
     }
     for (name, tasks) in peers {
         let pool = scene.pools.len();
-        let nodes = most_at_once(&tasks).clamp(1, PEER_ROWS);
-        scene.pools.push(Lane { name: format!("at {name}"), nodes, price: None });
+        let most = most_at_once(&tasks);
+        let nodes = most.clamp(1, PEER_ROWS);
+        let name = match most > nodes {
+            true => format!("at {name} ({nodes} of {most} nodes)"),
+            false => format!("at {name}"),
+        };
+        scene.pools.push(Lane { name, nodes, price: None, away: None });
         scene.tasks.extend(tasks.into_iter().map(|task| Task { pool, ..task }));
     }
 }
@@ -217,5 +223,5 @@ fn most_at_once(tasks: &[Task]) -> u32 {
         held += nodes;
         held
     });
-    u32::try_from(levels.max().unwrap_or(0)).unwrap_or(PEER_ROWS)
+    u32::try_from(levels.max().unwrap_or(0)).unwrap_or(u32::MAX)
 }

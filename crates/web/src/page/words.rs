@@ -91,6 +91,11 @@ pub(crate) fn counted(number: &usize) -> String {
 }
 
 /// With thousands apart.
+pub(crate) fn nodes(number: &u32) -> String {
+    grouped(u128::from(*number))
+}
+
+/// With thousands apart.
 pub(crate) fn grouped_u64(number: &u64) -> String {
     grouped(u128::from(*number))
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::rows::{assign, joined};
-use super::{Scene, Task};
+use super::{Lane, Scene, Task};
 
 /// One rectangle: a task in some rows side by side.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub(crate) struct Band {
     pub(crate) name: String,
     /// Micro-credits per node and second, if it asks something.
     pub(crate) price: Option<i64>,
+    /// Since when its site is not reached, seconds since 1970.
+    pub(crate) away: Option<i64>,
     /// Of the board.
     pub(crate) rows: Range<u32>,
 }
@@ -53,7 +55,8 @@ impl Board {
             let (names, ranges) = assign(lane.nodes, &refs);
             board.names.extend(names);
             let rows = first..first + lane.nodes;
-            board.lanes.push(Band { name: lane.name, price: lane.price, rows });
+            let Lane { name, price, away, .. } = lane;
+            board.lanes.push(Band { name, price, away, rows });
             for (task, ranges) in own.into_iter().zip(ranges) {
                 let shifted = ranges.into_iter().map(|it| it.start + first..it.end + first);
                 board.blocks.extend(shifted.map(|rows| Block { task, rows }));

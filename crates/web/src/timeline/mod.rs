@@ -93,6 +93,8 @@ pub(crate) struct Lane {
     pub(crate) nodes: u32,
     /// Micro-credits per node and second, if it asks something.
     pub(crate) price: Option<i64>,
+    /// Since when its site is not reached, seconds since 1970.
+    pub(crate) away: Option<i64>,
 }
 
 /// Something that holds nodes of one pool.

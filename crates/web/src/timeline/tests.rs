@@ -15,7 +15,7 @@ fn task(pool: usize, nodes: u32, start: i64, end: i64, kind: Kind) -> Task {
 }
 
 fn lane(name: &str, nodes: u32) -> Lane {
-    Lane { name: name.to_owned(), nodes, price: None }
+    Lane { name: name.to_owned(), nodes, price: None, away: None }
 }
 
 fn scene() -> impl Strategy<Value = Scene> {

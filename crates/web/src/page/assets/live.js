@@ -4,25 +4,22 @@
 // in which somebody works (focus, a chart that is read) waits until they are done, and what was
 // opened stays open.
 
-import { tellTimes, told } from './shell.js';
+import { isLost, isOut, quiet, reached, rest, shutOut, unreached } from './reach.js';
+import { tellTimes } from './shell.js';
 
-const dot = document.getElementById('live');
+/** A page is waited for so long. */
+const PATIENCE = 15_000;
+/** When nothing was heard for so long, the page is asked for: a connection may be dead and not know. */
+const SILENCE = 30_000;
+/** A stream that was refused is asked for again after so long. */
+const REFUSED = 10_000;
+
 let paused = false;
 let wanted = false;
 let busy = false;
 let took = 0;
-let heard = Date.now();
 /** By part: what it was made of last. */
 const was = new WeakMap();
-
-function say(state, text) {
-  document.body.dataset.live = state;
-  if (!dot) return;
-  dot.hidden = false;
-  if (dot.dataset.state !== state || dot.textContent !== text) { dot.dataset.state = state; dot.textContent = text; }
-}
-
-const stale = () => say('stale', `not reached since ${told(Math.floor(heard / 1000))}; this is what was known then`);
 
 const isBusy = (part) => part.querySelector('.chart:hover, button:hover, summary:hover, a:hover') !== null
   || (part.contains(document.activeElement) && document.activeElement !== document.body && document.activeElement.tagName !== 'SUMMARY');
@@ -39,29 +36,35 @@ function put(part, fresh) {
   tellTimes(part);
 }
 
+function putAll(page) {
+  for (const part of document.querySelectorAll('[data-live]:not(body)')) {
+    const fresh = page.querySelector(`[data-live="${CSS.escape(part.dataset.live)}"]`);
+    if (!fresh || fresh.innerHTML === was.get(part)) continue;
+    if (isBusy(part)) { wanted = true; continue; }
+    was.set(part, fresh.innerHTML);
+    put(part, fresh);
+  }
+  const [old, fresh] = [document, page].map((it) => it.querySelector('footer'));
+  if (fresh) { old.replaceChildren(...fresh.childNodes); tellTimes(old); }
+}
+
 async function refresh() {
   if (busy || paused) return;
   busy = true;
   wanted = false;
   const begun = performance.now();
   try {
-    const answer = await fetch(location.href, { headers: { 'X-Part': 'live' } });
-    if (!answer.ok || answer.redirected) throw new Error(String(answer.status));
-    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-    for (const part of document.querySelectorAll('[data-live]:not(body)')) {
-      const fresh = page.querySelector(`[data-live="${CSS.escape(part.dataset.live)}"]`);
-      if (!fresh || fresh.innerHTML === was.get(part)) continue;
-      if (isBusy(part)) { wanted = true; continue; }
-      was.set(part, fresh.innerHTML);
-      put(part, fresh);
+    const answer = await fetch(location.href, { headers: { 'X-Part': 'live' }, signal: AbortSignal.timeout(PATIENCE) });
+    if (answer.redirected) shutOut(); // to the door
+    else if (!answer.ok) unreached(`The market answers ${answer.status} instead of this page`);
+    else {
+      putAll(new DOMParser().parseFromString(await answer.text(), 'text/html'));
+      reached(paused);
+      document.dispatchEvent(new CustomEvent('refreshed'));
+      if (!stream && Date.now() - listened > REFUSED) listen();
     }
-    const footer = page.querySelector('footer');
-    if (footer) { document.querySelector('footer').replaceChildren(...footer.childNodes); tellTimes(document.querySelector('footer')); }
-    document.dispatchEvent(new CustomEvent('refreshed'));
-    heard = Date.now();
-    say('live', 'live');
   } catch {
-    stale();
+    unreached('The market is not reached');
   } finally {
     took = performance.now() - begun;
     busy = false;
@@ -77,31 +80,33 @@ function later() {
 }
 
 let stream = null;
+let listened = 0;
 function listen() {
+  listened = Date.now();
   stream = new EventSource(`/v1/events?after=${document.body.dataset.seq || 0}`);
   const kinds = ['admitted', 'arrived', 'back', 'booked', 'came_back', 'cancelling', 'down', 'dropped', 'expected', 'expelled',
     'held', 'launched', 'local', 'missing', 'moved', 'over', 'part_over', 'planned', 'policy', 'priced', 'queued', 'quote_gone',
     'quoted', 'reset', 'running', 'set_back', 'site_away', 'site_back', 'slipped', 'submitted', 'tariff', 'unkept', 'withheld'];
-  const on = () => { heard = Date.now(); document.dispatchEvent(new CustomEvent('market')); later(); };
-  for (const kind of kinds) stream.addEventListener(kind, on);
-  stream.onmessage = on;
-  stream.onopen = () => { heard = Date.now(); if (!paused) say('live', 'live'); };
-  stream.onerror = stale;
+  for (const kind of kinds) stream.addEventListener(kind, later);
+  stream.onmessage = later;
+  stream.onopen = () => { if (isLost()) later(); else reached(paused); };
+  // Whether the market, the session or the stream alone is gone, the page's answer tells.
+  stream.onerror = () => { if (stream?.readyState === EventSource.CLOSED) stream = null; later(); };
 }
 
-if (dot) {
-  dot.tabIndex = 0;
-  dot.title = 'Click to pause and resume';
-  const pause = () => {
-    paused = !paused;
-    if (paused) say('paused', 'paused'); else { say('live', 'live'); later(); }
-  };
-  dot.addEventListener('click', pause);
-  dot.addEventListener('keydown', (event) => { if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); pause(); } });
-}
+document.getElementById('live').addEventListener('click', () => {
+  if (!isLost()) paused = !paused;
+  rest(paused);
+  later();
+});
 listen();
 // A page that is left must not keep its connection: browsers have six for all pages of a host.
 addEventListener('pagehide', () => { stream?.close(); stream = null; });
 addEventListener('pageshow', (event) => { if (event.persisted && !stream) { listen(); later(); } });
+document.addEventListener('visibilitychange', () => { if (!document.hidden) later(); });
+setInterval(() => {
+  if (document.hidden || isOut()) return;
+  if (!stream || isLost() || quiet() > SILENCE) later();
+}, 5000);
 // What grows without events, such as output or what is computed, is looked at again and again.
 setInterval(() => { if (document.querySelector('[data-poll]') && !document.hidden) later(); }, 2000);

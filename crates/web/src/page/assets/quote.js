@@ -82,7 +82,7 @@ function remember() {
   const form = document.getElementById('ask');
   if (!form || !rows().length) return;
   const url = new URL(location.href);
-  for (const name of ['name', 'nodes', 'time', 'budget', 'deadline', 'site', 'script']) {
+  for (const name of ['name', 'nodes', 'time', 'budget', 'deadline', 'zone', 'site', 'script']) {
     const { value } = form.elements[name];
     if (value && value.length < 1500) url.searchParams.set(name, value);
   }

@@ -50,13 +50,21 @@ export function told(seconds) {
 }
 export const isLocal = () => clock === 'local';
 
+/** How moments are told in pictures. */
+const FORMS = {
+  date: (it) => `${it.year}-${it.month}-${it.day}`,
+  day: (it) => `${it.month}-${it.day}`,
+  hour: (it) => `${it.hour}:${it.minute}`,
+  second: (it) => `${it.hour}:${it.minute}:${it.second}`,
+};
+
 export function tellTimes(within = document) {
   for (const element of within.querySelectorAll('time[datetime]')) {
     element.textContent = told(Date.parse(element.dateTime) / 1000);
   }
   for (const element of within.querySelectorAll('text[data-at]')) {
     const it = parts(Number(element.dataset.at));
-    element.textContent = element.dataset.form === 'day' ? `${it.month}-${it.day}` : `${it.hour}:${it.minute}`;
+    element.textContent = FORMS[element.dataset.form](it);
   }
   const name = clock === 'utc' ? 'UTC' : zone();
   for (const element of within.querySelectorAll('[data-zone]:not(body), text.zone')) element.textContent = name;

@@ -11,7 +11,7 @@ import { census, counted, fill, fillDigest, inView, light } from './timeline/mir
 import { fallBacks, listed, placed } from './timeline/windows.js';
 import { find, jobOf, joins, key, pieces, prepare, together, under } from './timeline/tasks.js';
 import { Tip } from './timeline/tip.js';
-import { count, length, lines, whyEmpty } from './timeline/words.js';
+import { count, length, lines, unreachedPools, whyEmpty } from './timeline/words.js';
 
 const stage = document.getElementById('stage');
 if (stage) start(stage);
@@ -22,7 +22,7 @@ function start(surface) {
   const painter = new Painter(get('tasks'), get('moving'));
   const lanes = new Lanes(get('lanes'));
   const [said, table, nothing, chosenLine] = [get('said'), get('mirror'), get('nothing'), get('chosen')];
-  const tip = new Tip(get('tip'), camera);
+  const tip = new Tip(get('tip'));
   const search = new URL(location.href).searchParams;
   // Which rows: as the page says, or as the address does.
   const choice = { pools: surface.dataset.pools || '', find: search.get('find') || '', order: search.get('order') || 'site', whose: search.get('whose') || 'all' };
@@ -38,7 +38,7 @@ function start(surface) {
   let hidden = 0;
   let drawn = 0;
   let pictures = 0;
-  let lost = 0; // since when the market is not reached
+  let lost = false; // what is shown is not of now
   let clock = { at: Date.now(), now: frame.now };
 
   const all = () => shown && shown.rectangles;
@@ -91,8 +91,14 @@ function start(surface) {
     if (!timer) timer = setTimeout(() => { timer = 0; load(); }, 60);
   }
 
+  let latest = null;
+  /** Comes back when the picture that was asked for last is there, whoever asked for it. */
   async function load() {
-    const mine = ++asked;
+    latest = take(++asked);
+    for (let awaited = null; awaited !== latest;) { awaited = latest; await awaited; }
+  }
+
+  async function take(mine) {
     try {
       const fresh = await askPicture(camera, choice);
       if (mine !== asked) return;
@@ -116,14 +122,18 @@ function start(surface) {
 
   function reached(now) {
     clock = { at: Date.now(), now };
-    lost = 0;
-    surface.parentElement.classList.remove('stale');
+    lost = false;
+    surface.parentElement.classList.remove('old');
+  }
+
+  function outdated() {
+    lost = true;
+    surface.parentElement.classList.add('old');
   }
 
   function unreached(wrong) {
-    lost = lost || Date.now();
-    surface.parentElement.classList.add('stale');
-    said.textContent = `The market is not reached (${wrong.message}). What is shown is from ${told(clock.now)}, ${length((Date.now() - clock.at) / 1000)} ago.`;
+    outdated();
+    said.textContent = `The nodes are shown as they were at ${told(clock.now)}: ${wrong.message}.`;
   }
 
   async function reload() {
@@ -176,6 +186,7 @@ function start(surface) {
       part.push(`${count(seen, 'task', 'tasks')}${seen ? ` (${census(counted(all().table, tasks))})` : ''}`);
       if (open) fill(table, all().table, tasks, (it) => place_(it.row, all().table.nodes[it.task]));
     }
+    part.push(...unreachedPools(frame));
     if (camera.rowHeight < 15) part.push('node names hidden at this zoom');
     if (hidden) part.push(`${count(hidden, 'pool’s name', 'pools’ names')} hidden at this zoom`);
     if (choice.whose === 'mine') part.push('other users’ jobs are left out');
@@ -188,8 +199,10 @@ function start(surface) {
 
   function place_(row, nodes) {
     const pool = frame.pools.find((it) => row >= it.first && row < it.first + it.nodes);
-    const name = shown.names[row - shown.part.first] || String(row - (pool ? pool.first : 0) + 1);
-    return nodes === 1 ? `${pool ? pool.name : ''}, node ${name}` : `${count(nodes, 'node', 'nodes')} of ${pool ? pool.name : ''}, from ${name} on`;
+    if (!pool) return '';
+    const name = shown.names[row - shown.part.first] || String(row - pool.first + 1);
+    if (pool.price < 0) return `${count(nodes, 'node', 'nodes')} ${pool.name}`;
+    return nodes === 1 ? `${pool.name}, node ${name}` : `${count(nodes, 'node', 'nodes')} of ${pool.name}, from ${name} on`;
   }
 
   const hit = ([x, y]) => under(all(), camera.time(x), camera.row(y - AXIS), (camera.span * 2) / camera.width);
@@ -365,8 +378,9 @@ function start(surface) {
   document.addEventListener('refreshed', () => reload());
   document.addEventListener('pick', (event) => { picked = event.detail; soon(); });
   document.addEventListener('windows', () => place());
-  new ResizeObserver(() => soon()).observe(surface);
-  setInterval(() => { over(); if (lost) unreached(new Error('still trying')); }, 1000);
+  new ResizeObserver(() => { tip.hide(); soon(); }).observe(surface);
+  document.addEventListener('lost', outdated);
+  setInterval(over, 1000);
   mood();
 
   (async () => {

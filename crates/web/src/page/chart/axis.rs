@@ -63,6 +63,8 @@ pub(super) fn across(svg: &mut String, from: i64, until: i64, height: i64) {
     let step = *STEPS.iter().find(fits).unwrap_or(&STEPS[STEPS.len() - 1]);
     let form = if step >= 86_400 { "day" } else { "hour" };
     let mut at = (from.div_euclid(step) + 1) * step;
+    // Where there is little room, every other one of many is left out.
+    let many = (until - from) / step > MOST / 2;
     let mut odd = false;
     while at < until {
         let part = (at - from) as f64 / (until - from) as f64;
@@ -77,7 +79,7 @@ pub(super) fn across(svg: &mut String, from: i64, until: i64, height: i64) {
                 height + 18
             );
         }
-        odd = !odd;
+        odd = many && !odd;
         at += step;
     }
 }

@@ -1,8 +1,11 @@
 // What is asked of the server: the frame, the part that is looked at with one part more on either
 // side (so that a small move needs nothing new), what is in a place, and where there is room.
 
+/** Milliseconds. */
+const PATIENCE = 15_000;
+
 async function ask(path, query) {
-  const answer = await fetch(`/page/board${path}?${new URLSearchParams(query)}`);
+  const answer = await fetch(`/page/board${path}?${new URLSearchParams(query)}`, { signal: AbortSignal.timeout(PATIENCE) });
   if (!answer.ok || answer.redirected) throw new Error(`${answer.status}`);
   return answer;
 }

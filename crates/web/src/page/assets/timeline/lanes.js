@@ -21,7 +21,8 @@ function layout(camera, shown, frame) {
     const y = Math.max(Math.min(Math.max(top + middle, 0), bottom - LINE), 0);
     if (y < free) { hidden += 1; continue; }
     const price = pool.price >= 0 ? ` · ${credits(pool.price * 3600)}` : '';
-    parts.push({ y, text: pool.name, more: price, strong: true });
+    const text = pool.away ? `▲ ${pool.name}` : pool.name;
+    parts.push({ y, text, more: price, strong: true });
     free = y + LINE;
     if (!names.length) continue;
     for (let row = pool.first; row < pool.first + pool.nodes; row += 1) {

@@ -1,25 +1,25 @@
 // What is said beside the hand.
 
-import { AXIS } from './draw.js';
-
 export class Tip {
-  constructor(element, camera) {
+  constructor(element) {
     this.element = element;
-    this.camera = camera;
   }
 
   get isShown() { return !this.element.hidden; }
 
   hide() { this.element.hidden = true; }
 
-  /** A line for each text, near the point and inside the canvas. */
+  /** A line for each text, near the point. */
   show(texts, [x, y]) {
-    const { element, camera } = this;
+    const { element } = this;
     element.replaceChildren(...texts.map((text) => Object.assign(document.createElement('div'), { textContent: text })));
     element.hidden = false;
-    const left = Math.max(Math.min(x + 14, camera.width - element.offsetWidth - 4), 0);
-    const below = y + 18 + element.offsetHeight <= camera.height + AXIS;
+    const surface = element.parentElement;
+    const left = Math.max(Math.min(x + 14, surface.clientWidth - element.offsetWidth - 4), 0);
+    // It may lie over what is below the canvas, but not outside the window.
+    const { top } = surface.getBoundingClientRect();
+    const below = top + y + 18 + element.offsetHeight <= window.innerHeight || top + y < element.offsetHeight + 10;
     element.style.setProperty('left', `${left}px`);
-    element.style.setProperty('top', `${below ? y + 18 : Math.max(y - element.offsetHeight - 10, 0)}px`);
+    element.style.setProperty('top', `${below ? y + 18 : y - element.offsetHeight - 10}px`);
   }
 }

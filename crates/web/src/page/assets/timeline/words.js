@@ -56,6 +56,11 @@ export function lines(table, at, place) {
   return all;
 }
 
+/** Pools whose sites are not reached, and since when. */
+export function unreachedPools(frame) {
+  return frame.pools.filter((pool) => pool.away).map((pool) => `▲ ${pool.name} not reached since ${told(pool.away)}: as it was then`);
+}
+
 /** Why nothing is to be seen, if so. */
 export function whyEmpty(frame, choice, seen) {
   const [nodes, tasks] = frame.all;

@@ -1,0 +1,103 @@
+//! How a page looks: at the width of a desk and of a phone, by day and by night.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::browser::Browser;
+
+/// Of the window: a desk's and a phone's.
+const SIZES: [(u32, u32); 2] = [(1_280, 900), (390, 844)];
+const MOODS: [&str; 2] = ["light", "dark"];
+/// Pages that are higher are cut in pictures.
+const HIGHEST: u64 = 5_000;
+
+/// Looks at the page as it stands: the accessibility checker must find nothing, and nothing may
+/// stick out sideways. Pictures of it go to `TRADEWIND_SCREENSHOTS`, if that is set.
+pub(crate) async fn look(browser: &Browser, name: &str) {
+    look_at(browser, name, async || {}).await;
+}
+
+/// The same; `pose` is done before each look, for what ends when the window changes.
+pub(crate) async fn look_at(browser: &Browser, name: &str, pose: impl AsyncFn()) {
+    let mut wrong = Vec::new();
+    for (width, height) in SIZES {
+        browser.size(width, height).await;
+        for mood in MOODS {
+            wear(browser, mood).await;
+            pose().await;
+            let name = format!("{name}-{mood}-{width}");
+            keep(browser, &name, (width, height), &pose).await;
+            wrong.extend(faults(browser, width).await.map(|fault| format!("{name}: {fault}")));
+        }
+    }
+    let (width, height) = SIZES[0];
+    browser.size(width, height).await;
+    wear(browser, "").await;
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The page in that mood, without being loaded anew; empty: as the reader's system has it.
+async fn wear(browser: &Browser, mood: &str) {
+    let script = format!(
+        "if ('{mood}') document.documentElement.dataset.theme = '{mood}';
+         else delete document.documentElement.dataset.theme;
+         document.dispatchEvent(new CustomEvent('theme'));"
+    );
+    browser.run(&script).await;
+}
+
+/// What is wrong with the page in a window of this width.
+async fn faults(browser: &Browser, width: u32) -> impl Iterator<Item = String> {
+    let script = "return [innerWidth, document.documentElement.scrollWidth]";
+    let widths = browser.run(script).await;
+    assert_eq!(widths[0], width, "the window has another width");
+    let over = widths[1].as_u64().unwrap().saturating_sub(u64::from(width));
+    let over = (over > 0).then(|| format!("{over} pixels too wide"));
+    let found = violations(browser).await;
+    over.into_iter().chain((!found.is_empty()).then_some(found))
+}
+
+/// The accessibility checker, as `make setup` has put it there.
+fn axe() -> String {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/axe/axe.min.js");
+    std::fs::read_to_string(&root)
+        .unwrap_or_else(|wrong| panic!("{}: {wrong}; `make setup` fetches it", root.display()))
+}
+
+/// What the checker finds wrong with the page, as text.
+async fn violations(browser: &Browser) -> String {
+    if browser.run("return typeof axe").await == "undefined" {
+        browser.run(&axe()).await;
+    }
+    let script = "const done = arguments[arguments.length - 1];
+        axe.run(document, { resultTypes: ['violations'] }).then((found) => done(found.violations.map((it) =>
+          `${it.id}: ${it.nodes.map((node) => node.target.join(' ')).join(', ')}`).join('; ')));";
+    let found = browser.client.execute_async(script, Vec::new()).await.unwrap();
+    found.as_str().unwrap_or("the checker said nothing").to_owned()
+}
+
+/// Keeps a picture of the whole page, if somebody wants them.
+async fn keep(browser: &Browser, name: &str, (width, height): (u32, u32), pose: &impl AsyncFn()) {
+    let Some(folder) = folder() else { return };
+    let script = "return document.documentElement.scrollHeight + outerHeight - innerHeight";
+    let whole = browser.run(script).await.as_u64().unwrap().min(HIGHEST);
+    browser.size(width, u32::try_from(whole).unwrap().max(height)).await;
+    pose().await;
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    let bytes = browser.client.screenshot().await.unwrap();
+    std::fs::write(folder.join(format!("{name}.png")), bytes).unwrap();
+    browser.size(width, height).await;
+    pose().await;
+}
+
+/// Keeps a picture of the whole page at the width of a desk.
+pub(crate) async fn whole_page(browser: &Browser, name: &str) {
+    keep(browser, name, SIZES[0], &async || {}).await;
+}
+
+/// Where pictures go.
+pub(crate) fn folder() -> Option<PathBuf> {
+    let folder = PathBuf::from(std::env::var_os("TRADEWIND_SCREENSHOTS")?);
+    std::fs::create_dir_all(&folder).unwrap();
+    Some(folder)
+}

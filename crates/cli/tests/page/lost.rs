@@ -1,0 +1,141 @@
+//! What pages say when the market, the session or a site is gone, and when it is there again.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::browser::Browser;
+use crate::look::look;
+use crate::stage::Stage;
+use crate::timeline::{keys, ready, text_of, until};
+use crate::wire::Wire;
+
+/// Where the reader is: the view in the address, and where the timeline stands on the screen.
+async fn place(browser: &Browser) -> Value {
+    let script = "return [location.search, scrollY > 0, Math.round(document.getElementById('stage').getBoundingClientRect().top)]";
+    browser.run(script).await
+}
+
+/// How the page is with the market: `live`, `paused`, `stale` or `out`.
+async fn until_it_is(browser: &Browser, state: &str) {
+    until(browser, &format!("return document.body.dataset.live === '{state}'")).await;
+}
+
+#[tokio::test]
+async fn the_last_that_was_known_stays_with_its_age() {
+    let mut stage = Stage::new();
+    let wire = Wire::to(&stage.url(""));
+    let browser = Browser::start().await;
+    crate::sign_in(&browser, &wire.url(""), &stage.admin()).await;
+    browser.arrive("/").await;
+    a_job_lies_in_two_sites(&browser, &stage, &wire).await;
+    the_connection_breaks(&browser, &stage, &wire).await;
+    updates_are_paused(&browser, &stage).await;
+    a_site_is_gone(&browser, &stage).await;
+    the_market_is_started_anew(&browser, &mut stage).await;
+    browser.end().await;
+}
+
+async fn a_job_lies_in_two_sites(browser: &Browser, stage: &Stage, wire: &Wire) {
+    stage.submit(("across", "6", "20", "sleep 900"));
+    browser.go(&wire.url("/jobs/1")).await;
+    browser.until("RUNNING").await;
+    browser.until("alpha/main").await;
+    browser.until("beta/spare").await;
+    ready(browser).await;
+    look(browser, "job-together").await;
+}
+
+/// The network fails and comes back; nobody has to do anything.
+async fn the_connection_breaks(browser: &Browser, stage: &Stage, wire: &Wire) {
+    browser.go(&wire.url("/")).await;
+    ready(browser).await;
+    until_it_is(browser, "live").await;
+    keys(browser, "wwd").await;
+    // Something is above the view, and something below.
+    browser.size(1_280, 450).await;
+    browser
+        .run("window.sameDocument = true; document.getElementById('stage').scrollIntoView()")
+        .await;
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    let before = place(browser).await;
+    assert_eq!(before[1], true, "something is above the view");
+    let below = "return document.documentElement.scrollHeight - scrollY - innerHeight > 50";
+    assert_eq!(browser.run(below).await, true, "something is below it");
+
+    wire.cut();
+    until_it_is(browser, "stale").await;
+    let said = text_of(browser, "#reach").await;
+    for part in ["The market is not reached", "What is shown is from 20", " UTC", " ago"] {
+        assert!(said.contains(part), "`{part}` is not in `{said}`");
+    }
+    assert!(browser.text().await.contains("across"), "what was known stays");
+    until(browser, "return document.querySelector('.frame.old')").await;
+    assert_eq!(place(browser).await, before, "nothing moves");
+    look(browser, "unreached").await;
+    browser.size(1_280, 450).await;
+    browser.run("document.getElementById('stage').scrollIntoView()").await;
+    let before = place(browser).await;
+
+    stage.submit(("meanwhile", "1", "5", "true"));
+    wire.mend();
+    browser.until("The market is reached again, after").await;
+    browser.until("meanwhile").await;
+    until(browser, "return !document.querySelector('.frame.old')").await;
+    assert_eq!(place(browser).await, before, "nothing moves");
+    assert_eq!(browser.run("return window.sameDocument").await, true, "in place");
+    until(browser, "return document.getElementById('reach').textContent === ''").await;
+    browser.size(1_280, 900).await;
+}
+
+async fn updates_are_paused(browser: &Browser, stage: &Stage) {
+    browser.run("document.getElementById('live').click()").await;
+    until_it_is(browser, "paused").await;
+    stage.submit(("unseen", "1", "5", "true"));
+    // Longer than an update takes.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(!browser.text().await.contains("unseen"));
+    browser.run("document.getElementById('live').click()").await;
+    until_it_is(browser, "live").await;
+    browser.until("unseen").await;
+}
+
+/// The market is there, one of its sites is not: that is something else.
+async fn a_site_is_gone(browser: &Browser, stage: &Stage) {
+    stage.lose("beta");
+    browser.until("not reached since").await;
+    until(browser, "return /▲ beta\\/spare not reached since 20/.test(document.getElementById('said').textContent)").await;
+    assert_eq!(browser.run("return document.body.dataset.live").await, "live");
+    look(browser, "site-away").await;
+    browser.go(&stage.url("/market")).await;
+    crate::sign_in(browser, &stage.url(""), &stage.admin()).await;
+    browser.go(&stage.url("/market")).await;
+    browser.until("not reached since").await;
+    look(browser, "market-site-away").await;
+    stage.find("beta");
+    until(browser, "return !document.body.innerText.includes('not reached since')").await;
+}
+
+/// A session ends with the daemon: whoever signs in again is where they were.
+async fn the_market_is_started_anew(browser: &Browser, stage: &mut Stage) {
+    browser.go(&stage.url("/?order=name")).await;
+    ready(browser).await;
+    keys(browser, "ww").await;
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    let view = place(browser).await[0].clone();
+    assert!(view.as_str().unwrap().contains("t="), "{view}");
+    stage.stop();
+    until_it_is(browser, "stale").await;
+    stage.start_again();
+    browser.until("You are not signed in any more").await;
+    assert!(text_of(browser, "#reach").await.contains("What is shown is from 20"));
+    look(browser, "shut-out").await;
+    browser.click("#reach a").await;
+    browser.arrive("/signin").await;
+    browser.fill("#token", &stage.admin()).await;
+    browser.click("button.main").await;
+    browser.arrive("/").await;
+    ready(browser).await;
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    assert_eq!(json!([place(browser).await[0]]), json!([view]));
+}

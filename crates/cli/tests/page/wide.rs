@@ -1,0 +1,59 @@
+//! A market with more nodes than there are pixels for.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::browser::Browser;
+use crate::look::look_at;
+use crate::stage::Stage;
+use crate::timeline::{keys, ready, text_of, until};
+
+const MARKET: &str = "[[site]]\nname = \"wide\"\nkind = \"local\"\n\
+                      pool = [{ name = \"main\", nodes = 900, price = 0.001 }]\n";
+
+/// Moves the mouse to where cells are, until one says what is in it.
+async fn hover(browser: &Browser) -> String {
+    let script = "const done = arguments[arguments.length - 1];
+        const stage = document.getElementById('stage');
+        const box = stage.getBoundingClientRect();
+        const tip = document.getElementById('tip');
+        const ask = (step) => {
+          if (!tip.hidden && tip.textContent.includes('in this cell')) { done(tip.innerText); return; }
+          if (step === 200) { done(''); return; }
+          const [x, y] = [box.left + ((step % 40) * box.width) / 40, box.top + 38 + Math.floor(step / 40) * 20];
+          stage.dispatchEvent(new PointerEvent('pointermove', { pointerId: 1, clientX: x, clientY: y }));
+          setTimeout(() => ask(step + 1), 120);
+        };
+        ask(0);";
+    let said = browser.client.execute_async(script, Vec::new()).await.unwrap();
+    said.as_str().unwrap().to_owned()
+}
+
+/// What has no room of its own is drawn as cells, which say so, and what is in them; zoomed in,
+/// as rectangles.
+#[tokio::test]
+async fn many_nodes_are_cells_until_one_comes_near() {
+    let stage = Stage::with(MARKET);
+    stage.submit(("half", "450", "10", "sleep 500"));
+    stage.submit(("broken", "30", "5", "exit 3"));
+    // None of them can start beside the first, and each has a window of its own.
+    let many = ["submit", "--array", "1-2400", "--nodes", "600", "--time", "1", "--", "true"];
+    stage.command(&many);
+    std::thread::sleep(Duration::from_secs(2));
+    let browser = Browser::start().await;
+    crate::sign_in(&browser, &stage.url(""), &stage.admin()).await;
+    browser.arrive("/").await;
+    ready(&browser).await;
+    browser.run("document.querySelector('[data-act*=fit]').click()").await;
+    let said = "return document.getElementById('said').textContent";
+    until(&browser, &format!("{said}.includes('as cells of')")).await;
+    assert!(text_of(&browser, "#said").await.contains("of 900 nodes"));
+    let pose = async || assert!(hover(&browser).await.contains("in this cell"));
+    look_at(&browser, "cells", pose).await;
+    keys(&browser, "eeeeeeeeee").await;
+    until(&browser, &format!("return !/as cells/.test({})", &said[7..])).await;
+    let rows = browser.run("return new URL(location.href).searchParams.get('rows')").await;
+    assert!(matches!(rows, Value::String(_)), "the rows in view are in the address: {rows}");
+    browser.end().await;
+}
