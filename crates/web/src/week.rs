@@ -283,3 +283,54 @@ fn asked(state: &State, (from, until): (Time, Time)) -> Vec<(Time, PoolId, Price
     all.sort_by_key(|(at, pool, _)| (*at, *pool));
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: PoolId = PoolId(0);
+    const B: PoolId = PoolId(1);
+
+    /// From 0 to 100; pool `A` costs 10 until 50 and 30 from then on, `B` 5.
+    fn week() -> Week {
+        let gone = |pool, nodes, from, until, cause| {
+            let what = Closure { pool, nodes, from: Time(from), until: Time(until), cause };
+            Missing { announced: Time(0), what }
+        };
+        let had = |pool, from, until| {
+            let (nodes, price) = (2, Price(10));
+            Had { pool, nodes, price, from: Time(from), until: Time(until) }
+        };
+        Week {
+            from: Time(0),
+            until: Time(100),
+            jobs: Vec::new(),
+            missing: vec![
+                gone(A, 3, 90, 200, Cause::Local),
+                gone(A, 1, 0, 20, Cause::Failure(0)),
+                gone(A, 1, 150, 200, Cause::Withheld),
+                gone(B, 9, 0, 100, Cause::Local),
+            ],
+            asked: vec![(Time(0), A, Price(10)), (Time(0), B, Price(5)), (Time(50), A, Price(30))],
+            real: Lived { had: vec![had(A, -10, 20), had(A, 95, 300), had(B, 0, 100)], ran: 3 },
+        }
+    }
+
+    #[test]
+    fn only_what_lies_within_the_week_counts() {
+        let week = week();
+        assert_eq!(week.earned(&week.real, A), Earned { income: 500, used: 50 });
+        assert_eq!(week.earned(&week.real, B), Earned { income: 2_000, used: 200 });
+        assert_eq!((week.missed(A), week.missed(B)), ((30, 20), (900, 0)));
+    }
+
+    #[test]
+    fn other_prices_are_parts_of_what_was_asked_at_each_moment() {
+        let week = week();
+        assert_eq!([A, B].map(|pool| week.mean(pool)), [Price(20), Price(5)]);
+        let of = |other| week.with(A, other).into_iter().map(|it| it.2.0).collect::<Vec<_>>();
+        assert_eq!(of(Other::Part(100)), [10, 5, 30]);
+        assert_eq!(of(Other::Part(25)), [2, 5, 7], "rounded down");
+        assert_eq!(of(Other::Flat(Price(9))), [9, 5, 9]);
+    }
+}

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::ops::ControlFlow;
 
 use tradewind_model::{
-    Cause, Closure, ClosureId, Command, Event, JobId, Market, Place, Share, Time,
+    Cause, Closure, ClosureId, Command, Event, JobId, Market, Place, Running, Share, Time,
 };
 use tradewind_sched::free::Taken;
 use tradewind_sched::policy::Policy;
@@ -375,7 +375,7 @@ impl<'a> Drive<'a> {
         let end = last(&parts, now);
         self.follow(job, now, place, end);
         let run = self.market.run_of(job);
-        let prices = run.iter().flat_map(|run| run.prices());
+        let prices = run.iter().flat_map(Running::prices);
         let sold = parts.into_iter().zip(prices).map(|(taken, price)| Sold { taken, price });
         self.sold.insert(job, sold.collect());
         Ok(())
