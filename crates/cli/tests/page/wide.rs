@@ -1,7 +1,5 @@
 //! A market with more nodes than there are pixels for.
 
-use std::time::Duration;
-
 use serde_json::Value;
 
 use crate::browser::Browser;
@@ -40,7 +38,6 @@ async fn many_nodes_are_cells_until_one_comes_near() {
     // None of them can start beside the first, and each has a window of its own.
     let many = ["submit", "--array", "1-2400", "--nodes", "600", "--time", "1", "--", "true"];
     stage.command(&many);
-    std::thread::sleep(Duration::from_secs(2));
     let browser = Browser::start().await;
     crate::sign_in(&browser, &stage.url(""), &stage.admin()).await;
     browser.arrive("/").await;
