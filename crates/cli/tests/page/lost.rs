@@ -108,8 +108,6 @@ async fn a_site_is_gone(browser: &Browser, stage: &Stage) {
     assert_eq!(browser.run("return document.body.dataset.live").await, "live");
     look(browser, "site-away").await;
     browser.go(&stage.url("/market")).await;
-    crate::sign_in(browser, &stage.url(""), &stage.admin()).await;
-    browser.go(&stage.url("/market")).await;
     browser.until("not reached since").await;
     look(browser, "market-site-away").await;
     stage.find("beta");
