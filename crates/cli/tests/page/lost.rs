@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::browser::Browser;
 use crate::look::look;
 use crate::stage::Stage;
-use crate::timeline::{keys, ready, text_of, until};
+use crate::timeline::{keys, query, ready, text_of, until};
 use crate::wire::Wire;
 
 /// Where the reader is: the view in the address, and where the timeline stands on the screen.
@@ -57,7 +57,7 @@ async fn the_connection_breaks(browser: &Browser, stage: &Stage, wire: &Wire) {
     browser
         .run("window.sameDocument = true; document.getElementById('stage').scrollIntoView()")
         .await;
-    tokio::time::sleep(Duration::from_millis(600)).await;
+    query(browser).await;
     let before = place(browser).await;
     assert_eq!(before[1], true, "something is above the view");
     let below = "return document.documentElement.scrollHeight - scrollY - innerHeight > 50";
@@ -108,8 +108,6 @@ async fn a_site_is_gone(browser: &Browser, stage: &Stage) {
     assert_eq!(browser.run("return document.body.dataset.live").await, "live");
     look(browser, "site-away").await;
     browser.go(&stage.url("/market")).await;
-    crate::sign_in(browser, &stage.url(""), &stage.admin()).await;
-    browser.go(&stage.url("/market")).await;
     browser.until("not reached since").await;
     look(browser, "market-site-away").await;
     stage.find("beta");
@@ -121,9 +119,8 @@ async fn the_market_is_started_anew(browser: &Browser, stage: &mut Stage) {
     browser.go(&stage.url("/?order=name")).await;
     ready(browser).await;
     keys(browser, "ww").await;
-    tokio::time::sleep(Duration::from_millis(600)).await;
-    let view = place(browser).await[0].clone();
-    assert!(view.as_str().unwrap().contains("t="), "{view}");
+    let view = query(browser).await;
+    assert!(view.contains("t="), "{view}");
     stage.stop();
     until_it_is(browser, "stale").await;
     stage.start_again();
@@ -136,6 +133,5 @@ async fn the_market_is_started_anew(browser: &Browser, stage: &mut Stage) {
     browser.click("button.main").await;
     browser.arrive("/").await;
     ready(browser).await;
-    tokio::time::sleep(Duration::from_millis(600)).await;
-    assert_eq!(json!([place(browser).await[0]]), json!([view]));
+    assert_eq!(query(browser).await, view);
 }

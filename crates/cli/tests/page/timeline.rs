@@ -25,9 +25,9 @@ pub(crate) async fn until(browser: &Browser, script: &str) -> Value {
     }
 }
 
-async fn query(browser: &Browser) -> String {
-    // The address follows once the view has come to rest.
-    tokio::time::sleep(std::time::Duration::from_millis(400)).await;
+/// The address, which follows once the view has come to rest.
+pub(crate) async fn query(browser: &Browser) -> String {
+    until(browser, "return document.getElementById('stage')?.dataset.view !== 'moves'").await;
     browser.client.current_url().await.unwrap().query().unwrap_or_default().to_owned()
 }
 

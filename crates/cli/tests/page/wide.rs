@@ -1,11 +1,9 @@
-//! A market with more nodes than there are pixels for.
-
-use std::time::Duration;
+//! A market with more nodes than there are pixels for, and more jobs than a page lists.
 
 use serde_json::Value;
 
 use crate::browser::Browser;
-use crate::look::look_at;
+use crate::look::{look, look_at};
 use crate::stage::Stage;
 use crate::timeline::{keys, ready, text_of, until};
 
@@ -30,30 +28,58 @@ async fn hover(browser: &Browser) -> String {
     said.as_str().unwrap().to_owned()
 }
 
-/// What has no room of its own is drawn as cells, which say so, and what is in them; zoomed in,
-/// as rectangles.
 #[tokio::test]
-async fn many_nodes_are_cells_until_one_comes_near() {
+async fn what_is_much_is_told_in_parts() {
     let stage = Stage::with(MARKET);
     stage.submit(("half", "450", "10", "sleep 500"));
     stage.submit(("broken", "30", "5", "exit 3"));
-    // None of them can start beside the first, and each has a window of its own.
-    let many = ["submit", "--array", "1-2400", "--nodes", "600", "--time", "1", "--", "true"];
-    stage.command(&many);
-    std::thread::sleep(Duration::from_secs(2));
+    let array = |jobs: &str, nodes: &str| {
+        let words = ["submit", "--array", jobs, "--nodes", nodes, "--time", "1", "--", "true"];
+        stage.command(&words);
+    };
+    array("1-40", "1");
+    // None of these can start beside the first, and each has a window of its own.
+    array("1-2400", "600");
     let browser = Browser::start().await;
     crate::sign_in(&browser, &stage.url(""), &stage.admin()).await;
     browser.arrive("/").await;
-    ready(&browser).await;
+    many_nodes_are_cells_until_one_comes_near(&browser).await;
+    long_lists_have_pages(&browser, &stage).await;
+    browser.end().await;
+}
+
+/// A hundred at a time, and how many there are.
+async fn long_lists_have_pages(browser: &Browser, stage: &Stage) {
+    browser.go(&stage.url("/jobs?show=all&sort=job&page=2")).await;
+    browser.until("Showing 101–200 of 2,442 jobs").await;
+    browser.until("Next 100").await;
+    look(browser, "jobs-many").await;
+    browser.go(&stage.url("/ledger?account=")).await;
+    // Each of the forty was held for, settled and paid back.
+    let many = "return /100 of 1\\d\\d postings that fit/.test(document.body.innerText)";
+    until(browser, many).await;
+    look(browser, "ledger-many").await;
+    browser.run("[...document.querySelectorAll('a')].find((it) => it.innerText === 'Older postings').click()").await;
+    until(
+        browser,
+        "return document.querySelectorAll('[data-live=postings] tbody tr').length < 100",
+    )
+    .await;
+    browser.until("grant").await;
+}
+
+/// What has no room of its own is drawn as cells, which say so, and what is in them; zoomed in,
+/// as rectangles.
+async fn many_nodes_are_cells_until_one_comes_near(browser: &Browser) {
+    ready(browser).await;
     browser.run("document.querySelector('[data-act*=fit]').click()").await;
     let said = "return document.getElementById('said').textContent";
-    until(&browser, &format!("{said}.includes('as cells of')")).await;
-    assert!(text_of(&browser, "#said").await.contains("of 900 nodes"));
-    let pose = async || assert!(hover(&browser).await.contains("in this cell"));
-    look_at(&browser, "cells", pose).await;
-    keys(&browser, "eeeeeeeeee").await;
-    until(&browser, &format!("return !/as cells/.test({})", &said[7..])).await;
+    until(browser, &format!("{said}.includes('as cells of')")).await;
+    assert!(text_of(browser, "#said").await.contains("of 900 nodes"));
+    let pose = async || assert!(hover(browser).await.contains("in this cell"));
+    look_at(browser, "cells", pose).await;
+    keys(browser, "eeeeeeeeee").await;
+    until(browser, &format!("return !/as cells/.test({})", &said[7..])).await;
     let rows = browser.run("return new URL(location.href).searchParams.get('rows')").await;
     assert!(matches!(rows, Value::String(_)), "the rows in view are in the address: {rows}");
-    browser.end().await;
 }

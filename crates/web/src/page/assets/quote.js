@@ -84,6 +84,7 @@ function remember() {
   const url = new URL(location.href);
   for (const name of ['name', 'nodes', 'time', 'budget', 'deadline', 'zone', 'site', 'script']) {
     const { value } = form.elements[name];
+    if (name === 'zone' && !form.elements.deadline.value) continue;
     if (value && value.length < 1500) url.searchParams.set(name, value);
   }
   history.replaceState(null, '', url);

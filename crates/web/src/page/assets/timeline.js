@@ -160,12 +160,14 @@ function start(surface) {
   let resting = 0;
   function settled() {
     clearTimeout(resting);
+    surface.dataset.view = 'moves'; // for whoever waits for the address
     resting = setTimeout(tell, 250);
   }
 
   let telling = 0;
   async function tell() {
     toAddress();
+    surface.dataset.view = 'rests';
     if (!shown || lost) return;
     const mine = ++telling;
     const open = table.closest('details').open;
