@@ -19,8 +19,11 @@ setup:
 FEATURES = tradewind-reference/mip,tradewind-daemon/clusters,tradewind/clusters,tradewind/browser
 EVERYTHING = --workspace --features $(FEATURES)
 
+# Many tests wait for a cluster or a browser: one more at once than two processors could compute.
+THREADS ?= 3
+
 test: setup
-	$(CARGO) test $(EVERYTHING)
+	RUST_TEST_THREADS=$(THREADS) $(CARGO) test $(EVERYTHING)
 	WHAT="$(EVERYTHING)" ./scripts/evalys.sh
 	WHAT="$(EVERYTHING)" ./scripts/fuzz.sh
 
