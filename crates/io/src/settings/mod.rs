@@ -106,18 +106,16 @@ impl Default for Limits {
     }
 }
 
-/// What users begin with, and what it is called.
+/// What users begin with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credits {
     /// Granted to each new user.
     pub new_user_grant: Money,
-    /// For people.
-    pub currency: String,
 }
 
 impl Default for Credits {
     fn default() -> Credits {
-        Credits { new_user_grant: Money::credits(1_000_000), currency: "credits".to_owned() }
+        Credits { new_user_grant: Money::credits(1_000_000) }
     }
 }
 

@@ -32,7 +32,7 @@ fn settings(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Settings {
         market: table(fields, "market", &["policy", "rules", "gather"], notes, market),
         listen: table(fields, "listen", &["address", "certificate", "key"], notes, listen),
         limits: table(fields, "limits", &LIMITS, notes, limits),
-        money: table(fields, "money", &["new_user_grant", "currency"], notes, money),
+        money: table(fields, "money", &["new_user_grant"], notes, money),
         notify: table(fields, "notify", &NOTIFY, notes, notify),
         sites: sites::sites(fields, notes),
         peers: peers(fields, notes),
@@ -223,7 +223,6 @@ fn money(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Credits {
     let usual = Credits::default();
     Credits {
         new_user_grant: fields.money("new_user_grant", notes).unwrap_or(usual.new_user_grant),
-        currency: text(fields, "currency", notes).unwrap_or(usual.currency),
     }
 }
 

@@ -132,7 +132,9 @@ pub(crate) async fn show(
 /// Where it is, was or could be; if nobody knows, where it might.
 fn pools(job: &Job, others: &[Alternative], facts: &Facts) -> String {
     let booked = job.booking.iter().flat_map(|it| it.pools.clone());
-    let known = job.parts.iter().map(|part| part.pool.clone()).chain(booked);
+    // As its lane is called.
+    let away = job.peer.iter().map(|name| format!("at {name}"));
+    let known = job.parts.iter().map(|part| part.pool.clone()).chain(booked).chain(away);
     let of_others = alternatives::pools(others);
     let of_others = of_others.split(',').filter(|name| !name.is_empty()).map(str::to_owned);
     let mut names: Vec<String> = known.chain(of_others).collect();
