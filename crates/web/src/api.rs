@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use tradewind_daemon::engine::Handle;
 use tradewind_daemon::live::peers::Wanted;
 use tradewind_daemon::live::rights::Actor;
-use tradewind_daemon::live::state::Booking;
+use tradewind_daemon::live::state::{Booking, State};
 use tradewind_daemon::live::{Ask, Live, Refusal, Reply};
 use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_io::submission::Submission;
@@ -338,6 +338,12 @@ impl Context {
 pub(crate) fn now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Time(i64::try_from(since.as_secs()).unwrap_or(0))
+}
+
+/// The moment at which a market is looked at. Its own is that of the last record, which may be hours
+/// ago when jobs just run; a clock that was set back changes nothing.
+pub(crate) fn present(state: &State) -> Time {
+    now().max(state.now())
 }
 
 /// Does something that waits, on a thread that may.

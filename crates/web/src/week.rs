@@ -107,7 +107,7 @@ impl Week {
         for job in state.jobs.values().filter(|job| counts(job)) {
             week.add(live, job);
         }
-        let gone = state.lately_missing();
+        let gone = state.lately_missing(until);
         week.missing = gone.iter().filter_map(|gone| missing(state, from, gone)).collect();
         week.missing.extend(planned(state, from));
         week.asked = asked(state, (from, until));

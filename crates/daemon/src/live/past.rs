@@ -130,13 +130,12 @@ impl Asked {
 
 impl State {
     /// Nodes that were missing lately, as far as is known, by their ends; and behind them those
-    /// that are missing, until now. O(n log n) in what is kept.
-    pub fn lately_missing(&self) -> Vec<Gone> {
+    /// that are missing, until `now`. O(n log n) in what is kept.
+    pub fn lately_missing(&self, now: Time) -> Vec<Gone> {
         let mut all: Vec<Gone> = self.past.closures.iter().cloned().collect();
         // By their ends: the last of a name counts.
         let over: BTreeMap<&Why, Time> =
             self.past.closures.iter().map(|it| (&it.why, it.until)).collect();
-        let now = self.now();
         for (why, id) in &self.closures {
             let Some((what, true)) = self.market.closure_state(*id) else { continue };
             let before = over.get(why).copied().filter(|until| *until > what.from);

@@ -91,7 +91,7 @@ pub(crate) fn past(state: &State) -> Check {
         if state.past.price(id, state.now()) != Some(pool.price) {
             return broken("past", format!("{} costs {}", pool.name, pool.price));
         }
-        let all = state.lately_missing();
+        let all = state.lately_missing(state.now());
         let mut gone = all.iter().filter(|it| it.why.pool() == id);
         if gone.any(|it| it.from >= it.until || it.until > state.now() || it.nodes > pool.nodes) {
             return broken("past", format!("{} missed nodes that it has not", pool.name));
@@ -99,7 +99,7 @@ pub(crate) fn past(state: &State) -> Check {
     }
     let mut ends = BTreeMap::new();
     let twice = state
-        .lately_missing()
+        .lately_missing(state.now())
         .into_iter()
         .find(|it| ends.insert(it.why.clone(), it.until).is_some_and(|before| it.from < before));
     match twice {

@@ -7,7 +7,7 @@ use tradewind_daemon::live::Live;
 
 use super::choice::Choice;
 use super::scene::scene;
-use crate::api::{Context, Planned, blocking};
+use crate::api::{Context, Planned, blocking, now};
 use crate::failure::Answer;
 use crate::timeline::{Board, Scene};
 
@@ -121,9 +121,9 @@ impl Shown {
         self.known.seq
     }
 
-    /// The market's moment.
+    /// The moment at which it is shown.
     pub(crate) fn now(&self) -> i64 {
-        self.known.now
+        self.known.now.max(now().0)
     }
 
     /// When the forecast was made, if there is one.

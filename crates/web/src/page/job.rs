@@ -13,7 +13,7 @@ use super::considered::{Considered, considered};
 use super::reply::{Shown, go, show as page};
 use super::shell::Shell;
 use super::words;
-use crate::api::{Context, blocking};
+use crate::api::{Context, blocking, present};
 use crate::documents::{Credits, Explanation, Job};
 use crate::doors::Caller;
 use crate::extract::At;
@@ -83,7 +83,8 @@ impl JobPage {
 
 /// What the nodes that it has or had cost up to now.
 fn so_far(state: &Books, job: &Known) -> Credits {
-    let worked = |part| i128::from(job.worked(part, state.now()).0);
+    let now = present(state);
+    let worked = |part| i128::from(job.worked(part, now).0);
     let cost =
         job.parts.iter().map(|it| i128::from(it.price.0) * i128::from(it.nodes) * worked(it));
     Credits(cost.sum())

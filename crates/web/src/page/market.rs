@@ -16,7 +16,7 @@ use super::reply::{Shown, go, show as page};
 use super::shell::Shell;
 use super::trial::{Trial, trial};
 use super::words;
-use crate::api::{Context, blocking};
+use crate::api::{Context, blocking, present};
 use crate::documents::{Credits, PriceChange, SiteList};
 use crate::doors::Caller;
 use crate::extract::Selection;
@@ -135,7 +135,8 @@ pub(crate) async fn show(
 fn seen(state: &tradewind_daemon::live::State, actor: &Actor, back: &str) -> Seen {
     let pools = state.market.pools();
     let first = state.past.prices.values().filter_map(|it| it.points.front()).map(|it| it.0);
-    let age = (state.now() - first.min().unwrap_or(state.now())).0;
+    let now = present(state);
+    let age = (now - first.min().unwrap_or(now)).0;
     // As far as there is something to see.
     let usual = BACK.iter().find(|it| age <= it.step * it.spans as i64).unwrap_or(&BACK[3]);
     let back = *BACK.iter().find(|it| it.value == back).unwrap_or(usual);

@@ -9,7 +9,7 @@ use tradewind_model::{PoolId, Span, Time};
 use super::reply::{Shown, show as page};
 use super::shell::Shell;
 use super::words;
-use crate::api::Context;
+use crate::api::{Context, present};
 use crate::documents::{self, Credits, Pool};
 use crate::doors::Caller;
 use crate::views;
@@ -112,12 +112,12 @@ fn next_free(state: &Books, id: PoolId) -> NextFree {
     });
     let ends = ends.chain(closed.map(|(_, what)| what.until));
     // What should be over by now is over at any moment.
-    let next = ends.map(|end: Time| end.max(state.now())).min();
+    let next = ends.map(|end: Time| end.max(present(state))).min();
     next.map_or(NextFree::Unknown, |at| NextFree::At(at.0))
 }
 
 fn cards(state: &Books, user: &str) -> Vec<Card> {
-    let now = state.now();
+    let now = present(state);
     let card = |name, value: String, note: String, link: &str| Card {
         name,
         value,
@@ -193,10 +193,11 @@ fn nodes(state: &Books) -> Vec<Card> {
     let sum = |of: fn(&Pool) -> u32| sites.iter().flat_map(|site| &site.pools).map(of).sum::<u32>();
     let (nodes, ours, local) = (sum(|it| it.nodes), sum(|it| it.ours), sum(|it| it.local));
     let (free, down) = (sum(|it| it.free), sum(|it| it.down));
+    let now = present(state);
     let running = state.jobs.values().filter(|job| job.phase == Phase::Running);
     let at_work = running.flat_map(|job| job.parts.iter().map(move |part| (job, part)));
     let at_work = at_work.filter(|(job, part)| {
-        part.exit.is_none() && job.works_since(part).is_some_and(|since| since <= state.now())
+        part.exit.is_none() && job.works_since(part).is_some_and(|since| since <= now)
     });
     let at_work: u32 = at_work.map(|(_, part)| part.nodes).sum();
     let percent = |part: u32| format!("{} %", u64::from(part) * 100 / u64::from(nodes.max(1)));

@@ -3,7 +3,7 @@
 use tradewind_daemon::live::state::{Finish, Happening, Job, Part, Phase, State, Why};
 use tradewind_model::{Place, PoolId, Share, Span, Time};
 
-use crate::api::Planned;
+use crate::api::{Planned, present};
 use crate::timeline::{Kind, Lane, Scene, Task};
 use crate::views::{jobs::pool_name, words};
 
@@ -117,7 +117,7 @@ fn task(state: &State, job: &Job, part: &Part) -> Option<Task> {
         (Phase::Over(finish), at) => (of(finish), at.or(job.ended)?),
         (_, Some(at)) => (Kind::Done, at),
         (_, None) => {
-            let end = (start + part.limit).max(state.now() + Span(1));
+            let end = (start + part.limit).max(present(state) + Span(1));
             (if part.since.is_some() { Kind::Running } else { Kind::Starting }, end)
         }
     };
@@ -175,7 +175,7 @@ fn expected(state: &State, planned: &Planned) -> Vec<Task> {
     let number = state.numbers.get(&planned.job);
     let job = number.and_then(|number| state.jobs.get(number));
     let Some(job) = job.filter(|job| job.phase == Phase::Waiting) else { return Vec::new() };
-    let start = planned.start.max(state.now());
+    let start = planned.start.max(present(state));
     let estimate = state.market.demand(planned.job).map_or(Span(1), |demand| demand.estimate);
     let why = words::reason(state, job).map(|(_, text)| text).unwrap_or_default();
     let of = |share: Share| {
@@ -194,7 +194,7 @@ fn elsewhere(state: &State, scene: &mut Scene) {
         let Some(away) = &job.away else { continue };
         let since = away.news.as_ref().and_then(|news| news.since);
         let Some(start) = since.or(job.started).filter(|_| job.parts.is_empty()) else { continue };
-        let end = job.ended.unwrap_or(state.now() + Span(60));
+        let end = job.ended.unwrap_or(present(state) + Span(60));
         let share = Share { pool: PoolId(0), nodes: job.submission.tasks };
         let why = format!("it was passed on to {}; when it ends is known there", away.name);
         let task = Task { why, ..of_job(job, share, (start, end), Kind::Away) };

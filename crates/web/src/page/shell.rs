@@ -3,7 +3,7 @@
 use tradewind_daemon::live::rights::{Actor, Role};
 
 use super::assets::VERSION;
-use crate::api::Context;
+use crate::api::{Context, present};
 use crate::doors::Caller;
 use crate::failure::Answer;
 
@@ -47,7 +47,7 @@ impl Shell {
                     actor,
                     market: state.name.clone(),
                     policy: state.policy.clone(),
-                    now: state.now().0,
+                    now: present(state).0,
                     seq: gauges.last_row(),
                     zone,
                 }

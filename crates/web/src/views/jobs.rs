@@ -9,6 +9,7 @@ use tradewind_io::submission::document;
 use tradewind_model::PoolId;
 
 use super::{choice, words};
+use crate::api::present;
 use crate::documents::{
     self, ArrayPlace, Booking, Credits, ExitStatus, Expectation, HistoryEntry, Home, JobList,
     Together,
@@ -167,12 +168,13 @@ fn expectation(state: &State, job: &Job) -> Option<Expectation> {
         // Nobody knows when it will be let in; what was said before that is no longer true.
         Phase::Held(_) | Phase::Running | Phase::Handing | Phase::Away | Phase::Over(_) => None,
     }?;
+    let now = present(state);
     // What was expected by now and has not come was wrong: nobody knows.
-    let at = Some(at).filter(|at| *at >= state.now())?;
+    let at = Some(at).filter(|at| *at >= now)?;
     let mut slips: Vec<i64> = state.slips.values().flatten().copied().collect();
     slips.sort_unstable();
     let off = |percent| quantile(&slips, percent).unwrap_or(0);
-    let early = at.0.saturating_add(off(10).min(0)).max(state.now().0.min(at.0));
+    let early = at.0.saturating_add(off(10).min(0)).max(now.0.min(at.0));
     let late = at.0.saturating_add(off(90).max(0));
     Some(Expectation { at: at.0, early, late, samples: slips.len() as u32 })
 }

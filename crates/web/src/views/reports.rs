@@ -8,6 +8,7 @@ use tradewind_daemon::live::state::{Finish, Job, Part, Phase, State};
 use tradewind_model::{SiteId, Time};
 
 use super::accounts::owns;
+use crate::api::present;
 use crate::documents::{Credits, Report, SiteReport, TogetherReport, UserReport};
 
 /// What users and sites did, by the jobs that are kept. Linear in these.
@@ -15,7 +16,7 @@ pub(crate) fn report(state: &State, actor: &Actor) -> Report {
     let from = state.jobs.values().map(|job| job.submitted).min();
     let mut users = BTreeMap::<&str, (UserReport, i64, i64)>::new();
     for job in state.jobs.values().filter(|job| actor.may_act_for(&job.user)) {
-        count(state.now(), job, users.entry(&job.user).or_default());
+        count(present(state), job, users.entry(&job.user).or_default());
     }
     let users = users.into_iter().map(|(user, (report, waits, started))| UserReport {
         user: user.to_owned(),
@@ -25,7 +26,7 @@ pub(crate) fn report(state: &State, actor: &Actor) -> Report {
     let sites = 0..state.market.pools().sites().len();
     Report {
         from: from.map(|at| at.0),
-        until: state.now().0,
+        until: present(state).0,
         users: users.collect(),
         sites: sites.map(|place| site(state, actor, place, from)).collect(),
         together: skews(state, actor, |job| job.rendezvous.is_some()),
@@ -74,10 +75,10 @@ fn site(state: &State, actor: &Actor, place: usize, from: Option<Time>) -> SiteR
     let (mut number, mut node_seconds) = (0, 0);
     for (job, part) in parts.filter(here) {
         number += 1;
-        node_seconds += ran(state.now(), job, part);
+        node_seconds += ran(present(state), job, part);
     }
     let nodes: u32 = pools.as_slice().iter().filter(|it| it.site == id).map(|it| it.nodes).sum();
-    let all = from.map(|from| (state.now() - from).0 * i64::from(nodes)).filter(|all| *all > 0);
+    let all = from.map(|from| (present(state) - from).0 * i64::from(nodes)).filter(|all| *all > 0);
     let seen = actor.role == Role::Administrator || owns(state, actor, &name);
     SiteReport {
         owner: state.owners.get(place).cloned().unwrap_or_default(),

@@ -9,6 +9,7 @@ use tradewind_daemon::live::state::{State, Why};
 use tradewind_model::{Price, Time};
 
 use super::accounts::owns;
+use crate::api::present;
 
 /// Spans of equal length, the last of which has now in it. Sums are node-seconds by span.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,8 +63,8 @@ pub(crate) struct SiteTrend {
 /// The spans that end with the one of now. Linear in jobs, postings, closures and spans, but for
 /// [`State::lately_missing`].
 pub(crate) fn trends(state: &State, actor: &Actor, step: i64, spans: usize) -> Trends {
-    let now = state.now().0;
-    let bins = Bins::until(now, step, spans);
+    let now = present(state);
+    let bins = Bins::until(now.0, step, spans);
     let pools = state.market.pools();
     let mut counted: Vec<PoolTrend> = pools
         .iter()
@@ -81,8 +82,8 @@ pub(crate) fn trends(state: &State, actor: &Actor, step: i64, spans: usize) -> T
         })
         .collect();
     let mut waited = vec![0; spans];
-    jobs(state, &bins, &mut waited, &mut counted);
-    closures(state, &bins, &mut counted);
+    jobs(state, now, &bins, &mut waited, &mut counted);
+    closures(state, now, &bins, &mut counted);
     let sites = pools.sites().iter().map(|site| {
         let seen = actor.role == Role::Administrator || owns(state, actor, &site.name);
         SiteTrend { name: site.name.clone(), income: seen.then(|| vec![0; spans]) }
@@ -92,7 +93,7 @@ pub(crate) fn trends(state: &State, actor: &Actor, step: i64, spans: usize) -> T
         pool.income = sites.get(pool.site).and_then(|site| site.income.clone());
     }
     income(state, &bins, &mut sites, &mut counted);
-    Trends { bins, now, known: known(state).0, waited, sites, pools: counted }
+    Trends { bins, now: now.0, known: known(state).0, waited, sites, pools: counted }
 }
 
 fn prices(asked: &tradewind_daemon::live::past::Asked) -> Vec<(i64, Price)> {
@@ -107,8 +108,7 @@ pub(crate) fn known(state: &State) -> Time {
     first.max(kept).max(state.past.forgotten.unwrap_or(kept))
 }
 
-fn jobs(state: &State, bins: &Bins, waited: &mut [i64], pools: &mut [PoolTrend]) {
-    let now = state.now();
+fn jobs(state: &State, now: Time, bins: &Bins, waited: &mut [i64], pools: &mut [PoolTrend]) {
     for job in state.jobs.values() {
         let until = job.started.or(job.ended).unwrap_or(now);
         bins.add(waited, job.submitted, until, job.submission.tasks);
@@ -125,8 +125,8 @@ fn jobs(state: &State, bins: &Bins, waited: &mut [i64], pools: &mut [PoolTrend])
     }
 }
 
-fn closures(state: &State, bins: &Bins, pools: &mut [PoolTrend]) {
-    for gone in state.lately_missing() {
+fn closures(state: &State, now: Time, bins: &Bins, pools: &mut [PoolTrend]) {
+    for gone in state.lately_missing(now) {
         let Some(pool) = pools.get_mut(gone.why.pool().index()) else { continue };
         let sum = match gone.why {
             Why::Local(..) | Why::Stray(..) => &mut pool.owners,

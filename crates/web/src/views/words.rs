@@ -5,6 +5,7 @@ use tradewind_daemon::site::Exit;
 use tradewind_model::{PoolId, Reason, Time};
 
 use super::jobs::pool_name;
+use crate::api::present;
 
 /// A moment on the clock of this machine, with its distance from UTC, for whoever reads it
 /// elsewhere: `2026-11-21T14:03:02+01:00`.
@@ -110,7 +111,7 @@ pub(crate) fn held(hold: &Hold) -> (&'static str, String) {
 fn waiting(state: &State, job: &Job) -> (&'static str, String) {
     let start = job.submission.terms.earliest_start;
     let head = state.market.head();
-    match start.filter(|start| *start > state.now()) {
+    match start.filter(|start| *start > present(state)) {
         Some(start) => ("BeginTime", format!("it is not to start before {}", moment(start))),
         None if job.id.is_some() && job.id == head => {
             ("Resources", "it is the first in the queue, and waits for nodes".to_owned())

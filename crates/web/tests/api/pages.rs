@@ -118,3 +118,31 @@ fn a_job_says_what_else_it_could_have_had() {
     assert!(stage.get("ana", &format!("/v1/jobs/{second}")).1.get("choice").is_none());
     stage.stop();
 }
+
+#[test]
+fn time_goes_on_when_nothing_happens() {
+    let stage = Stage::new();
+    let job = stage.submit("ana", 1);
+    stage.until(job, "RUNNING");
+    let look = || {
+        let text = page(&stage, "ana", &format!("/jobs/{job}"));
+        let told = |before: &str, behind: &str| {
+            let (_, rest) = text.split_once(before).unwrap();
+            rest.split_once(behind).unwrap().0.to_owned()
+        };
+        let now: i64 = told("data-now=\"", "\"").parse().unwrap();
+        (told("data-seq=\"", "\""), now, told("Cost so far</dt><dd>", " credits"))
+    };
+    let mut first = look();
+    for _ in 0..200 {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        let (row, now, cost) = look();
+        if row != first.0 {
+            first = (row, now, cost);
+        } else if now >= first.1 + 2 {
+            assert_ne!(cost, first.2, "the work goes on, and is paid for");
+            return stage.stop();
+        }
+    }
+    panic!("after row {} it is always {}", first.0, first.1);
+}
