@@ -70,7 +70,9 @@ fn policies_stand_side_by_side_and_the_page_knows_when_it_is_old() {
     for _ in 0..4 {
         stage.submit("ana", 2);
     }
-    [1, 2].map(|job| stage.until(job, "RUNNING"));
+    for job in [1, 2] {
+        stage.until(job, "RUNNING");
+    }
     let path = "/policy?compare=easy,other,easy";
     let text = page(&stage, "root", path);
     for part in ["Computed for the queue as of", "Not a guarantee", "Yes, let other decide"] {
