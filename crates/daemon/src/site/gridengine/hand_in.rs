@@ -122,6 +122,7 @@ impl GridEngine {
             variables: &order.variables,
             paths,
             spool: &self.settings.spool.replace(USER, account),
+            start: None,
             grace: self.settings.grace,
             words: &words::WORDS,
         };

@@ -15,6 +15,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use tradewind_io::submission::{Append, Work};
+use tradewind_model::Time;
 
 use super::tool::quote;
 use crate::site::Order;
@@ -49,6 +50,8 @@ pub struct Bundle<'a> {
     pub paths: &'a Paths,
     /// The folder, at the cluster, of all tasks' folders; `~` at its beginning is the home.
     pub spool: &'a str,
+    /// Its work does not begin before, to the millisecond; `None`: it does not wait.
+    pub start: Option<Time>,
     /// From `SIGTERM` to `SIGKILL` at the limit.
     pub grace: Duration,
     /// The manager's.
@@ -121,6 +124,7 @@ impl Bundle<'_> {
             ("append", if append { "yes" } else { "" }),
             ("limit", &seconds(order.limit)),
             ("gather", &order.gather.map(seconds).unwrap_or_default()),
+            ("start", &self.start.map(|start| start.0.to_string()).unwrap_or_default()),
             ("grace", &grace),
             ("script", if matches!(order.work, Work::Script { .. }) { "yes" } else { "" }),
         ] {

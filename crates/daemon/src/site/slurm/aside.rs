@@ -62,8 +62,9 @@ impl Slurm {
             name: name.clone(),
             account,
             nodes: order.nodes,
-            from: order.start,
-            minutes: hand_in::minutes(order),
+            // What waits on its nodes for a start that is near must have them by then.
+            from: hand_in::near(order, now()).map_or(order.start, |_| now()),
+            minutes: hand_in::minutes(order, now()),
         };
         self.reserve(&wish, pool).map(|()| name)
     }

@@ -29,17 +29,28 @@ pub(super) struct Terms<'a> {
     /// The site's own options.
     pub options: &'a [(String, String)],
     pub begin: &'a Begin,
+    pub now: Time,
 }
 
-/// Whole minutes that hold the limit and the wait for other parts.
-pub(super) fn minutes(order: &Order) -> i64 {
-    let all = order.limit + order.gather.unwrap_or(Span(0));
+/// A start that is as near is kept by the task's script, on its nodes: Slurm begins jobs with a
+/// rhythm of its own, a second at best, and that of each cluster is another one.
+const NEAR: Span = Span(5);
+
+/// Whole minutes that hold the limit, the wait for other parts, and that for a start that is near.
+pub(super) fn minutes(order: &Order, now: Time) -> i64 {
+    let wait = near(order, now).map_or(Span(0), |start| start - now);
+    let all = order.limit + order.gather.unwrap_or(Span(0)) + wait;
     (all.0.max(1) + 59) / 60
 }
 
-/// Seconds until the order's start, if it lies ahead.
+/// Seconds until the order's start, if it lies further ahead than [`NEAR`].
 pub(super) fn ahead(order: &Order, now: Time) -> Option<i64> {
-    Some(order.start.0 - now.0).filter(|left| *left > 0)
+    Some(order.start.0 - now.0).filter(|left| *left > NEAR.0)
+}
+
+/// The order's start, if it lies ahead and is near.
+pub(super) fn near(order: &Order, now: Time) -> Option<Time> {
+    Some(order.start).filter(|start| *start > now && *start <= now + NEAR)
 }
 
 /// The program and its arguments, with what Slurm is to remember of it; the script comes on standard input.
@@ -56,7 +67,7 @@ pub(super) fn words(order: &Order, mark: &str, terms: &Terms<'_>) -> Vec<String>
     let mut add = |name: &str, value: &str| all.push(format!("--{name}={value}"));
     add("comment", mark);
     add("job-name", &name);
-    add("time", &minutes(order).to_string());
+    add("time", &minutes(order, terms.now).to_string());
     all.extend(place(order.nodes, terms));
     match terms.begin {
         Begin::Now => {}

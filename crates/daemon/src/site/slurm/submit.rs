@@ -123,6 +123,7 @@ impl Slurm {
             variables: &variables,
             paths,
             spool: &ticket.spool,
+            start: hand_in::near(order, now()),
             grace: Duration::from_secs(u64::try_from(self.cluster.grace.0).unwrap_or(0)),
             words: &WORDS,
         };
@@ -217,17 +218,12 @@ impl Slurm {
             unit: self.cluster.unit,
             options: &self.cluster.options,
             begin: &begin,
+            now: now(),
         };
         let words = hand_in::words(order, &ticket.mark(), &terms);
         let call = Call { who: Who::User(&ticket.account), words, input: script.as_bytes() };
         let answer = self.tool.run(&call).map_err(SiteError::from)?;
         if answer.is_good() {
-            if begin == Begin::Held {
-                // `NUMBER` or `NUMBER;CLUSTER`.
-                let said = answer.text();
-                let id = said.trim().split(';').next().unwrap_or_default();
-                self.release_in_time(id, ticket);
-            }
             return Ok(());
         }
         let why = self.tool.failure(&call, &answer);
