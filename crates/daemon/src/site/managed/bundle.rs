@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use tradewind_io::submission::{Append, Work};
-use tradewind_model::Time;
+use tradewind_model::{Span, Time};
 
 use super::tool::quote;
 use crate::site::Order;
@@ -29,6 +29,20 @@ const LINE: usize = 1_000;
 /// A variable with this value gets the names of the task's nodes, with commas.
 const NODES_HERE: &str = "%N";
 const NODES: &str = "TRADEWIND_NODES";
+
+/// A start that is as near is kept by the task's script, on its nodes: managers begin jobs with a
+/// rhythm of their own, a second at best, and that of each cluster is another one.
+const NEAR: Span = Span(5);
+
+/// The order's start, if it lies ahead and is near.
+pub fn near(order: &Order, now: Time) -> Option<Time> {
+    Some(order.start).filter(|start| *start > now && *start <= now + NEAR)
+}
+
+/// The order's start, if it lies further ahead: the manager is to keep it.
+pub fn ahead(order: &Order, now: Time) -> Option<Time> {
+    Some(order.start).filter(|start| *start > now + NEAR)
+}
 
 /// What a manager calls things on the node, as shell text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

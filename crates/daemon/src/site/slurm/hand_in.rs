@@ -5,6 +5,7 @@ use tradewind_io::submission::options::{Kind, OPTIONS};
 use tradewind_model::{Span, Time};
 
 use crate::site::Order;
+use crate::site::managed::bundle::near;
 
 /// When a job is to begin, as Slurm is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,25 +33,11 @@ pub(super) struct Terms<'a> {
     pub now: Time,
 }
 
-/// A start that is as near is kept by the task's script, on its nodes: Slurm begins jobs with a
-/// rhythm of its own, a second at best, and that of each cluster is another one.
-const NEAR: Span = Span(5);
-
 /// Whole minutes that hold the limit, the wait for other parts, and that for a start that is near.
 pub(super) fn minutes(order: &Order, now: Time) -> i64 {
     let wait = near(order, now).map_or(Span(0), |start| start - now);
     let all = order.limit + order.gather.unwrap_or(Span(0)) + wait;
     (all.0.max(1) + 59) / 60
-}
-
-/// Seconds until the order's start, if it lies further ahead than [`NEAR`].
-pub(super) fn ahead(order: &Order, now: Time) -> Option<i64> {
-    Some(order.start.0 - now.0).filter(|left| *left > NEAR.0)
-}
-
-/// The order's start, if it lies ahead and is near.
-pub(super) fn near(order: &Order, now: Time) -> Option<Time> {
-    Some(order.start).filter(|start| *start > now && *start <= now + NEAR)
 }
 
 /// The program and its arguments, with what Slurm is to remember of it; the script comes on standard input.

@@ -11,6 +11,7 @@ use super::listing::{self, Job, Node, Reservation};
 use super::pools::{self, Listed};
 use super::tasks::{Verdict, is_unclear, judge};
 use super::{aside, is_unanswered};
+use crate::site::managed::bundle::{ahead, near};
 use crate::site::managed::spool::{End, Here, Trace};
 use crate::site::managed::tickets::Ticket;
 use crate::site::{Exit, LocalTask, Order, PoolSurvey, Seen, Tag};
@@ -444,10 +445,10 @@ fn whole_minutes_hold_every_limit() {
     let soon = Order { start: Time(1_003), limit: Span(58), gather: None, ..order() };
     let minutes = |now| hand_in::minutes(&soon, Time(now));
     assert_eq!([990, 1_000, 1_001, 1_003].map(minutes), [1, 2, 1, 1]);
-    let ahead = |now| (hand_in::ahead(&soon, Time(now)), hand_in::near(&soon, Time(now)));
-    assert_eq!(ahead(990), (Some(13), None));
-    assert_eq!(ahead(1_000), (None, Some(Time(1_003))));
-    assert_eq!(ahead(1_003), (None, None));
+    let which = |now| (ahead(&soon, Time(now)), near(&soon, Time(now)));
+    assert_eq!(which(990), (Some(Time(1_003)), None));
+    assert_eq!(which(1_000), (None, Some(Time(1_003))));
+    assert_eq!(which(1_003), (None, None));
 }
 
 #[test]
