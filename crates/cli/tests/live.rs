@@ -110,7 +110,12 @@ exit 3
 fn a_job_from_its_quote_to_the_ledger() {
     let stage = Stage::new();
     stage.write("run.sh", SCRIPT);
+    // A quiet market has not moved for a while: its last record is old.
+    std::thread::sleep(Duration::from_secs(2));
+    let asked = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     let quotes = stage.json(&["quote", "run.sh"]);
+    let start = quotes["quotes"][0]["start"].as_u64().unwrap();
+    assert!(start > asked.as_secs(), "it begins before it is told: {quotes:#}");
     let id = quotes["quotes"][0]["id"].to_string();
     let said = stage.text(&["submit", "--quote", &id, "run.sh", "a b", "-x"], 0);
     assert_eq!(said, "Submitted batch job 1\n");

@@ -55,7 +55,7 @@ fn the_parts_of_a_job_on_two_clusters_begin_together_and_meet() {
         let (raw, told) = ((at[0] - at[1]).abs(), &job["together"]);
         assert_eq!(told["apart"], true, "{job:#}");
         // What is told is when the script began, which takes a moment until it says so itself.
-        println!("raw skew {raw} ms, told {told}");
+        println!("raw skew {raw} ms, at {at:?}, told {told}");
         assert!((told["skew_ms"].as_i64().unwrap() - raw).abs() < 1_000, "{job:#}");
         raw
     });
@@ -65,7 +65,7 @@ fn the_parts_of_a_job_on_two_clusters_begin_together_and_meet() {
     println!("start skew {skews:?} ms; without the rendezvous {raw:?} ms; one slow {slow:?} ms");
     // Not the worst, as others may need this machine for a moment, too.
     assert!(skews[1] <= 100, "{skews:?}");
-    assert!(raw[1] <= 100, "{raw:?}");
+    assert!(raw[2] <= 100, "{raw:?}");
     assert!(slow[0].min(slow[1]) <= 100, "{slow:?}");
     market.check_money(&market.all_over());
 }

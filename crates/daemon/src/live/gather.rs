@@ -12,8 +12,9 @@ use crate::site::{Exit, Survey, Tag};
 /// it by then.
 const LEAD: Span = Span(2);
 
-/// From when a job got its nodes until parts that do not wait for each other are let go: all sites
-/// must have taken theirs in by then, so that none begins if one is refused.
+/// From when a job got its nodes until parts that do not wait for each other are to begin: all sites
+/// must have taken theirs in by then, so that none begins if one is refused, and should have given
+/// them their nodes.
 const AHEAD: Span = Span(3);
 
 /// A part waits for so much longer than the market does for the last one: if all came in time it

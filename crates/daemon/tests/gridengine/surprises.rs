@@ -268,7 +268,10 @@ fn the_doctor_names_what_is_wrong() {
     bench.settings.pools[1].environment = Some("mpi".to_owned());
     bench.restart();
     let found = ill(&mut bench).join("\n");
-    assert!(found.contains("man.q: no such queue") && found.contains("main.q@ge1"), "{found}");
+    assert!(
+        found.contains("man.q: `qstat -f` lists no such queue") && found.contains("main.q@ge1"),
+        "{found}"
+    );
     assert!(found.contains("environment mpi") && found.contains("qconf -spl"), "{found}");
     bench.cluster.signal(Daemon::Master, "KILL");
     let found = bench.until(10, ill, |found| found.len() == 1);

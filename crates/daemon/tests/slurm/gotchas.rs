@@ -292,7 +292,7 @@ fn a_job_on_hold_or_with_a_begin_time_reserves_nothing() {
             settings.cluster.mode = mode;
         });
         let mut order = order(&mut bench, 1, &sleeps(0, 0));
-        order.start = order.start + Span(3);
+        order.start = order.start + Span(7);
         bench.site().submit(&order).unwrap();
         let thief = cluster.job(&["--exclusive", "-N", "1"]);
         cluster.until_state(&thief, "RUNNING");
@@ -314,7 +314,7 @@ fn a_job_that_is_on_hold_again_after_it_was_let_go_is_let_go_again() {
     let cluster = Cluster::start(&Plan::of("h", 1));
     let mut bench = SlurmBench::new(&cluster, "main", 1);
     let mut order = order(&mut bench, 1, &sleeps(0, 0));
-    order.start = order.start + Span(2);
+    order.start = order.start + Span(7);
     bench.site().submit(&order).unwrap();
     let id = number(&cluster, &order.tag);
     let thief = cluster.job(&["--exclusive", "-N", "1"]);

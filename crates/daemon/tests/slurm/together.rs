@@ -58,7 +58,7 @@ fn parts_on_two_clusters_begin_together() {
 
 /// Nobody looks at the sites while it happens.
 #[test]
-fn parts_on_hold_are_let_go_at_one_moment() {
+fn parts_that_do_not_wait_for_each_other_begin_at_their_start() {
     let clusters = [Cluster::start(&Plan::of("v", 2)), Cluster::start(&Plan::of("w", 2))];
     let mut benches = [0, 1].map(|number| SlurmBench::new(&clusters[number], "main", 2));
     let start = benches[0].now() + Span(3);

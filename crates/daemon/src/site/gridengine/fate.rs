@@ -44,7 +44,10 @@ impl Fate {
         match job {
             Some(job) if job.state.contains('E') => Fate::Broken,
             // What the manager says while the task is on its way is too early.
-            Some(_) => here.map_or(Fate::Waiting, |here| Fate::Running { since: seconds(here.at) }),
+            Some(_) => here.map_or(Fate::Waiting, |here| {
+                let since = Time(seconds(here.at).0.max(ticket.start));
+                Fate::Running { since }
+            }),
             None if here.is_none() && trace.is_none() && !ticket.is_taken => Fate::Unheard,
             None => Fate::Missing,
         }
@@ -60,8 +63,8 @@ pub(super) fn end_of_missing(
     now: Time,
 ) -> Ended {
     let here = trace.and_then(|trace| trace.here.as_ref()).map(|here| seconds(here.at));
-    // One that gathered has not run before its work began.
-    let has_run = ticket.gather.is_none() || trace.is_some_and(|trace| trace.began.is_some());
+    // One that waited on its nodes has not run before its work began.
+    let has_run = !ticket.waits_there() || trace.is_some_and(|trace| trace.began.is_some());
     let since = here.map(|since| since.0).filter(|_| has_run);
     let at = account.and_then(|account| account.until).unwrap_or(now);
     let at = at.0.max(since.unwrap_or(i64::MIN));

@@ -3,7 +3,7 @@
 use super::replies::Job;
 use super::{GridEngine, Mode, USER, now, unknown, words};
 use crate::site::local::sheet;
-use crate::site::managed::bundle::{Bundle, Paths};
+use crate::site::managed::bundle::{Bundle, Paths, ahead, near};
 use crate::site::managed::stage::Stage;
 use crate::site::managed::tickets::{Ticket, stamp};
 use crate::site::{Order, SiteError, Tag};
@@ -113,7 +113,7 @@ impl GridEngine {
             pool,
             slots,
             limit,
-            begin: (order.start > now()).then_some(order.start),
+            begin: ahead(order, now()),
             reservation: reserved.as_ref().map(|one| one.id.as_str()),
             options: &self.settings.options,
         });
@@ -122,6 +122,7 @@ impl GridEngine {
             variables: &order.variables,
             paths,
             spool: &self.settings.spool.replace(USER, account),
+            start: near(order, now()),
             grace: self.settings.grace,
             words: &words::WORDS,
         };

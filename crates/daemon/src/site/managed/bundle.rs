@@ -15,6 +15,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use tradewind_io::submission::{Append, Work};
+use tradewind_model::{Span, Time};
 
 use super::tool::quote;
 use crate::site::Order;
@@ -28,6 +29,20 @@ const LINE: usize = 1_000;
 /// A variable with this value gets the names of the task's nodes, with commas.
 const NODES_HERE: &str = "%N";
 const NODES: &str = "TRADEWIND_NODES";
+
+/// A start that is as near is kept by the task's script, on its nodes: managers begin jobs with a
+/// rhythm of their own, a second at best, and that of each cluster is another one.
+const NEAR: Span = Span(5);
+
+/// The order's start, if it lies ahead and is near.
+pub fn near(order: &Order, now: Time) -> Option<Time> {
+    Some(order.start).filter(|start| *start > now && *start <= now + NEAR)
+}
+
+/// The order's start, if it lies further ahead: the manager is to keep it.
+pub fn ahead(order: &Order, now: Time) -> Option<Time> {
+    Some(order.start).filter(|start| *start > now + NEAR)
+}
 
 /// What a manager calls things on the node, as shell text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +64,8 @@ pub struct Bundle<'a> {
     pub paths: &'a Paths,
     /// The folder, at the cluster, of all tasks' folders; `~` at its beginning is the home.
     pub spool: &'a str,
+    /// Its work does not begin before, to the millisecond; `None`: it does not wait.
+    pub start: Option<Time>,
     /// From `SIGTERM` to `SIGKILL` at the limit.
     pub grace: Duration,
     /// The manager's.
@@ -121,6 +138,7 @@ impl Bundle<'_> {
             ("append", if append { "yes" } else { "" }),
             ("limit", &seconds(order.limit)),
             ("gather", &order.gather.map(seconds).unwrap_or_default()),
+            ("start", &self.start.map(|start| start.0.to_string()).unwrap_or_default()),
             ("grace", &grace),
             ("script", if matches!(order.work, Work::Script { .. }) { "yes" } else { "" }),
         ] {

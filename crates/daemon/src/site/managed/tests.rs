@@ -49,6 +49,7 @@ impl Place {
             variables: &variables,
             paths: &Paths::of(order, &home),
             spool: &self.spool,
+            start: Some(order.start).filter(|start| *start > Time(0)),
             grace: Duration::from_millis(300),
             words: &WORDS,
         };
@@ -269,6 +270,27 @@ fn gathered_work_begins_when_it_is_told() {
     told_before.gather = Some(Span(30));
     place.spool().go(&told_before.tag, &late).unwrap();
     assert_eq!(place.exit(&told_before), Exit::Code(0));
+}
+
+#[test]
+fn work_begins_on_the_second_of_its_start() {
+    let place = Place::new();
+    let at = |ahead| Time(crate::site::local::records::now().0 + ahead);
+    let soon = Order { start: at(2), ..sh(1, "exit 7") };
+    let (trace, _) = place.run(&soon);
+    let offset = trace.began.unwrap() - soon.start.0 * 1_000;
+    assert!((0..300).contains(&offset), "{offset} ms");
+    assert_eq!(trace.end.map(|end| (end.since, end.exit)), Some((trace.began, Exit::Code(7))));
+    let called_off = Order { start: at(9), ..sh(2, "echo no") };
+    let mut child = place.start(&called_off);
+    until(|| place.trace(&called_off.tag).is_some_and(|trace| trace.here.is_some()));
+    place.spool().stop(&called_off.tag).unwrap();
+    child.wait().unwrap();
+    let end = place.trace(&called_off.tag).unwrap().end.unwrap();
+    assert_eq!((end.since, end.exit), (None, Exit::Withdrawn));
+    // By the clock of a node that is a day behind.
+    let odd = Order { start: at(86_400), ..sh(3, "true") };
+    assert_eq!(place.exit(&odd), Exit::Code(0));
 }
 
 fn until(holds: impl Fn() -> bool) {

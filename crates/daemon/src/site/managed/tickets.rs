@@ -127,6 +127,11 @@ impl From<&Ending> for Exit {
 }
 
 impl Ticket {
+    /// Whether it may have its nodes before its work is to begin.
+    pub fn waits_there(&self) -> bool {
+        self.gather.is_some() || self.start.saturating_mul(1_000_000) > self.handed_in
+    }
+
     /// What the manager is given to remember: tag and submission.
     pub fn mark(&self) -> String {
         format!("{} {}", self.tag, self.handed_in)

@@ -10,6 +10,7 @@ use tradewind_model::{Span, Time};
 use super::{Slurm, hand_in, is_unanswered, listing, moment};
 use crate::site::local::records::now;
 use crate::site::managed::accounts::account_of;
+use crate::site::managed::bundle::near;
 use crate::site::managed::tool::Call;
 use crate::site::{Aside, Order, PoolSetup, SiteError};
 
@@ -62,8 +63,9 @@ impl Slurm {
             name: name.clone(),
             account,
             nodes: order.nodes,
-            from: order.start,
-            minutes: hand_in::minutes(order),
+            // What waits on its nodes for a start that is near must have them by then.
+            from: near(order, now()).map_or(order.start, |_| now()),
+            minutes: hand_in::minutes(order, now()),
         };
         self.reserve(&wish, pool).map(|()| name)
     }

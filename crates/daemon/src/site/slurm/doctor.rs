@@ -8,6 +8,7 @@ use tradewind_io::settings::cluster::{Accounts, Cluster, Members, Mode};
 use super::hand_in::{self, Begin, Terms};
 use super::listing::{self, Node};
 use super::{Slurm, pools};
+use crate::site::local::records::now;
 use crate::site::managed::tool::{Answer, Call, Who};
 use crate::site::{Finding, Verdict};
 
@@ -245,7 +246,8 @@ impl Slurm {
             Accounts::Same => None,
             Accounts::Of(all) => all.values().next(),
         };
-        let terms = Terms { members, excluded: &[], unit: *unit, options, begin: &Begin::Now };
+        let terms =
+            Terms { members, excluded: &[], unit: *unit, options, begin: &Begin::Now, now: now() };
         let call = Call {
             who: account.map_or(Who::Ours, |account| Who::User(account)),
             words: hand_in::rehearsal(&terms),

@@ -5,6 +5,7 @@ use tradewind_io::submission::options::{Kind, OPTIONS};
 use tradewind_model::{Span, Time};
 
 use crate::site::Order;
+use crate::site::managed::bundle::near;
 
 /// When a job is to begin, as Slurm is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,17 +30,14 @@ pub(super) struct Terms<'a> {
     /// The site's own options.
     pub options: &'a [(String, String)],
     pub begin: &'a Begin,
+    pub now: Time,
 }
 
-/// Whole minutes that hold the limit and the wait for other parts.
-pub(super) fn minutes(order: &Order) -> i64 {
-    let all = order.limit + order.gather.unwrap_or(Span(0));
+/// Whole minutes that hold the limit, the wait for other parts, and that for a start that is near.
+pub(super) fn minutes(order: &Order, now: Time) -> i64 {
+    let wait = near(order, now).map_or(Span(0), |start| start - now);
+    let all = order.limit + order.gather.unwrap_or(Span(0)) + wait;
     (all.0.max(1) + 59) / 60
-}
-
-/// Seconds until the order's start, if it lies ahead.
-pub(super) fn ahead(order: &Order, now: Time) -> Option<i64> {
-    Some(order.start.0 - now.0).filter(|left| *left > 0)
 }
 
 /// The program and its arguments, with what Slurm is to remember of it; the script comes on standard input.
@@ -56,7 +54,7 @@ pub(super) fn words(order: &Order, mark: &str, terms: &Terms<'_>) -> Vec<String>
     let mut add = |name: &str, value: &str| all.push(format!("--{name}={value}"));
     add("comment", mark);
     add("job-name", &name);
-    add("time", &minutes(order).to_string());
+    add("time", &minutes(order, terms.now).to_string());
     all.extend(place(order.nodes, terms));
     match terms.begin {
         Begin::Now => {}

@@ -14,7 +14,6 @@ pub(in crate::site) mod hostlist;
 mod listing;
 mod moment;
 mod pools;
-mod release;
 mod submit;
 mod surveys;
 mod tasks;

@@ -12,7 +12,7 @@ use super::listing::Job;
 use super::{Slurm, is_unanswered, pools, unwritten};
 use crate::site::local::records::now;
 use crate::site::local::sheet::refusal;
-use crate::site::managed::bundle::{Bundle, Paths, Words};
+use crate::site::managed::bundle::{Bundle, Paths, Words, ahead, near};
 use crate::site::managed::stage::Stage;
 use crate::site::managed::tickets::{Ticket, stamp};
 use crate::site::managed::tool::{Call, Who};
@@ -123,6 +123,7 @@ impl Slurm {
             variables: &variables,
             paths,
             spool: &ticket.spool,
+            start: near(order, now()),
             grace: Duration::from_secs(u64::try_from(self.cluster.grace.0).unwrap_or(0)),
             words: &WORDS,
         };
@@ -175,7 +176,7 @@ impl Slurm {
 
     fn ticket(&self, order: &Order, account: String, paths: &Paths) -> Ticket {
         let spool = self.cluster.spool.replace("{user}", &account);
-        let is_ahead = hand_in::ahead(order, now()).is_some();
+        let is_ahead = ahead(order, now()).is_some();
         Ticket {
             tag: order.tag.to_string(),
             pool: order.pool.clone(),
@@ -217,17 +218,12 @@ impl Slurm {
             unit: self.cluster.unit,
             options: &self.cluster.options,
             begin: &begin,
+            now: now(),
         };
         let words = hand_in::words(order, &ticket.mark(), &terms);
         let call = Call { who: Who::User(&ticket.account), words, input: script.as_bytes() };
         let answer = self.tool.run(&call).map_err(SiteError::from)?;
         if answer.is_good() {
-            if begin == Begin::Held {
-                // `NUMBER` or `NUMBER;CLUSTER`.
-                let said = answer.text();
-                let id = said.trim().split(';').next().unwrap_or_default();
-                self.release_in_time(id, ticket);
-            }
             return Ok(());
         }
         let why = self.tool.failure(&call, &answer);
@@ -264,12 +260,12 @@ impl Slurm {
     /// How the order's start is kept.
     fn begin(&self, one: &Ready<'_>) -> Result<Begin, SiteError> {
         let Ready { order, pool, ticket, .. } = one;
-        match (self.cluster.mode, hand_in::ahead(order, now())) {
+        match (self.cluster.mode, ahead(order, now())) {
             (Mode::Reservation, _) => {
                 self.reserve_for(order, *pool, &ticket.account).map(Begin::Within)
             }
             _ if ticket.is_held => Ok(Begin::Held),
-            (Mode::Begin, Some(seconds)) => Ok(Begin::After(seconds)),
+            (Mode::Begin, Some(start)) => Ok(Begin::After((start - now()).0)),
             _ => Ok(Begin::Now),
         }
     }

@@ -159,7 +159,9 @@ impl Slurm {
             Verdict::Seen(seen) => seen,
             Verdict::Nothing => return None,
             // Its folder could not be looked into: it is as it was.
-            Verdict::Look => return Some(tasks::meanwhile(job)),
+            Verdict::Look => {
+                return Some(tasks::meanwhile(self.tickets.get(tag)?, job, now()));
+            }
             Verdict::Stop(seen) => {
                 if let Some((job, ticket)) = job.zip(self.tickets.get(tag)) {
                     or_later(self.cancel(job, ticket));

@@ -63,14 +63,14 @@ pub(super) fn judge(
         return match (ticket.gather, trace) {
             // Its work may be over.
             (_, None) if ticket.gather.is_some() || job.state == "COMPLETING" => Verdict::Look,
-            (_, None) => Verdict::Seen(running(job)),
+            (_, None) => Verdict::Seen(running(ticket, job, now)),
             (gather, Some(trace)) => {
                 let is_here = trace.is_some_and(|trace| trace.here.is_some());
                 let over = trace.and_then(|trace| unheard(ticket, job, trace, now));
                 Verdict::Seen(match over {
                     Some(seen) => seen,
                     None if gather.is_some() && !is_here => Seen::Waiting,
-                    None => running(job),
+                    None => running(ticket, job, now),
                 })
             }
         };
@@ -99,9 +99,9 @@ fn unheard(ticket: &Ticket, job: &Job, trace: &Trace, now: Time) -> Option<Seen>
         return None;
     }
     let exit = if ticket.is_withdrawn { Exit::Withdrawn } else { end.exit.clone() };
-    let since = match ticket.gather {
-        Some(_) => trace.began.map(seconds),
-        None => Some(Time(job.start)),
+    let since = match ticket.waits_there() {
+        true => trace.began.map(seconds),
+        false => Some(Time(job.start)),
     };
     let since = end.since.and(since);
     Some(Seen::Ended { since, at: seconds(end.at).max(since.unwrap_or(Time(0))), exit })
@@ -151,15 +151,22 @@ fn is_older(trace: &Trace, job: &Job) -> bool {
 }
 
 /// What is said of a task whose folder cannot be looked into: nothing that would be its end.
-pub(super) fn meanwhile(job: Option<&Job>) -> Seen {
+pub(super) fn meanwhile(ticket: &Ticket, job: Option<&Job>, now: Time) -> Seen {
     match job.filter(|job| job.start > 0 && !job.nodes.is_empty()) {
-        Some(job) => running(job),
+        Some(job) => running(ticket, job, now),
         None => Seen::Waiting,
     }
 }
 
-fn running(job: &Job) -> Seen {
-    Seen::Running { since: Time(job.start), nodes: job.nodes.clone() }
+/// It has its nodes; it may wait there for its start.
+fn running(ticket: &Ticket, job: &Job, now: Time) -> Seen {
+    match ticket.start > now.0 {
+        true => Seen::Waiting,
+        false => {
+            let since = Time(job.start.max(ticket.start));
+            Seen::Running { since, nodes: job.nodes.clone() }
+        }
+    }
 }
 
 fn waiting(job: &Job, trace: Option<Option<&Trace>>) -> Verdict {
@@ -185,9 +192,9 @@ fn ended(ticket: &Ticket, job: &Job, trace: Option<&Trace>, now: Time) -> Seen {
     let exit = exit(job, trace, has_run);
     let has_begun = has_run && !matches!(exit, Exit::NotStarted(_));
     let since = has_begun.then_some(Time(job.start));
-    // Waiting for others is no work.
+    // Waiting on its nodes is no work.
     let began = trace.and_then(|trace| trace.began).map(seconds);
-    let since = if ticket.gather.is_some() { since.and(began) } else { since };
+    let since = if ticket.waits_there() { since.and(began) } else { since };
     let at = Time(if job.end > 0 { job.end } else { now.0 });
     // A controller that was away when the work ended may notice at the limit only.
     let is_unheard = job.state == "TIMEOUT" && exit != Exit::TimeLimit;
@@ -234,7 +241,7 @@ fn absent(ticket: &Ticket, trace: Option<Option<&Trace>>, now: Time) -> Verdict 
     let since = trace.here.as_ref().map(|here| seconds(here.at));
     if let Some(end) = &trace.end {
         let exit = if ticket.is_withdrawn { Exit::Withdrawn } else { end.exit.clone() };
-        let since = if ticket.gather.is_some() { trace.began.map(seconds) } else { since };
+        let since = if ticket.waits_there() { trace.began.map(seconds) } else { since };
         let since = end.since.and(since);
         let at = seconds(end.at).max(since.unwrap_or(Time(0)));
         return Verdict::Seen(Seen::Ended { since, at, exit });
@@ -247,7 +254,8 @@ fn absent(ticket: &Ticket, trace: Option<Option<&Trace>>, now: Time) -> Verdict 
     match now > last {
         true => Verdict::Seen(Seen::Ended { since, at: last.min(now), exit: Exit::Lost }),
         false => {
-            Verdict::Seen(Seen::Running { since: seconds(here.at), nodes: here.nodes.clone() })
+            let since = Time(seconds(here.at).0.max(ticket.start));
+            Verdict::Seen(Seen::Running { since, nodes: here.nodes.clone() })
         }
     }
 }

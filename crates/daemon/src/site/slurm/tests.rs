@@ -11,6 +11,7 @@ use super::listing::{self, Job, Node, Reservation};
 use super::pools::{self, Listed};
 use super::tasks::{Verdict, is_unclear, judge};
 use super::{aside, is_unanswered};
+use crate::site::managed::bundle::{ahead, near};
 use crate::site::managed::spool::{End, Here, Trace};
 use crate::site::managed::tickets::Ticket;
 use crate::site::{Exit, LocalTask, Order, PoolSurvey, Seen, Tag};
@@ -204,7 +205,7 @@ fn ticket() -> Ticket {
         account: "ana".to_owned(),
         pool: "p".to_owned(),
         nodes: 1,
-        handed_in: 17,
+        handed_in: 100_000_017,
         start: 100,
         limit: 60,
         gather: None,
@@ -415,6 +416,7 @@ fn submissions_say_what_was_ordered_and_no_more() {
         unit: Unit::Node,
         options: &site,
         begin: &Begin::After(60),
+        now: Time(1_000),
     };
     let mut order = order();
     order.passed_through = vec![pair("constraint", "z"), pair("uid", "0"), pair("overcommit", "")];
@@ -438,8 +440,34 @@ fn submissions_say_what_was_ordered_and_no_more() {
 fn whole_minutes_hold_every_limit() {
     for (limit, gather, wanted) in [(1, None, 1), (60, None, 1), (61, None, 2), (60, Some(1), 2)] {
         let order = Order { limit: Span(limit), gather: gather.map(Span), ..order() };
-        assert_eq!(hand_in::minutes(&order), wanted);
+        assert_eq!(hand_in::minutes(&order, Time(1_000)), wanted);
     }
+    let soon = Order { start: Time(1_003), limit: Span(58), gather: None, ..order() };
+    let minutes = |now| hand_in::minutes(&soon, Time(now));
+    assert_eq!([990, 1_000, 1_001, 1_003].map(minutes), [1, 2, 1, 1]);
+    let which = |now| (ahead(&soon, Time(now)), near(&soon, Time(now)));
+    assert_eq!(which(990), (Some(Time(1_003)), None));
+    assert_eq!(which(1_000), (None, Some(Time(1_003))));
+    assert_eq!(which(1_003), (None, None));
+}
+
+#[test]
+fn waiting_for_a_start_is_no_work() {
+    let soon = Ticket { handed_in: 97_000_000, ..ticket() };
+    let holds = Job { start: 98, ..job("RUNNING") };
+    let judged = |trace, now| judge(&soon, Some(&holds), trace, Time(now));
+    assert_eq!(judged(None, 99), Verdict::Seen(Seen::Waiting));
+    let running = Seen::Running { since: Time(100), nodes: holds.nodes.clone() };
+    assert_eq!(judged(None, 100), Verdict::Seen(running));
+    let over = Job { start: 98, end: 103, ..job("COMPLETED") };
+    let code = trace(Some(Exit::Code(0)));
+    let verdict = judge(&soon, Some(&over), Some(Some(&code)), Time(200));
+    assert_eq!(verdict, ended(Some(102), 103, Exit::Code(0)));
+    let called_off = Job { start: 98, end: 99, ..job("CANCELLED") };
+    let waited = Trace { began: None, ..trace(None) };
+    let withdrawn = Ticket { is_withdrawn: true, ..soon.clone() };
+    let verdict = judge(&withdrawn, Some(&called_off), Some(Some(&waited)), Time(200));
+    assert_eq!(verdict, ended(None, 99, Exit::Withdrawn));
 }
 
 #[test]
