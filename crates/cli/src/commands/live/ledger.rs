@@ -21,8 +21,8 @@ Examples:
   tradewind ledger owner:alpha --format csv
   tradewind ledger --accounts
 
-Accounts are `user:NAME`, `project:NAME`, `owner:SITE`, `held:JOB` and `bank`; a bare name is that
-of a user. The sum over all accounts never changes.")]
+Accounts are `user:NAME`, `project:NAME`, `owner:SITE`, `peer:NAME`, `held:JOB` and `bank`; a bare
+name is that of a user. The sum over all accounts never changes.")]
 pub(crate) struct Args {
     /// An account; without one, your own.
     #[arg(value_name = "ACCOUNT")]

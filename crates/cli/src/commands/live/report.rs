@@ -47,9 +47,10 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
             for (it, how) in [(&report.together, "together"), (&report.apart, "part by part")] {
                 let Some(it) = it else { continue };
                 let (starts, mean, max) = (it.starts, it.mean_skew_ms, it.max_skew_ms);
+                let jobs = if starts == 1 { "job" } else { "jobs" };
                 let _ = write!(
                     text,
-                    "\n{starts} jobs began {how} in several places, {mean:.1} ms apart on average \
+                    "\n{starts} {jobs} began {how} in several places, {mean:.1} ms apart on average \
                      and {max} ms at most\n"
                 );
             }

@@ -5,11 +5,11 @@ use std::thread;
 
 use tradewind_daemon::engine::{Handle, News};
 use tradewind_daemon::live::rights::{Actor, Role};
-use tradewind_daemon::live::state::{Finish, Phase};
+use tradewind_daemon::live::state::{Finish, Job, Phase, State};
 use tradewind_daemon::live::{Ask, Live, Record};
 use tradewind_daemon::site::Seen;
 use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit, Work};
-use tradewind_model::{Command, Criterion, Money, Span};
+use tradewind_model::{Command, Criterion, JobId, Money, Span};
 
 use crate::exit::Failure;
 use crate::report::Report;
@@ -111,8 +111,7 @@ fn said(live: &Live, command: &Command) -> Option<String> {
     let state = live.state();
     match command {
         Command::Start { job, .. } => {
-            let number = state.numbers.get(job)?;
-            let found = state.jobs.get(number)?;
+            let (number, found) = known(state, *job)?;
             let part = found.parts.first()?;
             let pool = &state.market.pools().pool(part.pool).name;
             let hold: Money = found.parts.iter().map(|it| it.price.of(it.nodes, it.limit)).sum();
@@ -120,12 +119,17 @@ fn said(live: &Live, command: &Command) -> Option<String> {
             Some(format!("job {number} `{name}` is planned on {pool}; {hold} credits are held"))
         }
         Command::Refuse { job, reason } => {
-            let number = state.numbers.get(job)?;
-            let name = &state.jobs.get(number)?.submission.name;
+            let (number, found) = known(state, *job)?;
+            let name = &found.submission.name;
             Some(format!("job {number} `{name}` is refused: {reason}"))
         }
         Command::Trade { .. } | Command::Wake { .. } => None,
     }
+}
+
+/// The policy's name for a job leads to it even if it is over: `numbers` has forgotten it then.
+fn known(state: &State, id: JobId) -> Option<(&u64, &Job)> {
+    state.jobs.iter().find(|(_, job)| job.id == Some(id))
 }
 
 /// The ledger, once all is over.
