@@ -64,7 +64,7 @@ fn why(choice: &Choice, merit: Merit) -> String {
     let Merit { others, at_once, at_once_cheaper, at_once_faster, cheaper } = merit;
     let all = at_once + 1;
     match (others, at_once) {
-        (0, _) if choice.others.is_empty() => "there was no other pool".to_owned(),
+        (0, _) if choice.others.is_empty() => "it has nodes of every pool there is".to_owned(),
         (0, _) => "no other pool could have had all of it".to_owned(),
         (_, 0) if cheaper == 0 => {
             "no other pool could have begun it as soon, and none would have cost less".to_owned()
