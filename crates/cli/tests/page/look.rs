@@ -1,7 +1,7 @@
 //! How a page looks: at the width of a desk and of a phone, by day and by night.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::browser::Browser;
 
@@ -48,13 +48,25 @@ async fn wear(browser: &Browser, mood: &str) {
 
 /// What is wrong with the page in a window of this width.
 async fn faults(browser: &Browser, width: u32) -> impl Iterator<Item = String> {
-    let script = "return [innerWidth, document.documentElement.scrollWidth]";
-    let widths = browser.run(script).await;
-    assert_eq!(widths[0], width, "the window has another width");
-    let over = widths[1].as_u64().unwrap().saturating_sub(u64::from(width));
+    let over = too_wide(browser, width).await;
     let over = (over > 0).then(|| format!("{over} pixels too wide"));
     let found = violations(browser).await;
     over.into_iter().chain((!found.is_empty()).then_some(found))
+}
+
+/// Pixels that stick out, once what is drawn by scripts has followed the window.
+async fn too_wide(browser: &Browser, width: u32) -> u64 {
+    let begun = Instant::now();
+    loop {
+        let script = "return [innerWidth, document.documentElement.scrollWidth]";
+        let widths = browser.run(script).await;
+        assert_eq!(widths[0], width, "the window has another width");
+        let over = widths[1].as_u64().unwrap().saturating_sub(u64::from(width));
+        if over == 0 || begun.elapsed() > Duration::from_secs(5) {
+            return over;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 /// The accessibility checker, as `make setup` has put it there.

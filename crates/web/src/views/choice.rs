@@ -29,7 +29,7 @@ pub(crate) fn document(state: &State, job: &Job) -> Option<documents::Choice> {
     Some(documents::Choice {
         at: choice.at.0,
         policy: choice.policy.clone(),
-        why: why(choice, choice.merit(job), job.parts.len()),
+        why: why(choice, choice.merit(job)),
         others: choice.others.iter().map(other).collect(),
         left_out: choice.left_out,
     })
@@ -60,12 +60,11 @@ pub(crate) fn other(state: &State, job: &Job, it: &Weighed, got: Option<Got>) ->
 }
 
 /// What speaks for what the job got.
-fn why(choice: &Choice, merit: Merit, parts: usize) -> String {
+fn why(choice: &Choice, merit: Merit) -> String {
     let Merit { others, at_once, at_once_cheaper, at_once_faster, cheaper } = merit;
     let all = at_once + 1;
     match (others, at_once) {
-        (0, _) if choice.others.is_empty() && parts > 1 => "it has nodes of every pool".to_owned(),
-        (0, _) if choice.others.is_empty() => "there was no other pool".to_owned(),
+        (0, _) if choice.others.is_empty() => "it has nodes of every pool there is".to_owned(),
         (0, _) => "no other pool could have had all of it".to_owned(),
         (_, 0) if cheaper == 0 => {
             "no other pool could have begun it as soon, and none would have cost less".to_owned()
