@@ -8,7 +8,7 @@ use super::Live;
 use super::apply::Wrong;
 use super::state::{Job, State};
 
-/// Pools beside those that the job got, at the moment of the decision.
+/// Pools that could have had all of the job instead, at the moment of the decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// When.
@@ -47,7 +47,10 @@ impl Choice {
         place: &Place,
         tasks: u32,
     ) -> Choice {
-        let is_other = |it: &Weighed| place.shares(tasks).all(|share| share.pool != it.pool);
+        // Of a job that lies on several pools, each of them might have had it alone.
+        let is_spread = place.shares(tasks).count() > 1;
+        let is_own = |it: &Weighed| place.shares(tasks).any(|share| share.pool == it.pool);
+        let is_other = |it: &Weighed| is_spread || !is_own(it);
         let mut others: Vec<Weighed> = weighed.into_iter().filter(is_other).collect();
         others.sort_by_key(|it| match it.verdict {
             Verdict::From(start) => (start, it.price.of(tasks, it.length)),

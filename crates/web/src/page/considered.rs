@@ -4,6 +4,7 @@
 use tradewind_daemon::live::Live;
 use tradewind_daemon::live::state::{Job, Part};
 
+use crate::api::present;
 use crate::documents::{Credits, OtherPool};
 use crate::views::{choice, jobs};
 
@@ -47,7 +48,11 @@ pub(crate) fn considered(live: &Live, job: &Job) -> Result<Considered, String> {
         });
     }
     let weighed = live.weigh(job).map_err(|wrong| wrong.message)?;
-    let row = |it: &_| Row { chosen: None, pool: choice::other(state, job, it, None) };
+    let now = present(state).0;
+    let row = |it: &_| {
+        let pool = choice::other(state, job, it, None);
+        Row { chosen: None, pool: OtherPool { start: pool.start.map(|at| at.max(now)), ..pool } }
+    };
     Ok(Considered { at: None, why: None, rows: weighed.iter().map(row).collect(), left_out: 0 })
 }
 

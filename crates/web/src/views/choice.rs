@@ -29,7 +29,7 @@ pub(crate) fn document(state: &State, job: &Job) -> Option<documents::Choice> {
     Some(documents::Choice {
         at: choice.at.0,
         policy: choice.policy.clone(),
-        why: why(choice, choice.merit(job)),
+        why: why(choice, choice.merit(job), job.parts.len() > 1),
         others: choice.others.iter().map(other).collect(),
         left_out: choice.left_out,
     })
@@ -60,17 +60,22 @@ pub(crate) fn other(state: &State, job: &Job, it: &Weighed, got: Option<Got>) ->
 }
 
 /// What speaks for what the job got.
-fn why(choice: &Choice, merit: Merit) -> String {
+fn why(choice: &Choice, merit: Merit, is_spread: bool) -> String {
     let Merit { others, at_once, at_once_cheaper, at_once_faster, cheaper } = merit;
-    let all = at_once + 1;
+    let (all, policy) = (at_once + 1, &choice.policy);
+    let no = if is_spread { "no pool alone" } else { "no other pool" };
     match (others, at_once) {
-        (0, _) if choice.others.is_empty() => "it has nodes of every pool there is".to_owned(),
-        (0, _) => "no other pool could have had all of it".to_owned(),
+        (0, _) => format!("{no} could have had all of it"),
         (_, 0) if cheaper == 0 => {
-            "no other pool could have begun it as soon, and none would have cost less".to_owned()
+            format!("{no} could have begun it as soon, and none would have cost less")
         }
-        (_, 0) => format!(
-            "no other pool could have begun it as soon; {cheaper} would have cost less, later"
+        (_, 0) => {
+            format!("{no} could have begun it as soon; {cheaper} would have cost less, later")
+        }
+        _ if is_spread => format!(
+            "{policy} laid it over several pools, though {at_once} alone could have begun it at \
+             once: {at_once_cheaper} would have cost less, {at_once_faster} would have been done \
+             sooner"
         ),
         _ if at_once_cheaper == 0 => {
             format!("of {all} pools that could begin it at once, none would have cost less")
@@ -80,9 +85,8 @@ fn why(choice: &Choice, merit: Merit) -> String {
              {at_once_cheaper} would have cost less"
         ),
         _ => format!(
-            "{} chose among {all} pools that could begin it at once: {at_once_cheaper} would have \
-             cost less, {at_once_faster} would have been done sooner",
-            choice.policy
+            "{policy} chose among {all} pools that could begin it at once: {at_once_cheaper} would \
+             have cost less, {at_once_faster} would have been done sooner"
         ),
     }
 }

@@ -103,10 +103,11 @@ fn sheet(jobs: &[Job]) -> Sheet {
     Sheet { columns, rows: jobs.iter().map(row).collect() }
 }
 
-/// How long it has run, if it has begun.
+/// How long it has run, if it has begun: of parts that begin together, since they did.
 pub(super) fn time(job: &Job) -> Option<i64> {
     let until = job.ended.unwrap_or_else(words::now);
-    job.started.map(|started| (until - started).max(0))
+    let together = job.together.filter(|it| !it.apart).and_then(|it| it.begin);
+    together.or(job.started).map(|began| (until - began).max(0))
 }
 
 /// All that it can cost.

@@ -52,3 +52,16 @@ fn a_new_start_is_a_new_choice() {
     assert_eq!((job.attempt, job.parts[0].pool, *decided), (1, X, at));
     assert!(matches!(others[0].verdict, Verdict::From(from) if from > at), "{others:?}");
 }
+
+#[test]
+fn a_job_on_several_pools_is_told_what_one_alone_would_have_been() {
+    let mut stage = Stage::new();
+    for submission in [job(1, 100), job(3, 100)] {
+        stage.submit(DAY, submission).unwrap();
+    }
+    let job = &stage.live.state().jobs[&2];
+    assert_eq!(job.parts.len(), 2);
+    let others = &job.choice.as_ref().unwrap().others;
+    let narrow = || Verdict::Against(Against::Narrow(2));
+    assert_eq!(others[..], [weighed(X, 100, narrow()), weighed(Y, 50, narrow())]);
+}
