@@ -97,6 +97,8 @@ pub struct Local {
     written: VecDeque<(Tag, PathBuf)>,
     /// The number of the next submission.
     next: u64,
+    /// The owner's files that were no good at the last look, and why.
+    unread: Vec<String>,
     _lock: File,
 }
 
@@ -118,6 +120,7 @@ impl Local {
             finished: Vec::new(),
             written: VecDeque::new(),
             next: 0,
+            unread: Vec::new(),
             _lock: lock,
         };
         local.sweep()?;
@@ -194,6 +197,10 @@ impl Local {
         self.finished.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
         let now = records::now();
         let load = Load::read(&self.owner_folder(), &self.settings.pools, now)?;
+        for bad in load.bad.iter().filter(|bad| !self.unread.contains(bad)) {
+            tracing::warn!("all slots count as the owner's: {bad}; mend or remove the file");
+        }
+        self.unread.clone_from(&load.bad);
         self.place_waiting(&load, now)?;
         Ok(load)
     }
