@@ -14,9 +14,15 @@ mod market;
 mod network;
 mod world;
 
+use std::iter::StepBy;
+use std::ops::Range;
+use std::thread;
+
 use checks::Broken;
 use world::{Mutant, World};
 
+/// So many grids are lived through at once.
+const HANDS: u64 = 2;
 /// Grids of the ordinary run.
 const GRIDS: u64 = 400;
 /// Steps with faults.
@@ -41,13 +47,23 @@ fn tell(seed: u64, broken: &Broken) -> String {
 fn no_job_is_lost_or_run_twice_in_hundreds_of_grids() {
     let grids: u64 =
         std::env::var("TRADEWIND_GRIDS").ok().and_then(|n| n.parse().ok()).unwrap_or(GRIDS);
-    let mut went = world::Went::default();
-    for seed in 0..grids {
-        match run(seed, None) {
-            Ok(world) => went.add(&world.went()),
-            Err(broken) => panic!("{}", tell(seed, &broken)),
+    let some = |seeds: StepBy<Range<u64>>| {
+        let mut went = world::Went::default();
+        for seed in seeds {
+            match run(seed, None) {
+                Ok(world) => went.add(&world.went()),
+                Err(broken) => panic!("{}", tell(seed, &broken)),
+            }
         }
-    }
+        went
+    };
+    let mut went = world::Went::default();
+    thread::scope(|scope| {
+        let hands: Vec<_> = (0..HANDS)
+            .map(|first| scope.spawn(move || some((first..grids).step_by(HANDS as usize))))
+            .collect();
+        hands.into_iter().for_each(|hand| went.add(&hand.join().unwrap()));
+    });
     eprintln!("{went:?}");
     // The grids must be lively, or nothing was tested.
     assert!(

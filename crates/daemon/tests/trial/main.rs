@@ -12,10 +12,16 @@ mod mutants;
 mod people;
 mod world;
 
+use std::iter::StepBy;
+use std::ops::Range;
+use std::thread;
+
 use checks::Broken;
 use mutants::Mutant;
 use world::{Counts, World};
 
+/// So many worlds are lived through at once.
+const HANDS: u64 = 2;
 /// Worlds of the ordinary run.
 const WORLDS: u64 = 2_000;
 
@@ -37,13 +43,23 @@ fn tell(seed: u64, broken: &Broken) -> String {
 fn nothing_is_lost_in_thousands_of_worlds() {
     let worlds: u64 =
         std::env::var("TRADEWIND_TRIAL_WORLDS").ok().and_then(|n| n.parse().ok()).unwrap_or(WORLDS);
-    let mut counts = Counts::default();
-    for seed in 0..worlds {
-        match run(seed, None) {
-            Ok(more) => counts += more,
-            Err(broken) => panic!("{}", tell(seed, &broken)),
+    let some = |seeds: StepBy<Range<u64>>| {
+        let mut counts = Counts::default();
+        for seed in seeds {
+            match run(seed, None) {
+                Ok(more) => counts += more,
+                Err(broken) => panic!("{}", tell(seed, &broken)),
+            }
         }
-    }
+        counts
+    };
+    let mut counts = Counts::default();
+    thread::scope(|scope| {
+        let hands: Vec<_> = (0..HANDS)
+            .map(|first| scope.spawn(move || some((first..worlds).step_by(HANDS as usize))))
+            .collect();
+        hands.into_iter().for_each(|hand| counts += hand.join().unwrap());
+    });
     let Counts { steps, gathered, slipped, launched, apart, unkept } = counts;
     let lively = steps > worlds * 100 && gathered > worlds && slipped > worlds / 10;
     let lively = lively && launched > gathered / 2 && apart > worlds / 4;
