@@ -1,6 +1,6 @@
 //! Where a job could go or could have gone, pool by pool, as documents.
 
-use tradewind_daemon::live::choice::{Against, Choice, Merit, Verdict, Weighed};
+use tradewind_daemon::live::choice::{Against, Merit, Verdict, Weighed};
 use tradewind_daemon::live::state::{Job, State};
 use tradewind_model::{Money, Span, Time};
 
@@ -29,7 +29,7 @@ pub(crate) fn document(state: &State, job: &Job) -> Option<documents::Choice> {
     Some(documents::Choice {
         at: choice.at.0,
         policy: choice.policy.clone(),
-        why: why(choice, choice.merit(job), job.parts.len() > 1),
+        why: why(choice.merit(job), job.parts.len() > 1),
         others: choice.others.iter().map(other).collect(),
         left_out: choice.left_out,
     })
@@ -60,10 +60,13 @@ pub(crate) fn other(state: &State, job: &Job, it: &Weighed, got: Option<Got>) ->
 }
 
 /// What speaks for what the job got.
-fn why(choice: &Choice, merit: Merit, is_spread: bool) -> String {
+fn why(merit: Merit, is_spread: bool) -> String {
     let Merit { others, at_once, at_once_cheaper, at_once_faster, cheaper } = merit;
-    let (all, policy) = (at_once + 1, &choice.policy);
     let no = if is_spread { "no pool alone" } else { "no other pool" };
+    let among = match is_spread {
+        true => "beside pools that could have begun all of it at once".to_owned(),
+        false => format!("of {} pools that could begin it at once", at_once + 1),
+    };
     match (others, at_once) {
         (0, _) => format!("{no} could have had all of it"),
         (_, 0) if cheaper == 0 => {
@@ -72,21 +75,13 @@ fn why(choice: &Choice, merit: Merit, is_spread: bool) -> String {
         (_, 0) => {
             format!("{no} could have begun it as soon; {cheaper} would have cost less, later")
         }
-        _ if is_spread => format!(
-            "{policy} laid it over several pools, though {at_once} alone could have begun it at \
-             once: {at_once_cheaper} would have cost less, {at_once_faster} would have been done \
-             sooner"
-        ),
-        _ if at_once_cheaper == 0 => {
-            format!("of {all} pools that could begin it at once, none would have cost less")
-        }
+        _ if at_once_cheaper == 0 => format!("{among}, none would have cost less"),
         _ if at_once_faster == 0 => format!(
-            "of {all} pools that could begin it at once, none would have been done sooner; \
-             {at_once_cheaper} would have cost less"
+            "{among}, none would have been done sooner; {at_once_cheaper} would have cost less"
         ),
         _ => format!(
-            "{policy} chose among {all} pools that could begin it at once: {at_once_cheaper} would \
-             have cost less, {at_once_faster} would have been done sooner"
+            "{among}, {at_once_cheaper} would have cost less, {at_once_faster} would have been done \
+             sooner"
         ),
     }
 }
