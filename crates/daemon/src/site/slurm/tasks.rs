@@ -210,7 +210,9 @@ fn exit(job: &Job, trace: Option<&Trace>, has_run: bool) -> Exit {
         "TIMEOUT" => told.filter(|exit| matches!(exit, Exit::Code(_))).unwrap_or(Exit::TimeLimit),
         // A signal is how Slurm has taken it off its nodes.
         "NODE_FAIL" | "BOOT_FAIL" | "PREEMPTED" => {
-            told.filter(|exit| !matches!(exit, Exit::Signal(_))).unwrap_or(Exit::NodeFailed)
+            let by_itself =
+                |exit: &Exit| !matches!(exit, Exit::Signal(_)) && !was_struck(job, trace);
+            told.filter(by_itself).unwrap_or(Exit::NodeFailed)
         }
         "OUT_OF_MEMORY" => Exit::OutOfMemory,
         "DEADLINE" => Exit::NotStarted("its deadline at Slurm is over".to_owned()),
@@ -226,6 +228,13 @@ fn exit(job: &Job, trace: Option<&Trace>, has_run: bool) -> Exit {
             (signal, _) => Exit::Signal(signal),
         },
     }
+}
+
+/// Whether the end was written when the job's node had been given up: a shell whose command was
+/// killed under it may go on, and end with 0, before the signal reaches itself.
+fn was_struck(job: &Job, trace: Option<&Trace>) -> bool {
+    let end = trace.and_then(|trace| trace.end.as_ref());
+    job.state == "NODE_FAIL" && job.end > 0 && end.is_some_and(|end| seconds(end.at).0 >= job.end)
 }
 
 /// Slurm does not know the task: it has lost it or forgotten it, or it was never handed in.

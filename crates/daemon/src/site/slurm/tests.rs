@@ -278,6 +278,10 @@ fn ends_are_those_of_slurm_and_of_the_task() {
     let verdict = judge(&ticket(), Some(&dropped), Some(None), Time(200));
     let why = "Slurm says NODE_FAIL: NodeDown".to_owned();
     assert_eq!(verdict, Verdict::Bury(Exit::Refused(why)), "it waited, and may again");
+    let struck = Job { end: 129, ..job("NODE_FAIL") };
+    let verdict = judge(&ticket(), Some(&struck), Some(Some(&code)), Time(200));
+    let is_lost = matches!(verdict, Verdict::Seen(Seen::Ended { exit: Exit::NodeFailed, .. }));
+    assert!(is_lost, "it ended when its node was given up: {verdict:?}");
     let again = Job { start: 140, end: 140, ..job("CANCELLED") };
     let verdict = judge(&ticket(), Some(&again), Some(Some(&code)), Time(200));
     assert_eq!(verdict, ended(Some(101), 129, Exit::Code(7)), "it had ended before");
