@@ -100,15 +100,16 @@ fn options_that_name_another_cluster() {
     works(&market);
 }
 
-/// Alpha in a partition that is about to vanish: a job runs there, and one has been handed in and
-/// waits; beta has no room for a while.
+/// Alpha in a partition that is about to vanish: a job runs there until it is told to go on, and
+/// one has been handed in and waits; beta has no room for a while.
 fn with_jobs(pair: &Pair, on_lost: &str) -> (Market, u64, u64) {
     let mut alpha = pair.alpha();
     alpha.pool = alpha.pool.replace("main", "extra");
     let market = pair.market(alpha);
     assert!(doctor(&market).is_empty(), "{:#?}", doctor(&market));
-    let line = "echo begun >> marks; sleep 8; echo ran >> marks";
-    let place = ["--partition", "alpha-main", "--time", "1:00", "--on-lost", on_lost];
+    // A loop: were its one `sleep` killed a moment before the shell, the shell would still go on.
+    let line = "echo begun >> marks; until test -e go; do sleep 0.2; done; echo ran >> marks";
+    let place = ["--partition", "alpha-main", "--time", "3:00", "--on-lost", on_lost];
     let runs = market.submit(&[&place[..], &["--wrap", line]].concat());
     market.submit(&[
         "--partition",
@@ -154,6 +155,7 @@ fn a_partition_that_vanishes() {
     let pair = Pair::new();
     let (market, runs, waits) = with_jobs(&pair, "fail");
     pair.alpha.say(&["scontrol", "update", "PartitionName=extra", "Nodes="]);
+    std::fs::write(market.path("work/go"), "").unwrap();
     is_known_to_be_gone(&market);
     ran_at(&market, waits, "beta");
     ran_at(&market, runs, "alpha");
