@@ -1,5 +1,5 @@
 # Everything that people and machines do with the tree. `make test` is the one command.
-.PHONY: build test test-quick test-long test-evalys test-fuzz test-pages pictures lint bench bench-criterion bench-pages docs fmt setup
+.PHONY: build test test-quick test-long test-evalys test-fuzz test-pages pictures lint bench bench-criterion bench-pages docs fmt setup packages
 
 CARGO ?= cargo
 # Long runs of the fuzz and property tests.
@@ -15,17 +15,16 @@ setup:
 	./scripts/highs.sh
 	./scripts/axe.sh
 
+packages:
+	./scripts/packages.sh evalys "Evalys 4.0.7" >/dev/null
+	./scripts/packages.sh fuzz Schemathesis >/dev/null
+
 # All packages, with the MIP solver, real clusters and a real browser.
 FEATURES = tradewind-reference/mip,tradewind-daemon/clusters,tradewind/clusters,tradewind/browser
 EVERYTHING = --workspace --features $(FEATURES)
 
-# Many tests wait for a cluster or a browser: one more at once than two processors could compute.
-THREADS ?= 3
-
-test: setup
-	RUST_TEST_THREADS=$(THREADS) $(CARGO) test $(EVERYTHING)
-	WHAT="$(EVERYTHING)" ./scripts/evalys.sh
-	WHAT="$(EVERYTHING)" ./scripts/fuzz.sh
+test: setup packages
+	./scripts/tests.sh $(EVERYTHING)
 
 # Evalys 4.0.7 reads jobs.csv, PyArrow reads jobs.parquet, the example notebook runs.
 test-evalys: setup
@@ -38,7 +37,7 @@ test-fuzz: setup
 # The pages in Chromium; pictures of all of them go to target/pages.
 test-pages: setup
 	TRADEWIND_SCREENSHOTS=$(CURDIR)/target/pages \
-	  $(CARGO) test -p tradewind --features browser --test page
+	  $(CARGO) test -p tradewind --features browser --test with_chromium
 
 # The README's two pictures of the pages, made anew.
 pictures: test-pages

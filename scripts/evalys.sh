@@ -7,14 +7,12 @@ cd "$(dirname "$0")/.."
 tests=crates/cli/tests/evalys
 python=$(scripts/packages.sh evalys "Evalys 4.0.7")
 
-cargo=${CARGO:-cargo}
-# WHAT: packages and features, the same as those of tests that ran before: then it is all built.
-read -ra what <<<"${WHAT:--p tradewind -p tradewind-io}"
-"$cargo" build --quiet "${what[@]}" --bin tradewind --example parquet_samples
+# WHAT: packages and features, the same as those of tests that ran before.
+read -ra what <<<"${WHAT:-}"
+built=$(scripts/built.sh "${what[@]}")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/samples"
-built=${CARGO_TARGET_DIR:-target}/debug
 "$built/examples/parquet_samples" "$scratch/samples"
 
 run() {
@@ -22,4 +20,4 @@ run() {
 }
 run evalys_reads.py "$built/tradewind" . "$scratch"
 run parquet_reads.py "$scratch/samples"
-run notebook_runs.py "$(realpath "$built/tradewind")" . "$scratch"
+run notebook_runs.py "$built/tradewind" . "$scratch"

@@ -8,12 +8,10 @@ cd "$(dirname "$0")/.."
 tests=crates/cli/tests/fuzz
 python=$(scripts/packages.sh fuzz Schemathesis)
 
-cargo=${CARGO:-cargo}
-# WHAT: packages and features, the same as those of tests that ran before: then it is all built.
-read -ra what <<<"${WHAT:--p tradewind}"
-"$cargo" build --quiet "${what[@]}" --bin tradewind
+# WHAT: packages and features, the same as those of tests that ran before.
+read -ra what <<<"${WHAT:-}"
+built=$(scripts/built.sh "${what[@]}")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-built=$(realpath "${CARGO_TARGET_DIR:-target}/debug/tradewind")
-PYTHONDONTWRITEBYTECODE=1 "$python" "$tests/api_holds.py" "$built" \
+PYTHONDONTWRITEBYTECODE=1 "$python" "$tests/api_holds.py" "$built/tradewind" \
     docs/openapi.json "$scratch" "${FUZZ_CASES:-15}" "${FUZZ_SEED:-1}"
