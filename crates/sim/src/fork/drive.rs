@@ -309,7 +309,7 @@ impl<'a> Drive<'a> {
         let from = self.market.now();
         for what in std::mem::take(&mut self.late) {
             let until = match what.cause {
-                Cause::Local => from + (what.until - what.from),
+                Cause::Local | Cause::Booked => from + (what.until - what.from),
                 _ => what.until,
             };
             let nodes = what.nodes.min(self.market.free_in(what.pool));

@@ -30,7 +30,8 @@ pub enum Clash {
     #[default]
     Interrupts,
     /// They go on, as in a live market: nodes are taken as they become free, before the policy is
-    /// asked. An owner's load is as long as ever; hours end when they were to end.
+    /// asked. An owner's load and what is booked are as long as ever; hours end when they were to
+    /// end.
     Waits,
 }
 
@@ -218,10 +219,10 @@ impl Forecast {
 /// been asked yet, and [`Policy::resume`] has been called, where that matters.
 ///
 /// Running jobs end when `beliefs` say so, waiting ones run for as long; announced closures begin
-/// and end at their times, but see [`Clash`]. A closure that should have begun begins at once, or never, if it should
-/// be over by now; nodes that should be back stay away for twice as long as believed so far, again
-/// and again: what policies expect. All limits apply; `watch` is asked
-/// before each pass and may stop the forecast, too. Deterministic, if `watch` is.
+/// and end at their times, but see [`Clash`]. A closure that should have begun begins at once, or
+/// never, if it should be over by now; nodes that should be back stay away for twice as long as
+/// believed so far, again and again: what policies expect. All limits apply; `watch` is asked before
+/// each pass and may stop the forecast, too. Deterministic, if `watch` is.
 ///
 /// Copies the market, which is linear in all jobs ever submitted; then O(log n) per event beside
 /// the policy's own work.

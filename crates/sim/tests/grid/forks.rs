@@ -195,6 +195,7 @@ fn owners_load_waits_for_jobs_or_sends_them_back() {
     assert_eq!(ends(Clash::Interrupts, Cause::Local), [25, 35, 45, 55]);
     // Two nodes from 5 to 15, and the third from 10 on, when the first job gives it back.
     assert_eq!(ends(Clash::Waits, Cause::Local), [10, 30, 40, 50]);
+    assert_eq!(ends(Clash::Waits, Cause::Booked), [10, 30, 40, 50]);
     assert_eq!(ends(Clash::Waits, Cause::Withheld), [10, 25, 35, 45]);
     assert_eq!(ends(Clash::Waits, Cause::Failure(0)), [25, 35, 45, 55]);
 }

@@ -14,7 +14,7 @@ use tradewind_sched::explain::{self, Change};
 use tradewind_sched::free::{FreeTime, Taken};
 use tradewind_sched::quote::{self, Quote};
 use tradewind_sched::window::{Proof, Search};
-use tradewind_sim::fork::{self, Beliefs, Forecast, Limits, Outcome, Runs};
+use tradewind_sim::fork::{self, Beliefs, Clash, Forecast, Limits, Outcome, Runs};
 use tradewind_web::documents::{
     Explanation, Fate, JobChange, Offer, Relaxation, Totals, WhatIf, WhatIfQuestion,
 };
@@ -145,7 +145,9 @@ fn forecast(market: &Market, policy: &str, horizon: Span) -> Result<Forecast, Re
         false => ControlFlow::Break(()),
     };
     let limits = Limits { horizon, ..Limits::default() };
-    let done = fork::fork(market, &mut *made, &Beliefs::default(), limits, &mut watch);
+    // Nobody loses nodes to hours or to an owner's load here, but to nodes that break.
+    let beliefs = Beliefs { clash: Clash::Waits, ..Beliefs::default() };
+    let done = fork::fork(market, &mut *made, &beliefs, limits, &mut watch);
     done.map_err(|wrong| Refusal::new(Kind::Conflict, wrong.to_string(), "ask again"))
 }
 
