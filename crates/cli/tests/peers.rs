@@ -14,10 +14,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// A port that nobody has.
-fn port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
+#[path = "../../daemon/tests/ports/mod.rs"]
+mod ports;
 
 /// A way between two daemons on which messages with a certain word can be lost.
 struct Wire {
@@ -78,7 +76,7 @@ impl Market {
     fn new(root: &Path, name: &'static str) -> Market {
         let folder = root.join(name);
         fs::create_dir(&folder).unwrap();
-        Market { name, folder, port: port(), daemon: None }
+        Market { name, folder, port: ports::free(), daemon: None }
     }
 
     fn configure(&self, nodes: u32, peers: &[(&str, u16)]) {

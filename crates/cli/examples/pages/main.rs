@@ -13,6 +13,8 @@
 #[path = "../../tests/page/browser.rs"]
 #[expect(dead_code, reason = "the tests use all of it")]
 mod browser;
+#[path = "../../../daemon/tests/ports/mod.rs"]
+mod ports;
 mod pretence;
 
 use std::time::{Duration, Instant};

@@ -8,21 +8,18 @@ use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 
+use crate::ports;
+
 /// The driver and the browser that it drives; both end with it.
 pub(crate) struct Browser {
     driver: Child,
     pub(crate) client: Client,
 }
 
-/// A port that nobody has.
-pub(crate) fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
 impl Browser {
     /// Starts both. Needs Chromium and its driver; `make setup` installs them.
     pub(crate) async fn start() -> Browser {
-        let port = free_port();
+        let port = ports::free();
         let mut driver = Command::new("chromedriver");
         // A clock that is not UTC, so that both can be told apart.
         driver.env("TZ", "Asia/Tokyo");

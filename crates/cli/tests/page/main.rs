@@ -12,6 +12,8 @@ mod look;
 mod lost;
 mod market;
 mod peers;
+#[path = "../../../daemon/tests/ports/mod.rs"]
+mod ports;
 mod readme;
 mod stage;
 mod timeline;

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use crate::browser::{Browser, free_port};
+use crate::browser::Browser;
 use crate::look::look;
+use crate::ports;
 use crate::stage::Stage;
 use crate::timeline::{keys, ready, text_of, until};
 
@@ -28,7 +29,7 @@ fn admit(stage: &Stage, name: &str, peer: &str, tokens: &Path) {
 #[tokio::test]
 async fn jobs_at_a_peer_have_rows_of_their_own() {
     let tokens = tempfile::tempdir().unwrap();
-    let (at_home, far) = (free_port(), free_port());
+    let (at_home, far) = (ports::free(), ports::free());
     let home = Stage::at(at_home, &market(1, ("vega", far), tokens.path()));
     let vega = Stage::at(far, &market(4, ("home", at_home), tokens.path()));
     admit(&vega, "vega", "home", tokens.path());

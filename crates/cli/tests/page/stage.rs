@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::browser::free_port;
+use crate::ports;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tradewind");
 
@@ -51,7 +51,7 @@ impl Stage {
 
     /// A market that is set up so.
     pub(crate) fn with(configuration: &str) -> Stage {
-        Stage::at(free_port(), configuration)
+        Stage::at(ports::free(), configuration)
     }
 
     /// The same, on a port that others know already.

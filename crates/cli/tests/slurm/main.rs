@@ -8,6 +8,8 @@ mod cluster;
 mod faults;
 mod killed;
 mod market;
+#[path = "../../../daemon/tests/ports/mod.rs"]
+mod ports;
 mod theft;
 mod together;
 mod wrong;

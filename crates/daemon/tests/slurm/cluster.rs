@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -11,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
+
+use super::ports;
 
 const MISSING: &str = "Slurm is not installed, and these tests need it: run `scripts/setup.sh`, or \
                        `apt-get install slurm-wlm` (Debian, Ubuntu); see docs/slurm.md";
@@ -94,7 +95,7 @@ impl Cluster {
     fn configuration(&self, plan: &Plan) -> String {
         let folder = self.folder.path().display();
         let (name, user) = (plan.name, &self.user);
-        let ports = free_ports(plan.nodes as usize + 1);
+        let ports: Vec<u16> = (0..=plan.nodes).map(|_| ports::free()).collect();
         let mut text = format!(
             "ClusterName={name}\nSlurmctldHost=localhost(127.0.0.1)\nSlurmctldPort={}\n\
              SlurmUser={user}\nSlurmdUser={user}\nAuthType=auth/none\nCredType=cred/none\n\
@@ -276,11 +277,4 @@ fn send(child: &Child, signal: Signal) {
 /// Daemons are where plain users do not look.
 fn path() -> String {
     format!("{}:/usr/local/sbin:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default())
-}
-
-/// Ports that nobody uses now; all are held until the last is found.
-fn free_ports(count: usize) -> Vec<u16> {
-    let held: Vec<TcpListener> =
-        (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-    held.iter().map(|listener| listener.local_addr().unwrap().port()).collect()
 }

@@ -5,6 +5,8 @@ mod bench;
 mod cluster;
 mod gotchas;
 mod modes;
+#[path = "../ports/mod.rs"]
+mod ports;
 mod together;
 mod users;
 
