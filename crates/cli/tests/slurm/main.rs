@@ -8,6 +8,7 @@ mod cluster;
 mod faults;
 mod killed;
 mod market;
+mod memory;
 mod theft;
 mod together;
 mod wrong;

@@ -9,6 +9,7 @@ use tradewind_model::{Span, Time};
 
 use super::Pool;
 use super::replies::{Instance, Job, Reservation, Status};
+use crate::site::resources::Resources;
 use crate::site::{LocalTask, PoolSurvey};
 
 /// What a job without a limit is expected to run.
@@ -43,7 +44,9 @@ pub(super) fn look(pools: &[Pool], status: &Status, others: &Others<'_>) -> Vec<
 }
 
 fn look_at(pool: &Pool, status: &Status, others: &Others<'_>) -> PoolSurvey {
-    let mut survey = PoolSurvey::default();
+    // Whoever asks for any of that is refused: see `words::unmet`.
+    let most = Some(Resources::default());
+    let mut survey = PoolSurvey { most, ..PoolSurvey::default() };
     for instance in status.instances.iter().filter(|instance| pool.has(instance)) {
         survey.up += match instance.is_well() {
             true => instance.slots / pool.slots_on(instance),
