@@ -19,9 +19,10 @@ impl Resources {
         let mut all = Resources::default();
         for (name, value) in options {
             match name.as_str() {
-                // Of a processor or an accelerator: a node must have as much, at least.
+                // Of a processor or an accelerator: a node must have as much, at least. 0 is all
+                // that a node has: where memory cannot be asked for, that cannot either.
                 "mem" | "mem-per-cpu" | "mem-per-gpu" => {
-                    all.memory = all.memory.max(megabytes(value));
+                    all.memory = all.memory.max(megabytes(value)).max(1);
                 }
                 "gres" => all.widen(&generic(value)),
                 "gpus-per-node" => all.widen(&generic(&of_gpu(value))),
@@ -157,8 +158,8 @@ mod tests {
             (&[("gres", "gpu"), ("gpus-per-node", "a100:2,1")], "gpu 3, gpu:a100 2"),
             (&[("gres", "bandwidth:lustre:4K")], "bandwidth 4096, bandwidth:lustre 4096"),
             (&[("gpus", "12")], "gpu 1"),
-            (&[("mem", "0"), ("gres", "none")], "nothing that could be asked for"),
-            (&[("mem", "much"), ("gres", "")], "nothing that could be asked for"),
+            (&[("mem", "0"), ("gres", "none")], "1 MB"),
+            (&[("qos", "low"), ("gres", "")], "nothing that could be asked for"),
         ] {
             assert_eq!(asked(options).to_string(), wanted, "{options:?}");
         }

@@ -188,7 +188,7 @@ mod tests {
             jobs: vec![job("1", &[("q@h1", 3)], Some(60)), job("2", &[("q@h2", 4)], None)],
         };
         let seen = survey(&pool(1), &status, &[], &[]);
-        assert_eq!(seen.up, 12);
+        assert_eq!((seen.up, seen.most), (12, Some(Resources::default())));
         let one = LocalTask { nodes: 3, from: Time(90), until: Time(150) };
         let two = LocalTask { nodes: 4, from: Time(90), until: Time(90) + FOR_EVER };
         assert_eq!(
