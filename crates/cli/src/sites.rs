@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tradewind_daemon::engine::SiteSetup;
+use tradewind_daemon::live::RESOURCES;
 use tradewind_daemon::site::PoolSetup;
 use tradewind_daemon::site::gridengine::{self, GridEngine};
 use tradewind_daemon::site::local::{self, Local};
@@ -52,7 +53,7 @@ fn local_site(name: &str, (pool, nodes): (&str, u32), price: Price) -> Site {
 }
 
 /// What the market plans with: pools are called `SITE/POOL`, and their nodes have the attributes
-/// `site`, `pool` and, where one is set, `class`. Prices are those outside all hours.
+/// `site`, `pool`, `resources` (the pool's full name: see [`RESOURCES`]) and, where one is set, `class`. Prices are those outside all hours.
 pub(crate) fn pools(settings: &Settings) -> Result<Pools, Failure> {
     let sites = configured(settings);
     let mut pools = Vec::new();
@@ -61,8 +62,10 @@ pub(crate) fn pools(settings: &Settings) -> Result<Pools, Failure> {
             let mut attributes = pool.attributes.clone();
             attributes.insert("site".to_owned(), Attribute::Text(site.name.clone()));
             attributes.insert("pool".to_owned(), Attribute::Text(pool.name.clone()));
+            let name = format!("{}/{}", site.name, pool.name);
+            attributes.insert(RESOURCES.to_owned(), Attribute::Text(name.clone()));
             pools.push(model::Pool {
-                name: format!("{}/{}", site.name, pool.name),
+                name,
                 site: SiteId(u32::try_from(place).unwrap_or(u32::MAX)),
                 nodes: pool.nodes,
                 performance: pool.performance,

@@ -6,7 +6,7 @@ use tradewind_model::{
     SnapshotError, Time, VoPolicy, Window,
 };
 
-use crate::policy::grid::{Books, Names};
+use crate::policy::grid::{Names, free_in_each};
 
 /// Nodes that somebody has during `[from, until)`: beside running jobs and closures, which the
 /// market knows.
@@ -64,7 +64,7 @@ impl FreeTime {
         horizon: Horizon,
     ) -> Result<FreeTime, FreeError> {
         let horizon = Horizon { start: horizon.start.max(market.now()), ..horizon };
-        let mut profiles = Books::of(market).into_profiles();
+        let mut profiles = free_in_each(market);
         for Taken { share, from, until } in taken {
             if let Some(profile) = profiles.get_mut(share.pool.index()) {
                 profile.take(share.nodes, *from, *until);

@@ -342,7 +342,7 @@ pub(crate) fn now() -> Time {
 
 /// The moment at which a market is looked at. Its own is that of the last record, which may be hours
 /// ago when jobs just run; a clock that was set back changes nothing.
-pub(crate) fn present(state: &State) -> Time {
+pub fn present(state: &State) -> Time {
     now().max(state.now())
 }
 

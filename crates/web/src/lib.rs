@@ -26,7 +26,9 @@ mod timeline;
 mod views;
 mod week;
 
-pub use api::{Advisor, Api, Limits, MarketView, Outputs, Planned, Proposal, Rate, Tariffs};
+pub use api::{
+    Advisor, Api, Limits, MarketView, Outputs, Planned, Proposal, Rate, Tariffs, present,
+};
 pub use doors::{hash_of, new_secret};
 pub use feed::{Events, Notice};
 pub use server::{Listen, ServeError, Server, Tls, serve};

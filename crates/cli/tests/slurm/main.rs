@@ -8,6 +8,7 @@ mod cluster;
 mod faults;
 mod killed;
 mod market;
+mod memory;
 #[path = "../../../daemon/tests/ports/mod.rs"]
 mod ports;
 mod theft;

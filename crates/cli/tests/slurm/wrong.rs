@@ -73,8 +73,9 @@ fn a_wrong_cluster() {
     let mut nowhere = pair.alpha().with("timeout = \"1s\"");
     nowhere.environment.insert("SLURM_CONF".to_owned(), "/no/such/slurm.conf".to_owned());
     let market = pair.market(nowhere);
-    names(&doctor(&market), &["the controller is up", "`scontrol ping`", "SLURM_CONF"]);
-    logged(&market, &["alpha", "`scontrol", "tradewind doctor"]);
+    let (file, remedy) = ("/no/such/slurm.conf", "set SLURM_CONF in `environment`");
+    names(&doctor(&market), &["the controller is up", "`scontrol ping`", file, remedy]);
+    logged(&market, &["alpha", "`scontrol", file, remedy, "tradewind doctor"]);
     // Another cluster than the one that was meant.
     let mut other = pair.alpha();
     let conf = pair.beta.conf().to_string_lossy().into_owned();
@@ -140,6 +141,10 @@ fn is_known_to_be_gone(market: &Market) {
     let job = market.submit(&["--partition", "alpha-main", "--time", "0:30", "--wrap", "true"]);
     let why = market.json(&["explain", &job.to_string()]);
     assert_eq!((&why["expected_start"], &why["reason"]), (&Value::Null, &"no-common-time".into()));
+    let down = "; down: 2 of 2 nodes of alpha/alpha-main";
+    assert!(why["message"].as_str().unwrap().ends_with(down), "{why:#}");
+    let change = &why["relaxations"][0];
+    assert_eq!((&change["limit"], &change["by"]), (&"pools".into(), &"naming none".into()));
     works(market);
     assert_eq!(market.job(job)["state"], "PENDING");
     market.text(&["cancel", &job.to_string()]);

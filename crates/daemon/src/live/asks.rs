@@ -164,7 +164,7 @@ impl Live {
             return Err(Refusal::new(Kind::Invalid, message, hint));
         }
         let place = self.state.users.len();
-        let demand = match demand(submission, place, self.state.market.pools()) {
+        let demand = match demand(submission, place, self.state.market.pools(), &self.most) {
             Ok(demand) => demand,
             // Perhaps a peer has nodes that suit.
             Err(_) if quote.is_none() && self.has_peers() && may_travel(submission) => {

@@ -1,12 +1,14 @@
 //! What a submission asks of the market.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tradewind_io::submission::{Submission, TimeLimit};
-use tradewind_model::{Attribute, Demand, Pools, Span, Terms};
+use tradewind_model::{Attribute, Attributes, Demand, Pool, PoolId, Pools, Span, Terms};
 
 use super::Live;
 use super::input::{Kind, Refusal};
+use crate::site::resources::Resources;
 
 /// The attribute by which a pool's site is asked for.
 pub(super) const SITE: &str = "site";
@@ -14,6 +16,12 @@ pub(super) const SITE: &str = "site";
 pub(super) const POOL: &str = "pool";
 /// The attribute by which a node class is asked for.
 pub(super) const CLASS: &str = "class";
+/// The attribute by which pools are asked for whose nodes have the memory and the generic resources:
+/// each pool's is its full name.
+pub const RESOURCES: &str = "resources";
+
+/// By pool, the most of each resource that a node can give a job, where that is known.
+pub(super) type Most = BTreeMap<PoolId, Resources>;
 
 impl Live {
     /// What the submission would ask of the market, if `user` handed it in now.
@@ -21,7 +29,7 @@ impl Live {
     /// # Errors
     /// If no nodes could ever meet it: the message says what is missing.
     pub fn demand_of(&self, user: &str, submission: &Submission) -> Result<Demand, Refusal> {
-        demand(submission, self.place_of(user), self.state.market.pools())
+        demand(submission, self.place_of(user), self.state.market.pools(), &self.most)
     }
 
     /// The same, whether or not enough nodes suit it now: prices change.
@@ -29,7 +37,7 @@ impl Live {
     /// # Errors
     /// If it names sites, pools or classes that are not there.
     pub fn wish_of(&self, user: &str, submission: &Submission) -> Result<Demand, Refusal> {
-        wish(submission, self.place_of(user), self.state.market.pools())
+        wish(submission, self.place_of(user), self.state.market.pools(), &self.most)
     }
 
     fn place_of(&self, user: &str) -> usize {
@@ -46,17 +54,31 @@ pub(super) fn demand(
     submission: &Submission,
     place: usize,
     pools: &Pools,
+    most: &Most,
 ) -> Result<Demand, Refusal> {
-    let demand = wish(submission, place, pools)?;
-    enough(&demand, pools)?;
-    Ok(demand)
+    let demand = wish(submission, place, pools, most)?;
+    let nodes = suitable(&demand, pools);
+    if nodes >= u64::from(demand.processors) {
+        return Ok(demand);
+    }
+    Err(match demand.terms().attributes.contains_key(RESOURCES) {
+        true => poor(submission, nodes, pools, most),
+        false => few(submission.tasks, nodes),
+    })
 }
 
-fn wish(submission: &Submission, place: usize, pools: &Pools) -> Result<Demand, Refusal> {
+fn wish(
+    submission: &Submission,
+    place: usize,
+    pools: &Pools,
+    most: &Most,
+) -> Result<Demand, Refusal> {
     let terms = &submission.terms;
     let mut attributes = terms.attributes.clone();
     one_of(&mut attributes, SITE, &terms.sites, pools)?;
     one_of(&mut attributes, POOL, &own_names(&terms.pools, pools), pools)?;
+    drop_needless_sites(&mut attributes, pools);
+    rich_enough(&mut attributes, &submission.passed_through, pools, most);
     let estimate = match &submission.time {
         TimeLimit::Reference(span) => *span,
         TimeLimit::Classes(classes) => {
@@ -84,6 +106,17 @@ fn wish(submission: &Submission, place: usize, pools: &Pools) -> Result<Demand, 
     })
 }
 
+/// Pools that all lie at the sites which are asked for say more than these: what binds a job to
+/// them is then one limit, which can be lifted alone.
+fn drop_needless_sites(attributes: &mut Attributes, pools: &Pools) {
+    let (Some(wanted), Some(sites)) = (attributes.get(POOL), attributes.get(SITE)) else { return };
+    let is_wanted = |pool: &&Pool| Attribute::meets(pool.attributes.get(POOL), wanted);
+    let is_there = |pool: &Pool| Attribute::meets(pool.attributes.get(SITE), sites);
+    if pools.as_slice().iter().filter(is_wanted).all(is_there) {
+        attributes.remove(SITE);
+    }
+}
+
 /// Pools may be called as lists show them, `SITE/POOL`. Their own names are unique among all sites.
 fn own_names(wanted: &[String], pools: &Pools) -> Vec<String> {
     let own_name = |text: &String| {
@@ -109,7 +142,7 @@ pub(super) fn loosely(submission: &Submission, place: usize) -> Demand {
 
 /// Restricts to nodes whose attribute `name` is one of `wanted`, all of which must exist.
 fn one_of(
-    attributes: &mut tradewind_model::Attributes,
+    attributes: &mut Attributes,
     name: &str,
     wanted: &[String],
     pools: &Pools,
@@ -136,7 +169,7 @@ fn one_of(
 
 /// The work that is enough on nodes of every class: the most of limit × performance.
 fn work(classes: &std::collections::BTreeMap<String, Span>, pools: &Pools) -> Span {
-    let of = |pool: &tradewind_model::Pool| match pool.attributes.get(CLASS) {
+    let of = |pool: &Pool| match pool.attributes.get(CLASS) {
         Some(Attribute::Text(class)) => {
             let thousandths = i64::from(pool.performance.thousandths());
             let limit = classes.get(class)?;
@@ -147,14 +180,43 @@ fn work(classes: &std::collections::BTreeMap<String, Span>, pools: &Pools) -> Sp
     pools.as_slice().iter().filter_map(of).max().unwrap_or(Span(1))
 }
 
-/// Whether all nodes together could run the job, if nothing else did.
-fn enough(demand: &Demand, pools: &Pools) -> Result<(), Refusal> {
-    let suits = |pool: &&tradewind_model::Pool| pool.suits(demand);
-    let nodes: u64 = pools.as_slice().iter().filter(suits).map(|pool| u64::from(pool.nodes)).sum();
-    if nodes >= u64::from(demand.processors) {
-        return Ok(());
+/// Restricts to pools whose nodes have the memory and the generic resources that managers are asked
+/// for, if others are known to have less.
+fn rich_enough(
+    attributes: &mut Attributes,
+    options: &[(String, String)],
+    pools: &Pools,
+    most: &Most,
+) {
+    let asked = Resources::asked(options);
+    let is_rich = |id: PoolId| most.get(&id).is_none_or(|most| most.hold(&asked));
+    if pools.iter().all(|(id, _)| is_rich(id)) {
+        return;
     }
-    let message = format!("needs {} nodes, and {nodes} suit", demand.processors);
+    let rich = pools.iter().filter(|(id, _)| is_rich(*id)).map(|(_, pool)| pool.name.clone());
+    attributes.insert(RESOURCES.to_owned(), Attribute::OneOf(rich.collect()));
+}
+
+/// Nodes that suit, if nothing else ran.
+fn suitable(demand: &Demand, pools: &Pools) -> u64 {
+    let suits = |pool: &&Pool| pool.suits(demand);
+    pools.as_slice().iter().filter(suits).map(|pool| u64::from(pool.nodes)).sum()
+}
+
+/// All nodes together could not run the job, if nothing else did.
+fn few(tasks: u32, nodes: u64) -> Refusal {
+    let message = format!("needs {tasks} nodes, and {nodes} suit");
     let hint = "ask for fewer nodes, or for less of each: performance, attributes, sites, price";
-    Err(Refusal::new(Kind::Invalid, message, hint))
+    Refusal::new(Kind::Invalid, message, hint)
+}
+
+/// The same, where some have too little memory or too few generic resources.
+fn poor(submission: &Submission, nodes: u64, pools: &Pools, most: &Most) -> Refusal {
+    let asked = Resources::asked(&submission.passed_through);
+    let tasks = submission.tasks;
+    let message = format!("needs {tasks} nodes that have {asked} each, and {nodes} suit");
+    let each = most.iter().map(|(id, most)| format!("{}: {most}", pools.pool(*id).name));
+    let each: Vec<String> = each.collect();
+    let hint = format!("the most that a node has: {}", each.join("; "));
+    Refusal::new(Kind::Invalid, message, hint)
 }

@@ -14,8 +14,8 @@ const LEAD: Span = Span(2);
 
 /// From when a job got its nodes until parts that do not wait for each other are to begin: all sites
 /// must have taken theirs in by then, so that none begins if one is refused, and should have given
-/// them their nodes.
-const AHEAD: Span = Span(3);
+/// them their nodes: Slurm puts off looking at new jobs for three seconds, unless it is told otherwise.
+const AHEAD: Span = Span(4);
 
 /// A part waits for so much longer than the market does for the last one: if all came in time it
 /// must still hear of it.
@@ -192,7 +192,8 @@ impl Live {
         parts.any(|(part, wanted)| part.exit.is_none() && wanted == Wanted::Run)
     }
 
-    /// When the work of parts really began, as the site says: written down once all are known.
+    /// When the work of parts really began, as the site says: written down once all are known. Before
+    /// jobs are judged by the same survey: what is not known by a job's end is not asked for any more.
     pub(super) fn learn_beginnings(&mut self, at: Time, survey: &Survey) -> Result<(), Wrong> {
         let news: Vec<(Tag, i64)> =
             survey.began.iter().map(|(tag, at)| (tag.clone(), *at)).collect();
@@ -208,7 +209,8 @@ impl Live {
     fn awaits_beginning(&self, tag: &Tag) -> bool {
         let job = self.state.jobs.get(&tag.job).filter(|_| self.is_current(tag));
         job.is_some_and(|job| {
-            job.parts.len() > 1 && !job.is_gathering() && job.beginnings().is_empty()
+            let runs = job.phase == Phase::Running && !job.is_gathering();
+            runs && job.parts.len() > 1 && job.beginnings().is_empty()
         })
     }
 
@@ -217,8 +219,13 @@ impl Live {
         let tags = (0..job.parts.len()).map(|part| job.tag(&self.state.name, part));
         let began: Option<Vec<i64>> = tags.map(|tag| self.began.get(&tag).copied()).collect();
         let Some(began) = began else { return Ok(()) };
-        self.began.retain(|tag, _| tag.job != number);
+        self.forget_beginnings(number);
         self.put(at, Record::Launched { job: number, began })
+    }
+
+    /// Nobody asks any more when the job's parts began.
+    pub(super) fn forget_beginnings(&mut self, number: u64) {
+        self.began.retain(|tag, _| tag.job != number);
     }
 }
 

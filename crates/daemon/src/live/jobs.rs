@@ -1,9 +1,9 @@
 //! The life of a job: into the queue, off its nodes, to its end.
 
 use tradewind_io::submission::{OnLost, When};
-use tradewind_model::{Money, Time};
+use tradewind_model::{Demand, Money, Time};
 
-use super::demand::demand;
+use super::demand::{RESOURCES, demand};
 use super::peers::may_travel;
 use super::record::Record;
 use super::state::{Finish, Hold, Job, Part, Phase, Setback, Wanted};
@@ -31,7 +31,7 @@ impl Live {
         }
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let place = self.state.users.iter().position(|user| *user == job.user).unwrap_or(0);
-        match demand(&job.submission, place, self.state.market.pools()) {
+        match demand(&job.submission, place, self.state.market.pools(), &self.most) {
             Ok(demand) => self.put(at, Record::Joined { job: number, demand }),
             Err(refusal) => match self.may_leave(number) {
                 true => self.held(at, number, Hold::Nowhere),
@@ -192,15 +192,29 @@ impl Live {
                 None => return self.finish(at, number, Finish::Cancelled),
             },
         };
-        let tired = match &setback {
-            Setback::Refused(why) | Setback::Slipped(_, why) if often => Some(why.clone()),
+        let said = match &setback {
+            Setback::Refused(why) | Setback::Slipped(_, why) => Some(why.clone()),
             _ => None,
         };
         self.put(at, Record::Interrupted { job: number, setback })?;
-        match hopeless.or(tired) {
+        match hopeless.or(said.clone().filter(|_| often)) {
             Some(why) => self.shelve(at, number, Hold::Rejected(why)),
-            None => Ok(()),
+            None => said.map_or(Ok(()), |why| self.reconsider(at, number, why)),
         }
+    }
+
+    /// A job that was refused joins the queue anew if it would ask for other pools now: what nodes
+    /// have may have become known since it joined.
+    fn reconsider(&mut self, at: Time, number: u64, why: String) -> Result<(), Wrong> {
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        let pools = |demand: &Demand| demand.terms().attributes.get(RESOURCES).cloned();
+        let before = job.id.and_then(|id| self.state.market.demand(id)).map(pools);
+        let now = self.wish_of(&job.user, &job.submission).ok().as_ref().map(pools);
+        if before == now {
+            return Ok(());
+        }
+        self.shelve(at, number, Hold::Rejected(why))?;
+        self.settle_in(at, number)
     }
 
     /// Nodes died, or nobody knows what became of the job: as its user wants.
@@ -240,6 +254,7 @@ impl Live {
             self.booked.remove(&(booking.start, number));
         }
         self.short.remove(&number);
+        self.forget_beginnings(number);
         if let Some(active) = self.active.get_mut(&user) {
             *active -= 1;
             if *active == 0 {

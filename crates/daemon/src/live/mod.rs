@@ -44,6 +44,8 @@ use tradewind_sched::policy::outlook::Outlook;
 use crate::site::Tag;
 
 pub use apply::Wrong;
+use demand::Most;
+pub use demand::RESOURCES;
 pub use input::{Act, Ask, Input, Kind, Refusal, Reply, Withheld};
 pub use orders::Instruction;
 use peers::Letter;
@@ -150,6 +152,9 @@ pub struct Live {
     away: BTreeSet<u64>,
     /// Whether peers answer, and since when: as far as was noticed since the start.
     contacts: BTreeMap<Peer, (bool, Time)>,
+    /// By pool, the most that a node can give a job, where the site knows: as far as was noticed since
+    /// the start.
+    most: Most,
     /// What the present step wants said to peers.
     letters: Vec<(Peer, Letter)>,
 }
@@ -206,6 +211,7 @@ impl Live {
             nowhere: BTreeSet::new(),
             away: BTreeSet::new(),
             contacts: BTreeMap::new(),
+            most: Most::new(),
             letters: Vec::new(),
         };
         live.remember();

@@ -74,6 +74,7 @@ impl Live {
         if away {
             self.put(at, Record::Reached { site: site.0, away: None })?;
         }
+        self.learn_resources(site, &survey);
         self.skip_numbers(at, &survey)?;
         let mut touched = BTreeSet::new();
         for tag in self.tasks_at(site) {
@@ -85,10 +86,10 @@ impl Live {
                 touched.extend(self.is_current(&tag).then_some(tag.job));
             }
         }
+        self.learn_beginnings(at, &survey)?;
         for job in touched {
             self.judge(at, job)?;
         }
-        self.learn_beginnings(at, &survey)?;
         self.local_load(at, site, &survey)
     }
 
@@ -101,6 +102,16 @@ impl Live {
         match ours.filter(|job| likely.contains(job)).max() {
             Some(job) => self.put(at, Record::Skipped { job }),
             None => Ok(()),
+        }
+    }
+
+    fn learn_resources(&mut self, site: SiteId, survey: &Survey) {
+        let pools = self.state.market.pools().iter().filter(|(_, pool)| pool.site == site);
+        for ((id, _), seen) in pools.zip(&survey.pools) {
+            match &seen.most {
+                Some(most) => drop(self.most.insert(id, most.clone())),
+                None => drop(self.most.remove(&id)),
+            }
         }
     }
 

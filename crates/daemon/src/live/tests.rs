@@ -15,6 +15,7 @@ use crate::site::{Exit, LocalTask, PoolSurvey, Seen, Survey, Tag};
 
 mod choice;
 mod gather;
+mod resources;
 
 #[derive(Debug)]
 struct Easy;
@@ -45,7 +46,9 @@ fn pools() -> Pools {
         nodes: 2,
         performance: Performance::from_thousandths(performance).unwrap(),
         price: Price(1_000_000),
-        attributes: [("site".to_owned(), Attribute::Text(name[..1].to_owned()))].into(),
+        attributes: [("site", &name[..1]), (RESOURCES, name)]
+            .map(|(key, value)| (key.to_owned(), Attribute::Text(value.to_owned())))
+            .into(),
         admission: Admission::NONE,
     };
     let site = |name: &str| Site { name: name.to_owned() };
@@ -122,7 +125,7 @@ impl Stage {
         let task = |nodes| LocalTask { nodes, from: at, until };
         let local: BTreeMap<String, LocalTask> =
             local.iter().map(|(name, nodes)| ((*name).to_owned(), task(*nodes))).collect();
-        let pools = vec![PoolSurvey { up: 2, local, local_waiting: 0 }];
+        let pools = vec![PoolSurvey { up: 2, local, ..PoolSurvey::default() }];
         let survey = Ok(Survey { pools, ..look(tasks) });
         self.step(at, Input::Surveyed { site: SiteId(site), survey });
     }

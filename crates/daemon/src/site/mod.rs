@@ -9,6 +9,7 @@ pub mod fake;
 pub mod gridengine;
 pub mod local;
 pub mod managed;
+pub mod resources;
 pub mod slurm;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,8 @@ use std::fmt::{self, Debug};
 
 use tradewind_io::submission::{OnLost, Surroundings, Work};
 use tradewind_model::{Attributes, Performance, Span, Time};
+
+use resources::Resources;
 
 /// A task's name at its site, unique for ever: job, attempt and part. A site never runs two tasks
 /// of one tag, and tells of a task by its tag only: its own ids may be used twice.
@@ -87,6 +90,8 @@ pub struct PoolSurvey {
     pub local: BTreeMap<String, LocalTask>,
     /// The owner's jobs that wait for nodes here.
     pub local_waiting: u32,
+    /// The most of each that one of its nodes can give a job; `None`: nobody knows, or cares.
+    pub most: Option<Resources>,
 }
 
 /// Somebody else's task, or a reservation that is not ours.

@@ -6,4 +6,5 @@ mod conformance;
 mod faults;
 mod fixture;
 mod surprises;
+mod together;
 mod users;

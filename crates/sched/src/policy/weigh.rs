@@ -5,7 +5,7 @@ use tradewind_model::{
     Attribute, Demand, Market, Money, Performance, Place, Pool, PoolId, Price, Profile, Span, Time,
 };
 
-use super::grid::Books;
+use super::grid::free_in_each;
 
 /// What is free in each pool beside running jobs, as long as they expect to run, and closures that
 /// are announced. Whoever waits does not count.
@@ -60,7 +60,7 @@ pub enum Against {
 impl Scales {
     /// Of the market as it stands. O((r + c)·log n) for r running jobs and c closures.
     pub fn of(market: &Market) -> Scales {
-        Scales { profiles: Books::of(market).into_profiles() }
+        Scales { profiles: free_in_each(market) }
     }
 
     /// The job takes nodes now.

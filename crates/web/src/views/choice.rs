@@ -1,5 +1,6 @@
 //! Where a job could go or could have gone, pool by pool, as documents.
 
+use tradewind_daemon::live::RESOURCES;
 use tradewind_daemon::live::choice::{Against, Merit, Verdict, Weighed};
 use tradewind_daemon::live::state::{Job, State};
 use tradewind_model::{Money, Span, Time};
@@ -93,6 +94,10 @@ fn against(why: &Against, tasks: u32) -> String {
         Against::Attribute(name) => match name.as_str() {
             "site" => "another site was asked for".to_owned(),
             "pool" => "another pool was asked for".to_owned(),
+            RESOURCES => {
+                "no node of it has the memory or the generic resources that were asked for"
+                    .to_owned()
+            }
             name => format!("its nodes do not have the {name} that was asked for"),
         },
         Against::Slow(has) => {

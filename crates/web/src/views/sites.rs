@@ -1,5 +1,6 @@
 //! Sites as documents.
 
+use tradewind_daemon::live::RESOURCES;
 use tradewind_daemon::live::state::{State, Why};
 use tradewind_model::{PoolId, SiteId};
 
@@ -48,8 +49,10 @@ fn pool(state: &State, id: PoolId) -> Pool {
         }
     }
     let gone = [down, local, withheld, booked, free].iter().sum();
-    let attributes =
-        it.attributes.iter().filter(|(name, _)| !["site", "pool"].contains(&name.as_str()));
+    let attributes = it
+        .attributes
+        .iter()
+        .filter(|(name, _)| !["site", "pool", RESOURCES].contains(&name.as_str()));
     Pool {
         name: it.name.clone(),
         nodes: it.nodes,

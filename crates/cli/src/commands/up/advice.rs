@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use tradewind_daemon::live::state::Booking;
-use tradewind_daemon::live::{Kind, Refusal};
+use tradewind_daemon::live::{Kind, RESOURCES, Refusal};
 use tradewind_io::scenario::criterion_name;
 use tradewind_model::{
     Cause, Closure, Demand, Horizon, JobId, Market, Money, PoolId, Price, Share, Span, Time, Window,
@@ -95,7 +95,10 @@ impl Advisor for Lookout {
         let proposals = proposals.map(|quote| proposal(&view.market, demand, &free, quote));
         let fall_backs = fall_backs(view, demand, proposals);
         let (reason, message) = match (&told.answer, own) {
-            (Err(reason), _) => (Some(reason.code().to_owned()), sentence(reason)),
+            (Err(reason), _) => {
+                let down = not_working(&view.market, demand).unwrap_or_default();
+                (Some(reason.code().to_owned()), format!("{}{down}", sentence(reason)))
+            }
             (Ok(_), Some(runs)) => {
                 (None, format!("it is expected to start at {}", moment(runs.start)))
             }
@@ -173,6 +176,17 @@ fn working(market: &Market, pool: PoolId) -> u32 {
     market.pools().pool(pool).nodes.saturating_sub(here.sum())
 }
 
+/// Which nodes do not work of pools that suit the job, for the end of a sentence.
+fn not_working(market: &Market, demand: &Demand) -> Option<String> {
+    let suits = market.pools().iter().filter(|(_, pool)| pool.suits(demand));
+    let down = suits.filter_map(|(id, pool)| {
+        let down = pool.nodes - working(market, id);
+        (down > 0).then(|| format!("{down} of {} nodes of {}", pool.nodes, pool.name))
+    });
+    let down: Vec<String> = down.collect();
+    (!down.is_empty()).then(|| format!("; down: {}", down.join(", ")))
+}
+
 /// Nodes that do not work.
 fn dead(market: &Market) -> impl Iterator<Item = Closure> {
     let closures = market.closures().map(|(_, what)| what);
@@ -248,10 +262,22 @@ fn relaxation(it: &explain::Relaxation) -> Relaxation {
         Change::EarliestStart(earlier) => format!("-{earlier}s"),
         Change::MinPerformance(less) => format!("-{}.{:03}", less / 1_000, less % 1_000),
         Change::Tasks(fewer) => format!("-{fewer}"),
-        Change::Attribute(name) => format!("without {name}"),
+        Change::Attribute(name) => return without_attribute(name, it),
     };
     let limit = it.change.limit().to_owned();
     Relaxation { limit, by, start: it.window.start().0, cost: it.window.cost().into() }
+}
+
+/// Some attributes stand for other words of the submission.
+fn without_attribute(name: &str, it: &explain::Relaxation) -> Relaxation {
+    let (limit, by) = match name {
+        "site" => ("sites", "naming none".to_owned()),
+        "pool" => ("pools", "naming none".to_owned()),
+        RESOURCES => ("passed_through", "asking for less memory or fewer resources".to_owned()),
+        other => ("attributes", format!("without {other}")),
+    };
+    let (start, cost) = (it.window.start().0, it.window.cost().into());
+    Relaxation { limit: limit.to_owned(), by, start, cost }
 }
 
 /// The market as if the job had never been submitted.

@@ -7,7 +7,7 @@ use tradewind_io::submission::{OnLost, Submission, Surroundings, Work};
 use tradewind_model::{JobId, Money, Span, Time};
 use tradewind_sched::negotiation::{Body, Envelope, Offer, Parcel, Peer, Serial, Ticket};
 
-use crate::live::demand::{demand, loosely};
+use crate::live::demand::{Most, demand, loosely};
 use crate::live::state::{Job, State};
 
 /// One message to or from a peer.
@@ -157,8 +157,8 @@ impl State {
     }
 
     /// The letter as a message; `None` if it is about a job that could not run here at all.
-    pub(super) fn envelope(&self, from: Peer, letter: &Letter) -> Option<Envelope> {
-        let parcel = |job: &Traveller| Some(Arc::new(self.parcel_of(from, job)?));
+    pub(super) fn envelope(&self, from: Peer, letter: &Letter, most: &Most) -> Option<Envelope> {
+        let parcel = |job: &Traveller| Some(Arc::new(self.parcel_of(from, job, most)?));
         let body = match letter.word.clone() {
             Word::Discover { inquiry, job, lead } => {
                 Body::Discover { inquiry, parcel: parcel(&job)?, lead }
@@ -172,7 +172,7 @@ impl State {
             Word::Cancel { inquiry } => Body::Cancel { inquiry },
             // It must be answered, whatever it asks for.
             Word::Migrate { transfer, inquiry, job, offer } => {
-                let parcel = Arc::new(self.any_parcel_of(from, &job));
+                let parcel = Arc::new(self.any_parcel_of(from, &job, most));
                 Body::Migrate { transfer, inquiry, parcel, offer }
             }
             Word::Done { transfer } => Body::Done { transfer },
@@ -181,14 +181,14 @@ impl State {
         Some(Envelope { from, to: Peer(0), settled: letter.settled, body })
     }
 
-    fn parcel_of(&self, from: Peer, job: &Traveller) -> Option<Parcel> {
-        let demand = demand(&job.submission, self.users.len(), self.market.pools()).ok()?;
-        Some(Parcel { demand, ..self.any_parcel_of(from, job) })
+    fn parcel_of(&self, from: Peer, job: &Traveller, most: &Most) -> Option<Parcel> {
+        let demand = demand(&job.submission, self.users.len(), self.market.pools(), most).ok()?;
+        Some(Parcel { demand, ..self.any_parcel_of(from, job, most) })
     }
 
-    fn any_parcel_of(&self, from: Peer, job: &Traveller) -> Parcel {
+    fn any_parcel_of(&self, from: Peer, job: &Traveller, most: &Most) -> Parcel {
         let place = self.users.len();
-        let suits = demand(&job.submission, place, self.market.pools());
+        let suits = demand(&job.submission, place, self.market.pools(), most);
         Parcel {
             ticket: Ticket { home: from, job: JobId(job.job) },
             demand: suits.unwrap_or_else(|_| loosely(&job.submission, place)),

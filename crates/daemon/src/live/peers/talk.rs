@@ -227,7 +227,7 @@ impl Live {
             negotiator.clock_is_ahead(peer, ahead(at, sent));
         }
         for letter in letters {
-            if let Some(envelope) = self.state.envelope(peer, letter) {
+            if let Some(envelope) = self.state.envelope(peer, letter, &self.most) {
                 self.negotiate(at, Input::Heard(envelope), letter.word.job())?;
             }
         }

@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit, Work};
@@ -152,7 +152,7 @@ impl Pair {
         {
             self.step(1, Input::Answered { tag: tag.clone(), act, answer });
         }
-        let pools = vec![PoolSurvey { up: 4, local: BTreeMap::new(), local_waiting: 0 }];
+        let pools = vec![PoolSurvey { up: 4, ..PoolSurvey::default() }];
         let survey = Survey { pools, ..Survey::default() };
         self.step(1, Input::Surveyed { site: SiteId(0), survey: Ok(survey) });
     }

@@ -174,19 +174,38 @@ fn a_part_that_never_hears_its_go_makes_the_job_lost() {
 fn parts_may_begin_each_by_itself() {
     let (mut stage, orders) = two_parts(Some(Gather::Apart));
     let terms = orders.iter().map(|it| it.order.as_ref().unwrap());
-    assert!(terms.map(|it| (it.gather, it.start)).eq([(None, later(3)); 2]), "{orders:?}");
-    stage.survey(later(5), orders[0].site.0, vec![(orders[0].tag.clone(), running(later(3)))], &[]);
-    assert_eq!(stage.live.state().jobs[&1].began(), Some(later(3)));
+    assert!(terms.map(|it| (it.gather, it.start)).eq([(None, later(4)); 2]), "{orders:?}");
+    stage.survey(later(5), orders[0].site.0, vec![(orders[0].tag.clone(), running(later(4)))], &[]);
+    assert_eq!(stage.live.state().jobs[&1].began(), Some(later(4)));
     stage.step(later(500), Input::Tick);
     assert_eq!(stage.orders(), []);
     for (order, began) in orders.iter().zip([3_020, 8_310]) {
-        let tasks = vec![(order.tag.clone(), ended(later(3), later(520), Exit::Code(0)))];
+        let tasks = vec![(order.tag.clone(), ended(later(4), later(520), Exit::Code(0)))];
         let began = [(order.tag.clone(), DAY.0 * 1_000 + began)].into();
         let survey = Ok(Survey { began, ..look(tasks) });
         stage.step(later(520), Input::Surveyed { site: order.site, survey });
     }
     let done = &stage.live.state().jobs[&1];
     assert_eq!((&done.phase, done.skew()), (&Phase::Over(Finish::Completed), Some(5_290)));
+}
+
+/// The one site never says when its part began.
+#[test]
+fn beginnings_of_jobs_that_are_over_are_not_kept() {
+    let (mut stage, orders) = two_parts(Some(Gather::Apart));
+    let at = later(520);
+    for told in [vec![0], vec![0, 1], vec![0]] {
+        for place in told {
+            let tag = orders[place].tag.clone();
+            let tasks = vec![(tag.clone(), ended(later(4), later(500), Exit::Code(0)))];
+            let began = (place == 0).then_some((tag, DAY.0 * 1_000)).into_iter().collect();
+            let survey = Ok(Survey { began, ..look(tasks) });
+            stage.step(at, Input::Surveyed { site: orders[place].site, survey });
+        }
+    }
+    assert_eq!(stage.phase(1), &Phase::Over(Finish::Completed));
+    assert_eq!(stage.live.state().jobs[&1].skew(), None);
+    assert!(stage.live.began.is_empty(), "{:?}", stage.live.began);
 }
 
 #[test]

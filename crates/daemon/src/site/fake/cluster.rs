@@ -427,6 +427,7 @@ impl Cluster {
             local: local.collect(),
             local_waiting: u32::try_from(own().filter(|(_, own)| waits(own)).count())
                 .unwrap_or(u32::MAX),
+            most: None,
         }
     }
 }

@@ -9,6 +9,7 @@ use tradewind_model::{Span, Time};
 
 use super::Pool;
 use super::replies::{Instance, Job, Reservation, Status};
+use crate::site::resources::Resources;
 use crate::site::{LocalTask, PoolSurvey};
 
 /// What a job without a limit is expected to run.
@@ -43,7 +44,9 @@ pub(super) fn look(pools: &[Pool], status: &Status, others: &Others<'_>) -> Vec<
 }
 
 fn look_at(pool: &Pool, status: &Status, others: &Others<'_>) -> PoolSurvey {
-    let mut survey = PoolSurvey::default();
+    // Whoever asks for any of that is refused: see `words::unmet`.
+    let most = Some(Resources::default());
+    let mut survey = PoolSurvey { most, ..PoolSurvey::default() };
     for instance in status.instances.iter().filter(|instance| pool.has(instance)) {
         survey.up += match instance.is_well() {
             true => instance.slots / pool.slots_on(instance),
@@ -185,7 +188,7 @@ mod tests {
             jobs: vec![job("1", &[("q@h1", 3)], Some(60)), job("2", &[("q@h2", 4)], None)],
         };
         let seen = survey(&pool(1), &status, &[], &[]);
-        assert_eq!(seen.up, 12);
+        assert_eq!((seen.up, seen.most), (12, Some(Resources::default())));
         let one = LocalTask { nodes: 3, from: Time(90), until: Time(150) };
         let two = LocalTask { nodes: 4, from: Time(90), until: Time(90) + FOR_EVER };
         assert_eq!(

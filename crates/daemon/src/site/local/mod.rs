@@ -245,7 +245,7 @@ impl Local {
         let load = self.look()?;
         let pools = self.settings.pools.iter().zip(load.pools);
         let pools = pools
-            .map(|(pool, local)| PoolSurvey { up: pool.nodes, local, local_waiting: 0 })
+            .map(|(pool, local)| PoolSurvey { up: pool.nodes, local, ..PoolSurvey::default() })
             .collect();
         let name = |entry: &Entry| {
             self.settings.pools.get(entry.pool).map_or("", |pool| pool.name.as_str())

@@ -18,6 +18,8 @@ use crate::site::SiteError;
 const KEPT: [&str; 6] = ["PATH", "HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK", "KRB5CCNAME"];
 /// More than this is no answer: bytes.
 const MOST: u64 = 256 << 20;
+/// What a killed command has said by then is waited for so long.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 /// Stands for the account in the user's prefix.
 const USER: &str = "{user}";
 
@@ -119,7 +121,7 @@ impl Answer {
 
     /// The first line of standard error that says something.
     pub fn complaint(&self) -> &str {
-        self.err.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it said nothing")
+        complaint(&self.err).unwrap_or("it said nothing")
     }
 }
 
@@ -164,7 +166,11 @@ impl Tool {
         let Some(((out, err), code)) = ended else {
             kill(&mut child);
             let what = format!("did not answer within {} s and was killed", self.timeout.as_secs());
-            return Err(Trouble::Killed(named(&what)));
+            // Its pipes are closed now, if nobody else holds them.
+            let err = hear(&err, Instant::now() + LAST_WORDS).unwrap_or_default();
+            let said = String::from_utf8_lossy(&err);
+            let said = complaint(&said).map_or(String::new(), |said| format!("; it said: {said}"));
+            return Err(Trouble::Killed(named(&format!("{what}{said}"))));
         };
         if out.len() as u64 >= MOST {
             return Err(Trouble::Killed(named("said more than can be true")));
@@ -227,6 +233,11 @@ impl Tool {
         let tail = tail.map(|word| if prefix.remote_shell { quote(&word) } else { word });
         prefix.words.iter().map(|word| word.replace(USER, account)).chain(tail).collect()
     }
+}
+
+/// The first line that says something.
+fn complaint(err: &str) -> Option<&str> {
+    err.lines().map(str::trim).find(|line| !line.is_empty())
 }
 
 /// The word as any POSIX shell reads it back.
@@ -316,8 +327,10 @@ mod tests {
     fn a_hung_command_is_killed_with_its_children() {
         let tool = Tool { timeout: Duration::from_millis(300), ..tool() };
         let began = Instant::now();
-        let wrong = tool.run(&Call::ours(&["sh", "-c", "sleep 61 & sleep 61"])).unwrap_err();
-        assert!(matches!(wrong, Trouble::Killed(_)), "{wrong}");
+        let wrong =
+            tool.run(&Call::ours(&["sh", "-c", "echo lost >&2; sleep 61 & sleep 61"])).unwrap_err();
+        let told = wrong.to_string();
+        assert!(matches!(wrong, Trouble::Killed(_)) && told.ends_with("; it said: lost"), "{told}");
         assert!(began.elapsed() < Duration::from_secs(10));
         let wrong = tool.run(&Call::ours(&["/no/such/program"])).unwrap_err();
         assert!(matches!(&wrong, Trouble::NotRun(why) if why.contains("/no/such/program")));

@@ -7,7 +7,7 @@ use tradewind_io::settings::cluster::{Accounts, Cluster, Members, Mode};
 
 use super::hand_in::{self, Begin, Terms};
 use super::listing::{self, Node};
-use super::{Slurm, pools};
+use super::{Slurm, conf, pools};
 use crate::site::local::records::now;
 use crate::site::managed::tool::{Answer, Call, Who};
 use crate::site::{Finding, Verdict};
@@ -27,7 +27,11 @@ const NO_CLUSTERS: &str = "take `clusters` out of the site's `options`: it needs
 const FORGETFUL: i64 = 30;
 
 fn finding(what: &str, verdict: Verdict, found: String, remedy: &str) -> Finding {
-    let remedy = if verdict == Verdict::Good { "" } else { remedy };
+    let remedy = match verdict {
+        Verdict::Good => "",
+        _ if conf::is_missing(&found) => conf::REMEDY,
+        _ => remedy,
+    };
     Finding { what: what.to_owned(), verdict, found, remedy: remedy.to_owned() }
 }
 
@@ -38,8 +42,9 @@ impl Slurm {
     pub(super) fn look_around(&mut self) -> Vec<Finding> {
         let mut all = vec![self.version(), self.controller(), self.clock()];
         // Each of the others would fail in the same way, perhaps after a long time.
-        if all.iter().take(2).all(|it| it.verdict == Verdict::Bad) {
-            let found = "not tried, as these two did not answer".to_owned();
+        let is_lost = all.iter().any(|it| conf::is_missing(&it.found));
+        if is_lost || all.iter().take(2).all(|it| it.verdict == Verdict::Bad) {
+            let found = "not tried, as those above did not answer".to_owned();
             let remedy = "mend what is above, then ask again";
             all.push(finding("Slurm's other commands answer", Verdict::Bad, found, remedy));
             return all;

@@ -33,6 +33,9 @@ pub(super) struct Terms<'a> {
     pub now: Time,
 }
 
+/// Options that say how much memory.
+const MEMORY: [&str; 3] = ["mem", "mem-per-cpu", "mem-per-gpu"];
+
 /// Whole minutes that hold the limit, the wait for other parts, and that for a start that is near.
 pub(super) fn minutes(order: &Order, now: Time) -> i64 {
     let wait = near(order, now).map_or(Span(0), |start| start - now);
@@ -55,7 +58,7 @@ pub(super) fn words(order: &Order, mark: &str, terms: &Terms<'_>) -> Vec<String>
     add("comment", mark);
     add("job-name", &name);
     add("time", &minutes(order, terms.now).to_string());
-    all.extend(place(order.nodes, terms));
+    all.extend(place(order.nodes, &order.passed_through, terms));
     match terms.begin {
         Begin::Now => {}
         Begin::Held => all.push("--hold".to_owned()),
@@ -70,20 +73,23 @@ pub(super) fn words(order: &Order, mark: &str, terms: &Terms<'_>) -> Vec<String>
 pub(super) fn rehearsal(terms: &Terms<'_>) -> Vec<String> {
     let mut all = ["sbatch", "--test-only", "--time=1", "--chdir=/"].map(str::to_owned).to_vec();
     all.extend(options(&[], terms));
-    all.extend(place(1, terms));
+    all.extend(place(1, &[], terms));
     all
 }
 
-/// How many of which nodes.
-fn place(nodes: u32, terms: &Terms<'_>) -> Vec<String> {
+/// How many of which nodes; `own` are the job's options.
+fn place(nodes: u32, own: &[(String, String)], terms: &Terms<'_>) -> Vec<String> {
     let mut all = Vec::new();
     let mut add = |name: &str, value: &str| all.push(format!("--{name}={value}"));
     let count = nodes.to_string();
     match terms.unit {
         Unit::Node => {
             add("nodes", &count);
-            // All of the node's memory, where memory is counted.
-            add("mem", "0");
+            // All of the node's memory, where memory is counted and nobody asks for an amount:
+            // `sbatch` takes one option of that kind.
+            if !terms.options.iter().chain(own).any(|(name, _)| MEMORY.contains(&name.as_str())) {
+                add("mem", "0");
+            }
             all.push("--exclusive".to_owned());
         }
         Unit::Cores(cores) => {

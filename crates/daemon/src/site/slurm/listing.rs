@@ -3,11 +3,14 @@
 //! Read with care: a field that is not there is empty, numbers may be wrapped as Slurm 23 does
 //! (`{"set": true, "number": 5}`), and an answer that lists errors or is cut off is none.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::Value;
 use tradewind_model::Time;
 
 use super::{hostlist, moment};
+use crate::site::resources::{Resources, generic, megabytes};
 
 /// A job, whoever's.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -51,9 +54,13 @@ pub(super) struct Node {
     pub partitions: Vec<String>,
     pub features: Vec<String>,
     pub cpus: u32,
-    /// Megabytes.
-    pub memory: u64,
-    pub gpus: u32,
+    pub has: Resources,
+}
+
+impl Node {
+    pub(super) fn gpus(&self) -> u32 {
+        gpus(&self.has.generic)
+    }
 }
 
 /// A reservation, whoever's.
@@ -190,7 +197,7 @@ fn job(raw: &RawJob) -> Job {
         nodes: hostlist::expand(&text(&raw.nodes)),
         cpus: small(&raw.cpus),
         memory,
-        gpus: words(&raw.gres_detail).iter().map(|node| gpus(node)).sum(),
+        gpus: words(&raw.gres_detail).iter().map(|node| gpus(&generic(node))).sum(),
         status: status(&raw.exit_code),
         restarts: small(&raw.restart_cnt),
         is_held: raw.priority.as_i64() == Some(0),
@@ -212,20 +219,6 @@ fn status(value: &Value) -> i32 {
 /// `mem` of `cpu=4,mem=4000M,node=1`.
 fn resource<'a>(all: &'a str, name: &str) -> Option<&'a str> {
     all.split(',').find_map(|one| one.strip_prefix(name)?.strip_prefix('='))
-}
-
-/// `4000M`, `3.5G`.
-fn megabytes(text: &str) -> u64 {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (digits, unit) = text.split_at(end);
-    let amount: f64 = digits.parse().unwrap_or(0.0);
-    let factor = match unit {
-        "K" => 1.0 / 1_024.0,
-        "G" => 1_024.0,
-        "T" => 1_048_576.0,
-        _ => 1.0,
-    };
-    (amount * factor).ceil() as u64
 }
 
 /// Flags of a node on which nothing starts.
@@ -262,35 +255,16 @@ fn node(raw: &RawNode) -> Node {
         partitions: words(&raw.partitions),
         features: words(&raw.active_features),
         cpus: small(&raw.cpus),
-        memory: number(&raw.real_memory).unsigned_abs(),
-        gpus: gpus(&text(&raw.gres)),
+        has: Resources {
+            memory: number(&raw.real_memory).unsigned_abs(),
+            generic: generic(&text(&raw.gres)),
+        },
     }
 }
 
-/// How many of `gpu:tesla:2(S:0-1),gpu:4,tmp:1` are accelerators.
-fn gpus(gres: &str) -> u32 {
-    let one = |part: &str| {
-        let part = part.split('(').next().unwrap_or(part);
-        let mut words = part.split(':');
-        match words.next() {
-            Some("gpu") => words.next_back().map_or(1, |last| last.parse().unwrap_or(1)),
-            _ => 0,
-        }
-    };
-    parts(gres).map(one).sum()
-}
-
-/// The parts between commas that are outside parentheses.
-fn parts(text: &str) -> impl Iterator<Item = &str> {
-    let mut depth = 0_u32;
-    text.split(move |c| {
-        match c {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        c == ',' && depth == 0
-    })
+/// How many of them are accelerators.
+fn gpus(generic: &BTreeMap<String, u64>) -> u32 {
+    generic.get("gpu").map_or(0, |count| u32::try_from(*count).unwrap_or(u32::MAX))
 }
 
 /// The reservations that `scontrol -o show reservation` lists.

@@ -8,6 +8,7 @@
 
 mod aside;
 mod brief;
+mod conf;
 mod doctor;
 mod hand_in;
 pub(in crate::site) mod hostlist;
@@ -97,7 +98,10 @@ impl Slurm {
 
     /// Runs a command of ours that must end with 0.
     fn ours(&self, words: &[&str]) -> Result<Answer, SiteError> {
-        self.tool.must(&Call::ours(words))
+        self.tool.must(&Call::ours(words)).map_err(|wrong| match wrong {
+            SiteError::Unknown(why) => SiteError::Unknown(conf::told(why)),
+            other => other,
+        })
     }
 
     /// The Unix account of a user; nobody's jobs ever run as ourselves unless that was set up.

@@ -58,7 +58,7 @@ pub(super) fn units(node: &Node, unit: Unit) -> u32 {
     match unit {
         Unit::Node => 1,
         Unit::Cores(cores) => node.cpus / cores.max(1),
-        Unit::Gpu => node.gpus,
+        Unit::Gpu => node.gpus(),
     }
 }
 
@@ -79,7 +79,7 @@ fn taken(job: &Job, node: &Node, unit: Unit) -> u32 {
         Unit::Gpu => part(u64::from(job.cpus), u64::from(node.cpus)),
     };
     let gpus = if unit == Unit::Gpu { job.gpus.div_ceil(nodes) } else { 0 };
-    processors.max(gpus).max(part(job.memory, node.memory)).min(all)
+    processors.max(gpus).max(part(job.memory, node.has.memory)).min(all)
 }
 
 /// What was listed at one moment.
@@ -96,11 +96,10 @@ pub(super) struct Listed<'a> {
 
 /// The pool, of `most` market nodes.
 pub(super) fn survey(listed: &Listed<'_>, members: &Members, unit: Unit, most: u32) -> PoolSurvey {
-    let nodes: BTreeMap<&str, &Node> = belonging(listed.nodes, members)
-        .into_iter()
-        .filter(|node| node.is_up)
-        .map(|node| (node.name.as_str(), node))
-        .collect();
+    let own = belonging(listed.nodes, members);
+    let has = own.iter().map(|node| node.has.clone()).reduce(|one, other| one.most(&other));
+    let nodes: BTreeMap<&str, &Node> =
+        own.into_iter().filter(|node| node.is_up).map(|node| (node.name.as_str(), node)).collect();
     let up: u32 = nodes.values().map(|node| units(node, unit)).sum();
     let mut local = BTreeMap::new();
     // Until when each node is in use, by whomever.
@@ -123,7 +122,7 @@ pub(super) fn survey(listed: &Listed<'_>, members: &Members, unit: Unit, most: u
     for reservation in listed.reservations {
         reserve(&mut local, reservation, &nodes, &busy, unit);
     }
-    PoolSurvey { up: up.min(most), local, local_waiting: waiting(listed, members) }
+    PoolSurvey { up: up.min(most), local, local_waiting: waiting(listed, members), most: has }
 }
 
 fn end(job: &Job, now: Time) -> Time {

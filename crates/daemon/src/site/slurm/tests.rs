@@ -55,7 +55,7 @@ fn jobs_are_read_as_they_are() {
     assert_eq!(jobs[0].end - jobs[0].start, 300);
     let shown: Vec<String> = nodes
         .iter()
-        .map(|it| format!("{} {} {} {} {}", it.name, it.is_up, it.cpus, it.gpus, it.state))
+        .map(|it| format!("{} {} {} {} {}", it.name, it.is_up, it.cpus, it.gpus(), it.state))
         .collect();
     let wanted = [
         "r1 true 8 2 mixed",
@@ -116,6 +116,7 @@ fn pools_are_counted_in_their_units() {
     let members = main_partition();
     let whole = surveyed(Unit::Node, &members, &[1], now);
     assert_eq!((whole.up, whole.local_waiting), (3, 1));
+    assert_eq!(whole.most.clone().unwrap().to_string(), "8000 MB, gpu 2");
     assert_eq!((count(&whole, "job 1"), count(&whole, "job 2")), (0, 1), "one is ours");
     assert_eq!(count(&whole, "reservation owners"), 1, "one of its nodes is down");
     let cores = surveyed(Unit::Cores(2), &members, &[], now);
@@ -438,6 +439,9 @@ fn submissions_say_what_was_ordered_and_no_more() {
     let words = hand_in::words(&order, "x", &terms).join(" ");
     assert!(words.contains("--ntasks=3 --cpus-per-task=4") && words.contains(" --hold"));
     assert!(!words.contains("exclusive"), "{words}");
+    order.passed_through = vec![pair("mem-per-cpu", "1G")];
+    let words = hand_in::words(&order, "x", &Terms { unit: Unit::Node, ..terms }).join(" ");
+    assert!(words.contains(" --mem-per-cpu=1G") && !words.contains("--mem=0"), "{words}");
 }
 
 #[test]

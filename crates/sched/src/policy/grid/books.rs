@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_model::{Event, JobId, Market, PoolId, Profile, Running, Share, Time};
+use tradewind_model::{Event, JobId, Market, Pool, PoolId, Profile, Running, Share, Time};
 
 use super::booking::{Booking, Part};
 use super::free::{Free, Opening};
@@ -53,13 +53,7 @@ impl Books {
     /// Of a market as it stands, for whoever does not follow it. O((r + c)·log n) for r running jobs
     /// and c closures.
     pub(crate) fn of(market: &Market) -> Books {
-        let (mut books, now) = (Books::new(market), market.now());
-        for (id, what) in market.closures() {
-            books.absences.announced(id, what, now);
-            if market.closure_state(id).is_some_and(|(_, begun)| begun) {
-                books.absences.closed(id, now);
-            }
-        }
+        let mut books = Books { absences: absences(market), ..Books::new(market) };
         books.rebuild(market);
         books
     }
@@ -82,11 +76,6 @@ impl Books {
     /// What is free in each pool.
     pub(in crate::policy) fn profiles(&self) -> &[Profile] {
         self.free.profiles()
-    }
-
-    /// The same, for whoever needs nothing else.
-    pub(crate) fn into_profiles(self) -> Vec<Profile> {
-        self.free.into_profiles()
     }
 
     /// Whether any node is free now.
@@ -240,6 +229,36 @@ impl Books {
     pub(in crate::policy) fn give(&mut self, booking: &Booking) {
         booking.parts.iter().for_each(|part| self.free.give(part.taken(booking.start)));
     }
+}
+
+/// What is free in each pool of a market as it stands, for whoever needs nothing else.
+/// O((r + c)·log r) for r running jobs and c closures; quicker than [`Books::of`].
+pub(crate) fn free_in_each(market: &Market) -> Vec<Profile> {
+    let now = market.now();
+    let fresh = |pool: &Pool| Profile::new(pool.nodes, now);
+    let mut profiles: Vec<Profile> = market.pools().as_slice().iter().map(fresh).collect();
+    let mut all: Vec<Hold> = market.running().flat_map(|job| holds(market, &job)).collect();
+    // In the order of time each change comes behind those of before, where it is put soonest.
+    all.sort_unstable_by_key(|hold| (hold.pool, hold.end));
+    for Hold { pool, nodes, end } in all {
+        profiles[pool.index()].take(nodes, now, end);
+    }
+    for Taken { pool, nodes, from, until } in absences(market).anew(now) {
+        profiles[pool.index()].take(nodes, from, until);
+    }
+    profiles
+}
+
+/// Closures that are announced or have begun.
+fn absences(market: &Market) -> Absences {
+    let (mut absences, now) = (Absences::default(), market.now());
+    for (id, what) in market.closures() {
+        absences.announced(id, what, now);
+        if market.closure_state(id).is_some_and(|(_, begun)| begun) {
+            absences.closed(id, now);
+        }
+    }
+    absences
 }
 
 /// What the job has of each pool, and until when it is expected to have it.

@@ -53,11 +53,6 @@ impl Free {
         &self.profiles
     }
 
-    /// The same, for whoever needs nothing else.
-    pub(super) fn into_profiles(self) -> Vec<Profile> {
-        self.profiles
-    }
-
     /// A booking was lifted for good.
     pub(super) fn open(&mut self, taken: Taken) {
         let Taken { pool, from, until, .. } = taken;

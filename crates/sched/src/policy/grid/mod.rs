@@ -12,8 +12,8 @@ mod search;
 mod wish;
 
 pub(crate) use booking::{Booking, Part};
-pub(crate) use books::Books;
 pub(super) use books::News;
+pub(crate) use books::{Books, free_in_each};
 pub(super) use free::Opening;
 pub(crate) use names::Names;
 pub(super) use search::Starts;
