@@ -297,7 +297,6 @@ impl State {
             let names = Vec::new();
             parts.push(Part { pool, nodes, price, limit, names, since: None, exit: None });
         }
-        let hold: Money = parts.iter().map(|part| part.price.of(part.nodes, part.limit)).sum();
         let job = self.job(number)?;
         job.phase = Phase::Running;
         job.started = Some(at);
@@ -306,12 +305,15 @@ impl State {
         job.parts = parts;
         let tags: Vec<(Tag, PoolId)> =
             (0..job.parts.len()).map(|part| (job.tag(&name, part), job.parts[part].pool)).collect();
-        let payer = job.payer();
+        let (payer, hold) = (job.payer(), job.most());
         for (tag, pool) in tags {
             let task = Task { pool, wanted: Wanted::Run, known: Known::Nothing, go: None };
             self.tasks.insert(tag, task);
         }
-        self.accounts.post(at, payer, Account::Held(number), hold, Motive::Hold(number));
+        // Nobody owes: who has too little is about to give the nodes back.
+        if hold <= Money::ZERO || self.accounts.balance(&payer) >= i128::from(hold.0) {
+            self.accounts.post(at, payer, Account::Held(number), hold, Motive::Hold(number));
+        }
         self.note(number, Happening::Planned(place.clone()))
     }
 

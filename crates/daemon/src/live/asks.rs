@@ -328,12 +328,13 @@ impl Live {
         if [&from, &to].iter().any(|account| matches!(account, Account::Held(_))) {
             return refused(Kind::Invalid, "what is held for a job cannot be moved", "");
         }
-        let balance = self.state.accounts.balance(&from);
+        let (balance, poorer) = (self.state.accounts.balance(&from), from.clone());
         if from != Account::Bank && balance < i128::from(amount.0) {
             return refused(Kind::Conflict, format!("{from} has too little"), "see `ledger`");
         }
         self.put(at, Record::Moved { from, to, amount, note })?;
         self.afford(at)?;
+        self.mind_funds(at, |payer| *payer == poorer)?;
         Ok(Ok(Reply::Done))
     }
 

@@ -40,11 +40,16 @@ impl Live {
         prices: &[(PoolId, tradewind_model::Price)],
         withheld: &[Withheld],
     ) -> Result<(), Wrong> {
+        let mut is_other = false;
         for &(pool, price) in prices {
             let now = self.state.market.pools().as_slice().get(pool.index()).map(|it| it.price);
             if now.is_some_and(|now| now != price) {
+                is_other = true;
                 self.put(at, Record::Priced { pool, price })?;
             }
+        }
+        if is_other {
+            self.afford_anew(at)?;
         }
         let kind = |why: &&Why| matches!(why, Why::Withheld(..));
         let known: Vec<Why> = self.state.closures.keys().filter(kind).cloned().collect();

@@ -1,7 +1,7 @@
 //! The life of a job: into the queue, off its nodes, to its end.
 
 use tradewind_io::submission::{OnLost, When};
-use tradewind_model::{Demand, Money, Time};
+use tradewind_model::{Demand, Time};
 
 use super::demand::{RESOURCES, demand};
 use super::peers::may_travel;
@@ -32,7 +32,10 @@ impl Live {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let place = self.state.users.iter().position(|user| *user == job.user).unwrap_or(0);
         match demand(&job.submission, place, self.state.market.pools(), &self.most) {
-            Ok(demand) => self.put(at, Record::Joined { job: number, demand }),
+            Ok(demand) => match self.lacks(job, &demand) {
+                Some(needed) => self.wait_for_funds(at, number, needed),
+                None => self.put(at, Record::Joined { job: number, demand }),
+            },
             Err(refusal) => match self.may_leave(number) {
                 true => self.held(at, number, Hold::Nowhere),
                 false => self.shelve(at, number, Hold::Rejected(refusal.message)),
@@ -288,25 +291,6 @@ impl Live {
             Some(next) => self.settle_in(at, next),
             None => Ok(()),
         }
-    }
-
-    /// Jobs that their payers can pay for now join the queue.
-    pub(super) fn afford(&mut self, at: Time) -> Result<(), Wrong> {
-        let can = |number: &u64| {
-            let job = self.state.jobs.get(number)?;
-            let Phase::Held(Hold::Funds(needed)) = job.phase else { return Some(*number) };
-            let there = self.state.accounts.balance(&job.payer());
-            (there >= i128::from(needed.0.max(Money::ZERO.0))).then_some(*number)
-        };
-        let ready: Vec<u64> = self.short.iter().filter_map(can).collect();
-        for number in ready {
-            self.short.remove(&number);
-            let phase = self.state.jobs.get(&number).map(|job| &job.phase);
-            if matches!(phase, Some(Phase::Held(Hold::Funds(_)))) {
-                self.settle_in(at, number)?;
-            }
-        }
-        Ok(())
     }
 }
 

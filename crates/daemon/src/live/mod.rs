@@ -13,6 +13,7 @@ mod asks;
 pub mod choice;
 mod closures;
 mod demand;
+mod funds;
 pub mod gather;
 pub mod input;
 mod jobs;

@@ -1,10 +1,9 @@
 //! Asking the policy, and doing what it says.
 
-use tradewind_model::{Command, Money, Span, Time};
+use tradewind_model::{Command, Span, Time};
 
-use super::money::Account;
 use super::record::Record;
-use super::state::{Hold, Phase, Setback};
+use super::state::Phase;
 use super::{Live, Step, Wrong};
 use tradewind_sched::negotiation::Negotiator;
 
@@ -40,8 +39,12 @@ impl Live {
             for (job, choice) in choices {
                 self.put(at, Record::Chose { job, choice })?;
             }
-            for number in touched {
+            for &number in &touched {
                 self.after_decision(at, number)?;
+            }
+            let payers = self.payers(&touched);
+            if !payers.is_empty() {
+                self.mind_funds(at, |payer| payers.contains(payer))?;
             }
         }
         self.mind_searches(at)?;
@@ -67,15 +70,7 @@ impl Live {
                 if job.is_gathering() {
                     self.gathering.insert(number);
                 }
-                let lack = -self.state.accounts.balance(&job.payer());
-                if lack <= 0 {
-                    return Ok(());
-                }
-                let needed = self.state.accounts.balance(&Account::Held(number));
-                let needed = Money(i64::try_from(needed).unwrap_or(i64::MAX));
-                self.put(at, Record::Interrupted { job: number, setback: Setback::Funds })?;
-                self.short.insert(number);
-                self.shelve(at, number, Hold::Funds(needed))
+                self.mind_price(at, number)
             }
             _ => Ok(()),
         }

@@ -130,6 +130,11 @@ impl Job {
         }
     }
 
+    /// What its present parts cost if all last to their limits.
+    pub fn most(&self) -> Money {
+        self.parts.iter().map(|part| part.price.of(part.nodes, part.limit)).sum()
+    }
+
     /// The name at its site of one of its parts.
     pub fn tag(&self, market: &str, part: usize) -> Tag {
         let (job, attempt) = (self.number, self.attempt);

@@ -14,6 +14,7 @@ use super::*;
 use crate::site::{Exit, LocalTask, PoolSurvey, Seen, Survey, Tag};
 
 mod choice;
+mod funds;
 mod gather;
 mod resources;
 
@@ -106,7 +107,10 @@ impl Stage {
             self.records.extend(step.records.into_iter().map(|record| (at, record)));
         }
         self.live.state().market.check().unwrap();
-        assert_eq!(self.live.state().accounts.sum(), 0);
+        let accounts = &self.live.state().accounts;
+        assert_eq!(accounts.sum(), 0);
+        let mut owing = accounts.balances().filter(|(account, _)| **account != Account::Bank);
+        assert_eq!(owing.find(|(_, balance)| *balance < 0), None);
         step.answer
     }
 
@@ -219,22 +223,6 @@ fn the_owner_comes_first() {
     assert_eq!(stage.live.state().closures.len(), 1);
     stage.survey(later(3), order.site.0, vec![], &[]);
     assert_eq!(stage.live.state().closures.len(), 0);
-}
-
-#[test]
-fn who_cannot_pay_waits_for_money() {
-    let mut stage = Stage::new();
-    stage.live.settings.new_user_grant = Money(40_000_000);
-    stage.submit(DAY, job(1, 100)).unwrap();
-    assert!(matches!(stage.phase(1), Phase::Held(Hold::Funds(Money(50_000_000..)))));
-    assert_eq!(stage.balance("user:ana"), 40_000_000);
-    let admin = Actor { user: "root".to_owned(), role: Role::Administrator };
-    let (from, to) = (Account::Bank, Account::User("ana".to_owned()));
-    let ask = Ask::Move { from, to, amount: Money(50_000_000), note: String::new() };
-    let asked = Input::Asked { actor: ana(), ask: ask.clone() };
-    assert!(stage.step(later(1), asked).unwrap().is_err());
-    stage.step(later(2), Input::Asked { actor: admin, ask }).unwrap().unwrap();
-    assert_eq!(*stage.phase(1), Phase::Running);
 }
 
 #[test]

@@ -1,0 +1,115 @@
+//! Who cannot pay waits for money, and stands in nobody's way meanwhile.
+
+use std::collections::BTreeSet;
+
+use tradewind_model::{Demand, Money, Pools, Time};
+
+use super::money::Account;
+use super::record::Record;
+use super::state::{Hold, Job, Phase, Setback};
+use super::{Live, Wrong};
+
+impl Live {
+    /// What the job needs at least, if its payer has less.
+    pub(super) fn lacks(&self, job: &Job, demand: &Demand) -> Option<Money> {
+        let least = least_cost(demand, self.state.market.pools());
+        let there = self.state.accounts.balance(&job.payer());
+        (there < i128::from(least.0)).then_some(least)
+    }
+
+    /// Waiting jobs of these payers that cannot be paid for anywhere leave the queue: policies hold
+    /// nodes for whoever is first in it. What a job has agreed on with a pool is left alone.
+    /// Linear in the queue.
+    pub(super) fn mind_funds(
+        &mut self,
+        at: Time,
+        is_asked: impl Fn(&Account) -> bool,
+    ) -> Result<(), Wrong> {
+        let market = &self.state.market;
+        let lack = |(number, job): (&u64, &Job)| {
+            let id = job.id.filter(|_| job.phase == Phase::Waiting && is_asked(&job.payer()))?;
+            let demand = market.demand(id).filter(|_| market.trade(id).is_none())?;
+            Some((*number, self.lacks(job, demand)?))
+        };
+        let lacking: Vec<(u64, Money)> = self.state.jobs.iter().filter_map(lack).collect();
+        for (number, needed) in lacking {
+            self.wait_for_funds(at, number, needed)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn wait_for_funds(
+        &mut self,
+        at: Time,
+        number: u64,
+        needed: Money,
+    ) -> Result<(), Wrong> {
+        self.short.insert(number);
+        self.shelve(at, number, Hold::Funds(needed))
+    }
+
+    /// A job that was just given nodes which its payer cannot pay for gives them back.
+    pub(super) fn mind_price(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+        let Some(needed) = self.state.jobs.get(&number).map(Job::most) else { return Ok(()) };
+        if self.state.accounts.balance(&Account::Held(number)) >= i128::from(needed.0) {
+            return Ok(());
+        }
+        self.put(at, Record::Interrupted { job: number, setback: Setback::Funds })?;
+        self.wait_for_funds(at, number, needed)
+    }
+
+    /// Jobs that their payers can pay for now join the queue.
+    pub(super) fn afford(&mut self, at: Time) -> Result<(), Wrong> {
+        let can = |number: &u64| {
+            let job = self.state.jobs.get(number)?;
+            let Phase::Held(Hold::Funds(needed)) = job.phase else { return Some(*number) };
+            let there = self.state.accounts.balance(&job.payer());
+            (there >= i128::from(needed.0.max(Money::ZERO.0))).then_some(*number)
+        };
+        let ready: Vec<u64> = self.short.iter().filter_map(can).collect();
+        self.try_again(at, ready)
+    }
+
+    /// Prices are others: who waits for money may need less now, and who waits in the queue more.
+    pub(super) fn afford_anew(&mut self, at: Time) -> Result<(), Wrong> {
+        let all = self.short.iter().copied().collect();
+        self.try_again(at, all)?;
+        self.mind_funds(at, |_| true)
+    }
+
+    fn try_again(&mut self, at: Time, jobs: Vec<u64>) -> Result<(), Wrong> {
+        for number in jobs {
+            let phase = self.state.jobs.get(&number).map(|job| &job.phase);
+            let is_short = matches!(phase, Some(Phase::Held(Hold::Funds(_))));
+            self.short.remove(&number);
+            if is_short {
+                self.settle_in(at, number)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The payers of these jobs.
+    pub(super) fn payers(&self, jobs: &[u64]) -> BTreeSet<Account> {
+        jobs.iter().filter_map(|number| self.state.jobs.get(number)).map(Job::payer).collect()
+    }
+}
+
+/// What the job costs at the least with the prices of now: on the cheapest nodes that suit, if
+/// nothing else ran. Nothing, if there are too few.
+fn least_cost(demand: &Demand, pools: &Pools) -> Money {
+    let suits = pools.as_slice().iter().filter(|pool| pool.suits(demand));
+    let each = |nodes: u32, pool: &tradewind_model::Pool| {
+        pool.price.of(nodes, pool.length_of(demand.estimate))
+    };
+    let mut offers: Vec<_> = suits.map(|pool| (each(1, pool), pool)).collect();
+    offers.sort_by_key(|(cost, _)| *cost);
+    let mut open = demand.processors;
+    let mut least = Money::ZERO;
+    for (_, pool) in offers {
+        let nodes = open.min(pool.nodes);
+        least += each(nodes, pool);
+        open -= nodes;
+    }
+    if open > 0 { Money::ZERO } else { least }
+}
