@@ -390,7 +390,9 @@ function start(surface) {
     await reload();
     const ofPage = surface.closest('[data-job]');
     const job = Number(search.get('job') || (ofPage ? ofPage.dataset.job : 0));
-    const given = camera.fromAddress();
+    // A link to windows outlives them: a view of none is of no use.
+    const isSeen = (it) => it.start < camera.until && it.end > camera.from;
+    const given = camera.fromAddress() && (!windows.length || windows.some(isSeen));
     if (!given && windows.length) {
       const [from, until] = [present(), Math.max(...windows.map((it) => it.end))];
       camera.look(from - (until - from) * 0.1, until + (until - from) * 0.1);
