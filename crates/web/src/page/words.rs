@@ -9,8 +9,14 @@ pub(crate) use crate::views::amounts::{credits, grouped, performance, span};
 /// A moment: UTC, with the zone, as an element that scripts may show on another clock.
 pub(crate) fn time(at: &i64) -> Safe<String> {
     let Ok(moment) = Timestamp::from_second(*at) else { return Safe(at.to_string()) };
-    let (machine, people) = (moment.strftime("%FT%TZ"), moment.strftime("%F %T UTC"));
+    let (machine, people) = (moment.strftime("%FT%TZ"), told(*at));
     Safe(format!("<time datetime=\"{machine}\">{people}</time>"))
+}
+
+/// A moment as the page tells it without scripts.
+pub(crate) fn told(at: i64) -> String {
+    let moment = Timestamp::from_second(at);
+    moment.map_or_else(|_| at.to_string(), |it| it.strftime("%F %T UTC").to_string())
 }
 
 /// How long something lasts that goes on since then, as an element that scripts count on.

@@ -46,7 +46,7 @@ fn income_and_postings_are_for_those_whom_they_concern() {
     // Whoever sees neither side of a posting does not see it.
     let lines = |user: &str, query: &str| {
         let text = page(&stage, user, &format!("/ledger.csv?account={query}"));
-        assert!(text.starts_with("number,time,from,to,amount,motive,job,note\n"));
+        assert!(text.starts_with("number,at,motive,jobid,from,to,amount,note\n"));
         text.lines().count() - 1
     };
     assert_eq!(lines("bob", ""), 0);
@@ -145,4 +145,28 @@ fn time_goes_on_when_nothing_happens() {
         }
     }
     panic!("after row {} it is always {}", first.0, first.1);
+}
+
+#[test]
+fn a_link_to_a_quote_tells_and_changes_nothing() {
+    let stage = Stage::new();
+    let row = || {
+        let text = page(&stage, "ana", "/jobs");
+        let (_, rest) = text.split_once("data-seq=\"").unwrap();
+        rest.split_once('"').unwrap().0.to_owned()
+    };
+    let before = row();
+    let link = "/quote?nodes=1&time=10m&name=linked&take=yes&quote=1";
+    let text = page(&stage, "ana", link);
+    for part in ["data-window=\"by-", "not set aside", "Get offers to take", "value=\"linked\""] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    assert!(!text.contains("name=\"quote\"") && !text.contains("id=\"take\""));
+    assert!(page(&stage, "ana", "/quote?nodes=many&time=10m").contains("not a whole number"));
+    let (status, part) = stage.send("ana", "GET", link, &[("x-part", "live")], vec![]);
+    assert!(status == 200 && !part.contains("data-window"), "updates look for no offers");
+    assert_eq!(row(), before, "nothing is written down");
+    assert_eq!(stage.call("ana", "POST", "/v1/quotes", crate::stage::job(1)).0, 200);
+    assert_ne!(row(), before, "what can be taken is");
+    stage.stop();
 }

@@ -77,8 +77,8 @@ function count() {
 }
 
 const form = document.getElementById('ask');
-/** A script that is longer makes no link: whoever opens it is asked to fill it in. */
-const LONGEST = 6000;
+/** What is longer in an address is left out of it: whoever opens that is asked to fill it in. */
+const LONGEST = 8000;
 
 /** What was asked stands in the address, so that whoever opens that sees what could be had then. */
 function remember() {
@@ -86,7 +86,7 @@ function remember() {
   const url = new URL(location.href);
   for (const name of ['name', 'nodes', 'time', 'budget', 'deadline', 'zone', 'site', 'script']) {
     const { value } = form.elements[name];
-    const isSaid = value && value.length < LONGEST && (name !== 'zone' || form.elements.deadline.value);
+    const isSaid = value && encodeURIComponent(value).length < LONGEST && (name !== 'zone' || form.elements.deadline.value);
     if (isSaid) url.searchParams.set(name, value); else url.searchParams.delete(name);
   }
   history.replaceState(null, '', url);
