@@ -84,6 +84,11 @@ impl QuotePage {
         self.answered == Some(Standing::Kept)
     }
 
+    /// Why there is no window by any criterion: as the first has it.
+    fn why_none(&self) -> Option<&str> {
+        self.none.iter().find_map(|offer| offer.reason.as_deref())
+    }
+
     fn is_wrong(&self, field: &str) -> bool {
         self.wrong.as_ref().is_some_and(|it| it.field.split(['.', '[']).next() == Some(field))
     }
@@ -181,7 +186,9 @@ async fn answer(context: &Context, caller: &Caller, filled: Filled, wish: Wish) 
         Err(failure) => {
             let (status, problem) = failure.parts();
             let field = problem.field.clone().unwrap_or_default();
-            let (message, hint) = (problem.message.clone(), problem.hint.clone());
+            // The document is made here: of its lines nobody knows.
+            let message = problem.message.trim_start_matches("line 1: ").to_owned();
+            let hint = problem.hint.clone();
             let wrong = Some(Wrong { field, message, hint });
             Ok(page(&QuotePage { wrong, ..empty })?.at(status))
         }

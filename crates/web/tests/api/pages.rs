@@ -170,3 +170,26 @@ fn a_link_to_a_quote_tells_and_changes_nothing() {
     assert_ne!(row(), before, "what can be taken is");
     stage.stop();
 }
+
+#[test]
+fn an_address_that_is_wrong_is_told_on_a_page() {
+    let stage = Stage::new();
+    let send =
+        |path: &str, accept: &str| stage.send("ana", "GET", path, &[("accept", accept)], vec![]);
+    for (path, status, said) in [
+        ("/jobs?page=x", 400, "the query is wrong"),
+        ("/jobs/x", 400, "the path names nothing"),
+        ("/jobs/99", 404, "you have no job 99"),
+        ("/nowhere", 404, "there is no such page"),
+    ] {
+        let (found, text) = send(path, "text/html");
+        assert_eq!(found, status, "{path}: {text}");
+        assert!(text.starts_with("<!doctype html>") && text.contains(said), "{path}: {text}");
+    }
+    for path in ["/page/board?order=x", "/nowhere", "/v1/jobs/x"] {
+        assert!(send(path, "*/*").1.starts_with("{\"error\""), "{path}");
+    }
+    let (_, text) = send("/quote?nodes=0&time=10m", "text/html");
+    assert!(text.contains("out of range") && !text.contains("line 1"), "{text}");
+    stage.stop();
+}

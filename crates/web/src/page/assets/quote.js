@@ -1,6 +1,7 @@
 // One choice in three places: the table, the curve and the timeline. And how long offers stand.
 
 import { present } from './ages.js';
+import { named } from './timeline/windows.js';
 import { length } from './timeline/words.js';
 
 // Looked for anew each time: live updates put others in their place.
@@ -95,9 +96,9 @@ function remember() {
 remember();
 count();
 setInterval(count, 1000);
-const named = decodeURIComponent(location.hash.slice(1));
+const wanted = named();
 /** By what a window is best; two of different answers are the same choice if they share one. */
 const criteria = (key) => key.replace(/^by-/, '').split('+');
-const shares = (row) => criteria(row.dataset.window).some((it) => criteria(named).includes(it));
-const first = rows().find((row) => row.dataset.window === named) || rows().find(shares) || (form && rows()[0]);
+const shares = (row) => criteria(row.dataset.window).some((it) => criteria(wanted).includes(it));
+const first = rows().find((row) => row.dataset.window === wanted) || rows().find(shares) || (form && rows()[0]);
 if (first) pick(first.dataset.window);

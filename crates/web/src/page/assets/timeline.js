@@ -8,7 +8,7 @@ import { AXIS, Painter } from './timeline/draw.js';
 import { hands } from './timeline/hand.js';
 import { Lanes } from './timeline/lanes.js';
 import { census, counted, fill, fillDigest, inView, light } from './timeline/mirror.js';
-import { fallBacks, listed, placed } from './timeline/windows.js';
+import { fallBacks, listed, named, placed } from './timeline/windows.js';
 import { find, jobOf, joins, key, pieces, prepare, together, under } from './timeline/tasks.js';
 import { Tip } from './timeline/tip.js';
 import { count, length, lines, unreachedPools, whyEmpty } from './timeline/words.js';
@@ -34,7 +34,7 @@ function start(surface) {
   let chosen = ''; // what `key` says
   let windows = []; // as they are drawn
   let extra = []; // other windows of the job that is chosen
-  let picked = decodeURIComponent(location.hash.slice(1));
+  let picked = named();
   let hidden = 0;
   let drawn = 0;
   let pictures = 0;
@@ -195,7 +195,7 @@ function start(surface) {
     if (frame.planned) part.push(`expected windows as of ${told(frame.planned)}, without guarantee`);
     said.textContent = `${part.join(' · ')}.`;
     light(table, runs().map((at) => all().table.job[at])[0] || 0);
-    nothing.textContent = whyEmpty(frame, choice, seen);
+    nothing.textContent = windows.length ? '' : whyEmpty(frame, choice, seen);
     nothing.hidden = !nothing.textContent;
   }
 
