@@ -16,8 +16,9 @@ fn a_new_market_says_what_to_do_first() {
     let stage = Stage::new();
     assert!(page(&stage, "ana", "/").contains("A new market"));
     let market = page(&stage, "olga", "/market?try=alpha/x");
-    for part in ["The market is new", "There is no load yet", "credits per node-hour", "id=\"use\""]
-    {
+    let parts =
+        ["The market is new", "There is no load yet", "credits per node-hour", "id=\"use\""];
+    for part in parts.into_iter().chain(["data-poll=\"10\""]) {
         assert!(market.contains(part), "{part} in {market}");
     }
     assert!(page(&stage, "ana", "/ledger").contains("Nothing has moved on this account"));

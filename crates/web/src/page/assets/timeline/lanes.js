@@ -6,7 +6,7 @@ import { credits } from './words.js';
 
 const LINE = 15;
 /** Letters of a pool that have room on a phone, pixels that are less than a desk's. */
-const [SHORT, NARROW] = [11, 120];
+const [SHORT, NARROW] = [10, 120];
 
 /** Pools of a site begin alike: where there is little room, their names' ends are shown. */
 const fitting = (name, width) => (width < NARROW && name.length > SHORT + 1 ? `…${name.slice(-SHORT)}` : name);
