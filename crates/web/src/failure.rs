@@ -85,8 +85,18 @@ impl Failure {
     }
 }
 
+/// As the API tells it; a page finds it beside the answer, and tells it otherwise.
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
+        let beside = self.clone();
+        let mut response = self.told();
+        response.extensions_mut().insert(beside);
+        response
+    }
+}
+
+impl Failure {
+    fn told(self) -> Response {
         let status = self.status;
         let body = Json(documents::Failure { error: *self.problem });
         match status {

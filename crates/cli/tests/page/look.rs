@@ -46,12 +46,18 @@ async fn wear(browser: &Browser, mood: &str) {
     browser.run(&script).await;
 }
 
+/// Tables that have to be moved sideways on a phone, though they are to be read without.
+const STACKED: &str = "return [...document.querySelectorAll('.scroll:has(> .stack)')]
+    .filter((it) => innerWidth < 640 && it.scrollWidth > it.clientWidth).length";
+
 /// What is wrong with the page in a window of this width.
 async fn faults(browser: &Browser, width: u32) -> impl Iterator<Item = String> {
     let over = too_wide(browser, width).await;
     let over = (over > 0).then(|| format!("{over} pixels too wide"));
+    let scrolled = browser.run(STACKED).await;
+    let scrolled = (scrolled != 0).then(|| "a table is not stacked".to_owned());
     let found = violations(browser).await;
-    over.into_iter().chain((!found.is_empty()).then_some(found))
+    over.into_iter().chain(scrolled).chain((!found.is_empty()).then_some(found))
 }
 
 /// Pixels that stick out, once what is drawn by scripts has followed the window.

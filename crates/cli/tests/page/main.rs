@@ -50,6 +50,7 @@ async fn the_pages_work_in_a_browser() {
     market::the_ledger_is_searched(&browser, &stage).await;
     market::clocks_are_changed(&browser, &stage).await;
     market::policies_are_compared(&browser, &stage).await;
+    market::time_goes_on_without_the_market(&browser, &stage).await;
     nobody_else_may_use_the_session(&browser, &stage).await;
     users_see_their_own(&browser, &stage).await;
     everybody_can_use_it(&browser, &stage).await;
@@ -99,6 +100,7 @@ async fn a_quote_is_accepted_and_its_job_runs(browser: &Browser, stage: &Stage) 
     let charts = browser.client.find_all(Locator::Css("svg.chart circle.best")).await.unwrap();
     assert!(!charts.is_empty(), "the front is drawn");
     timeline::offers_are_one_choice_in_three_places(browser).await;
+    timeline::a_link_shows_what_could_be_had(browser, stage).await;
     browser.click("#take").await;
     browser.arrive("/jobs/").await;
     browser.run("window.sameDocument = true").await;

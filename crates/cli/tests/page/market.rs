@@ -75,6 +75,16 @@ pub(crate) async fn policies_are_compared(browser: &Browser, stage: &Stage) {
     browser.until("css decides now").await;
 }
 
+/// How long something lasts is counted on, though nothing is heard.
+pub(crate) async fn time_goes_on_without_the_market(browser: &Browser, stage: &Stage) {
+    browser.go(&stage.url("/")).await;
+    browser.until("longest for").await;
+    browser.run("window.fetch = () => new Promise(() => {})").await;
+    let age = "document.querySelector('.card [data-form=for]').textContent";
+    let told = browser.run(&format!("return {age}")).await;
+    until_true(browser, &format!("return {age} !== {told}")).await;
+}
+
 /// Postings are found by job and kind, and what is shown goes into a file.
 pub(crate) async fn the_ledger_is_searched(browser: &Browser, stage: &Stage) {
     browser.go(&stage.url("/ledger")).await;
@@ -89,7 +99,11 @@ pub(crate) async fn the_ledger_is_searched(browser: &Browser, stage: &Stage) {
     let file = browser.client.execute_async(script, Vec::new()).await.unwrap();
     let lines: Vec<&str> = file.as_str().unwrap().lines().collect();
     assert_eq!(lines.len(), 2, "{lines:?}");
-    assert!(lines[1].contains("held:1,owner:") && lines[1].contains(",settle,1,"), "{lines:?}");
+    assert_eq!(lines[0], "number,at,motive,jobid,from,to,amount,note");
+    assert!(lines[1].contains(",settle,1,held:1,owner:"), "{lines:?}");
+    let owner = lines[1].split(',').nth(5).unwrap();
+    let shown = stage.command(&["ledger", owner, "--format", "csv"]);
+    assert!(shown.lines().any(|line| line == lines[1]), "the command says the same: {shown}");
     browser.fill("#job", "x").await;
     browser.click("#filter button.main").await;
     browser.until("is no job’s number").await;
@@ -113,5 +127,9 @@ pub(crate) async fn clocks_are_changed(browser: &Browser, stage: &Stage) {
     browser.go(&stage.url("/quote")).await;
     let clock = "return [document.querySelector('[for=deadline] [data-zone]').textContent, document.querySelector('#ask [name=zone]').value]";
     assert_eq!(browser.run(clock).await, serde_json::json!(["Asia/Tokyo", "Asia/Tokyo"]));
+    browser.go(&stage.url("/quote?nodes=1&time=10m")).await;
+    let label = "return document.querySelector('a[data-pick]').ariaLabel";
+    let label = browser.run(label).await;
+    assert!(label.as_str().unwrap().ends_with("GMT+9"), "{label}");
     browser.run("localStorage.removeItem('clock')").await;
 }

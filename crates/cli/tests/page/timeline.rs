@@ -145,6 +145,32 @@ pub(crate) async fn offers_are_one_choice_in_three_places(browser: &Browser) {
     assert!(query(browser).await.contains("nodes="), "what was asked is in the address");
 }
 
+/// The address of an answer: the same question and choice, but nothing to take until one asks.
+pub(crate) async fn a_link_shows_what_could_be_had(browser: &Browser, stage: &Stage) {
+    keys(browser, "]").await;
+    let link = browser.client.current_url().await.unwrap();
+    let choice = link.fragment().unwrap().to_owned();
+    browser.go(&stage.url("/jobs")).await;
+    browser.go(link.as_str()).await;
+    ready(browser).await;
+    browser.until("Nothing is set aside").await;
+    let shown = "return [document.querySelector('#name').value, document.querySelector('#script').value,
+        document.querySelectorAll('svg.chart circle.best').length > 0, document.querySelector('#take') === null]";
+    let script = "#!/bin/sh\necho seen on the page\nsleep 4\n";
+    assert_eq!(browser.run(shown).await, serde_json::json!(["looked-at", script, true, true]));
+    let picked = browser.run("return document.querySelector('tr.picked').dataset.window").await;
+    let best = |key: &str| key.replace("by-", "").split('+').map(str::to_owned).collect::<Vec<_>>();
+    let now = best(picked.as_str().unwrap());
+    assert!(best(&choice).iter().any(|it| now.contains(it)), "{choice} and {picked}");
+    look(browser, "offers-link").await;
+    browser.click("form#ask button.main").await;
+    until(browser, "return document.querySelector('#take') !== null").await;
+    ready(browser).await;
+    let kept = browser.run("return document.querySelector('tr.picked').dataset.window").await;
+    assert!(best(kept.as_str().unwrap()).iter().any(|it| now.contains(it)), "{picked} and {kept}");
+    browser.click("tr[data-window]").await;
+}
+
 pub(crate) async fn jobs_are_found_sorted_and_counted(browser: &Browser, stage: &Stage) {
     browser.go(&stage.url("/jobs?show=all&sort=name")).await;
     let sorted = browser.run("return document.querySelector('th[aria-sort]').innerText").await;

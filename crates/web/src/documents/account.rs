@@ -66,6 +66,27 @@ pub struct Posting {
     pub note: Option<String>,
 }
 
+/// The columns of postings as CSV, here and on the command line.
+pub const POSTING_COLUMNS: [&str; 8] =
+    ["number", "at", "motive", "jobid", "from", "to", "amount", "note"];
+
+impl Posting {
+    /// The posting under [`POSTING_COLUMNS`]: times in seconds since 1970, amounts in credits, and
+    /// nothing where nothing is known.
+    pub fn cells(&self) -> [String; 8] {
+        [
+            self.number.to_string(),
+            self.at.to_string(),
+            self.motive.clone(),
+            self.job.map(|job| job.to_string()).unwrap_or_default(),
+            self.from.clone(),
+            self.to.clone(),
+            self.amount.to_string(),
+            self.note.clone().unwrap_or_default(),
+        ]
+    }
+}
+
 /// Money to be moved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

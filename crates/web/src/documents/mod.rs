@@ -19,7 +19,7 @@ mod submission;
 mod token;
 mod whatif;
 
-pub use account::{Account, AccountList, Posting, Statement, Transfer};
+pub use account::{Account, AccountList, POSTING_COLUMNS, Posting, Statement, Transfer};
 pub use amount::{Credits, Thousandths};
 pub use choice::{Choice, OtherPool};
 pub use event::Event;

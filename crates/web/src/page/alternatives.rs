@@ -10,7 +10,7 @@ use crate::documents::{Credits, Offer, OfferedNodes};
 pub(crate) struct Alternative {
     /// A letter, for people.
     pub(crate) name: String,
-    /// For the address and the scripts.
+    /// For the address and the scripts: what it is best by, which outlives a letter.
     pub(crate) key: String,
     /// What it is best by, in words.
     pub(crate) best: String,
@@ -36,7 +36,7 @@ pub(crate) fn alternatives(offers: Vec<Offer>) -> (Vec<Alternative>, Vec<Offer>)
         let share = |it: &OfferedNodes| json!({"pool": it.pool, "nodes": it.nodes, "end": it.end});
         let nodes: Vec<_> = offer.nodes.iter().map(share).collect();
         Alternative {
-            key: offer.id.map_or_else(|| format!("window-{name}"), |id| format!("offer-{id}")),
+            key: format!("by-{}", offer.criterion.replace(", ", "+")),
             best: offer.criterion.split(", ").map(in_words).collect::<Vec<_>>().join(", "),
             beaten: beaten(own),
             nodes: json!(nodes).to_string(),
@@ -169,5 +169,6 @@ mod tests {
         assert_eq!((told.as_slice(), none.len()), (wanted.as_slice(), 1));
         assert_eq!((pools(&found), letter(27)), ("p,q".to_owned(), "AB".to_owned()));
         assert_eq!(points(&found).len(), 3);
+        assert_eq!(found[0].key, "by-start+finish");
     }
 }

@@ -12,11 +12,12 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 
 /// Name, kind, content.
-const FILES: [(&str, &str, &str); 21] = [
+const FILES: [(&str, &str, &str); 22] = [
     ("base.css", CSS, include_str!("assets/base.css")),
     ("shell.js", SCRIPT, include_str!("assets/shell.js")),
     ("mood.js", SCRIPT, include_str!("assets/mood.js")),
     ("live.js", SCRIPT, include_str!("assets/live.js")),
+    ("ages.js", SCRIPT, include_str!("assets/ages.js")),
     ("reach.js", SCRIPT, include_str!("assets/reach.js")),
     ("charts.js", SCRIPT, include_str!("assets/charts.js")),
     ("timeline.css", CSS, include_str!("assets/timeline.css")),

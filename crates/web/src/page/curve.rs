@@ -171,14 +171,15 @@ fn axes(svg: &mut String, xs: &Scale, ys: &Scale) {
 fn mark(svg: &mut String, point: &Point, (x, y): (i64, i64), class: &str) {
     let (name, label, key) = (escaped(&point.name), escaped(&point.label), escaped(&point.key));
     let cost = words::credits(&Credits(point.y));
-    let finish = words::stamp(point.x);
+    let (at, finish) = (point.x, words::told(point.x));
     let first = key.split(' ').next().unwrap_or_default();
     let worse = if class == "beaten" { ", beaten by another" } else { "" };
     let _ = write!(
         svg,
         "<a href=\"#{first}\" data-pick=\"{key}\" class=\"{class}\" \
-         aria-label=\"{name}: {label}, {cost} credits, finish {finish}{worse}\">\
-         <title>{name}: {label}, {cost} credits, {finish}{worse}</title>\
+         aria-label=\"{name}: {label}, {cost} credits{worse}, finish {finish}\" \
+         data-finish=\"{at}\" data-words=\"{name}: {label}, {cost} credits{worse}, finish \">\
+         <title>{name}: {label}, {cost} credits{worse}, finish {finish}</title>\
          <circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"12\"/>\
          <text class=\"{class}\" x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{name}</text></a>",
         y + 4

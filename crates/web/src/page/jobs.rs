@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use askama::Template;
+use askama::filters::Safe;
 use axum::extract::State;
 use serde::Deserialize;
 use tradewind_daemon::live::rights::Actor;
@@ -158,27 +159,19 @@ impl Jobs {
         (self.found.first + self.found.jobs.len()).saturating_sub(1)
     }
 
-    fn ago(&self, at: &i64) -> String {
-        ago(*at, self.shell.now)
+    fn ago(&self, at: &i64) -> Safe<String> {
+        words::ago(at, &self.shell.now)
     }
 
-    /// How long it ran, so far.
-    fn ran(&self, job: &documents::Job) -> Option<String> {
-        let end = job.ended.unwrap_or(self.shell.now);
-        job.started.filter(|start| *start <= end).map(|start| words::span(&(end - start)))
+    /// How long it has run so far, if it does.
+    fn ran(&self, job: &documents::Job) -> Option<Safe<String>> {
+        let now = self.shell.now;
+        let began = job.started.filter(|start| *start <= now && job.ended.is_none());
+        began.map(|start| words::lasting(&start, &now))
     }
 
     fn is_filtered(&self) -> bool {
         !self.which.find.is_empty() || !self.which.user.is_empty()
-    }
-}
-
-/// A moment, seen from another.
-fn ago(at: i64, now: i64) -> String {
-    match now - at {
-        0 => "now".to_owned(),
-        past if past > 0 => format!("{} ago", words::span(&past)),
-        ahead => format!("in {}", words::span(&-ahead)),
     }
 }
 
@@ -302,10 +295,5 @@ mod tests {
         let find = "a b&c".to_owned();
         let other = Which { find, page: 3, user: "ana".to_owned(), ..clean };
         assert_eq!(other.address(), "/jobs?show=active&sort=-job&find=a%20b%26c&user=ana&page=3");
-    }
-
-    #[test]
-    fn moments_are_told_from_now() {
-        assert_eq!([ago(50, 110), ago(110, 50), ago(5, 5)], ["1 min ago", "in 1 min", "now"]);
     }
 }

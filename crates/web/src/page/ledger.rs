@@ -12,7 +12,7 @@ use super::reply::{Shown, Trouble, show as page};
 use super::shell::Shell;
 use super::words;
 use crate::api::Context;
-use crate::documents::{AccountList, Posting};
+use crate::documents::{AccountList, POSTING_COLUMNS, Posting};
 use crate::doors::Caller;
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
@@ -164,30 +164,14 @@ pub(crate) async fn csv(
     });
     let unknown = || Failure::unknown(format!("you have no account `{account}`"));
     let postings = look.await?.ok_or_else(unknown)?;
-    let mut text = "number,time,from,to,amount,motive,job,note\n".to_owned();
-    for it in &postings {
-        text.push_str(&line(it));
-    }
+    let line = |it: &Posting| it.cells().map(|cell| quoted(&cell)).join(",") + "\n";
+    let text = POSTING_COLUMNS.join(",") + "\n" + &postings.iter().map(line).collect::<String>();
     let name = account.replace([':', '"', '/', '\\'], "-");
     let name = name.chars().filter(char::is_ascii_graphic).collect::<String>();
     let name = if name.is_empty() { "all".to_owned() } else { name };
     let told = format!("attachment; filename=\"ledger-{name}.csv\"");
     let kind = (header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned());
     Ok(([kind, (header::CONTENT_DISPOSITION, told)], text).into_response())
-}
-
-fn line(it: &Posting) -> String {
-    let cells = [
-        it.number.to_string(),
-        it.at.to_string(),
-        quoted(&it.from),
-        quoted(&it.to),
-        words::plain(&it.amount),
-        it.motive.clone(),
-        it.job.map(|job| job.to_string()).unwrap_or_default(),
-        quoted(it.note.as_deref().unwrap_or_default()),
-    ];
-    cells.join(",") + "\n"
 }
 
 /// A field that spreadsheets do not take for a formula.

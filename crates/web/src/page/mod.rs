@@ -34,7 +34,7 @@ mod words;
 
 use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -42,6 +42,7 @@ use std::net::SocketAddr;
 
 use crate::api::Context;
 use crate::doors;
+use crate::failure::Failure;
 use reply::Trouble;
 
 pub(crate) use board::Boards;
@@ -53,6 +54,15 @@ pub(crate) use trial::{Basis, Piece};
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
                       img-src 'self' data:; connect-src 'self'; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
+
+/// Where there is no page: said as one to whoever reads pages, and else as the API does.
+pub(crate) async fn nowhere(headers: HeaderMap) -> Response {
+    let kinds = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    match kinds.contains("text/html") {
+        true => Trouble::from(Failure::unknown("there is no such page")).into_response(),
+        false => Failure::unknown("there is nothing here; see `/openapi.json`").into_response(),
+    }
+}
 
 /// All pages.
 pub(crate) fn router(context: &Context) -> Router<Context> {
@@ -96,8 +106,16 @@ async fn guard(
     }
 }
 
+/// What scripts ask; they read the API's documents.
+const ASKED_BY_SCRIPTS: &str = "/page/";
+
 async fn guarded(request: Request, next: Next) -> Response {
+    let is_page = !request.uri().path().starts_with(ASKED_BY_SCRIPTS);
     let mut response = next.run(request).await;
+    // Of an address that cannot be read, too, a page says so.
+    if let Some(failure) = response.extensions_mut().remove::<Failure>().filter(|_| is_page) {
+        response = Trouble::from(failure).into_response();
+    }
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));

@@ -37,6 +37,8 @@ struct Card {
     name: &'static str,
     value: String,
     note: String,
+    /// Since when what the note says lasts; how long is told behind it.
+    since: Option<i64>,
     alarm: bool,
     /// The value with all its digits, if some are left out.
     full: String,
@@ -122,6 +124,7 @@ fn cards(state: &Books, user: &str) -> Vec<Card> {
         name,
         value,
         note,
+        since: None,
         alarm: false,
         full: String::new(),
         link: link.to_owned(),
@@ -137,21 +140,17 @@ fn cards(state: &Books, user: &str) -> Vec<Card> {
         _ => format!("not in the queue, and {} booked", words::counted(&booked)),
     };
     let oldest = state.jobs.values().filter(|job| job.phase == Phase::Waiting);
-    let oldest = oldest.map(|job| (now - job.submitted).0).max();
+    let oldest = oldest.map(|job| job.submitted.0).min();
     let longest = state.jobs.values().filter(|job| job.phase == Phase::Running);
-    let longest = longest.filter_map(|job| Some((now - job.started?).0)).max();
+    let longest = longest.filter_map(|job| Some(job.started?.0)).min();
     let failed = state.jobs.values().filter(|job| has_failed(job, now)).count();
-    let told = |what: &str, span: Option<i64>| {
-        span.map_or_else(String::new, |span| format!("{what} {}", words::span(&span)))
+    let lasting = |name, count: usize, (what, since): (&str, Option<i64>), link: &str| {
+        let note = since.map_or_else(String::new, |_| what.to_owned());
+        Card { since, ..card(name, words::counted(&count), note, link) }
     };
     let mut cards = vec![
-        card(
-            "Running",
-            words::counted(&running),
-            told("longest for", longest),
-            "/jobs?show=running",
-        ),
-        card("Waiting", words::counted(&waiting), told("oldest for", oldest), "/jobs?show=waiting"),
+        lasting("Running", running, ("longest for", longest), "/jobs?show=running"),
+        lasting("Waiting", waiting, ("oldest for", oldest), "/jobs?show=waiting"),
         Card {
             alarm: held > 0,
             ..card("Held", words::counted(&held), aside, "/jobs?show=waiting")
@@ -205,6 +204,7 @@ fn nodes(state: &Books) -> Vec<Card> {
         name,
         value,
         note,
+        since: None,
         alarm: false,
         full: String::new(),
         link: "/market#use".to_owned(),

@@ -1,9 +1,12 @@
 //! Asking what a job could get, and taking it.
+//!
+//! Offers that may be taken come by a form, for they are written down. The question stands in the
+//! address, too: whoever opens that sees what could be had now, and nothing changes.
 
 use askama::Template;
 use axum::Form;
-use axum::body::Bytes;
 use axum::extract::State;
+use axum::http::HeaderMap;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tradewind_daemon::live::{Ask, Reply};
@@ -17,9 +20,10 @@ use super::words;
 use crate::api::Context;
 use crate::documents::{Offer, SiteList};
 use crate::doors::Caller;
-use crate::extract::{self, Selection};
+use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
-use crate::routes::{advice, submission};
+use crate::routes::advice::{self, Standing};
+use crate::routes::submission;
 use crate::views::sites;
 
 /// What is filled in: text as it was typed, so that it comes back with what is wrong about it.
@@ -57,8 +61,8 @@ struct QuotePage {
     filled: Filled,
     sites: SiteList,
     wrong: Option<Wrong>,
-    /// That an answer is there, whatever it is.
-    asked: bool,
+    /// That an answer is there, whatever it is, and whether its offers may be taken.
+    answered: Option<Standing>,
     windows: Vec<Alternative>,
     /// Criteria without a window, and why.
     none: Vec<Offer>,
@@ -75,6 +79,16 @@ struct Wrong {
 }
 
 impl QuotePage {
+    /// Whether there is something to take.
+    fn stands(&self) -> bool {
+        self.answered == Some(Standing::Kept)
+    }
+
+    /// Why there is no window by any criterion: as the first has it.
+    fn why_none(&self) -> Option<&str> {
+        self.none.iter().find_map(|offer| offer.reason.as_deref())
+    }
+
     fn is_wrong(&self, field: &str) -> bool {
         self.wrong.as_ref().is_some_and(|it| it.field.split(['.', '[']).next() == Some(field))
     }
@@ -89,7 +103,7 @@ async fn blank(context: &Context, caller: &Caller, filled: Filled) -> Answer<Quo
         filled,
         sites,
         wrong: None,
-        asked: false,
+        answered: None,
         windows,
         none,
         curve: None,
@@ -97,14 +111,24 @@ async fn blank(context: &Context, caller: &Caller, filled: Filled) -> Answer<Quo
     })
 }
 
-/// The form, filled in as the address says.
+/// Which live updates send along: they take no offers, so that none are looked for.
+const PART: &str = "x-part";
+
+/// The form, filled in as the address says; if that is a question, with what could be had now.
 pub(crate) async fn form(
     State(context): State<Context>,
     caller: Caller,
+    headers: HeaderMap,
     Selection(mut filled): Selection<Filled>,
 ) -> Shown {
+    let is_question = !filled.nodes.is_empty() && !filled.time.is_empty();
+    if filled.name.is_empty() {
+        "job".clone_into(&mut filled.name);
+    }
+    if is_question && !headers.contains_key(PART) {
+        return answer(&context, &caller, filled, Wish::See(Standing::Told)).await;
+    }
     let usual = [
-        (&mut filled.name, "job"),
         (&mut filled.script, "#!/bin/sh\nhostname\n"),
         (&mut filled.nodes, "1"),
         (&mut filled.time, "10m"),
@@ -123,31 +147,48 @@ pub(crate) async fn asked(
     caller: Caller,
     Form(filled): Form<Filled>,
 ) -> Shown {
+    let chosen = filled.quote.parse().ok().filter(|_| !filled.take.is_empty());
+    let wish = chosen.map_or(Wish::See(Standing::Kept), Wish::Take);
+    answer(&context, &caller, filled, wish).await
+}
+
+/// What is wanted with what is filled in.
+enum Wish {
+    See(Standing),
+    Take(u64),
+}
+
+async fn answer(context: &Context, caller: &Caller, filled: Filled, wish: Wish) -> Shown {
     let document = match document(&filled) {
         Ok(document) => document,
         Err(wrong) => {
-            let empty = blank(&context, &caller, filled).await?;
+            let empty = blank(context, caller, filled).await?;
             return page(&QuotePage { wrong: Some(wrong), ..empty });
         }
     };
-    let chosen = filled.quote.parse().ok().filter(|_| !filled.take.is_empty());
-    let done = match chosen {
-        Some(quote) => take(&context, &caller, &document, quote).await.map(Taken::Job),
-        None => offers(&context, &caller, &document).await.map(Taken::Offers),
+    let done = match wish {
+        Wish::Take(quote) => take(context, caller, &document, quote).await.map(Taken::Job),
+        Wish::See(standing) => {
+            let offers = advice::offers(context, caller, &document, standing).await;
+            offers.map(|offers| Taken::Offers(offers, standing))
+        }
     };
-    let empty = blank(&context, &caller, filled).await?;
+    let empty = blank(context, caller, filled).await?;
     match done {
         Ok(Taken::Job(job)) => Ok(go(&format!("/jobs/{job}"))),
-        Ok(Taken::Offers(offers)) => {
+        Ok(Taken::Offers(offers, standing)) => {
+            let answered = Some(standing);
             let (windows, none) = alternatives::alternatives(offers);
             let curve = curve::front(alternatives::points(&windows));
             let board_pools = alternatives::pools(&windows);
-            page(&QuotePage { asked: true, windows, none, curve, board_pools, ..empty })
+            page(&QuotePage { answered, windows, none, curve, board_pools, ..empty })
         }
         Err(failure) => {
             let (status, problem) = failure.parts();
             let field = problem.field.clone().unwrap_or_default();
-            let (message, hint) = (problem.message.clone(), problem.hint.clone());
+            // The document is made here: of its lines nobody knows.
+            let message = problem.message.trim_start_matches("line 1: ").to_owned();
+            let hint = problem.hint.clone();
             let wrong = Some(Wrong { field, message, hint });
             Ok(page(&QuotePage { wrong, ..empty })?.at(status))
         }
@@ -156,13 +197,7 @@ pub(crate) async fn asked(
 
 enum Taken {
     Job(u64),
-    Offers(Vec<Offer>),
-}
-
-async fn offers(context: &Context, caller: &Caller, document: &[u8]) -> Answer<Vec<Offer>> {
-    let body = extract::Json(Bytes::copy_from_slice(document));
-    let quotes = advice::quote(State(context.clone()), caller.clone(), body).await?;
-    Ok(quotes.0.quotes)
+    Offers(Vec<Offer>, Standing),
 }
 
 async fn take(context: &Context, caller: &Caller, document: &[u8], quote: u64) -> Answer<u64> {

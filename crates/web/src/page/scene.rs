@@ -131,7 +131,8 @@ fn task(state: &State, job: &Job, part: &Part) -> Option<Task> {
         Kind::Done => "it ended with exit code 0".to_owned(),
         _ => words::reason(state, job).map(|(_, text)| text).unwrap_or_default(),
     };
-    let (names, price) = (part.names.clone(), Some(part.price.0));
+    // What ended in the second in which it began is drawn as long as one, and cost nothing.
+    let (names, price) = (part.names.clone(), Some(part.price.0).filter(|_| end > start));
     Some(Task { names, price, why, ..of_job(job, share, (start, end), kind) })
 }
 

@@ -9,8 +9,30 @@ pub(crate) use crate::views::amounts::{credits, grouped, performance, span};
 /// A moment: UTC, with the zone, as an element that scripts may show on another clock.
 pub(crate) fn time(at: &i64) -> Safe<String> {
     let Ok(moment) = Timestamp::from_second(*at) else { return Safe(at.to_string()) };
-    let (machine, people) = (moment.strftime("%FT%TZ"), moment.strftime("%F %T UTC"));
+    let (machine, people) = (moment.strftime("%FT%TZ"), told(*at));
     Safe(format!("<time datetime=\"{machine}\">{people}</time>"))
+}
+
+/// A moment as the page tells it without scripts.
+pub(crate) fn told(at: i64) -> String {
+    let moment = Timestamp::from_second(at);
+    moment.map_or_else(|_| at.to_string(), |it| it.strftime("%F %T UTC").to_string())
+}
+
+/// How long something lasts that goes on since then, as an element that scripts count on.
+pub(crate) fn lasting(since: &i64, now: &i64) -> Safe<String> {
+    let told = span(&(now - since).max(0));
+    Safe(format!("<span data-since=\"{since}\" data-form=\"for\">{told}</span>"))
+}
+
+/// A moment, seen from another; as such an element, too.
+pub(crate) fn ago(at: &i64, now: &i64) -> Safe<String> {
+    let told = match now - at {
+        0 => "now".to_owned(),
+        past if past > 0 => format!("{} ago", span(&past)),
+        ahead => format!("in {}", span(&-ahead)),
+    };
+    Safe(format!("<span data-since=\"{at}\" data-form=\"ago\">{told}</span>"))
 }
 
 /// A moment in charts, to the minute.
@@ -111,6 +133,9 @@ mod tests {
         let amounts = [0, 1_234_500_000, -2_000_000, 1].map(|it| credits(&Credits(it)));
         assert_eq!(amounts, ["0", "1,234.5", "−2", "0.000001"]);
         assert_eq!([cents(&Credits(1_239_999)), cents(&Credits(-1))], ["1.23", "−0.01"]);
+        let ages = [ago(&50, &110), ago(&110, &50), ago(&5, &5), lasting(&5, &6)];
+        let ages = ages.each_ref().map(|it| it.0.split(['>', '<']).nth(2).unwrap_or_default());
+        assert_eq!(ages, ["1 min ago", "in 1 min", "now", "1 s"]);
         assert_eq!(
             time(&0).0,
             "<time datetime=\"1970-01-01T00:00:00Z\">1970-01-01 00:00:00 UTC</time>"

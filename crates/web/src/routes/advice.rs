@@ -12,7 +12,7 @@ use tradewind_model::{Demand, Money, Span};
 
 use super::submission;
 use crate::api::{Context, MarketView, Proposal, blocking, now};
-use crate::documents::{Explanation, Quotes, WhatIf, WhatIfQuestion};
+use crate::documents::{Explanation, Offer, Quotes, WhatIf, WhatIfQuestion};
 use crate::doors::Caller;
 use crate::extract::{self, At, Document};
 use crate::failure::{Answer, Failure};
@@ -43,34 +43,58 @@ pub(crate) async fn quote(
     caller: Caller,
     extract::Json(body): extract::Json,
 ) -> Answer<Json<Quotes>> {
-    let turn = turn(&context)?;
-    let (submission, _) = submission::read(&body)?;
+    let quotes = offers(&context, &caller, &body, Standing::Kept).await?;
+    Ok(Json(Quotes { quotes }))
+}
+
+/// What becomes of offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// They are written down, and may be accepted until they expire.
+    Kept,
+    /// They are only told: nothing changes.
+    Told,
+}
+
+/// One offer for each criterion, for the job that `document` describes.
+///
+/// # Errors
+/// If the document is wrong, others are being advised, or nobody answers.
+pub(crate) async fn offers(
+    context: &Context,
+    caller: &Caller,
+    document: &[u8],
+    standing: Standing,
+) -> Answer<Vec<Offer>> {
+    let turn = turn(context)?;
+    let (submission, _) = submission::read(document)?;
     let demand = context.demand(caller.actor.user.clone(), submission).await?;
-    let (view, found) = windows(&context, &demand, turn).await?;
+    let (view, found) = windows(context, &demand, turn).await?;
     let mut kept: Vec<(Booking, u64)> = Vec::new();
     let mut quotes = Vec::new();
     for Proposal { criterion, exact, answer } in found {
         let offer = match answer {
             Err(reason) => no_offer(criterion, exact, words::sentence(&reason)),
             Ok((booking, cost)) => {
-                let known = kept.iter().find(|(it, _)| *it == booking).map(|(_, id)| *id);
-                let quote = quote_of(&context, &demand, &booking, cost);
-                let expires = quote.expires.0;
-                let id = match known {
-                    Some(id) => id,
-                    None => keep(&context, &caller, quote).await?,
-                };
-                kept.push((booking.clone(), id));
                 let pools = view.market.pools();
                 let mut offer = offer(pools, demand.processors, (criterion, exact), &booking, cost);
-                offer.id = Some(id);
-                offer.expires = Some(expires);
+                if standing == Standing::Kept {
+                    let known = kept.iter().find(|(it, _)| *it == booking).map(|(_, id)| *id);
+                    let quote = quote_of(context, &demand, &booking, cost);
+                    offer.expires = Some(quote.expires.0);
+                    let id = match known {
+                        Some(id) => id,
+                        None => keep(context, caller, quote).await?,
+                    };
+                    offer.id = Some(id);
+                    kept.push((booking, id));
+                }
                 offer
             }
         };
         quotes.push(offer);
     }
-    Ok(Json(Quotes { quotes }))
+    Ok(quotes)
 }
 
 /// The market, and windows in it that do not begin before they are told: they are looked for from

@@ -57,7 +57,7 @@ pub(crate) fn router(context: &Context) -> Router {
         .merge(metrics)
         .merge(guarded)
         .merge(crate::page::router(context))
-        .fallback(async || Failure::unknown("there is nothing here; see `/openapi.json`"))
+        .fallback(crate::page::nowhere)
         .method_not_allowed_fallback(async || {
             let (status, hint) = (StatusCode::METHOD_NOT_ALLOWED, "see `/openapi.json`");
             Failure::new(status, "method", "this path knows no such method", hint)

@@ -16,8 +16,9 @@ fn a_new_market_says_what_to_do_first() {
     let stage = Stage::new();
     assert!(page(&stage, "ana", "/").contains("A new market"));
     let market = page(&stage, "olga", "/market?try=alpha/x");
-    for part in ["The market is new", "There is no load yet", "credits per node-hour", "id=\"use\""]
-    {
+    let parts =
+        ["The market is new", "There is no load yet", "credits per node-hour", "id=\"use\""];
+    for part in parts.into_iter().chain(["data-poll=\"10\""]) {
         assert!(market.contains(part), "{part} in {market}");
     }
     assert!(page(&stage, "ana", "/ledger").contains("Nothing has moved on this account"));
@@ -46,7 +47,7 @@ fn income_and_postings_are_for_those_whom_they_concern() {
     // Whoever sees neither side of a posting does not see it.
     let lines = |user: &str, query: &str| {
         let text = page(&stage, user, &format!("/ledger.csv?account={query}"));
-        assert!(text.starts_with("number,time,from,to,amount,motive,job,note\n"));
+        assert!(text.starts_with("number,at,motive,jobid,from,to,amount,note\n"));
         text.lines().count() - 1
     };
     assert_eq!(lines("bob", ""), 0);
@@ -145,4 +146,51 @@ fn time_goes_on_when_nothing_happens() {
         }
     }
     panic!("after row {} it is always {}", first.0, first.1);
+}
+
+#[test]
+fn a_link_to_a_quote_tells_and_changes_nothing() {
+    let stage = Stage::new();
+    let row = || {
+        let text = page(&stage, "ana", "/jobs");
+        let (_, rest) = text.split_once("data-seq=\"").unwrap();
+        rest.split_once('"').unwrap().0.to_owned()
+    };
+    let before = row();
+    let link = "/quote?nodes=1&time=10m&name=linked&take=yes&quote=1";
+    let text = page(&stage, "ana", link);
+    for part in ["data-window=\"by-", "not set aside", "Get offers to take", "value=\"linked\""] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    assert!(!text.contains("name=\"quote\"") && !text.contains("id=\"take\""));
+    assert!(page(&stage, "ana", "/quote?nodes=many&time=10m").contains("not a whole number"));
+    let (status, part) = stage.send("ana", "GET", link, &[("x-part", "live")], vec![]);
+    assert!(status == 200 && !part.contains("data-window"), "updates look for no offers");
+    assert_eq!(row(), before, "nothing is written down");
+    assert_eq!(stage.call("ana", "POST", "/v1/quotes", crate::stage::job(1)).0, 200);
+    assert_ne!(row(), before, "what can be taken is");
+    stage.stop();
+}
+
+#[test]
+fn an_address_that_is_wrong_is_told_on_a_page() {
+    let stage = Stage::new();
+    let send =
+        |path: &str, accept: &str| stage.send("ana", "GET", path, &[("accept", accept)], vec![]);
+    for (path, status, said) in [
+        ("/jobs?page=x", 400, "the query is wrong"),
+        ("/jobs/x", 400, "the path names nothing"),
+        ("/jobs/99", 404, "you have no job 99"),
+        ("/nowhere", 404, "there is no such page"),
+    ] {
+        let (found, text) = send(path, "text/html");
+        assert_eq!(found, status, "{path}: {text}");
+        assert!(text.starts_with("<!doctype html>") && text.contains(said), "{path}: {text}");
+    }
+    for path in ["/page/board?order=x", "/nowhere", "/v1/jobs/x"] {
+        assert!(send(path, "*/*").1.starts_with("{\"error\""), "{path}");
+    }
+    let (_, text) = send("/quote?nodes=0&time=10m", "text/html");
+    assert!(text.contains("out of range") && !text.contains("line 1"), "{text}");
+    stage.stop();
 }

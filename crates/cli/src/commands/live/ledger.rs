@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tradewind_web::documents::{Account, AccountList, Myself, Posting, Statement};
+use tradewind_web::documents::{Account, AccountList, Myself, POSTING_COLUMNS, Posting, Statement};
 
 use super::Sheet;
 use crate::cli::Format;
@@ -108,21 +108,8 @@ fn table(account: &Account, postings: &[Posting]) -> String {
 }
 
 fn csv(postings: &[Posting]) -> Sheet {
-    let heads = ["number", "at", "motive", "jobid", "from", "to", "amount", "note"];
-    let row = |it: &Posting| {
-        vec![
-            it.number.to_string(),
-            it.at.to_string(),
-            it.motive.clone(),
-            it.job.map(|job| job.to_string()).unwrap_or_default(),
-            it.from.clone(),
-            it.to.clone(),
-            it.amount.to_string(),
-            it.note.clone().unwrap_or_default(),
-        ]
-    };
     Sheet {
-        columns: heads.map(|head| (head, Side::Left)).to_vec(),
-        rows: postings.iter().map(row).collect(),
+        columns: POSTING_COLUMNS.map(|head| (head, Side::Left)).to_vec(),
+        rows: postings.iter().map(|it| it.cells().to_vec()).collect(),
     }
 }

@@ -4,6 +4,7 @@
 // in which somebody works (focus, a chart that is read) waits until they are done, and what was
 // opened stays open.
 
+import './ages.js';
 import { isLost, isOut, quiet, reached, rest, shutOut, unreached } from './reach.js';
 import { tellTimes } from './shell.js';
 
@@ -18,6 +19,8 @@ let paused = false;
 let wanted = false;
 let busy = false;
 let took = 0;
+/** When the page was asked for last. */
+let looked = Date.now();
 /** By part: what it was made of last. */
 const was = new WeakMap();
 
@@ -32,7 +35,7 @@ function put(part, fresh) {
   part.replaceChildren(...fresh.childNodes);
   part.querySelectorAll('details').forEach((it, place) => { if (open[place] !== undefined) it.open = open[place]; });
   if (at >= 0) part.querySelectorAll('summary')[at]?.focus();
-  part.toggleAttribute('data-poll', fresh.hasAttribute('data-poll'));
+  if (fresh.dataset.poll) part.dataset.poll = fresh.dataset.poll; else delete part.dataset.poll;
   tellTimes(part);
 }
 
@@ -53,6 +56,7 @@ async function refresh() {
   busy = true;
   wanted = false;
   const begun = performance.now();
+  looked = Date.now();
   try {
     const answer = await fetch(location.href, { headers: { 'X-Part': 'live' }, signal: AbortSignal.timeout(PATIENCE) });
     if (answer.redirected) shutOut(); // to the door
@@ -108,5 +112,9 @@ setInterval(() => {
   if (document.hidden || isOut()) return;
   if (!stream || isLost() || quiet() > SILENCE) later();
 }, 5000);
-// What grows without events, such as output or what is computed, is looked at again and again.
-setInterval(() => { if (document.querySelector('[data-poll]') && !document.hidden) later(); }, 2000);
+// What changes without events is looked at again: data-poll says after how many seconds.
+setInterval(() => {
+  if (document.hidden || isOut()) return;
+  const rhythms = [...document.querySelectorAll('[data-poll]')].map((it) => Number(it.dataset.poll) * 1000);
+  if (Date.now() - looked >= Math.min(...rhythms)) later();
+}, 1000);

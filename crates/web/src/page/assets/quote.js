@@ -1,5 +1,7 @@
 // One choice in three places: the table, the curve and the timeline. And how long offers stand.
 
+import { present } from './ages.js';
+import { named } from './timeline/windows.js';
 import { length } from './timeline/words.js';
 
 // Looked for anew each time: live updates put others in their place.
@@ -8,8 +10,6 @@ let picked = '';
 const points = [...document.querySelectorAll('a[data-pick]')];
 const button = document.getElementById('take');
 const expired = document.getElementById('expired');
-// The market's clock, not the browser's.
-const ahead = Number(document.body.dataset.now) * 1000 - Date.now();
 const pick = (key) => document.dispatchEvent(new CustomEvent('pick', { detail: key }));
 const keys = (point) => point.dataset.pick.split(' ');
 
@@ -61,7 +61,7 @@ points.forEach((point, at) => {
 
 /** What stands for how much longer. */
 function count() {
-  const now = (Date.now() + ahead) / 1000;
+  const now = present();
   let open = 0;
   const offers = document.querySelectorAll('[data-expires]');
   for (const offer of offers) {
@@ -77,15 +77,18 @@ function count() {
   if (expired) expired.hidden = open > 0;
 }
 
-/** What was asked stands in the address, so that it can be asked again. */
+const form = document.getElementById('ask');
+/** What is longer in an address is left out of it: whoever opens that is asked to fill it in. */
+const LONGEST = 8000;
+
+/** What was asked stands in the address, so that whoever opens that sees what could be had then. */
 function remember() {
-  const form = document.getElementById('ask');
-  if (!form || !rows().length) return;
+  if (!form || !('answered' in form.dataset)) return;
   const url = new URL(location.href);
   for (const name of ['name', 'nodes', 'time', 'budget', 'deadline', 'zone', 'site', 'script']) {
     const { value } = form.elements[name];
-    if (name === 'zone' && !form.elements.deadline.value) continue;
-    if (value && value.length < 1500) url.searchParams.set(name, value);
+    const isSaid = value && encodeURIComponent(value).length < LONGEST && (name !== 'zone' || form.elements.deadline.value);
+    if (isSaid) url.searchParams.set(name, value); else url.searchParams.delete(name);
   }
   history.replaceState(null, '', url);
 }
@@ -93,6 +96,9 @@ function remember() {
 remember();
 count();
 setInterval(count, 1000);
-const named = decodeURIComponent(location.hash.slice(1));
-const first = rows().find((row) => row.dataset.window === named) || (button && rows()[0]);
+const wanted = named();
+/** By what a window is best; two of different answers are the same choice if they share one. */
+const criteria = (key) => key.replace(/^by-/, '').split('+');
+const shares = (row) => criteria(row.dataset.window).some((it) => criteria(wanted).includes(it));
+const first = rows().find((row) => row.dataset.window === wanted) || rows().find(shares) || (form && rows()[0]);
 if (first) pick(first.dataset.window);

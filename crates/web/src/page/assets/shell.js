@@ -66,6 +66,12 @@ export function tellTimes(within = document) {
     const it = parts(Number(element.dataset.at));
     element.textContent = FORMS[element.dataset.form](it);
   }
+  // Points of pictures: what is read aloud, and what the mouse is told.
+  for (const element of within.querySelectorAll('a[data-finish]')) {
+    const words = element.dataset.words + told(Number(element.dataset.finish));
+    element.setAttribute('aria-label', words);
+    element.querySelector('title').textContent = words;
+  }
   const name = clock === 'utc' ? 'UTC' : zone();
   for (const element of within.querySelectorAll('[data-zone]:not(body), text.zone')) element.textContent = name;
   // What is filled in is on the same clock; the server is told which.

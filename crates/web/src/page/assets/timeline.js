@@ -8,7 +8,7 @@ import { AXIS, Painter } from './timeline/draw.js';
 import { hands } from './timeline/hand.js';
 import { Lanes } from './timeline/lanes.js';
 import { census, counted, fill, fillDigest, inView, light } from './timeline/mirror.js';
-import { fallBacks, listed, placed } from './timeline/windows.js';
+import { fallBacks, listed, named, placed } from './timeline/windows.js';
 import { find, jobOf, joins, key, pieces, prepare, together, under } from './timeline/tasks.js';
 import { Tip } from './timeline/tip.js';
 import { count, length, lines, unreachedPools, whyEmpty } from './timeline/words.js';
@@ -34,7 +34,7 @@ function start(surface) {
   let chosen = ''; // what `key` says
   let windows = []; // as they are drawn
   let extra = []; // other windows of the job that is chosen
-  let picked = decodeURIComponent(location.hash.slice(1));
+  let picked = named();
   let hidden = 0;
   let drawn = 0;
   let pictures = 0;
@@ -195,7 +195,7 @@ function start(surface) {
     if (frame.planned) part.push(`expected windows as of ${told(frame.planned)}, without guarantee`);
     said.textContent = `${part.join(' · ')}.`;
     light(table, runs().map((at) => all().table.job[at])[0] || 0);
-    nothing.textContent = whyEmpty(frame, choice, seen);
+    nothing.textContent = windows.length ? '' : whyEmpty(frame, choice, seen);
     nothing.hidden = !nothing.textContent;
   }
 
@@ -390,7 +390,9 @@ function start(surface) {
     await reload();
     const ofPage = surface.closest('[data-job]');
     const job = Number(search.get('job') || (ofPage ? ofPage.dataset.job : 0));
-    const given = camera.fromAddress();
+    // A link to windows outlives them: a view of none is of no use.
+    const isSeen = (it) => it.start < camera.until && it.end > camera.from;
+    const given = camera.fromAddress() && (!windows.length || windows.some(isSeen));
     if (!given && windows.length) {
       const [from, until] = [present(), Math.max(...windows.map((it) => it.end))];
       camera.look(from - (until - from) * 0.1, until + (until - from) * 0.1);

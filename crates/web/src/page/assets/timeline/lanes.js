@@ -5,6 +5,11 @@ import { AXIS } from './draw.js';
 import { credits } from './words.js';
 
 const LINE = 15;
+/** Letters of a pool that have room on a phone, pixels that are less than a desk's. */
+const [SHORT, NARROW] = [10, 120];
+
+/** Pools of a site begin alike: where there is little room, their names' ends are shown. */
+const fitting = (name, width) => (width < NARROW && name.length > SHORT + 1 ? `…${name.slice(-SHORT)}` : name);
 
 /** What would be written where; `hidden`: pools whose names have no room. */
 function layout(camera, shown, frame) {
@@ -54,7 +59,7 @@ export class Lanes {
     if (frame.pools.some((pool) => pool.price >= 0)) corner.appendChild(document.createElement('small')).textContent = ', credits per node-h';
     this.element.replaceChildren(corner, ...parts.map(({ y, text, more, strong }) => {
       const label = document.createElement(strong ? 'strong' : 'span');
-      label.textContent = text;
+      label.textContent = strong ? fitting(text, this.element.clientWidth) : text;
       if (more) label.appendChild(document.createElement('small')).textContent = more;
       label.title = text + more;
       label.style.setProperty('top', `${AXIS + y}px`);

@@ -13,6 +13,11 @@ export function listed() {
   }));
 }
 
+/** The window that the address names; nothing, if that cannot be read. */
+export function named() {
+  try { return decodeURIComponent(location.hash.slice(1)); } catch { return ''; }
+}
+
 /** Other windows of a job that waits, as its explanation names them. */
 export async function fallBacks(job) {
   const answer = await fetch(`/v1/jobs/${job}/explain`);
