@@ -13,8 +13,8 @@ pub struct Resources {
 }
 
 impl Resources {
-    /// What a job needs of each of its nodes at least, by its options for managers. What cannot be
-    /// read asks for nothing: the manager may say no.
+    /// What a job needs of each of its nodes at least, by its options for managers. Generic
+    /// resources that cannot be read ask for nothing, memory for 1 MB: the manager may say no.
     pub fn asked(options: &[(String, String)]) -> Resources {
         let mut all = Resources::default();
         for (name, value) in options {
