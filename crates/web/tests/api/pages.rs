@@ -81,7 +81,7 @@ fn policies_stand_side_by_side_and_the_page_knows_when_it_is_old() {
     }
     assert!(!text.contains("Yes, let easy decide"), "it does already");
     // Not everything that is written makes it old.
-    let grant = json!({"from": "bank", "to": "user:bob", "amount": 5});
+    let grant = json!({"from": "bank", "to": "user:bob", "amount": 5000});
     let (status, done) = stage.call("root", "POST", "/v1/transfers", grant);
     assert_eq!(status, 201, "{done}");
     assert!(!page(&stage, "root", path).contains("The market has changed since"));
