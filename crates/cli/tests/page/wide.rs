@@ -10,8 +10,8 @@ use crate::timeline::{keys, ready, text_of, until};
 const MARKET: &str = "[[site]]\nname = \"wide\"\nkind = \"local\"\n\
                       pool = [{ name = \"main\", nodes = 900, price = 0.001 }]\n";
 
-/// Moves the mouse to where cells are, until one says what is in it; slower the second time, as the
-/// market may be slow to answer.
+/// Holds the mouse where cells are until one says what is in it: a market that forecasts
+/// thousands of jobs may take its time to answer.
 async fn hover(browser: &Browser) -> String {
     let script = "const done = arguments[arguments.length - 1];
         const stage = document.getElementById('stage');
@@ -19,10 +19,11 @@ async fn hover(browser: &Browser) -> String {
         const tip = document.getElementById('tip');
         const ask = (step) => {
           if (!tip.hidden && tip.textContent.includes('in this cell')) { done(tip.innerText); return; }
-          if (step === 120) { done(''); return; }
-          const [x, y] = [box.left + ((step % 20) * box.width) / 20, box.top + 38 + Math.floor((step % 60) / 20) * 20];
-          stage.dispatchEvent(new PointerEvent('pointermove', { pointerId: 1, clientX: x, clientY: y }));
-          setTimeout(() => ask(step + 1), step < 60 ? 100 : 350);
+          if (step === 270) { done(''); return; }
+          const [x, y] = [box.left + box.width * (0.4 + step / 900), box.top + 60 + step / 3];
+          if (step % 30 === 0)
+            stage.dispatchEvent(new PointerEvent('pointermove', { pointerId: 1, clientX: x, clientY: y }));
+          setTimeout(() => ask(step + 1), 100);
         };
         ask(0);";
     let said = browser.client.execute_async(script, Vec::new()).await.unwrap();
