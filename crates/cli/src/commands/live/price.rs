@@ -5,7 +5,7 @@ use tradewind_web::documents::{Credits, PriceChange, SiteList};
 
 use super::{Sheet, sites};
 use crate::cli::Format;
-use crate::client::{Market, Place, encode};
+use crate::client::{Market, Place, Sent, encode};
 use crate::exit::{Exit, Failure, Outcome};
 
 /// Of which pool, and what.
@@ -46,10 +46,8 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
         Some(change) => market.put(&path, &change)?,
         None => market.get("/v1/sites")?,
     };
-    let SiteList { mut sites } = sent.read()?;
-    for site in &mut sites {
-        site.pools.retain(|pool| pool.name == args.pool);
-    }
+    let sent = only(sent, &args.pool);
+    let SiteList { sites } = sent.read()?;
     let sheet: Sheet = sites::sheet(&sites);
     if sheet.rows.is_empty() {
         let names = "`tradewind sites` lists all";
@@ -60,6 +58,19 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
         (true, Format::Table | Format::Csv) => Ok(Exit::Ok),
         _ => sheet.print(&sent, format).map(|()| Exit::Ok),
     }
+}
+
+/// The list of sites with this pool and no other.
+fn only(mut sent: Sent, name: &str) -> Sent {
+    if let Some(sites) = sent.0["sites"].as_array_mut() {
+        for site in sites.iter_mut() {
+            if let Some(pools) = site["pools"].as_array_mut() {
+                pools.retain(|pool| pool["name"] == name);
+            }
+        }
+        sites.retain(|site| site["pools"].as_array().is_some_and(|pools| !pools.is_empty()));
+    }
+    sent
 }
 
 /// What is to be changed, if anything is.
