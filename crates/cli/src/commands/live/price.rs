@@ -1,5 +1,6 @@
 //! `tradewind price`: an owner sets what a pool costs.
 
+use serde_json::Value;
 use tradewind_io::{decimal, input};
 use tradewind_web::documents::{Credits, PriceChange, SiteList};
 
@@ -62,13 +63,15 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
 
 /// The list of sites with this pool and no other.
 fn only(mut sent: Sent, name: &str) -> Sent {
-    if let Some(sites) = sent.0["sites"].as_array_mut() {
-        for site in sites.iter_mut() {
-            if let Some(pools) = site["pools"].as_array_mut() {
-                pools.retain(|pool| pool["name"] == name);
-            }
-        }
-        sites.retain(|site| site["pools"].as_array().is_some_and(|pools| !pools.is_empty()));
+    let sites = sent.0.get_mut("sites").and_then(Value::as_array_mut);
+    if let Some(sites) = sites {
+        sites.retain_mut(|site| {
+            let pools = site.get_mut("pools").and_then(Value::as_array_mut);
+            pools.is_some_and(|pools| {
+                pools.retain(|pool| pool.get("name").is_some_and(|it| it == name));
+                !pools.is_empty()
+            })
+        });
     }
     sent
 }
