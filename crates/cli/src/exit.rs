@@ -94,6 +94,14 @@ impl Failure {
         self
     }
 
+    /// What is no use as input was given by arguments alone.
+    pub(crate) fn of_arguments(mut self) -> Failure {
+        if self.exit == Exit::Data {
+            self.exit = Exit::Usage;
+        }
+        self
+    }
+
     /// Nobody reads our output any more: not an error, and nothing to say.
     pub(crate) fn quiet() -> Failure {
         Failure { exit: Exit::Ok, problems: Vec::new() }

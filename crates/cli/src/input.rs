@@ -2,6 +2,7 @@
 
 use tradewind_io::diagnostics::{self, Diagnostic, Diagnostics};
 use tradewind_io::scenario::{self, Scenario};
+use tradewind_io::settings::{self, Settings};
 use tradewind_model::{Job, Snapshot};
 
 use crate::exit::{Exit, Failure, Problem};
@@ -12,6 +13,15 @@ pub(crate) fn scenario(path: &str, report: &Report) -> Result<Scenario, Failure>
     let (scenario, warnings) = scenario::load(path).map_err(Failure::from)?;
     warn(&warnings, report);
     Ok(scenario)
+}
+
+/// The configuration of a market at `path`; what is wrong with it is not data but configuration.
+/// Warnings go to `report`.
+pub(crate) fn configuration(path: &str, report: &Report) -> Result<Settings, Failure> {
+    let (settings, warnings) = settings::load(path)
+        .map_err(|wrong| Failure { exit: Exit::Usage, ..Failure::from(wrong) })?;
+    warn(&warnings, report);
+    Ok(settings)
 }
 
 /// Passes warnings on.

@@ -73,16 +73,22 @@ pub(crate) fn csv(rows: &[Vec<String>]) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Columns of the terminal; 100 where there is none.
-pub(crate) fn terminal_width() -> usize {
-    const DEFAULT: usize = 100;
+/// Columns to keep to: as many as `COLUMNS` says, else those of the terminal. `None` where there
+/// is neither: whoever reads a pipe wants lines whole.
+pub(crate) fn width() -> Option<usize> {
+    const LEAST: usize = 40;
     const MOST: usize = 160;
-    let columns = match std::io::IsTerminal::is_terminal(&std::io::stdout()) {
-        true => comfy_table::Table::new().width().map_or(DEFAULT, usize::from),
-        false => DEFAULT,
-    };
-    columns.clamp(40, MOST)
+    let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse::<usize>().ok());
+    if let Some(columns) = said.filter(|columns| *columns > 0) {
+        return Some(columns.clamp(LEAST, usize::from(u16::MAX)));
+    }
+    let is_terminal = std::io::IsTerminal::is_terminal(&std::io::stdout());
+    let columns = || comfy_table::Table::new().width().map_or(DRAWING, usize::from);
+    is_terminal.then(columns).map(|columns| columns.clamp(LEAST, MOST))
 }
+
+/// Columns of a drawing where nothing says how many there are.
+pub(crate) const DRAWING: usize = 100;
 
 /// Prints a document as JSON, on one line.
 pub(crate) fn json(document: &impl serde::Serialize) -> Result<(), Failure> {

@@ -18,13 +18,21 @@ pub(crate) enum Side {
 /// A column's head, with the unit, and its side.
 pub(crate) type Column = (&'static str, Side);
 
-/// `rows` under `columns`, two blanks apart, wrapped to the terminal.
+/// `rows` under `columns`, two blanks apart, wrapped to the terminal if there is one.
 pub(crate) fn table(columns: &[Column], rows: Vec<Vec<String>>) -> String {
+    within(output::width(), columns, rows)
+}
+
+fn within(width: Option<usize>, columns: &[Column], rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(NOTHING);
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    let width = output::terminal_width();
-    table.set_width(width as u16);
+    match width {
+        Some(width) => {
+            table.set_content_arrangement(ContentArrangement::Dynamic);
+            table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+        }
+        None => drop(table.set_content_arrangement(ContentArrangement::Disabled)),
+    }
     table.set_header(columns.iter().map(|(head, _)| *head));
     let places = 0..columns.len();
     let least: Vec<u16> =
@@ -33,7 +41,7 @@ pub(crate) fn table(columns: &[Column], rows: Vec<Vec<String>>) -> String {
     table.add_rows(rows);
     for ((column, (_, side)), least) in table.column_iter_mut().zip(columns).zip(least) {
         column.set_padding((0, 2));
-        if whole > width {
+        if width.is_some_and(|width| whole > width) {
             column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least + 2)));
         }
         column.set_cell_alignment(match side {
@@ -172,9 +180,12 @@ mod tests {
         let columns = [("SINCE", Side::Left), ("ENDED", Side::Left), ("NODELIST", Side::Left)];
         let moment = "2026-11-22T01:10:57".to_owned();
         let nodes = (1..=20).map(|node| format!("alpha{node}")).collect::<Vec<_>>().join(",");
-        let text = table(&columns, vec![vec![moment.clone(), moment.clone(), nodes]]);
+        let row = vec![vec![moment.clone(), moment.clone(), nodes.clone()]];
+        let text = within(Some(100), &columns, row.clone());
         assert_eq!(text.matches(&moment).count(), 2, "{text}");
         assert!(text.lines().count() > 2, "{text}");
+        let text = within(None, &columns, row);
+        assert!(text.lines().count() == 2 && text.contains(&nodes), "{text}");
     }
 
     #[test]

@@ -202,6 +202,14 @@ fn jobs_that_wait_are_not_forgotten_by_people() {
     let pipe = waiting.stderr.take().unwrap();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(pipe), &mut line).unwrap();
     assert!(line.contains("job 3 is held (JobHeldUser): its user holds it"), "{line}");
+    // Others wait no longer than they said.
+    let begun = Instant::now();
+    let waited = stage.run(&["wait", "3", "--timeout", "1", "--format", "json"]);
+    assert_eq!(waited.status.code(), Some(1));
+    assert!((1..20).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
+    assert!(String::from_utf8_lossy(&waited.stderr).contains("job 3 is still PENDING"));
+    let told: Value = serde_json::from_slice(&waited.stdout).unwrap();
+    assert_eq!(told["state"], "PENDING", "{told}");
     stage.text(&["cancel", "1", "3"], 0);
     assert_eq!(waiting.wait().unwrap().code(), Some(1));
     let late = ["submit", "--time", "1", "--deadline", "2020-01-01", "--", "true"];
@@ -233,9 +241,16 @@ fn a_killed_market_comes_back_and_nothing_is_lost() {
     assert!(proof["decisions"].as_u64().unwrap() > 0, "{proof}");
     assert_eq!(stage.json(&["journal", "replay"])["last_job"], Value::from(4));
 
+    let price = stage.json(&["price", "alpha/main"]);
+    assert_eq!(price["sites"].as_array().unwrap().len(), 1, "{price}");
+    for words in [["whatif", "--policy", "nope"].as_slice(), &["policy", "nope"]] {
+        stage.text(words, 2);
+    }
+
     let copy = stage.folder.path().join("copy.db");
     stage.text(&["backup", copy.to_str().unwrap()], 0);
     stage.kill();
+    disproved(&copy, &stage.folder.path().join("damaged.db"));
     let other = stage.folder.path().join("other");
     restored(&copy, &other);
     let there = other.to_str().unwrap();
@@ -246,6 +261,27 @@ fn a_killed_market_comes_back_and_nothing_is_lost() {
         .status()
         .unwrap();
     assert!(verified.success());
+}
+
+/// A backup with a broken row is told so in the document, too, and `restore` does not help with it.
+fn disproved(copy: &Path, damaged: &Path) {
+    let mut bytes = std::fs::read(copy).unwrap();
+    let (name, other) = (b"sleep 2", b"sleep 9");
+    for at in 0..bytes.len() - name.len() {
+        if bytes[at..].starts_with(name) {
+            bytes[at..at + name.len()].copy_from_slice(other);
+        }
+    }
+    std::fs::write(damaged, bytes).unwrap();
+    let mut verify = Command::new(PROGRAM);
+    verify.args(["journal", "verify", "--format", "json", "--file"]).arg(damaged);
+    let output = verify.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("hint: ") && !said.contains("restore"), "{said}");
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["proved"], false, "{document}");
+    assert!(!document["problems"][0].as_str().unwrap().is_empty(), "{document}");
 }
 
 fn restored(copy: &Path, folder: &Path) {

@@ -112,3 +112,62 @@ fn what_is_missing_after_the_last_end_was_not_unavailable() {
     let values = keys.map(|key| json[key].as_f64().unwrap());
     assert_eq!(values, [1.0, 10.0, 0.0, 0.0], "{keys:?}");
 }
+
+#[test]
+fn jobs_submitted_at_once_go_by_number_for_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log.swf");
+    let line = |number: u32| format!("{number} 0 -1 9 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1\n");
+    std::fs::write(&log, format!("; MaxProcs: 1\n{}{}{}", line(5), line(3), line(4))).unwrap();
+    let tradewind = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tradewind"));
+        command.arg(args[0]).arg(&log).args(&args[1..]).assert().success().get_output().clone()
+    };
+    let out = folder.path().join("run");
+    for semantics in ["textbook", "pyss"] {
+        let to = out.to_str().unwrap();
+        tradewind(&["simulate", "--policy", "fcfs", "--semantics", semantics, "--out", to]);
+        let csv = read(&out.join("jobs.csv"));
+        let mut starts: Vec<(u32, u32)> = csv
+            .lines()
+            .skip(1)
+            .map(|line| {
+                let cells: Vec<&str> = line.split(',').collect();
+                (cells[8].parse::<f64>().unwrap() as u32, cells[0].parse().unwrap())
+            })
+            .collect();
+        starts.sort_unstable();
+        assert_eq!(starts, [(0, 3), (9, 4), (18, 5)], "{semantics}: {csv}");
+    }
+    let taken = tradewind(&[
+        "snapshot",
+        "--at",
+        "1",
+        "--horizon",
+        "1h",
+        "--seed",
+        "1",
+        "--batch",
+        "waiting",
+    ]);
+    let moment: Value = serde_json::from_slice(&taken.stdout).unwrap();
+    let names: Vec<&Value> =
+        moment["jobs"].as_array().unwrap().iter().map(|job| &job["name"]).collect();
+    assert_eq!(names, ["4", "5"], "job 3 runs");
+}
+
+#[test]
+fn jobs_of_one_number_are_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log.swf");
+    let line = "7 0 -1 9 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1\n";
+    std::fs::write(&log, format!("; MaxProcs: 1\n{line}{line}")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tradewind"));
+    command.arg("simulate").arg(&log).args(["--policy", "easy", "--out"]);
+    let output = command.arg(folder.path().join("run")).assert().success();
+    let said = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+    assert!(
+        said.contains("log: jobs with the number of another one") && said.contains(": 1\n"),
+        "{said}"
+    );
+}

@@ -181,3 +181,21 @@ fn links_between_pages_lead_somewhere() {
         }
     }
 }
+
+/// A row after a blank line is no row: a table is rows without a gap, and its second one the rule.
+#[test]
+fn tables_have_no_gaps() {
+    let is_row = |line: &str| line.starts_with('|');
+    let mut torn = Vec::new();
+    for path in files().into_iter().filter(|path| ends(path, &["md"])) {
+        let text = std::fs::read_to_string(root().join(&path)).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        for (at, line) in lines.iter().enumerate() {
+            let begins = is_row(line) && (at == 0 || !is_row(lines[at - 1]));
+            if begins && !lines.get(at + 1).is_some_and(|next| next.starts_with("|-")) {
+                torn.push(format!("{}:{}", path.display(), at + 1));
+            }
+        }
+    }
+    assert!(torn.is_empty(), "no table begins at {}", torn.join(", "));
+}

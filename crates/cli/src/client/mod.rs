@@ -163,12 +163,13 @@ impl Market {
         }
     }
 
-    /// The job as soon as it is over; `seen` is shown it whenever it was looked at before. Once it
-    /// has answered, the market may be away for as long as an answer may take: where it is then,
-    /// `place` says.
+    /// The job as soon as it is over, or as it is at the moment `until`; `seen` is shown it
+    /// whenever it was looked at before. Once it has answered, the market may be away for as long
+    /// as an answer may take: where it is then, `place` says.
     pub(crate) fn wait(
         place: &Place,
         job: u64,
+        until: Option<Instant>,
         mut seen: impl FnMut(&Sent),
     ) -> Result<Sent, Failure> {
         let is_over = |job: &Sent| words::is_over(job.0.get("state").and_then(Value::as_str));
@@ -177,9 +178,16 @@ impl Market {
         patience.heard();
         // What holds a new job is seen soon after; later on there is less to see.
         let mut seconds = 1;
-        while !is_over(&last) {
+        let left =
+            || until.map_or(Duration::MAX, |it| it.saturating_duration_since(Instant::now()));
+        while !is_over(&last) && !left().is_zero() {
             seen(&last);
-            match Market::open(place).and_then(|market| market.look(job, seconds)) {
+            if left().as_secs() == 0 {
+                std::thread::sleep(left());
+            }
+            let seconds_left = seconds.min(left().as_secs());
+            match Market::open(place).and_then(|market| market.look(job, seconds_left)) {
+                Err(failure) if left().is_zero() => return Err(failure),
                 Ok(answer) => {
                     patience.heard();
                     seconds = (seconds * 2).min(60);

@@ -23,10 +23,9 @@ pub(crate) struct Place {
     /// Authorities to trust instead of the usual ones: certificates in PEM.
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// How long an answer may take, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 30,
-        value_parser = clap::value_parser!(u64).range(1..=3_600))]
-    timeout: u64,
+    /// How long an answer may take, in seconds [default: 30]; `wait` ends then in any case.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    timeout: Option<u64>,
 }
 
 /// Everything that is needed to ask a market.
@@ -75,7 +74,12 @@ pub(crate) fn url(folder: &Path) -> PathBuf {
 impl Place {
     /// How long an answer may take.
     pub(crate) fn timeout(&self) -> Duration {
-        Duration::from_secs(self.timeout)
+        self.bound().unwrap_or(Duration::from_secs(30))
+    }
+
+    /// The same, if anybody has said it.
+    pub(crate) fn bound(&self) -> Option<Duration> {
+        self.timeout.map(Duration::from_secs)
     }
 
     /// Finds the market; does not ask it anything yet.

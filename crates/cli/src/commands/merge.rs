@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::simulate::folder;
 use super::simulate::overview::Overview;
 use super::simulate::store::{self, Record, RunRecord};
 use crate::cli::Format;
@@ -36,6 +37,8 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         let message = format!("`{}` holds another campaign", args.out.display());
         return Err(Failure::usage(message).hint("merge into a new folder"));
     }
+    folder::check_strangers(&args.out, &record)
+        .map_err(|failure| failure.hint("merge into a new folder"))?;
     record.write(&args.out)?;
     let mut overview = Overview { runs: Vec::new(), missing: Vec::new() };
     for run in &record.runs {
@@ -78,7 +81,7 @@ fn common_record(folders: &[PathBuf]) -> Result<Record, Failure> {
 /// Brings the files of a run to `out`, from whichever folder has it. Folders that both have it
 /// must agree in every byte.
 fn gather(run: &RunRecord, folders: &[PathBuf], out: &Path) -> Result<(), Failure> {
-    let finished = |folder: &&PathBuf| run.done(folder).is_some_and(|done| done.id == run.id);
+    let finished = |folder: &&PathBuf| run.finished(folder).is_some();
     let mut finished = folders.iter().filter(finished);
     let Some(first) = finished.next() else { return Ok(()) };
     let Some(done) = run.done(first) else { return Ok(()) };

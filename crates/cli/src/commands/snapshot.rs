@@ -10,7 +10,7 @@ use tradewind_io::snapshot::{
 use tradewind_io::swf;
 use tradewind_model::Span;
 
-use crate::exit::{Exit, Outcome};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
 use crate::report::Report;
 
@@ -65,6 +65,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
+    if let (Some(Batch::Waiting), Some(_)) = (args.batch, args.arrivals) {
+        let failure = Failure::usage("`--arrivals` has no meaning with the batch `waiting`");
+        return Err(failure.hint("write `--batch arrivals`, or leave one of them out"));
+    }
     let options = options(args)?;
     report.seed(args.seed);
     let started = Instant::now();

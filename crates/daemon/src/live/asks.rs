@@ -83,8 +83,10 @@ impl Live {
         key: Option<&String>,
         quote: Option<u64>,
     ) -> Answer {
-        if let Some(known) = self.submitted_before(actor, key) {
-            return Ok(Ok(Reply::Jobs(known)));
+        match self.submitted_before(actor, key, submission) {
+            Ok(None) => {}
+            Ok(Some(known)) => return Ok(Ok(Reply::Jobs(known))),
+            Err(refusal) => return Ok(Err(refusal)),
         }
         let count = submission.array.as_ref().map_or(1, |array| array.indices.len());
         if let Err(refusal) = self.may_submit(at, actor, submission, count, quote) {
@@ -122,14 +124,25 @@ impl Live {
         Ok(Ok(Reply::Jobs(numbers)))
     }
 
-    /// The jobs of an earlier submission of the same name.
-    fn submitted_before(&self, actor: &Actor, key: Option<&String>) -> Option<Vec<u64>> {
-        let first = *self.state.keys.get(&(actor.user.clone(), key?.clone()))?;
+    /// The jobs of an earlier submission of the same name, which must be the same in all else.
+    fn submitted_before(
+        &self,
+        actor: &Actor,
+        key: Option<&String>,
+        submission: &Submission,
+    ) -> Result<Option<Vec<u64>>, Refusal> {
+        let known = key.and_then(|key| self.state.keys.get(&(actor.user.clone(), key.clone())));
+        let Some(&first) = known else { return Ok(None) };
+        if self.state.jobs.get(&first).is_some_and(|job| *job.submission != *submission) {
+            let message = format!("job {first} has this key, and is another submission");
+            let hint = "use another key for another job; the same one sends the same job again";
+            return Err(Refusal::new(Kind::Conflict, message, hint));
+        }
         let jobs = self.state.jobs.range(first..).map(|(_, job)| job);
         let same = jobs.take_while(|job| {
             job.number == first || job.array.is_some_and(|(leader, _)| leader == first)
         });
-        Some(same.map(|job| job.number).collect())
+        Ok(Some(same.map(|job| job.number).collect()))
     }
 
     fn may_submit(

@@ -158,6 +158,19 @@ fn ended(since: Time, at: Time, exit: Exit) -> Seen {
 }
 
 #[test]
+fn a_key_is_for_one_submission() {
+    let mut stage = Stage::new();
+    let mut submit = |work| {
+        let (submission, key) = (Arc::new(job(1, work)), Some("k".to_owned()));
+        let ask = Ask::Submit { submission, key, quote: None };
+        stage.step(DAY, Input::Asked { actor: ana(), ask }).unwrap()
+    };
+    assert_eq!(submit(60), Ok(Reply::Jobs(vec![1])));
+    assert_eq!(submit(60), Ok(Reply::Jobs(vec![1])));
+    assert_eq!(submit(61).unwrap_err().kind, Kind::Conflict);
+}
+
+#[test]
 fn a_job_goes_from_submission_to_a_settled_ledger() {
     let mut stage = Stage::new();
     let grant = i128::from(Settings::default().new_user_grant.0);

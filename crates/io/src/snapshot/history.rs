@@ -185,8 +185,8 @@ impl Moment {
         }
         let running = self.running.len();
         assumptions.push(format!(
-            "at the moment {running} jobs run, each on the lowest processors that were free when \
-             it started, and {} wait",
+            "running at the moment: {running}, each on the lowest processors that were free when \
+             it started; waiting: {}",
             self.waiting.len()
         ));
     }

@@ -21,7 +21,7 @@ impl Machine {
         let widest = log.jobs.iter().filter_map(Record::held).max().unwrap_or(1);
         let Some(processors) = options.processors.or(header) else {
             let hint = format!("give `--procs N`; the widest job holds {widest}");
-            return Err(("the header does not say how many processors there are".into(), hint));
+            return Err((log.header.no_max_procs(), hint));
         };
         if processors == 0 || processors as usize > Grid::MAX_NODES {
             let hint = format!("at least 1 and at most {}", Grid::MAX_NODES);

@@ -121,6 +121,16 @@ impl Header {
         self.count("MaxProcs")
     }
 
+    /// Why [`Header::max_procs`] is none, in words.
+    pub fn no_max_procs(&self) -> String {
+        match self.get("MaxProcs") {
+            None => "no MaxProcs in the header".to_owned(),
+            Some(value) => {
+                format!("the header's MaxProcs is `{value}`, which is no number of processors")
+            }
+        }
+    }
+
     /// Machines with one or more processors each.
     pub fn max_nodes(&self) -> Option<u32> {
         self.count("MaxNodes")

@@ -129,9 +129,9 @@ pub struct Summary {
 }
 
 impl Log {
-    /// A log of these jobs, with what is missing in them counted; they are sorted by submit time.
+    /// A log of these jobs, with what is missing in them counted; they are put [in order](sort).
     pub fn new(name: &str, header: Header, mut jobs: Vec<Record>) -> Log {
-        jobs.sort_by_key(|job| job.submit);
+        sort(&mut jobs);
         let summary = Summary::of(&jobs, &[]);
         Log { name: name.to_owned(), header, jobs, undated: Vec::new(), summary }
     }
@@ -141,12 +141,26 @@ impl Log {
         self.summary.without_wait < self.jobs.len()
     }
 
+    /// How many jobs have the number of another one that is counted already.
+    pub fn repeated(&self) -> usize {
+        let all = self.jobs.iter().chain(&self.undated);
+        let mut numbers: Vec<i64> = all.map(|job| job.number).collect();
+        numbers.sort_unstable();
+        numbers.windows(2).filter(|pair| pair[0] == pair[1]).count()
+    }
+
     /// From the first submission to the last: to the last end of a job, where it is known.
     pub fn span(&self) -> (Time, Time) {
         let first = self.jobs.first().map_or(Time(0), |job| job.submit);
         let end = |job: &Record| job.start().unwrap_or(job.submit) + job.run.unwrap_or_default();
         (first, self.jobs.iter().map(end).max().unwrap_or(first).max(first))
     }
+}
+
+/// Puts jobs in the order in which they arrive: of those submitted at once, the lower number is the
+/// earlier; of equal numbers, the one that stands first. A replay keeps to the same.
+fn sort(jobs: &mut [Record]) {
+    jobs.sort_by_key(|job| (job.submit, job.number));
 }
 
 /// Reads the log in the file `path`, plain or gzip; `-` is standard input.

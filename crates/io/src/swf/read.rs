@@ -255,9 +255,7 @@ impl Reader<'_> {
         if self.diagnostics.errors() > 0 {
             return Err(self.diagnostics);
         }
-        if self.summary.out_of_order > 0 {
-            self.jobs.sort_by_key(|job| job.submit);
-        }
+        super::sort(&mut self.jobs);
         let name = self.file.to_owned();
         let Reader { header, jobs, undated, summary, .. } = self;
         Ok(Log { name, header, jobs, undated, summary })

@@ -72,6 +72,10 @@ impl Log {
             let what = "jobs that stand after a later one, sorted by submit time";
             remarks.push(format!("{what}: {out_of_order}"));
         }
+        let repeated = self.repeated();
+        if repeated > 0 {
+            remarks.push(format!("jobs with the number of another one: {repeated}"));
+        }
         if rounded > 0 {
             remarks.push(format!("times with a fraction of a second, rounded up: {rounded}"));
         }

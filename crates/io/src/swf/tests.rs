@@ -118,6 +118,9 @@ fn remarks_say_what_is_missing_and_what_was_done() {
     let counted = Summary { out_of_order: 1, rounded: 1, ..Summary::of(&log.jobs, &log.undated) };
     assert_eq!(counted, log.summary);
     assert_eq!(sample(1, 5, 4).remarks(), [""; 0]);
+    let absurd =
+        read("; MaxProcs: 99999999999\n1 0 0 5 2 -1 -1 4 9 -1 1 1 1 1 1 1 -1 -1\n").unwrap();
+    assert!(absurd.header.no_max_procs().contains("`99999999999`"));
     let bare = read("1 0 0 5 2 -1 -1 4 9 -1 1 1 1 1 1 1 -1 -1\n").unwrap();
     assert_eq!(bare.remarks(), ["the header does not say how many processors there are"]);
 }
@@ -166,7 +169,7 @@ fn jobs_are_sorted_by_submission_and_counted() {
         1 20 -1 10.2 -1 -1 -1 -1 -1 -1 1 1 1 1 1 1 -1 -1\n";
     let log = read(text).unwrap();
     let numbers: Vec<i64> = log.jobs.iter().map(|job| job.number).collect();
-    assert_eq!(numbers, [2, 1, 3]);
+    assert_eq!(numbers, [1, 2, 3]);
     assert_eq!(log.undated.iter().map(|job| job.number).collect::<Vec<_>>(), [4]);
     assert!(!log.has_waits());
     let expected = Summary {
@@ -181,7 +184,7 @@ fn jobs_are_sorted_by_submission_and_counted() {
         rounded: 1,
     };
     assert_eq!(log.summary, expected);
-    assert_eq!(log.jobs[1].run, Some(Span(11)), "a fraction of a second is rounded up");
+    assert_eq!(log.jobs[0].run, Some(Span(11)), "a fraction of a second is rounded up");
 }
 
 #[test]

@@ -11,6 +11,10 @@ use crate::output;
 use crate::report::Report;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind generate environment --seed 1 | tradewind plan -
+  tradewind generate environment --nodes 100 --jobs 50 --sites 4 --seed 1 -o cycle.json")]
 pub(super) struct EnvironmentArgs {
     /// How many nodes.
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -57,6 +61,10 @@ struct LoadShape {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind generate study1 --seed 1 | tradewind plan - --search amp
+  tradewind generate study1 --slots 120..149 --ticks 1000 --seed 1 -o study.json")]
 pub(super) struct Study1Args {
     /// How many slots.
     #[arg(long, value_name = "A..B", default_value = "120..149", value_parser = values::range)]
@@ -78,6 +86,10 @@ pub(super) struct Study1Args {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind generate local-load --nodes 8 --horizon 1d --seed 1 -o load.csv
+  tradewind generate local-load --share 0.2..0.3 --period 1h --seed 1")]
 pub(super) struct LoadArgs {
     /// How many nodes.
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]

@@ -14,6 +14,10 @@ use crate::exit::{Failure, Outcome};
 use crate::report::Report;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind generate from log.swf.gz --from 30d --to 60d --load 1.2 -o month.swf.gz
+  tradewind generate from log.swf.gz --users 100 --weeks 8 --seed 1 -o resampled.swf")]
 pub(super) struct Args {
     /// A log in the Standard Workload Format 2.2, plain or gzip; `-` reads standard input.
     #[arg(value_name = "LOG")]
@@ -82,7 +86,7 @@ pub(super) fn run(args: &Args, report: &Report) -> Outcome {
     if let Some(seed) = seed {
         report.seed(seed);
     }
-    report.note(&format!("{} jobs written", made.summary.jobs));
+    report.note(&format!("jobs written: {}", made.summary.jobs));
     args.target.write(&swf::write(&made))
 }
 
@@ -130,7 +134,7 @@ fn make(mut log: Log, args: &Args, seed: Option<u64>) -> Result<Log, Failure> {
     }
     if let Some(load) = args.offered {
         let processors = log.header.max_procs().ok_or_else(|| {
-            let failure = Failure::data(format!("{}: no MaxProcs in the header", log.name));
+            let failure = Failure::data(format!("{}: {}", log.name, log.header.no_max_procs()));
             failure.hint("say how many processors the machine has: `--procs N`")
         })?;
         log = transform::scale_to_load(&log, processors, load).map_err(failed)?;

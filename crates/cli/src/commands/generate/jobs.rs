@@ -10,7 +10,21 @@ use super::{Target, values};
 use crate::exit::Outcome;
 use crate::report::Report;
 
+pub(super) const WEIBULL: &str = "\
+Examples:
+  tradewind generate weibull --jobs 2000 --procs 64 --seed 1 -o weibull.swf
+  tradewind generate weibull --set gap=8 --seed 1 | tradewind simulate - --policy easy --out run";
+
+pub(super) const EXPONENTIAL: &str = "\
+Examples:
+  tradewind generate exponential --jobs 2000 --offered 0.7 --seed 1 -o exponential.swf
+  tradewind generate exponential --request exact --seed 1 -o exact.swf";
+
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind generate lublin --jobs 5000 --procs 256 --offered 0.8 --seed 1 -o lublin.swf
+  tradewind generate lublin --kind mixed --seed 1 | tradewind simulate - --policy easy --out run")]
 pub(super) struct LublinArgs {
     /// Whose parameters.
     #[arg(long, value_enum, default_value_t)]

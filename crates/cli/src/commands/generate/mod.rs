@@ -33,8 +33,10 @@ enum Model {
     /// Rigid jobs with a daily cycle, after Lublin and Feitelson (2003): a log.
     Lublin(jobs::LublinArgs),
     /// Weibull run times, Poisson arrivals, uniform widths, after paper 003: a log.
+    #[command(after_help = jobs::WEIBULL)]
     Weibull(jobs::Args),
     /// Exponential run times, Poisson arrivals, uniform widths, after paper 004: a log.
+    #[command(after_help = jobs::EXPONENTIAL)]
     Exponential(jobs::Args),
     /// One cycle of a virtual organisation, after paper 000: a scenario.
     Environment(cycle::EnvironmentArgs),

@@ -7,7 +7,7 @@ use tradewind_daemon::store::Verified;
 use tradewind_daemon::store::sqlite;
 
 use super::facts;
-use super::journal::{found, stored};
+use super::journal::{found, of_backup, stored};
 use crate::cli::Format;
 use crate::client::place;
 use crate::exit::{Exit, Failure, Outcome};
@@ -58,7 +58,7 @@ pub(crate) fn restore(args: &RestoreArgs, format: Format) -> Outcome {
     if !args.file.exists() {
         return Err(Failure::data(format!("there is no backup `{}`", args.file.display())));
     }
-    let copied = sqlite::restore(&args.file, &to).map_err(|wrong| stored(&wrong))?;
+    let copied = sqlite::restore(&args.file, &to).map_err(|wrong| of_backup(stored(&wrong)))?;
     told(&to, &copied, format)
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tradewind_daemon::site::{Finding, Verdict};
-use tradewind_io::settings::{self, Settings};
+use tradewind_io::settings::Settings;
 
 use super::Sheet;
 use crate::cli::Format;
@@ -35,11 +35,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let settings = match &args.config {
-        Some(path) => {
-            let (settings, warnings) = settings::load(path)?;
-            input::warn(&warnings, report);
-            settings
-        }
+        Some(path) => input::configuration(path, report)?,
         None => Settings::default(),
     };
     let folder = place::folder(args.state.as_deref())?;

@@ -44,7 +44,7 @@ Examples:
   tradewind journal verify --file backup.db
 
 Also while the market runs. Exit code 1 if the journal is damaged or a state is not what the rows
-make.")]
+make; the document says `proved: false` then, and why.")]
 struct Where {
     #[command(flatten)]
     journal: Journal,
@@ -97,7 +97,19 @@ impl Journal {
             None => found(self.state.as_deref()),
         }
     }
+
+    /// A file by itself may be a backup.
+    fn advise(&self, failure: Failure) -> Failure {
+        if self.file.is_some() { of_backup(failure) } else { failure }
+    }
 }
+
+/// What to do about a damaged journal of a market.
+const RESTORE: &str = "`tradewind restore` brings a backup back";
+
+/// The same about a damaged backup.
+const ANOTHER: &str =
+    "if it is a backup, prove an earlier one, or make a new one of the market: `tradewind backup`";
 
 /// The journal of the market in this folder, which must be there.
 pub(super) fn found(state: Option<&Path>) -> Result<PathBuf, Failure> {
@@ -112,15 +124,48 @@ pub(super) fn found(state: Option<&Path>) -> Result<PathBuf, Failure> {
     }
 }
 
+/// The failure with what helps if the damaged file is a backup.
+pub(super) fn of_backup(mut failure: Failure) -> Failure {
+    for problem in &mut failure.problems {
+        if problem.hint.as_deref() == Some(RESTORE) {
+            problem.hint = Some(ANOTHER.to_owned());
+        }
+    }
+    failure
+}
+
 pub(crate) fn run(args: &Args, format: Format) -> Outcome {
     match &args.what {
-        What::Verify(args) => proof(&args.journal.path()?, format),
-        What::Replay(args) => replay(args, format),
-        What::Export(args) => write(args),
+        What::Verify(args) => verify(&args.journal, format),
+        What::Replay(args) => replay(args, format).map_err(|it| args.journal.advise(it)),
+        What::Export(args) => write(args).map_err(|it| args.journal.advise(it)),
     }
 }
 
-fn proof(path: &Path, format: Format) -> Outcome {
+fn verify(journal: &Journal, format: Format) -> Outcome {
+    let path = journal.path()?;
+    match proof(&path) {
+        Ok(document) => {
+            facts(&document, format)?;
+            Ok(Exit::Ok)
+        }
+        Err(failure) => {
+            let failure = journal.advise(failure);
+            if failure.exit == Exit::Negative && format == Format::Json {
+                output::json(&disproof(&path, &failure))?;
+            }
+            Err(failure)
+        }
+    }
+}
+
+/// What `verify` says of a journal that is not whole.
+fn disproof(path: &Path, failure: &Failure) -> Value {
+    let problems: Vec<&String> = failure.problems.iter().map(|it| &it.message).collect();
+    json!({ "journal": path.display().to_string(), "proved": false, "problems": problems })
+}
+
+fn proof(path: &Path) -> Result<Value, Failure> {
     let verified = sqlite::check(path).map_err(|wrong| stored(&wrong))?;
     let mut store = Sqlite::look(path).map_err(|wrong| stored(&wrong))?;
     let proof = prove(&mut store, &Json).map_err(|wrong| journal(&wrong))?;
@@ -130,8 +175,7 @@ fn proof(path: &Path, format: Format) -> Outcome {
     })?;
     let mut document = document(path, &proof, &verified);
     document["decisions"] = json!(decisions);
-    facts(&document, format)?;
-    Ok(Exit::Ok)
+    Ok(document)
 }
 
 fn document(path: &Path, proof: &Proof, whole: &Verified) -> Value {
@@ -205,9 +249,7 @@ fn write(args: &ExportArgs) -> Outcome {
 pub(super) fn stored(wrong: &StoreError) -> Failure {
     let message = wrong.to_string();
     match wrong {
-        StoreError::Damaged { .. } => {
-            Failure::negative(message).hint("`tradewind restore` brings a backup back")
-        }
+        StoreError::Damaged { .. } => Failure::negative(message).hint(RESTORE),
         StoreError::Io { .. } => Failure::data(message),
         StoreError::Busy { .. } => Failure::usage(message).hint("is the market running?"),
         StoreError::TooNew { .. } => Failure::usage(message).hint("use that release"),

@@ -41,7 +41,8 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
             if !args.yes {
                 spare(&market, policy)?;
             }
-            market.put("/v1/market/policy", &PolicyChoice { policy: policy.clone() })?
+            let choice = PolicyChoice { policy: policy.clone() };
+            market.put("/v1/market/policy", &choice).map_err(Failure::of_arguments)?
         }
         None => market.get("/v1/market")?,
     };
@@ -58,7 +59,7 @@ fn spare(market: &Market, policy: &str) -> Result<(), Failure> {
     let question = WhatIfQuestion { policy: Some(policy.to_owned()), ..WhatIfQuestion::default() };
     let answer = market.post("/v1/whatif", &question);
     let answer: WhatIf = answer.and_then(|sent| sent.read()).map_err(|failure| {
-        let Failure { exit, mut problems } = failure;
+        let Failure { exit, mut problems } = failure.of_arguments();
         if exit == Exit::Negative {
             let message = format!("nobody can say whether `{policy}` refuses jobs that wait");
             let hint = Some("try again, or switch all the same: `--yes`".to_owned());

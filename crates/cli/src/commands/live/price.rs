@@ -1,11 +1,12 @@
 //! `tradewind price`: an owner sets what a pool costs.
 
+use serde_json::Value;
 use tradewind_io::{decimal, input};
 use tradewind_web::documents::{Credits, PriceChange, SiteList};
 
 use super::{Sheet, sites};
 use crate::cli::Format;
-use crate::client::{Market, Place, encode};
+use crate::client::{Market, Place, Sent, encode};
 use crate::exit::{Exit, Failure, Outcome};
 
 /// Of which pool, and what.
@@ -46,10 +47,8 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
         Some(change) => market.put(&path, &change)?,
         None => market.get("/v1/sites")?,
     };
-    let SiteList { mut sites } = sent.read()?;
-    for site in &mut sites {
-        site.pools.retain(|pool| pool.name == args.pool);
-    }
+    let sent = only(sent, &args.pool);
+    let SiteList { sites } = sent.read()?;
     let sheet: Sheet = sites::sheet(&sites);
     if sheet.rows.is_empty() {
         let names = "`tradewind sites` lists all";
@@ -60,6 +59,21 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
         (true, Format::Table | Format::Csv) => Ok(Exit::Ok),
         _ => sheet.print(&sent, format).map(|()| Exit::Ok),
     }
+}
+
+/// The list of sites with this pool and no other.
+fn only(mut sent: Sent, name: &str) -> Sent {
+    let sites = sent.0.get_mut("sites").and_then(Value::as_array_mut);
+    if let Some(sites) = sites {
+        sites.retain_mut(|site| {
+            let pools = site.get_mut("pools").and_then(Value::as_array_mut);
+            pools.is_some_and(|pools| {
+                pools.retain(|pool| pool.get("name").is_some_and(|it| it == name));
+                !pools.is_empty()
+            })
+        });
+    }
+    sent
 }
 
 /// What is to be changed, if anything is.

@@ -44,7 +44,7 @@ pub(crate) struct Args {
     /// Hand nothing in: print what would be asked as JSON, and what the job could get.
     #[arg(long, conflicts_with_all = ["wait", "parsable"])]
     dry_run: bool,
-    /// Whatever was handed in with the same key before is not handed in again.
+    /// The same submission with the same key is not handed in again; another one is refused.
     #[arg(long, value_name = "TEXT")]
     key: Option<String>,
     #[command(flatten)]
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         Format::Table => output::print(&said(&jobs))?,
     }
     match args.wait {
-        true => wait::until_over(&args.place, &jobs, report).map(|(exit, _)| exit),
+        true => wait::until_over(&args.place, &jobs, None, report).map(|(exit, _)| exit),
         false => Ok(Exit::Ok),
     }
 }

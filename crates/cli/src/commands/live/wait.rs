@@ -1,11 +1,13 @@
 //! `tradewind wait`: until jobs are over, and exits as they did.
 
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 use tradewind_web::documents::{ExitStatus, Job};
 
 use super::joined;
 use crate::cli::Format;
-use crate::client::{Market, Place};
+use crate::client::{Market, Place, words};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::report::Report;
 
@@ -15,12 +17,14 @@ use crate::report::Report;
 Examples:
   tradewind wait 7
   tradewind wait 7 8 9 && echo all of them completed
+  tradewind wait 7 --timeout 600
 
 A job that is held, for money or by its user, say, is told of on standard error, once and when the
 reason changes. The exit code is the job's own, 128 and the signal's number if a signal ended it, 1 if it ended
-otherwise (cancelled, time limit, lost nodes, memory, deadline); of several jobs the highest. If the
-market goes away, it is looked for as long as `--timeout` says; then the code is 2, and a job that
-the caller does not have is 1: see standard error.")]
+otherwise (cancelled, time limit, lost nodes, memory, deadline); of several jobs the highest. With
+`--timeout` it is 1, too, for jobs that are not over after so many seconds; without it there is no
+end, but a market that goes away is looked for no longer than 30 s; then the code is 2, and a job
+that the caller does not have is 1: see standard error.")]
 pub(crate) struct Args {
     /// Numbers of jobs.
     #[arg(value_name = "ID", required = true)]
@@ -30,7 +34,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
-    let (exit, jobs) = until_over(&args.place, &args.jobs, report)?;
+    let bound = args.place.bound();
+    let (exit, jobs) = until_over(&args.place, &args.jobs, bound, report)?;
     let sent = joined(jobs);
     match format {
         Format::Table => {}
@@ -46,17 +51,20 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     Ok(exit)
 }
 
-/// Waits for all of `jobs`; the highest exit code, and the jobs as they ended.
+/// Waits for all of `jobs`, in all as long as `bound` says; the highest exit code, and the jobs as
+/// they ended, or as they were then.
 pub(super) fn until_over(
     place: &Place,
     jobs: &[u64],
+    bound: Option<Duration>,
     report: &Report,
 ) -> Result<(Exit, Vec<Value>), Failure> {
+    let until = bound.and_then(|bound| Instant::now().checked_add(bound));
     let mut highest = 0;
     let mut all = Vec::new();
     for number in jobs {
         let mut said = None;
-        let sent = Market::wait(place, *number, |sent| {
+        let sent = Market::wait(place, *number, until, |sent| {
             let told = sent.read::<Job>().ok().and_then(|job| stuck(&job));
             if told != said {
                 said = told;
@@ -66,8 +74,9 @@ pub(super) fn until_over(
         let job: Job = sent.read()?;
         let code = code(&job.state, job.exit);
         if code != 0 {
+            let still = if words::is_over(Some(&job.state)) { "" } else { "still " };
             let why = job.message.map(|why| format!(": {why}")).unwrap_or_default();
-            report.note(&format!("job {number} is {}{why}", job.state));
+            report.note(&format!("job {number} is {still}{}{why}", job.state));
         }
         highest = highest.max(code);
         all.push(sent.0);

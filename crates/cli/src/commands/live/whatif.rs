@@ -10,7 +10,7 @@ use super::Sheet;
 use crate::cli::Format;
 use crate::client::words::{length, moment};
 use crate::client::{Market, Place};
-use crate::exit::{Exit, Outcome};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
 use crate::tables::Side;
 
@@ -43,7 +43,8 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
         without_job: args.without,
         horizon: args.horizon.map(|span| span.0),
     };
-    let sent = Market::open(&args.place)?.post("/v1/whatif", &question)?;
+    let sent = Market::open(&args.place)?.post("/v1/whatif", &question);
+    let sent = sent.map_err(Failure::of_arguments)?;
     let found: WhatIf = sent.read()?;
     match format {
         Format::Json => sent.print()?,
@@ -84,7 +85,7 @@ fn table(it: &WhatIf) -> String {
     let (from, until) = (moment(it.from), moment(it.until));
     let _ = writeln!(
         text,
-        "\nfrom {from} to {until}: {} jobs end sooner, {} later, {} the same",
+        "\nfrom {from} to {until}, jobs that end sooner: {}, later: {}, as before: {}",
         it.sooner, it.later, it.same
     );
     if !it.changes.is_empty() {

@@ -3,11 +3,13 @@
 mod args;
 mod render;
 
+use std::collections::BTreeSet;
+
 use tradewind_io::chart::{self, Chart};
 use tradewind_io::wire::{self, combine::Alternative};
-use tradewind_model::{Job, JobPlan, Plan, Snapshot, Window};
-use tradewind_sched::policy::cyclic::{self, Cyclic};
-use tradewind_sched::window::Variant;
+use tradewind_model::{Attribute, Criterion, Job, JobPlan, Node, Plan, Snapshot, Window};
+use tradewind_sched::policy::cyclic::{self, Cyclic, SearchBy};
+use tradewind_sched::window::{Algorithm, Variant};
 
 use crate::cli::Format;
 use crate::exit::{Exit, Failure, Outcome};
@@ -23,6 +25,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     args.override_policy(&mut scenario.snapshot.policy);
     let snapshot = &scenario.snapshot;
     let cyclic = args.cyclic(snapshot.jobs.len())?;
+    check_search(&cyclic.search, snapshot)?;
     if cyclic.variant == Variant::Paper {
         report.seed(cyclic.seed);
     }
@@ -46,6 +49,26 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     }
     let placed = plan.jobs.iter().any(|job| job.window().is_some());
     Ok(if placed { Exit::Ok } else { Exit::Infeasible })
+}
+
+/// A sum over an attribute needs nodes that have it as a number.
+fn check_search(search: &SearchBy, snapshot: &Snapshot) -> Result<(), Failure> {
+    let SearchBy::All(Algorithm::Best(Criterion::Sum(name))) = search else { return Ok(()) };
+    let numbers = |node: &Node| -> Vec<String> {
+        let all = node.attributes.iter();
+        let numbers = all.filter(|(_, value)| matches!(value, Attribute::Number(_)));
+        numbers.map(|(name, _)| name.clone()).collect()
+    };
+    let known: BTreeSet<String> = snapshot.grid.nodes().iter().flat_map(numbers).collect();
+    if known.contains(name) {
+        return Ok(());
+    }
+    let known: Vec<String> = known.into_iter().collect();
+    let hint = match known.as_slice() {
+        [] => "nodes say such numbers in `attributes`".to_owned(),
+        known => format!("there are: {}", known.join(", ")),
+    };
+    Err(Failure::usage(format!("no node has a number `{name}` to sum up")).hint(hint))
 }
 
 fn plan_with_progress(snapshot: &Snapshot, cyclic: &Cyclic, report: &Report) -> Plan {

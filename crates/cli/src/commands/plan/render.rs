@@ -50,7 +50,7 @@ pub(super) fn table(snapshot: &Snapshot, plan: &Plan, title: &str, chart: &Chart
         text.push('\n');
     }
     let _ = writeln!(text, "{}\n", sums(snapshot, plan));
-    let width = output::terminal_width();
+    let width = output::width().unwrap_or(output::DRAWING);
     text.push_str(&chart::text(chart, TextOptions { width, glyphs: glyphs() }));
     text
 }

@@ -1,11 +1,12 @@
 //! `tradewind simulate`: logs replayed under one or several policies, by one or several rules.
 //!
 //! `args` says what and how, `plan` makes runs of it, `workload` jobs, `replay` does one run,
-//! `command_policy` lets a command decide, `outputs` writes its files, `store` remembers which are finished, `overview` puts them side by side, and `report` makes a
+//! `command_policy` lets a command decide, `outputs` writes its files, `store` remembers which are finished, `folder` says whose folder it is, `overview` puts them side by side, and `report` makes a
 //! page of them.
 
 mod args;
 mod command_policy;
+pub(super) mod folder;
 mod homes;
 mod model;
 mod outputs;
@@ -21,7 +22,6 @@ pub(super) mod summary;
 mod workload;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -36,6 +36,7 @@ use crate::progress::Progress;
 use crate::report::Report;
 pub(crate) use args::Args;
 use args::Settings;
+use folder::Folder;
 use overview::Overview;
 use plan::Plan;
 use replay::{Manner, Signals, Watch};
@@ -54,10 +55,13 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let sources: Vec<Source<'_>> = campaign.workloads.iter().map(Source::open).collect();
     check_limits(&campaign, &sources)?;
     let record = Record::new(&campaign, &plan, &sources);
+    let folder = Folder::new(&settings.out, &record);
     if !settings.force {
-        check_folder(&settings.out, &record, report)?;
+        folder.check(report)?;
     }
-    record.write(&settings.out)?;
+    if !folder.is_anothers() {
+        folder.begin()?;
+    }
     note_seeds(&campaign, report);
     let work = Work {
         campaign: &campaign,
@@ -65,34 +69,9 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         sources: &sources,
         settings: &settings,
         record: &record,
+        folder: &folder,
     };
     work.run(format, report)
-}
-
-/// The folder must be new, or of the same campaign, or of another one that is finished or has no
-/// finished run yet: half a campaign, which it would take long to do again, is not overwritten.
-fn check_folder(out: &Path, record: &Record, report: &Report) -> Result<(), Failure> {
-    let Some(there) = Record::read(out)? else { return Ok(()) };
-    let stale = |run: &store::RunRecord| run.done(out).is_some_and(|done| done.id != run.id);
-    let differences = match record.differences(&there) {
-        none if none.is_empty() && record.runs.iter().any(stale) => record.causes(&there),
-        differences => differences,
-    };
-    if differences.is_empty() {
-        return Ok(());
-    }
-    let (folder, what) = (out.display(), differences.join("; "));
-    let finished = |run: &&store::RunRecord| run.done(out).is_some_and(|done| done.id == run.id);
-    let finished = there.runs.iter().filter(finished).count();
-    if finished == 0 {
-        return Ok(());
-    }
-    if finished == there.runs.len() {
-        report.note(&format!("`{folder}` held another campaign, which was finished; {what}"));
-        return Ok(());
-    }
-    let message = format!("`{folder}` holds another campaign, which is not finished; {what}");
-    Err(Failure::usage(message).hint("use another folder, or `--force` to run everything anew"))
 }
 
 /// Jobs must not be sent where they are not taken.
@@ -133,6 +112,7 @@ struct Work<'a> {
     sources: &'a [Source<'a>],
     settings: &'a Settings,
     record: &'a Record,
+    folder: &'a Folder<'a>,
 }
 
 impl Work<'_> {
@@ -163,7 +143,11 @@ impl Work<'_> {
         }
         let kept = summaries.len();
         let overview = self.overview(&mine, summaries);
-        if self.settings.shard.is_none() {
+        if kept > 0 || mine.is_empty() {
+            self.folder.begin()?;
+        }
+        // Where nothing ran, what was said before is not worse.
+        if kept > 0 && self.settings.shard.is_none() {
             store::write_overview(&self.settings.out, self.record, &overview)?;
         }
         if signals.stopped() {
@@ -223,6 +207,7 @@ impl Work<'_> {
         });
         let started = Instant::now();
         let out = &self.settings.out;
+        self.folder.begin()?;
         let folder = record.open(out)?;
         let files = outputs::write(&folder, &self.campaign.outputs, &finished)?;
         record.close(out, files)?;

@@ -6,8 +6,8 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tradewind_io::campaign::Campaign;
-use tradewind_io::wire;
+use tradewind_io::campaign::{Campaign, Output, Word as _};
+use tradewind_io::{digest, wire};
 
 use super::overview::Overview;
 use super::plan::{Plan, Run};
@@ -19,6 +19,10 @@ use crate::output;
 
 const CAMPAIGN: &str = "campaign.json";
 const DONE: &str = "done.json";
+/// Of a run, and of a campaign of several.
+const SUMMARY: &str = "summary.json";
+/// What the campaign writes beside that, but for its report.
+const TABLES: [&str; 2] = ["summary.csv", "replications.csv"];
 
 /// `campaign.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,6 +58,8 @@ pub(in crate::commands) struct RunRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::commands) struct Done {
     pub(in crate::commands) id: String,
+    /// The SHA-256 of its `summary.json`: another file of that name is not this run's.
+    pub(in crate::commands) summary: String,
     /// The other files of the run.
     pub(in crate::commands) files: Vec<String>,
 }
@@ -102,6 +108,17 @@ impl Record {
     pub(in crate::commands) fn write(&self, folder: &Path) -> Result<(), Failure> {
         make(folder)?;
         output::write_file(&folder.join(CAMPAIGN), wire::to_json(self).as_bytes())
+    }
+
+    /// Whether there is one run only, whose files stand in the campaign's folder.
+    pub(super) fn is_single(&self) -> bool {
+        self.runs.iter().any(|run| run.folder.is_empty())
+    }
+
+    /// What each run writes.
+    pub(super) fn outputs(&self) -> Vec<Output> {
+        let words = self.campaign["outputs"].as_array().into_iter().flatten();
+        words.filter_map(|word| Output::named(word.as_str()?)).collect()
     }
 
     /// How this campaign differs from `other`, in words; empty if it is the same.
@@ -162,25 +179,55 @@ impl RunRecord {
         if self.folder.is_empty() { "the run" } else { &self.folder }
     }
 
-    /// What says that the run is finished.
+    /// What was written down in the run's folder when a run was finished there, of this campaign
+    /// or of another; `None` if the summary there is not that run's.
     pub(in crate::commands) fn done(&self, campaign: &Path) -> Option<Done> {
+        self.read(campaign).map(|(done, _)| done)
+    }
+
+    /// The same, if it was this run.
+    pub(in crate::commands) fn finished(&self, campaign: &Path) -> Option<Done> {
+        self.done(campaign).filter(|done| done.id == self.id)
+    }
+
+    /// The summary of a finished run.
+    pub(in crate::commands) fn summary(&self, campaign: &Path) -> Option<Summary> {
+        let (done, summary) = self.read(campaign)?;
+        Some(summary).filter(|_| done.id == self.id)
+    }
+
+    fn read(&self, campaign: &Path) -> Option<(Done, Summary)> {
+        let done = self.said(campaign)?;
+        let text = std::fs::read(self.path(campaign).join(SUMMARY)).ok()?;
+        let summary = Summary::read(&text)?;
+        Some((done, summary)).filter(|(done, _)| done.summary == digest::sha256(&text))
+    }
+
+    /// `done.json`, whether it still holds or not.
+    fn said(&self, campaign: &Path) -> Option<Done> {
         let bytes = std::fs::read(self.path(campaign).join(DONE)).ok()?;
         let done: Option<Done> = serde_json::from_slice(&bytes).ok();
         done.filter(|done| done.files.iter().all(|file| is_below(file)))
     }
 
-    /// The summary of a finished run.
-    pub(in crate::commands) fn summary(&self, campaign: &Path) -> Option<Summary> {
-        let done = self.done(campaign)?;
-        let bytes = std::fs::read(self.path(campaign).join("summary.json")).ok()?;
-        Some(done).filter(|done| done.id == self.id).and_then(|_| Summary::read(&bytes))
+    /// Whether the run's folder says that anything was ever finished there.
+    pub(super) fn is_marked(&self, campaign: &Path) -> bool {
+        self.said(campaign).is_some()
     }
 
-    /// Makes the run's folder, and forgets that it was ever finished.
+    /// Removes the files of the run that was finished in this folder, of whichever campaign.
+    pub(super) fn clear(&self, campaign: &Path) {
+        let folder = self.path(campaign);
+        let files = self.said(campaign).map(|done| done.files).unwrap_or_default();
+        // What says that it is finished goes first.
+        remove(&folder, std::iter::once(DONE).chain(files.iter().map(String::as_str)));
+    }
+
+    /// Makes the run's folder, and forgets that anything was ever finished there.
     pub(super) fn open(&self, campaign: &Path) -> Result<PathBuf, Failure> {
         let folder = self.path(campaign);
         make(&folder)?;
-        let _ = std::fs::remove_file(folder.join(DONE));
+        self.clear(campaign);
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
             // What a process left that was stopped while writing.
             let path = entry.path();
@@ -197,8 +244,13 @@ impl RunRecord {
         campaign: &Path,
         files: Vec<String>,
     ) -> Result<(), Failure> {
-        let done = Done { id: self.id.clone(), files };
-        output::write_file(&self.path(campaign).join(DONE), wire::to_json(&done).as_bytes())
+        let (folder, id) = (self.path(campaign), self.id.clone());
+        let path = folder.join(SUMMARY);
+        let text = std::fs::read(&path).map_err(|error| {
+            Failure::data(format!("failed to read `{}`: {error}", path.display()))
+        })?;
+        let done = Done { id, summary: digest::sha256(&text), files };
+        output::write_file(&folder.join(DONE), wire::to_json(&done).as_bytes())
     }
 }
 
@@ -215,23 +267,52 @@ pub(in crate::commands) fn make(folder: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Writes the campaign-wide files.
+/// Removes files that we wrote; it is no error if they are not there.
+fn remove<'a>(folder: &Path, names: impl Iterator<Item = &'a str>) {
+    names.for_each(|name| drop(std::fs::remove_file(folder.join(name))));
+}
+
+/// The names of all campaign-wide files but `campaign.json`, of campaigns with these outputs.
+pub(super) fn overview_files(outputs: &[Output]) -> Vec<String> {
+    let mut names: Vec<String> = [SUMMARY].into_iter().chain(TABLES).map(str::to_owned).collect();
+    if outputs.contains(&Output::Report) {
+        names.extend(report::files());
+    }
+    names
+}
+
+/// Writes the campaign-wide files, and removes those that an earlier overview left and this one
+/// has not.
 pub(in crate::commands) fn write_overview(
     folder: &Path,
     record: &Record,
     overview: &Overview,
 ) -> Result<(), Failure> {
-    let file = |name: &str, text: String| output::write_file(&folder.join(name), text.as_bytes());
+    let [runs, replications] = TABLES;
     // The summary of a single run is that of the campaign.
-    let single = record.runs.iter().any(|run| run.folder.is_empty());
-    if !single {
-        file("summary.json", overview.to_json())?;
+    let summary = (!record.is_single()).then(|| overview.to_json());
+    let files = [
+        (SUMMARY, summary),
+        (runs, Some(overview.to_csv()?)),
+        (replications, overview.replications_csv()?),
+    ];
+    let mut kept = Vec::new();
+    for (name, text) in files {
+        let Some(text) = text else { continue };
+        output::write_file(&folder.join(name), text.as_bytes())?;
+        kept.push(name.to_owned());
     }
-    match overview.replications_csv()? {
-        Some(text) => file("replications.csv", text)?,
-        // Of another campaign, which this one overwrites.
-        None => drop(std::fs::remove_file(folder.join("replications.csv"))),
-    }
-    file("summary.csv", overview.to_csv()?)?;
-    report::write(folder, record, overview)
+    kept.extend(report::write(folder, record, overview)?);
+    clear_unless(folder, |name| name == SUMMARY || kept.iter().any(|it| it == name));
+    Ok(())
+}
+
+/// Removes the campaign-wide files; `single`: but for the summary, which is that of a single run.
+pub(super) fn clear_overview(folder: &Path, single: bool) {
+    clear_unless(folder, |name| single && name == SUMMARY);
+}
+
+fn clear_unless(folder: &Path, kept: impl Fn(&str) -> bool) {
+    let names = overview_files(&[Output::Report]);
+    remove(folder, names.iter().map(String::as_str).filter(|name| !kept(name)));
 }

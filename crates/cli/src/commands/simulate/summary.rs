@@ -82,7 +82,11 @@ impl Summary {
 
     /// A summary that was written; `None` if it is none.
     pub(in crate::commands) fn read(text: &[u8]) -> Option<Summary> {
-        serde_json::from_slice(text).ok().map(|fields| Summary { fields })
+        let fields: Map<String, Value> = serde_json::from_slice(text).ok()?;
+        let is_one = AXES.iter().all(|key| fields.contains_key(*key))
+            && fields.get("policy").is_some_and(Value::is_string)
+            && fields.get(SIZE).is_some_and(Value::is_u64);
+        is_one.then_some(Summary { fields })
     }
 
     /// As it stands in its file.

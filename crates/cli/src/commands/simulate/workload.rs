@@ -99,7 +99,11 @@ impl<'a> Source<'a> {
         let alone = alone.filter(|_| machine.sites.pools(0).as_slice().len() == 1);
         let alone = alone
             .map(|policy| format!("{name}: one site, so nobody can take a job of `{policy}` over"));
-        other.chain(alone).chain(self.about_logs(machine)).collect()
+        let repeated = machine.logs.iter().map(|log| (&log.name, log.repeated()));
+        let repeated = repeated.filter(|(_, count)| *count > 0).map(|(log, count)| {
+            format!("{log}: jobs with the number of another one, which results do not tell apart: {count}")
+        });
+        other.chain(alone).chain(repeated).chain(self.about_logs(machine)).collect()
     }
 
     fn about_logs(&self, machine: &Machine) -> Vec<String> {
@@ -219,7 +223,9 @@ impl<'a> Source<'a> {
         let largest = logs.iter().filter_map(|log| log.header.max_procs()).max();
         let processors = || {
             self.spec.procs.or(largest).ok_or_else(|| {
-                let message = format!("{}: no MaxProcs in the header", self.spec.logs.join(", "));
+                let first = logs.first().map(|log| log.header.no_max_procs());
+                let message =
+                    format!("{}: {}", self.spec.logs.join(", "), first.unwrap_or_default());
                 Failure::data(message).hint("say how many processors the machine has: `--procs N`")
             })
         };

@@ -26,7 +26,7 @@ use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_daemon::store::sqlite::Sqlite;
 use tradewind_daemon::store::{Store, StoreError};
-use tradewind_io::settings::{self, Pool, Settings};
+use tradewind_io::settings::{Pool, Settings};
 use tradewind_model::SiteId;
 use tradewind_web::{Api, Limits, Listen, Outputs, Rate, Server, Tls};
 
@@ -116,11 +116,7 @@ fn log(args: &Args) {
 
 fn read(args: &Args, report: &Report) -> Result<Settings, Failure> {
     let Some(path) = &args.config else { return Ok(Settings::default()) };
-    let read = settings::load(&path.to_string_lossy());
-    let (settings, warnings) =
-        read.map_err(|wrong| Failure { exit: Exit::Usage, ..Failure::from(wrong) })?;
-    input::warn(&warnings, report);
-    Ok(settings)
+    input::configuration(&path.to_string_lossy(), report)
 }
 
 /// The market of the folder, running.
@@ -169,6 +165,9 @@ fn explain(wrong: &StoreError) -> Failure {
     match wrong {
         StoreError::Busy { .. } => {
             failure.hint("a market runs here already; or say another folder: `--state DIR`")
+        }
+        StoreError::Damaged { .. } => {
+            failure.hint("`tradewind restore` brings a backup back; see docs/journal.md")
         }
         _ => failure.hint("see docs/journal.md"),
     }

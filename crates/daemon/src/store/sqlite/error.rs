@@ -45,11 +45,9 @@ fn from_code(path: &Path, seq: u64, code: ffi::Error, said: Option<&str>) -> Sto
     match code.code {
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => busy(path),
         ErrorCode::NotADatabase => foreign(path),
-        ErrorCode::DatabaseCorrupt => damaged(path, seq, format!("{said}; restore a backup")),
+        ErrorCode::DatabaseCorrupt => damaged(path, seq, said),
         // Our statements are right: the tables are not.
-        ErrorCode::Unknown if code.extended_code == ffi::SQLITE_ERROR => {
-            damaged(path, seq, format!("{said}; restore a backup"))
-        }
+        ErrorCode::Unknown if code.extended_code == ffi::SQLITE_ERROR => damaged(path, seq, said),
         ErrorCode::ConstraintViolation => {
             damaged(path, seq, format!("somebody else has written here ({said})"))
         }

@@ -122,14 +122,14 @@ pub(super) fn end(
     let newest = connection.query_row("SELECT max(seq) FROM snapshots", [], |row| row.get(0));
     let newest: Option<i64> = newest.map_err(|e| explain(path, 0, &e))?;
     if newest.is_some_and(|newest| u64::try_from(newest).is_ok_and(|newest| newest > end.seq)) {
-        let what = "there was a snapshot of later rows, and they are missing; restore a backup";
+        let what = "there was a snapshot of later rows, and they are missing";
         return Err(damaged(path, end.seq + 1, what));
     }
     Ok(end)
 }
 
 /// What is said of a row that is not what was written.
-pub(super) const CHANGED: &str = "it is not what was written; restore a backup";
+pub(super) const CHANGED: &str = "it is not what was written";
 
 /// The digest of a row as it is written there; of row 0 the origin's.
 pub(super) fn digest_at(
@@ -148,4 +148,4 @@ pub(super) fn digest_at(
 }
 
 /// What is said of a row that is not there.
-pub(super) const MISSING: &str = "it is missing; restore a backup";
+pub(super) const MISSING: &str = "it is missing";

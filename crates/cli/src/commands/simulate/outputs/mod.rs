@@ -1,5 +1,5 @@
 //! The files of a finished run. To add one: a word in `tradewind_io::campaign::Output`, a module
-//! here that makes its bytes, a line in [`write()`].
+//! here that makes its bytes, a line in [`write()`] and in [`names()`].
 
 mod batsim;
 mod fates;
@@ -17,6 +17,23 @@ use crate::exit::Failure;
 use crate::output;
 use fates::Fates;
 pub(super) use pictures::png;
+
+/// The names of the files that these outputs may have; that of one log is said for `schedule.swf`.
+pub(super) fn names(outputs: &[Output]) -> impl Iterator<Item = &'static str> {
+    let of = |kind: &Output| -> &[&str] {
+        match kind {
+            Output::Summary => &[],
+            Output::Jobs => &["jobs.csv"],
+            Output::Schedule => &["schedule.csv", "schedule.json"],
+            Output::Parquet => &["jobs.parquet"],
+            Output::Trades => &["trades.csv"],
+            Output::Refused => &["refused.csv"],
+            Output::Report => &pictures::NAMES,
+            Output::Swf => &["schedule.swf"],
+        }
+    };
+    std::iter::once("summary.json").chain(outputs.iter().flat_map(of).copied())
+}
 
 /// Writes what was asked for into `folder`, and returns the names of the files.
 pub(super) fn write(

@@ -23,6 +23,10 @@ const POINTS: usize = 500;
 /// Means along a curve of deviations, at most.
 const COLUMNS: usize = 300;
 
+/// The names of the files.
+pub(super) const NAMES: [&str; 5] =
+    ["gantt.svg", "gantt.png", "utilisation.svg", "utilisation.png", part::FILE];
+
 /// Names and bytes of the files.
 pub(super) fn files(
     finished: &Finished<'_>,
@@ -39,13 +43,14 @@ pub(super) fn files(
         load_deviation: load_deviation(finished),
         notes,
     };
-    Ok(vec![
-        ("gantt.svg", gantt.svg().into_bytes()),
-        ("gantt.png", png("gantt.png", &gantt)?),
-        ("utilisation.svg", usage.svg().into_bytes()),
-        ("utilisation.png", png("utilisation.png", &usage)?),
-        (part::FILE, wire::to_json(&part).into_bytes()),
-    ])
+    let bytes = [
+        gantt.svg().into_bytes(),
+        png("gantt.png", &gantt)?,
+        usage.svg().into_bytes(),
+        png("utilisation.png", &usage)?,
+        wire::to_json(&part).into_bytes(),
+    ];
+    Ok(NAMES.into_iter().zip(bytes).collect())
 }
 
 /// Deadlines missed, over the jobs that have one.

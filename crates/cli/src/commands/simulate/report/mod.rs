@@ -6,6 +6,7 @@ mod pictures;
 use std::path::Path;
 
 use serde_json::Value;
+use tradewind_io::campaign::Output;
 use tradewind_io::chart::{Better, Estimate, Unit};
 use tradewind_io::report::{
     self, CampaignReport, DrawnPicture, FileLink, ReportMeasure, ReportPicture, ReportRow,
@@ -51,12 +52,29 @@ struct Done<'a> {
     part: Part,
 }
 
+/// The page of a campaign.
+const PAGE: &str = "report.html";
+
+/// The names of all files that a report may have.
+pub(super) fn files() -> impl Iterator<Item = String> {
+    let pictures = pictures::NAMES.iter().flat_map(|name| picture_files(name));
+    std::iter::once(PAGE.to_owned()).chain(pictures)
+}
+
+/// A picture as a drawing, then as pixels.
+fn picture_files(name: &str) -> [String; 2] {
+    ["svg", "png"].map(|ending| format!("{name}.{ending}"))
+}
+
 /// Writes the campaign's pictures and `report.html` into its folder, if the campaign asks for a
-/// report and has any finished run.
-pub(super) fn write(folder: &Path, record: &Record, overview: &Overview) -> Result<(), Failure> {
-    let asked = record.campaign["outputs"].as_array();
-    if overview.runs.is_empty() || asked.is_none_or(|all| !all.contains(&"report".into())) {
-        return Ok(());
+/// report and has any finished run. Returns the names of the files.
+pub(super) fn write(
+    folder: &Path,
+    record: &Record,
+    overview: &Overview,
+) -> Result<Vec<String>, Failure> {
+    if overview.runs.is_empty() || !record.outputs().contains(&Output::Report) {
+        return Ok(Vec::new());
     }
     let finished = record.runs.iter().filter(|run| !overview.missing.contains(&run.folder));
     let finished = finished.zip(&overview.runs).map(|(run, summary)| {
@@ -64,17 +82,19 @@ pub(super) fn write(folder: &Path, record: &Record, overview: &Overview) -> Resu
         Done { record: run, summary, part }
     });
     let finished: Vec<Done<'_>> = finished.collect();
+    let mut written = vec![PAGE.to_owned()];
     let mut shown = Vec::new();
     for Drawing { name, picture, caption } in pictures::all(overview, &finished) {
-        output::write_file(&folder.join(format!("{name}.svg")), picture.svg().as_bytes())?;
-        let (png, file) = (outputs::png(name, &picture)?, format!("{name}.png"));
-        output::write_file(&folder.join(&file), &png)?;
-        let files = [("SVG", format!("{name}.svg")), ("PNG", file)];
-        let files = files.map(|(name, path)| link(name, path)).to_vec();
+        let [svg, png] = picture_files(name);
+        output::write_file(&folder.join(&svg), picture.svg().as_bytes())?;
+        output::write_file(&folder.join(&png), &outputs::png(name, &picture)?)?;
+        written.extend([svg.clone(), png.clone()]);
+        let files = vec![link("SVG", svg), link("PNG", png)];
         shown.push(ReportPicture { picture, caption: caption.to_owned(), files });
     }
     let page = report::campaign(&page(folder, record, overview, &finished, shown));
-    output::write_file(&folder.join("report.html"), page.as_bytes())
+    output::write_file(&folder.join(PAGE), page.as_bytes())?;
+    Ok(written)
 }
 
 fn link(name: impl Into<String>, path: impl Into<String>) -> FileLink {

@@ -11,6 +11,9 @@ use super::super::part::Part;
 use super::super::summary::Summary;
 use super::{Done, estimate, label, measures};
 
+/// The names of all pictures that there may be.
+pub(super) const NAMES: [&str; 5] = ["waits", "success", "misses", "load-deviation", "comparison"];
+
 /// A picture, the name of its files, and what stands below it on the page.
 pub(super) struct Drawing {
     pub(super) name: &'static str,
@@ -20,15 +23,14 @@ pub(super) struct Drawing {
 
 /// All pictures for which there are data.
 pub(super) fn all(overview: &Overview, finished: &[Done<'_>]) -> Vec<Drawing> {
+    let [waits, success, misses, deviation, comparison] = NAMES;
     let drawing = |name, caption| move |picture| Drawing { name, picture, caption };
-    let waits = drawing("waits", "How long jobs waited. A curve further up is better.");
-    let success = drawing("success", "The share of jobs that were completed by their deadline.");
-    let misses = drawing("misses", "Deadlines missed, job by job. A lower line is better.");
-    let deviation = drawing(
-        "load-deviation",
-        "How far the loads of the sites were apart. A lower line is better.",
-    );
-    let comparison = drawing("comparison", "The policies side by side.");
+    let waits = drawing(waits, "How long jobs waited. A curve further up is better.");
+    let success = drawing(success, "The share of jobs that were completed by their deadline.");
+    let misses = drawing(misses, "Deadlines missed, job by job. A lower line is better.");
+    let deviation =
+        drawing(deviation, "How far the loads of the sites were apart. A lower line is better.");
+    let comparison = drawing(comparison, "The policies side by side.");
     let some = [
         Some(waits(self::waits(overview, finished))),
         self::success(overview).map(success),
