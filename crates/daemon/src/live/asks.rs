@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tradewind_io::submission::Submission;
+use tradewind_io::submission::{Conditions, Submission};
 use tradewind_model::{Money, Pools, Time};
 
 use super::demand::demand;
@@ -133,7 +133,8 @@ impl Live {
     ) -> Result<Option<Vec<u64>>, Refusal> {
         let known = key.and_then(|key| self.state.keys.get(&(actor.user.clone(), key.clone())));
         let Some(&first) = known else { return Ok(None) };
-        if self.state.jobs.get(&first).is_some_and(|job| *job.submission != *submission) {
+        let known = self.state.jobs.get(&first).map(|job| &*job.submission);
+        if known.is_some_and(|known| !is_again(known, submission)) {
             let message = format!("job {first} has this key, and is another submission");
             let hint = "use another key for another job; the same one sends the same job again";
             return Err(Refusal::new(Kind::Conflict, message, hint));
@@ -363,4 +364,11 @@ impl Live {
             }
         }
     }
+}
+
+/// Whether it is the same submission, sent again. Moments may differ: `now+1h` is later then.
+fn is_again(known: &Submission, sent: &Submission) -> bool {
+    let (earliest_start, deadline) = (known.terms.earliest_start, known.terms.deadline);
+    let terms = Conditions { earliest_start, deadline, ..sent.terms.clone() };
+    *known == Submission { terms, ..sent.clone() }
 }

@@ -160,14 +160,16 @@ fn ended(since: Time, at: Time, exit: Exit) -> Seen {
 #[test]
 fn a_key_is_for_one_submission() {
     let mut stage = Stage::new();
-    let mut submit = |work| {
-        let (submission, key) = (Arc::new(job(1, work)), Some("k".to_owned()));
+    let mut submit = |work, deadline| {
+        let terms = Conditions { deadline: Some(later(deadline)), ..Conditions::default() };
+        let submission = Arc::new(Submission { terms, ..job(1, work) });
+        let key = Some("k".to_owned());
         let ask = Ask::Submit { submission, key, quote: None };
         stage.step(DAY, Input::Asked { actor: ana(), ask }).unwrap()
     };
-    assert_eq!(submit(60), Ok(Reply::Jobs(vec![1])));
-    assert_eq!(submit(60), Ok(Reply::Jobs(vec![1])));
-    assert_eq!(submit(61).unwrap_err().kind, Kind::Conflict);
+    assert_eq!(submit(60, 3_600), Ok(Reply::Jobs(vec![1])));
+    assert_eq!(submit(60, 3_601), Ok(Reply::Jobs(vec![1])), "in an hour, asked a second later");
+    assert_eq!(submit(61, 3_600).unwrap_err().kind, Kind::Conflict);
 }
 
 #[test]

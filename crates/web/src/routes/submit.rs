@@ -35,7 +35,8 @@ pub(crate) struct How {
         How,
         ("Idempotency-Key" = Option<String>, Header,
             min_length = 1, max_length = 128,
-            description = "the same key again gives the same jobs, and changes nothing"),
+            description = "the same key again gives the same jobs, and changes nothing; with \
+                           another submission it is refused"),
     ),
     request_body(content = Work, description = "every field spelt out; or with `options`, a script"),
     responses((status = 201, description = "taken on", body = Submitted), Refusals),
