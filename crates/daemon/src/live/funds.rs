@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tradewind_model::{Demand, Money, Pools, Time};
+use tradewind_model::{Demand, JobId, Money, Pools, Time};
 
 use super::money::Account;
 use super::record::Record;
@@ -26,12 +26,15 @@ impl Live {
         is_asked: impl Fn(&Account) -> bool,
     ) -> Result<(), Wrong> {
         let market = &self.state.market;
-        let lack = |(number, job): (&u64, &Job)| {
-            let id = job.id.filter(|_| job.phase == Phase::Waiting && is_asked(&job.payer()))?;
-            let demand = market.demand(id).filter(|_| market.trade(id).is_none())?;
-            Some((*number, self.lacks(job, demand)?))
+        let lack = |id: JobId| {
+            let number = self.state.numbers.get(&id)?;
+            let job = self.state.jobs.get(number).filter(|job| job.phase == Phase::Waiting)?;
+            if !is_asked(&job.payer()) || market.trade(id).is_some() {
+                return None;
+            }
+            Some((*number, self.lacks(job, market.demand(id)?)?))
         };
-        let lacking: Vec<(u64, Money)> = self.state.jobs.iter().filter_map(lack).collect();
+        let lacking: Vec<(u64, Money)> = market.queue().filter_map(lack).collect();
         for (number, needed) in lacking {
             self.wait_for_funds(at, number, needed)?;
         }

@@ -129,7 +129,7 @@ pub struct Summary {
 }
 
 impl Log {
-    /// A log of these jobs, with what is missing in them counted; they are put [in order](sort).
+    /// A log of these jobs, with what is missing in them counted; they are put in order.
     pub fn new(name: &str, header: Header, mut jobs: Vec<Record>) -> Log {
         sort(&mut jobs);
         let summary = Summary::of(&jobs, &[]);
