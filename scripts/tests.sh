@@ -10,7 +10,7 @@ cargo=${CARGO:-cargo}
 log=${CARGO_TARGET_DIR:-target}/computing.log
 
 computing() {
-    RUST_TEST_THREADS=2 "$cargo" test "$@" --lib --bins --examples --test '[!w]*'
+    RUST_TEST_THREADS=2 "$cargo" test "$@" --lib --bins --test '[!w]*'
     "$cargo" test "$@" --doc
     WHAT="$*" ./scripts/evalys.sh
     WHAT="$*" ./scripts/fuzz.sh

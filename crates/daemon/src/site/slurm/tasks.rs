@@ -82,7 +82,7 @@ pub(super) fn judge(
         Some(None) if was_dropped(ticket, job) => {
             Verdict::Bury(Exit::Refused(format!("Slurm says {}: {}", job.state, job.reason)))
         }
-        Some(Some(trace)) if was_revoked(ticket, job) && is_older(trace, job) => {
+        Some(Some(trace)) if was_revoked(ticket, job) && had_its_turn(trace, job) => {
             absent(ticket, Some(Some(trace)), now)
         }
         Some(trace) => Verdict::Seen(ended(ticket, job, trace, now)),
@@ -145,9 +145,11 @@ fn had_no_script(job: &Job) -> bool {
     job.state == "FAILED" && job.end - job.start <= 1 && matches!(code, 2 | 127)
 }
 
-/// The task was there before this start of its job: what it wrote is of an earlier one.
-fn is_older(trace: &Trace, job: &Job) -> bool {
-    trace.here.as_ref().is_some_and(|here| seconds(here.at) < Time(job.start))
+/// The task was there before this start of its job, and what it wrote is of an earlier one; or it
+/// has ended by itself, maybe all of it in one second.
+fn had_its_turn(trace: &Trace, job: &Job) -> bool {
+    let is_older = trace.here.as_ref().is_some_and(|here| seconds(here.at) < Time(job.start));
+    is_older || trace.end.as_ref().is_some_and(|end| matches!(end.exit, Exit::Code(_)))
 }
 
 /// What is said of a task whose folder cannot be looked into: nothing that would be its end.

@@ -286,6 +286,9 @@ fn ends_are_those_of_slurm_and_of_the_task() {
     let again = Job { start: 140, end: 140, ..job("CANCELLED") };
     let verdict = judge(&ticket(), Some(&again), Some(Some(&code)), Time(200));
     assert_eq!(verdict, ended(Some(101), 129, Exit::Code(7)), "it had ended before");
+    let same = Job { start: 101, end: 101, ..job("CANCELLED") };
+    let verdict = judge(&ticket(), Some(&same), Some(Some(&code)), Time(200));
+    assert_eq!(verdict, ended(Some(101), 129, Exit::Code(7)), "it began and ended in that second");
     let soon = Job { end: 101, ..job("CANCELLED") };
     let verdict = judge(&ticket(), Some(&soon), Some(Some(&trace(None))), Time(200));
     assert_eq!(verdict, ended(Some(100), 101, Exit::Withdrawn), "somebody was quick");

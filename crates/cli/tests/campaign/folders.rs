@@ -1,57 +1,6 @@
 //! Folders of campaigns: what another campaign or somebody else left there.
-#![expect(clippy::unwrap_used, reason = "a test that cannot read what was written has failed")]
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::Output;
-
-use serde_json::Value;
-
-const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
-const PROGRAM: &str = env!("CARGO_BIN_EXE_tradewind");
-
-fn log() -> String {
-    format!("{EXAMPLES}/small.swf")
-}
-
-fn tradewind(args: &[&str]) -> Output {
-    std::process::Command::new(PROGRAM).args(args).output().unwrap()
-}
-
-fn simulate(out: &Path, args: &[&str]) -> Output {
-    tradewind(&[&["simulate", "--out", out.to_str().unwrap()], args].concat())
-}
-
-fn code(output: &Output) -> i32 {
-    output.status.code().unwrap()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// Every file below a folder.
-fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    let mut open = vec![folder.to_owned()];
-    while let Some(next) = open.pop() {
-        for entry in std::fs::read_dir(next).unwrap() {
-            let path = entry.unwrap().path();
-            match path.is_dir() {
-                true => open.push(path),
-                false => {
-                    let name = path.strip_prefix(folder).unwrap().to_owned();
-                    found.insert(name, std::fs::read(&path).unwrap());
-                }
-            }
-        }
-    }
-    found
-}
-
-fn json(path: &Path) -> Value {
-    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
-}
+use super::*;
 
 /// Whatever was in a folder: what is said is of the campaign that was asked for.
 #[test]

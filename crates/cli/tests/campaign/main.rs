@@ -1,6 +1,8 @@
 //! Campaigns from end to end: many runs, stopped and gone on with, in shards, with bad logs.
 #![expect(clippy::unwrap_used, reason = "a test that cannot read what was written has failed")]
 
+mod folders;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
