@@ -15,7 +15,7 @@ setup:
 	./scripts/highs.sh
 	./scripts/axe.sh
 
-packages:
+packages: setup
 	./scripts/packages.sh evalys "Evalys 4.0.7" >/dev/null
 	./scripts/packages.sh fuzz Schemathesis >/dev/null
 
@@ -23,8 +23,13 @@ packages:
 FEATURES = tradewind-reference/mip,tradewind-daemon/clusters,tradewind/clusters,tradewind/browser
 EVERYTHING = --workspace --features $(FEATURES)
 
+# Many tests wait for a cluster or a browser: one more at once than two processors could compute.
+THREADS ?= 3
+
 test: setup packages
-	./scripts/tests.sh $(EVERYTHING)
+	RUST_TEST_THREADS=$(THREADS) $(CARGO) test $(EVERYTHING)
+	WHAT="$(EVERYTHING)" ./scripts/evalys.sh
+	WHAT="$(EVERYTHING)" ./scripts/fuzz.sh
 
 # Evalys 4.0.7 reads jobs.csv, PyArrow reads jobs.parquet, the example notebook runs.
 test-evalys: setup

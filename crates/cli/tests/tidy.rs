@@ -47,28 +47,6 @@ fn ends(path: &Path, endings: &[&str]) -> bool {
     path.extension().is_some_and(|e| endings.contains(&e.to_string_lossy().as_ref()))
 }
 
-/// `scripts/tests.sh` runs suites `with_*` on one side and those whose name does not begin with w on
-/// the other.
-#[test]
-fn no_suite_is_left_out() {
-    let metadata = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--offline", "--locked", "--no-deps"])
-        .current_dir(root())
-        .output()
-        .unwrap();
-    let all: serde_json::Value = serde_json::from_slice(&metadata.stdout).unwrap();
-    let list = |value: &serde_json::Value| value.as_array().unwrap().clone();
-    let targets = list(&all["packages"]).into_iter().flat_map(|package| list(&package["targets"]));
-    let suites: Vec<String> = targets
-        .filter(|target| target["kind"] == serde_json::json!(["test"]))
-        .map(|target| target["name"].as_str().unwrap().to_owned())
-        .collect();
-    assert!(suites.iter().any(|name| name.starts_with("with_")), "{suites:?}");
-    let is_lost = |name: &&String| name.starts_with('w') && !name.starts_with("with_");
-    let lost: Vec<&String> = suites.iter().filter(is_lost).collect();
-    assert!(lost.is_empty(), "neither side runs {lost:?}");
-}
-
 #[test]
 fn source_files_are_short() {
     let mut long = Vec::new();
