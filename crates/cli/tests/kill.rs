@@ -80,7 +80,12 @@ impl Client {
         let mut all = Vec::new();
         let mut after = String::new();
         loop {
-            let page = self.send("GET", &format!("{path}limit=1000{after}"), "x", None).unwrap();
+            // The daemon may only just have started.
+            let ask = |_| {
+                thread::sleep(Duration::from_millis(20));
+                self.send("GET", &format!("{path}limit=1000{after}"), "x", None)
+            };
+            let page = (0..500).find_map(ask).unwrap();
             all.extend(page[list].as_array().unwrap().clone());
             match page["next"].as_u64() {
                 Some(next) => after = format!("&after={next}"),
