@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -143,10 +144,16 @@ pub fn tag_in(mark: &str) -> Option<Tag> {
     Tag::parse(mark.rsplit_once(' ').map_or(mark, |(tag, _)| tag))
 }
 
-/// Microseconds since 1970.
+/// Microseconds since 1970, later than any that was told before: two submissions of one tag, from
+/// two adapters of this process, have different marks.
 pub fn stamp() -> i64 {
+    static LAST: AtomicI64 = AtomicI64::new(0);
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+    let now = since.map_or(0, |since| i64::try_from(since.as_micros()).unwrap_or(i64::MAX));
+    let next = |last: i64| now.max(last.saturating_add(1));
+    let (Ok(last) | Err(last)) =
+        LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(next(last)));
+    next(last)
 }
 
 impl Ended {
@@ -353,6 +360,17 @@ fn take_lock(folder: &Path) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_two_submissions_have_one_stamp() {
+        let stamps = || (0..1_000).map(|_| stamp()).collect::<Vec<i64>>();
+        let all: Vec<i64> = std::thread::scope(|scope| {
+            let hands: Vec<_> = (0..4).map(|_| scope.spawn(stamps)).collect();
+            hands.into_iter().flat_map(|hand| hand.join().unwrap()).collect()
+        });
+        let different: std::collections::BTreeSet<i64> = all.iter().copied().collect();
+        assert_eq!(different.len(), all.len());
+    }
 
     #[test]
     fn tickets_outlive_the_adapter() {

@@ -85,6 +85,13 @@ pub(super) fn judge(
         Some(Some(trace)) if was_revoked(ticket, job) && had_its_turn(trace, job) => {
             absent(ticket, Some(Some(trace)), now)
         }
+        Some(Some(trace)) if found_begun(trace, job) => {
+            // A file may be seen later than its folder.
+            Verdict::Seen(match now > Time(job.end) + LAST_WORD {
+                true => Seen::Ended { since: None, at: Time(job.end), exit: Exit::Lost },
+                false => meanwhile(ticket, Some(job), now),
+            })
+        }
         Some(trace) => Verdict::Seen(ended(ticket, job, trace, now)),
     }
 }
@@ -123,6 +130,12 @@ pub(super) fn is_unclear(
 /// Another job of the same tag was there first; this one found its work begun, and did nothing.
 fn is_other(job: &Job, trace: &Trace) -> bool {
     trace.here.as_ref().is_some_and(|here| here.id != job.id.to_string())
+}
+
+/// The job ended well without a word of its task: the task's folder was there already, by us (who
+/// buried it, and never got the answer) or by a job of the same tag that died before its first word.
+fn found_begun(trace: &Trace, job: &Job) -> bool {
+    job.state == "COMPLETED" && job.status == 0 && *trace == Trace::default()
 }
 
 /// After a crash of its controller, Slurm uses numbers again and begins jobs again that have ended

@@ -292,6 +292,12 @@ fn ends_are_those_of_slurm_and_of_the_task() {
     let soon = Job { end: 101, ..job("CANCELLED") };
     let verdict = judge(&ticket(), Some(&soon), Some(Some(&trace(None))), Time(200));
     assert_eq!(verdict, ended(Some(100), 101, Exit::Withdrawn), "somebody was quick");
+    let silent = Some(Some(&Trace::default()));
+    let verdict = judge(&ticket(), Some(&job("COMPLETED")), silent, Time(160));
+    let running = Verdict::Seen(Seen::Running { since: Time(100), nodes: vec!["a1".to_owned()] });
+    assert_eq!(verdict, running, "its word may come");
+    let verdict = judge(&ticket(), Some(&job("COMPLETED")), silent, Time(161));
+    assert_eq!(verdict, ended(None, 130, Exit::Lost), "its folder was there, and it did nothing");
     let never = Job { nodes: Vec::new(), start: 130, ..job("CANCELLED") };
     let verdict = judge(&ticket(), Some(&never), Some(None), Time(200));
     assert_eq!(verdict, ended(None, 130, Exit::Withdrawn));
