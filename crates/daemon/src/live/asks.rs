@@ -94,7 +94,7 @@ impl Live {
         }
         let payer = submission.project.clone().map(Account::Project);
         let payer = payer.unwrap_or_else(|| Account::User(actor.user.clone()));
-        self.welcome(at, payer)?;
+        self.welcome(at, payer.clone())?;
         let first = self.state.last_job + 1;
         let mut numbers = Vec::with_capacity(count);
         for place in 0..count {
@@ -120,6 +120,10 @@ impl Live {
                 None => self.settle_in(at, job)?,
             }
             numbers.push(job);
+        }
+        if quote.is_some() {
+            // What is promised now others cannot spend.
+            self.mind_funds(at, |own| *own == payer)?;
         }
         Ok(Ok(Reply::Jobs(numbers)))
     }
@@ -234,12 +238,7 @@ impl Live {
         }
         let payer = submission.project.clone().map(Account::Project);
         let payer = payer.unwrap_or_else(|| Account::User(actor.user.clone()));
-        let known = self.state.accounts.knows(&payer);
-        let there = match known {
-            true => self.state.accounts.balance(&payer),
-            false => i128::from(self.settings.new_user_grant.0),
-        };
-        let free = there - self.state.promised(&payer);
+        let free = self.state.funds(&payer, self.settings.new_user_grant);
         if free < i128::from(quote.cost.0) {
             let free = Money(i64::try_from(free.max(0)).unwrap_or(i64::MAX));
             let cost = quote.cost;

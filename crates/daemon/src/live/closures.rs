@@ -1,13 +1,12 @@
 //! Nodes that are missing: owners' tasks, dead nodes, hours that are not offered, bookings.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use tradewind_model::{Cause, Closure, PoolId, Price, Share, SiteId, Span, Time};
+use tradewind_model::{Cause, Closure, PoolId, SiteId, Span, Time};
 
 use super::input::Withheld;
-use super::money::Account;
 use super::record::Record;
-use super::state::{Hold, Job, Phase, Quote, State, Why};
+use super::state::{Quote, State, Why};
 use super::{Live, Wrong};
 use crate::site::{Seen, Survey};
 
@@ -219,28 +218,6 @@ impl State {
             _ => None,
         };
         survey.tasks.iter().filter_map(stray).collect()
-    }
-
-    /// What the account's booked windows that have not come will cost at most.
-    pub(super) fn promised(&self, payer: &Account) -> i128 {
-        let booked = self.closures.keys().filter_map(|why| match why {
-            Why::Booked(_, job) => Some(*job),
-            _ => None,
-        });
-        let booked: BTreeSet<u64> = booked.collect();
-        let booked = booked.iter().filter_map(|number| self.jobs.get(number));
-        let waiting = booked.filter(|job| job.phase == Phase::Held(Hold::Booked));
-        let own = waiting.filter(|job| job.payer() == *payer);
-        let cost = |job: &Job| {
-            let Some(booking) = &job.booking else { return 0 };
-            let shares = booking.place.shares(job.submission.tasks);
-            let parts = shares.zip(&booking.ends).zip(&booking.prices);
-            let part = |((share, end), price): ((Share, &Time), &Price)| {
-                i128::from(price.of(share.nodes, *end - booking.start).0)
-            };
-            parts.map(part).sum::<i128>()
-        };
-        own.map(cost).sum()
     }
 
     /// Whether a quote's nodes are still free, at its prices; if not, what has changed.

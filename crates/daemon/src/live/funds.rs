@@ -1,20 +1,81 @@
 //! Who cannot pay waits for money, and stands in nobody's way meanwhile.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_model::{Demand, JobId, Money, Pools, Time};
+use tradewind_model::{Demand, JobId, Money, PoolId, Pools, Time};
 
 use super::money::Account;
 use super::record::Record;
-use super::state::{Hold, Job, Phase, Setback};
+use super::state::{Hold, Job, Phase, Setback, State, Why};
 use super::{Live, Wrong};
+
+impl State {
+    /// What the account's booked windows that have not come will cost at most: it is promised, and
+    /// no other job can have it. Linear in the bookings.
+    pub fn promised(&self, payer: &Account) -> i128 {
+        let all = Why::Booked(PoolId(0), 0)..=Why::Booked(PoolId(u32::MAX), u64::MAX);
+        let booked = self.closures.range(all).filter_map(|(why, _)| match why {
+            Why::Booked(_, job) => Some(*job),
+            _ => None,
+        });
+        let booked: BTreeSet<u64> = booked.collect();
+        let booked = booked.iter().filter_map(|number| self.jobs.get(number));
+        let own = booked.filter(|job| job.is_booked() && job.payer() == *payer);
+        own.filter_map(Job::promised).map(|cost| i128::from(cost.0)).sum()
+    }
+
+    /// What the account has for jobs that are not booked, micro-credits; below 0 if not even those
+    /// that are can be paid.
+    pub fn to_spend(&self, payer: &Account) -> i128 {
+        self.accounts.balance(payer) - self.promised(payer)
+    }
+
+    /// The same, where new accounts begin with this grant.
+    pub fn funds(&self, payer: &Account, grant: Money) -> i128 {
+        match self.accounts.knows(payer) {
+            true => self.to_spend(payer),
+            false => i128::from(grant.0),
+        }
+    }
+}
+
+impl Job {
+    fn is_booked(&self) -> bool {
+        self.phase == Phase::Held(Hold::Booked)
+    }
+
+    /// What its booked window costs.
+    fn promised(&self) -> Option<Money> {
+        self.booking.as_ref().map(|booking| booking.most(self.submission.tasks))
+    }
+}
+
+/// What payers have to spend, looked up once for each.
+#[derive(Default)]
+struct Purses(BTreeMap<Account, i128>);
+
+impl Purses {
+    fn of(&mut self, payer: Account, state: &State) -> i128 {
+        *self.0.entry(payer).or_insert_with_key(|payer| state.to_spend(payer))
+    }
+}
 
 impl Live {
     /// What the job needs at least, if its payer has less.
     pub(super) fn lacks(&self, job: &Job, demand: &Demand) -> Option<Money> {
+        self.lacks_in(&mut Purses::default(), job, demand)
+    }
+
+    fn lacks_in(&self, purses: &mut Purses, job: &Job, demand: &Demand) -> Option<Money> {
         let least = least_cost(demand, self.state.market.pools());
-        let there = self.state.accounts.balance(&job.payer());
-        (there < i128::from(least.0)).then_some(least)
+        // Its window has the prices of the day when it was booked, and its money is its own.
+        let booked = job.promised().filter(|_| job.is_booked());
+        let least = booked.map_or(least, |cost| cost.min(least));
+        let there = match booked {
+            Some(_) => self.state.accounts.balance(&job.payer()),
+            None => purses.of(job.payer(), &self.state),
+        };
+        (least > Money::ZERO && there < i128::from(least.0)).then_some(least)
     }
 
     /// Waiting jobs of these payers that cannot be paid for anywhere leave the queue: policies hold
@@ -26,13 +87,14 @@ impl Live {
         is_asked: impl Fn(&Account) -> bool,
     ) -> Result<(), Wrong> {
         let market = &self.state.market;
+        let mut purses = Purses::default();
         let lack = |id: JobId| {
             let number = self.state.numbers.get(&id)?;
             let job = self.state.jobs.get(number).filter(|job| job.phase == Phase::Waiting)?;
             if !is_asked(&job.payer()) || market.trade(id).is_some() {
                 return None;
             }
-            Some((*number, self.lacks(job, market.demand(id)?)?))
+            Some((*number, self.lacks_in(&mut purses, job, market.demand(id)?)?))
         };
         let lacking: Vec<(u64, Money)> = market.queue().filter_map(lack).collect();
         for (number, needed) in lacking {
@@ -51,10 +113,16 @@ impl Live {
         self.shelve(at, number, Hold::Funds(needed))
     }
 
-    /// A job that was just given nodes which its payer cannot pay for gives them back.
+    /// A job that was just given nodes which its payer cannot pay for gives them back; so does one
+    /// that would spend what is promised to booked windows.
     pub(super) fn mind_price(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
-        let Some(needed) = self.state.jobs.get(&number).map(Job::most) else { return Ok(()) };
-        if self.state.accounts.balance(&Account::Held(number)) >= i128::from(needed.0) {
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        let (needed, held) = (job.most(), self.state.accounts.balance(&Account::Held(number)));
+        let keeps_promises = || {
+            let none = job.in_window || needed <= Money::ZERO || self.booked.is_empty();
+            none || self.state.to_spend(&job.payer()) >= 0
+        };
+        if held >= i128::from(needed.0) && keeps_promises() {
             return Ok(());
         }
         self.put(at, Record::Interrupted { job: number, setback: Setback::Funds })?;
@@ -63,10 +131,11 @@ impl Live {
 
     /// Jobs that their payers can pay for now join the queue.
     pub(super) fn afford(&mut self, at: Time) -> Result<(), Wrong> {
+        let mut purses = Purses::default();
         let can = |number: &u64| {
             let job = self.state.jobs.get(number)?;
             let Phase::Held(Hold::Funds(needed)) = job.phase else { return Some(*number) };
-            let there = self.state.accounts.balance(&job.payer());
+            let there = purses.of(job.payer(), &self.state);
             (there >= i128::from(needed.0.max(Money::ZERO.0))).then_some(*number)
         };
         let ready: Vec<u64> = self.short.iter().filter_map(can).collect();

@@ -389,6 +389,14 @@ pub struct Booking {
     pub prices: Vec<Price>,
 }
 
+impl Booking {
+    /// What it costs a job of so many tasks at most.
+    pub fn most(&self, tasks: u32) -> Money {
+        let shares = self.place.shares(tasks).zip(&self.ends).zip(&self.prices);
+        shares.map(|((share, end), price)| price.of(share.nodes, *end - self.start)).sum()
+    }
+}
+
 impl State {
     /// A market without sites, before its first record.
     pub fn empty(at: Time) -> State {

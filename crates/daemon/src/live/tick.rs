@@ -34,6 +34,9 @@ impl Live {
             if self.may_start(number) {
                 self.put(at, Record::Started { job: number })?;
                 self.after_decision(at, number)?;
+            } else {
+                // What was promised for its window can be spent now.
+                self.afford(at)?;
             }
         }
         Ok(())

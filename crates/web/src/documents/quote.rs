@@ -10,6 +10,20 @@ use super::amount::Credits;
 pub struct Quotes {
     /// One for each criterion.
     pub quotes: Vec<Offer>,
+    /// Who would pay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payer: Option<String>,
+    /// What the payer has to spend, if the caller may see it: an offer that costs more cannot be
+    /// accepted. What is promised to booked windows does not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub funds: Option<Credits>,
+}
+
+impl Quotes {
+    /// Whether the payer has too little for it.
+    pub fn is_too_dear(&self, offer: &Offer) -> bool {
+        self.funds.zip(offer.cost).is_some_and(|(funds, cost)| cost > funds)
+    }
 }
 
 /// The best window by one criterion, or why there is none.

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::curve::Point;
-use crate::documents::{Credits, Offer, OfferedNodes};
+use crate::documents::{Credits, Offer, OfferedNodes, Quotes};
 
 /// A window with a name, to be pointed at in a table, on a curve and on the timeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +18,18 @@ pub(crate) struct Alternative {
     pub(crate) beaten: bool,
     /// Pools, nodes and ends as JSON.
     pub(crate) nodes: String,
+    /// Who would pay has too little.
+    pub(crate) is_too_dear: bool,
     pub(crate) offer: Offer,
+}
+
+/// What was quoted, with what can be paid for.
+pub(crate) fn quoted(quotes: Quotes) -> (Vec<Alternative>, Vec<Offer>) {
+    let (mut windows, none) = alternatives(quotes.quotes.clone());
+    for it in &mut windows {
+        it.is_too_dear = quotes.is_too_dear(&it.offer);
+    }
+    (windows, none)
 }
 
 /// One for each window, whatever it is best by, and why there is none by other criteria.
@@ -40,6 +51,7 @@ pub(crate) fn alternatives(offers: Vec<Offer>) -> (Vec<Alternative>, Vec<Offer>)
             best: offer.criterion.split(", ").map(in_words).collect::<Vec<_>>().join(", "),
             beaten: beaten(own),
             nodes: json!(nodes).to_string(),
+            is_too_dear: false,
             offer: offer.clone(),
             name,
         }

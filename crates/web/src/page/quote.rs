@@ -18,7 +18,7 @@ use super::reply::{Shown, go, show as page};
 use super::shell::Shell;
 use super::words;
 use crate::api::Context;
-use crate::documents::{Offer, SiteList};
+use crate::documents::{Credits, Offer, Quotes, SiteList};
 use crate::doors::Caller;
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
@@ -64,6 +64,8 @@ struct QuotePage {
     /// That an answer is there, whatever it is, and whether its offers may be taken.
     answered: Option<Standing>,
     windows: Vec<Alternative>,
+    /// Who would pay, and what there is to spend.
+    purse: Option<(String, Credits)>,
     /// Criteria without a window, and why.
     none: Vec<Offer>,
     curve: Option<String>,
@@ -82,6 +84,11 @@ impl QuotePage {
     /// Whether there is something to take.
     fn stands(&self) -> bool {
         self.answered == Some(Standing::Kept)
+    }
+
+    /// The first that can be taken.
+    fn first(&self) -> Option<&str> {
+        self.windows.iter().find(|it| !it.is_too_dear).map(|it| it.key.as_str())
     }
 
     /// Why there is no window by any criterion: as the first has it.
@@ -105,6 +112,7 @@ async fn blank(context: &Context, caller: &Caller, filled: Filled) -> Answer<Quo
         wrong: None,
         answered: None,
         windows,
+        purse: None,
         none,
         curve: None,
         board_pools,
@@ -170,18 +178,19 @@ async fn answer(context: &Context, caller: &Caller, filled: Filled, wish: Wish) 
         Wish::Take(quote) => take(context, caller, &document, quote).await.map(Taken::Job),
         Wish::See(standing) => {
             let offers = advice::offers(context, caller, &document, standing).await;
-            offers.map(|offers| Taken::Offers(offers, standing))
+            offers.map(|quotes| Taken::Offers(quotes, standing))
         }
     };
     let empty = blank(context, caller, filled).await?;
     match done {
         Ok(Taken::Job(job)) => Ok(go(&format!("/jobs/{job}"))),
-        Ok(Taken::Offers(offers, standing)) => {
+        Ok(Taken::Offers(quotes, standing)) => {
             let answered = Some(standing);
-            let (windows, none) = alternatives::alternatives(offers);
+            let purse = quotes.payer.clone().zip(quotes.funds);
+            let (windows, none) = alternatives::quoted(quotes);
             let curve = curve::front(alternatives::points(&windows));
             let board_pools = alternatives::pools(&windows);
-            page(&QuotePage { answered, windows, none, curve, board_pools, ..empty })
+            page(&QuotePage { answered, windows, purse, none, curve, board_pools, ..empty })
         }
         Err(failure) => {
             let (status, problem) = failure.parts();
@@ -197,7 +206,7 @@ async fn answer(context: &Context, caller: &Caller, filled: Filled, wish: Wish) 
 
 enum Taken {
     Job(u64),
-    Offers(Vec<Offer>, Standing),
+    Offers(Quotes, Standing),
 }
 
 async fn take(context: &Context, caller: &Caller, document: &[u8], quote: u64) -> Answer<u64> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use tokio::sync::OwnedSemaphorePermit;
+use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::rights::Role;
 use tradewind_daemon::live::state::{Booking, Quote};
 use tradewind_daemon::live::{Ask, Reply};
@@ -12,11 +13,12 @@ use tradewind_model::{Demand, Money, Span};
 
 use super::submission;
 use crate::api::{Context, MarketView, Proposal, blocking, now};
-use crate::documents::{Explanation, Offer, Quotes, WhatIf, WhatIfQuestion};
+use crate::documents::{Credits, Explanation, Quotes, WhatIf, WhatIfQuestion};
 use crate::doors::Caller;
 use crate::extract::{self, At, Document};
 use crate::failure::{Answer, Failure};
 use crate::openapi::{Refusals, Work};
+use crate::views::accounts::may_see;
 use crate::views::offers::{no_offer, offer};
 use crate::views::{jobs, words};
 
@@ -43,8 +45,7 @@ pub(crate) async fn quote(
     caller: Caller,
     extract::Json(body): extract::Json,
 ) -> Answer<Json<Quotes>> {
-    let quotes = offers(&context, &caller, &body, Standing::Kept).await?;
-    Ok(Json(Quotes { quotes }))
+    Ok(Json(offers(&context, &caller, &body, Standing::Kept).await?))
 }
 
 /// What becomes of offers.
@@ -56,7 +57,8 @@ pub(crate) enum Standing {
     Told,
 }
 
-/// One offer for each criterion, for the job that `document` describes.
+/// One offer for each criterion, for the job that `document` describes, and what there is to pay
+/// for it.
 ///
 /// # Errors
 /// If the document is wrong, others are being advised, or nobody answers.
@@ -65,9 +67,11 @@ pub(crate) async fn offers(
     caller: &Caller,
     document: &[u8],
     standing: Standing,
-) -> Answer<Vec<Offer>> {
+) -> Answer<Quotes> {
     let turn = turn(context)?;
     let (submission, _) = submission::read(document)?;
+    let user = || Account::User(caller.actor.user.clone());
+    let payer = submission.project.clone().map_or_else(user, Account::Project);
     let demand = context.demand(caller.actor.user.clone(), submission).await?;
     let (view, found) = windows(context, &demand, turn).await?;
     let mut kept: Vec<(Booking, u64)> = Vec::new();
@@ -94,7 +98,13 @@ pub(crate) async fn offers(
         };
         quotes.push(offer);
     }
-    Ok(quotes)
+    let name = payer.to_string();
+    let actor = caller.actor.clone();
+    let funds = context.look(move |live| {
+        let (state, grant) = (live.state(), live.settings().new_user_grant);
+        may_see(state, &actor, &payer).then(|| state.funds(&payer, grant).max(0))
+    });
+    Ok(Quotes { quotes, payer: Some(name), funds: funds.await?.map(Credits) })
 }
 
 /// The market, and windows in it that do not begin before they are told: they are looked for from

@@ -6,6 +6,7 @@ use tradewind_model::{PoolId, Reason, Time};
 
 use super::jobs::pool_name;
 use crate::api::present;
+use crate::documents::Credits;
 
 /// A moment on the clock of this machine, with its distance from UTC, for whoever reads it
 /// elsewhere: `2026-11-21T14:03:02+01:00`.
@@ -67,9 +68,18 @@ pub(crate) fn finished(finish: &Finish) -> &'static str {
     }
 }
 
+/// Its payer has too little.
+const FUNDS: &str = "AssocGrpBillingMinutes";
+
 /// Why the job is in its state: a word as in `squeue`, and a sentence.
 pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)> {
     match &job.phase {
+        Phase::Held(Hold::Funds(needed)) => {
+            let (payer, needed) = (job.payer(), Credits::from(*needed));
+            let there = Credits(state.to_spend(&payer).max(0));
+            let text = format!("{payer} has {there} credits to spend, and it costs {needed}");
+            Some((FUNDS, text))
+        }
         Phase::Held(hold) => Some(held(hold)),
         Phase::Waiting => Some(waiting(state, job)),
         Phase::Running => None,
@@ -99,7 +109,7 @@ pub(crate) fn held(hold: &Hold) -> (&'static str, String) {
         }
         Hold::Funds(needed) => {
             let text = format!("its payer has less than the {needed} credits that it may cost");
-            return ("AssocGrpBillingMinutes", text);
+            return (FUNDS, text);
         }
         Hold::Rejected(why) => {
             return ("JobLaunchFailedHeld", format!("sites would not start it: {why}"));

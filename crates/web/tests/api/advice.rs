@@ -26,6 +26,27 @@ fn a_quote_is_kept_and_can_be_accepted_once() {
 }
 
 #[test]
+fn a_quote_says_what_there_is_to_pay_for_it() {
+    let stage = Stage::new();
+    let ask = |work: serde_json::Value| stage.call("ana", "POST", "/v1/quotes", work).1;
+    let whole = ask(job(1));
+    assert_eq!((&whole["payer"], &whole["funds"]), (&json!("user:ana"), &json!(1_000_000)));
+    let id = whole["quotes"][0]["id"].to_string();
+    let cost = whole["quotes"][0]["cost"].as_f64().unwrap();
+    stage.call("ana", "POST", &format!("/v1/jobs?quote={id}"), job(1));
+    assert_eq!(ask(job(1))["funds"].as_f64(), Some(1_000_000.0 - cost), "it is promised");
+    // What a project has is for those who have jobs of it.
+    let grant = json!({"from": "bank", "to": "project:flow", "amount": 2});
+    stage.call("root", "POST", "/v1/transfers", grant);
+    let mut flow = job(1);
+    flow["project"] = json!("flow");
+    assert!(ask(flow.clone())["funds"].is_null());
+    stage.call("ana", "POST", "/v1/jobs", flow.clone());
+    assert!(ask(flow)["funds"].as_f64().unwrap() <= 2.0);
+    stage.stop();
+}
+
+#[test]
 fn whatif_shows_only_what_the_caller_may_see() {
     let stage = Stage::new();
     let (anas, bobs) = (stage.submit("ana", 1), stage.submit("bob", 1));

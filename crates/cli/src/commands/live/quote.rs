@@ -25,10 +25,10 @@ pub(crate) fn run(
     let market = Market::open(place)?;
     submit::at_home(&mut submission, &market);
     let sent = market.post("/v1/quotes", &document::value(&submission))?;
-    let Quotes { quotes } = sent.read()?;
+    let quotes: Quotes = sent.read()?;
     match format {
         Format::Json => sent.print()?,
-        Format::Csv => csv(&quotes).print_csv()?,
+        Format::Csv => csv(&quotes.quotes).print_csv()?,
         Format::Table => output::print_styled(&table(&quotes))?,
     }
     Ok(if has_window(&sent)? { Exit::Ok } else { Exit::Infeasible })
@@ -36,8 +36,8 @@ pub(crate) fn run(
 
 /// Whether there is a window by any criterion.
 pub(super) fn has_window(sent: &Sent) -> Result<bool, Failure> {
-    let Quotes { quotes } = sent.read()?;
-    Ok(quotes.iter().any(|offer| offer.start.is_some()))
+    let quotes: Quotes = sent.read()?;
+    Ok(quotes.quotes.iter().any(|offer| offer.start.is_some()))
 }
 
 /// An offer with the windows that are the same: `start, finish`.
@@ -69,7 +69,7 @@ fn lines(quotes: &[Offer]) -> Vec<Line<'_>> {
     lines
 }
 
-fn table(quotes: &[Offer]) -> String {
+fn table(all: &Quotes) -> String {
     const COLUMNS: [Column; 6] = [
         ("QUOTE", Side::Right),
         ("LEAST", Side::Left),
@@ -78,6 +78,7 @@ fn table(quotes: &[Offer]) -> String {
         ("COST", Side::Right),
         ("EXPIRES", Side::Left),
     ];
+    let quotes = &all.quotes;
     let lines = lines(quotes);
     let row = |line: &Line<'_>| {
         let Offer { id, start, finish, cost, expires, exact, .. } = line.offer;
@@ -102,11 +103,27 @@ fn table(quotes: &[Offer]) -> String {
         let why = offer.reason.as_deref().unwrap_or("no reason given");
         let _ = writeln!(text, "no window by {}: {why}", offer.criterion);
     }
-    let accept = lines.first().and_then(|line| line.offer.id);
-    if let Some(id) = accept {
+    let mut payable = lines.iter().filter(|line| !all.is_too_dear(line.offer));
+    if let Some(id) = payable.next().and_then(|line| line.offer.id) {
         let _ = writeln!(text, "\nto accept one: `tradewind submit --quote {id} …`");
     }
+    text.push_str(&purse(all, &lines));
     text
+}
+
+/// What there is to spend, if it is too little for some of them.
+fn purse(all: &Quotes, lines: &[Line<'_>]) -> String {
+    let Some((payer, funds)) = all.payer.as_ref().zip(all.funds) else { return String::new() };
+    let dear = lines.iter().filter(|line| all.is_too_dear(line.offer));
+    let dear: Vec<String> =
+        dear.filter_map(|line| line.offer.id).map(|id| id.to_string()).collect();
+    match dear.len() {
+        0 => String::new(),
+        count if count == lines.len() => {
+            format!("\n{payer} has {funds} credits to spend: too little for any of these\n")
+        }
+        _ => format!("{payer} has {funds} credits to spend: too little for {}\n", dear.join(", ")),
+    }
 }
 
 /// The limit and the price on the nodes of each quote.

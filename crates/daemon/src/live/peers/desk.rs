@@ -37,13 +37,9 @@ impl Desk<'_> {
         Quote { start: opening.start, price: opening.price(), cost: opening.cost, load }
     }
 
-    /// What may be spent from the account: new ones begin with the usual grant.
+    /// What may be spent from the account.
     fn funds(&self, payer: &Account) -> i128 {
-        let there = match self.state.accounts.knows(payer) {
-            true => self.state.accounts.balance(payer),
-            false => i128::from(self.settings.new_user_grant.0),
-        };
-        there - self.state.promised(payer)
+        self.state.funds(payer, self.settings.new_user_grant)
     }
 }
 

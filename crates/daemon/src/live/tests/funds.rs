@@ -1,6 +1,9 @@
 //! Who cannot pay.
 
+use tradewind_model::{Place, PoolId};
+
 use super::*;
+use crate::live::state::{Booking, Quote, Setback};
 
 /// A market in which ana has so many credits; a node costs one a second.
 fn with_credits(credits: i64) -> Stage {
@@ -78,7 +81,7 @@ fn prices_that_fall_let_jobs_in_and_prices_that_rise_send_them_away() {
     stage.submit(DAY, job(1, 180)).unwrap();
     let mut ask = |at: i64, price: i64| {
         let price = Price(price);
-        let prices = (0..2).map(|pool| (tradewind_model::PoolId(pool), price)).collect();
+        let prices = (0..2).map(|pool| (PoolId(pool), price)).collect();
         stage.step(later(at), Input::Terms { prices, withheld: vec![] });
         stage.phase(1).clone()
     };
@@ -99,4 +102,73 @@ fn money_that_is_taken_away_is_missed_at_once() {
     let ask = Ask::Move { from, to, amount: Money(50_000_000), note: String::new() };
     stage.step(later(1), Input::Asked { actor: root(), ask }).unwrap().unwrap();
     assert_eq!(needs(&stage, 1), Some(90));
+}
+
+/// Ana books a node of the fast pool, a hundred seconds from now, for one credit a second.
+fn book(stage: &mut Stage, seconds: i64) {
+    let (start, end) = (later(100), later(100 + seconds));
+    let place = Place::Pool(PoolId(1));
+    let booking = Booking { start, ends: vec![end], place, prices: vec![Price(1_000_000)] };
+    let (expires, cost, user) = (later(50), booking.most(1), "ana".to_owned());
+    let work = Span(2 * seconds);
+    let quote = Quote { number: 0, user, tasks: 1, work, booking, cost, expires };
+    stage.step(DAY, Input::Asked { actor: ana(), ask: Ask::Keep { quote } });
+    let (submission, key, quote) = (Arc::new(job(1, 2 * seconds)), None, Some(1));
+    let ask = Ask::Submit { submission, key, quote };
+    stage.step(DAY, Input::Asked { actor: ana(), ask }).unwrap().unwrap();
+}
+
+fn to_spend(stage: &Stage) -> i128 {
+    stage.live.state().to_spend(&Account::User("ana".to_owned())) / 1_000_000
+}
+
+#[test]
+fn what_is_promised_to_a_window_no_other_job_can_have() {
+    let mut stage = with_credits(100);
+    book(&mut stage, 60);
+    assert_eq!((stage.balance("user:ana"), to_spend(&stage)), (100_000_000, 40));
+    stage.submit(DAY, job(1, 100)).unwrap();
+    stage.submit(DAY, job(1, 60)).unwrap();
+    assert_eq!((needs(&stage, 2), stage.phase(3)), (Some(50), &Phase::Running));
+    assert_eq!(to_spend(&stage), 10);
+    stage
+        .step(later(1), Input::Asked { actor: ana(), ask: Ask::Cancel { job: 1 } })
+        .unwrap()
+        .unwrap();
+    assert_eq!((stage.phase(2), to_spend(&stage)), (&Phase::Running, 20));
+}
+
+#[test]
+fn who_waits_when_money_is_promised_waits_for_money() {
+    let mut stage = with_credits(100);
+    stage.survey(DAY, 0, vec![], &[("own", 2)]);
+    stage.survey(DAY, 1, vec![], &[("own", 2)]);
+    stage.submit(DAY, job(1, 100)).unwrap();
+    assert_eq!(*stage.phase(1), Phase::Waiting);
+    book(&mut stage, 60);
+    assert_eq!(needs(&stage, 1), Some(50));
+}
+
+#[test]
+fn dear_nodes_are_not_paid_with_what_is_promised() {
+    let mut stage = with_credits(100);
+    book(&mut stage, 60);
+    stage.survey(DAY, 1, vec![], &[("own", 2)]);
+    stage.submit(DAY, job(1, 80)).unwrap();
+    assert_eq!(needs(&stage, 2), Some(80), "40 on a fast node, 80 on the slow one that is free");
+    assert_eq!((stage.balance("user:ana"), to_spend(&stage)), (100_000_000, 40));
+    let setback = |(_, it): &&(Time, Record)| {
+        matches!(it, Record::Interrupted { setback: Setback::Funds, .. })
+    };
+    assert_eq!(stage.records.iter().filter(setback).count(), 1);
+}
+
+#[test]
+fn a_window_costs_what_it_did_when_it_was_booked() {
+    let mut stage = with_credits(60);
+    book(&mut stage, 60);
+    let prices = (0..2).map(|pool| (PoolId(pool), Price(2_000_000))).collect();
+    stage.step(later(1), Input::Terms { prices, withheld: vec![] });
+    stage.step(later(100), Input::Tick);
+    assert_eq!((stage.phase(1), stage.balance("user:ana")), (&Phase::Running, 0));
 }
