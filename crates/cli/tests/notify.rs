@@ -54,7 +54,7 @@ fn patiently(path: &Path) -> String {
 
 fn submit(state: &Path) -> u64 {
     let job = json!({
-        "name": "wave", "command": ["sh", "-c", "sleep 1; exit 3"], "nodes": 1, "time": 60,
+        "name": "wave", "command": ["sh", "-c", "sleep 5; exit 3"], "nodes": 1, "time": 60,
         "output": "/dev/null",
         "mail": {"to": "ana@site.example", "begin": true, "end": true, "fail": true}
     });

@@ -174,8 +174,15 @@ impl Market {
     }
 
     fn list(&self, path: &str, key: &str) -> Vec<Value> {
-        let page = self.send("GET", path, "", None);
-        page.and_then(|page| page[key].as_array().cloned()).unwrap_or_default()
+        let begun = Instant::now();
+        loop {
+            let page = self.send("GET", path, "", None);
+            match page.and_then(|page| page[key].as_array().cloned()) {
+                Some(all) => return all,
+                None if begun.elapsed() > Duration::from_secs(60) => return Vec::new(),
+                None => thread::sleep(Duration::from_millis(50)),
+            }
+        }
     }
 
     /// How many jobs nobody knows of whether they have arrived at the peer.

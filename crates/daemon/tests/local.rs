@@ -34,7 +34,7 @@ fn seen(bench: &mut LocalBench) -> Option<Seen> {
 
 /// What becomes of the check, within some seconds.
 fn soon<T>(mut check: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + Duration::from_secs(10);
+    let end = Instant::now() + Duration::from_secs(60);
     loop {
         if let Some(found) = check() {
             return found;
@@ -125,6 +125,8 @@ fn a_stubborn_tree_is_killed_after_the_grace() {
 #[test]
 fn a_meek_task_may_put_its_things_away() {
     let mut bench = LocalBench::new();
+    bench.settings.grace = Duration::from_secs(30);
+    bench.restart();
     let order = shell(
         &mut bench,
         "trap 'echo away > a; exit 0' TERM\necho $$ > b\nwhile :; do sleep 0.02; done",

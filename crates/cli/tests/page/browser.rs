@@ -37,7 +37,7 @@ impl Browser {
             match builder.connect(&format!("http://127.0.0.1:{port}")).await {
                 Ok(client) => return Browser { driver, client },
                 Err(wrong) => {
-                    assert!(begun.elapsed() < Duration::from_secs(20), "no browser: {wrong}");
+                    assert!(begun.elapsed() < Duration::from_secs(60), "no browser: {wrong}");
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
             }
@@ -78,7 +78,7 @@ impl Browser {
             if there == path || (path.len() > 1 && there.starts_with(path)) {
                 return;
             }
-            let patient = begun.elapsed() < Duration::from_secs(20);
+            let patient = begun.elapsed() < Duration::from_secs(60);
             assert!(patient, "still at {there}, not at {path}:\n{}", self.text().await);
             tokio::time::sleep(Duration::from_millis(50)).await;
         }

@@ -135,7 +135,7 @@ impl Stage {
 
     /// A job on the cheapest nodes: whoever comes now gets others, or waits.
     pub(crate) fn busy(&self) {
-        self.command(&["submit", "--nodes", "2", "--time", "1", "--", "sh", "-c", "sleep 20"]);
+        self.command(&["submit", "--nodes", "2", "--time", "1", "--", "sh", "-c", "sleep 40"]);
     }
 
     pub(crate) fn submit(&self, job: Job<'_>) {

@@ -20,7 +20,7 @@ pub(crate) async fn until(browser: &Browser, script: &str) -> Value {
         if !found.is_null() && found != false && found != "" {
             return found;
         }
-        assert!(begun.elapsed().as_secs() < 20, "never: {script}\n{}", browser.text().await);
+        assert!(begun.elapsed().as_secs() < 60, "never: {script}\n{}", browser.text().await);
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
 }

@@ -8,7 +8,7 @@ use super::together::just_looked_at;
 fn a_job_whose_node_is_taken_is_planned_anew_and_runs_once() {
     let alpha = Cluster::start(&Plan::of("alpha", 2));
     let beta = Cluster::start(&Plan::of("beta", 2));
-    let rare = Offer::new(&alpha, "alpha", 2, "1").with("survey_every = \"5s\"");
+    let rare = Offer::new(&alpha, "alpha", 2, "1").with("survey_every = \"15s\"");
     let market = Market::start("", &[rare, Offer::new(&beta, "beta", 2, "2")]);
     just_looked_at(&market, &alpha, "alpha");
     let thief = alpha.job(&["-N", "2", "--exclusive", "--time=5"]);

@@ -73,7 +73,7 @@ impl Bench for LocalBench {
     }
 
     fn patience(&self) -> u32 {
-        1_500
+        6_000
     }
 
     fn restart(&mut self) {

@@ -163,6 +163,8 @@ fn a_hung_controller_may_have_heard_us_and_the_task_runs_once() {
     assert!(matches!(told, SiteError::Unknown(_)), "{told:?}");
     let folder = bench.keep();
     cluster.signal_controller(Signal::CONT);
+    let mut settings = settings;
+    settings.cluster.timeout = Span(20);
     let mut bench = SlurmBench::again(&cluster, "main", settings, folder);
     let began = Instant::now();
     while let Err(wrong) = bench.site().submit(&order) {
@@ -292,7 +294,7 @@ fn a_job_on_hold_or_with_a_begin_time_reserves_nothing() {
             settings.cluster.mode = mode;
         });
         let mut order = order(&mut bench, 1, &sleeps(0, 0));
-        order.start = order.start + Span(7);
+        order.start = order.start + Span(15);
         bench.site().submit(&order).unwrap();
         let thief = cluster.job(&["--exclusive", "-N", "1"]);
         cluster.until_state(&thief, "RUNNING");
@@ -314,10 +316,11 @@ fn a_job_that_is_on_hold_again_after_it_was_let_go_is_let_go_again() {
     let cluster = Cluster::start(&Plan::of("h", 1));
     let mut bench = SlurmBench::new(&cluster, "main", 1);
     let mut order = order(&mut bench, 1, &sleeps(0, 0));
-    order.start = order.start + Span(7);
+    order.start = order.start + Span(15);
     bench.site().submit(&order).unwrap();
     let id = number(&cluster, &order.tag);
     let thief = cluster.job(&["--exclusive", "-N", "1"]);
+    cluster.until_state(&thief, "RUNNING");
     let reason = |cluster: &Cluster| cluster.say(&["squeue", "-h", "-j", &id, "-o", "%r"]);
     assert_eq!(reason(&cluster).trim(), "JobHeldUser");
     while reason(&cluster).trim() == "JobHeldUser" {

@@ -10,8 +10,8 @@ use super::bench::SlurmBench;
 use super::cluster::{Cluster, Plan};
 use super::gotchas::{sleeps, survey, until_ended, until_running};
 
-/// Apart at most, on a machine that does other things, too: milliseconds.
-const APART: i64 = 500;
+/// Apart at most, on a machine that does other things, too, milliseconds: one sample says little.
+const APART: i64 = 2_000;
 
 #[test]
 fn parts_on_two_clusters_begin_together() {
@@ -38,7 +38,7 @@ fn parts_on_two_clusters_begin_together() {
         }
     }
     assert_eq!(nodes.join(","), "x1,x2,y1,y2");
-    let at = benches[0].now() + Span(2);
+    let at = benches[0].now() + Span(5);
     let variables = BTreeMap::from([("OTHERS".to_owned(), nodes.join(","))]);
     for (bench, order) in benches.iter_mut().zip(&parts) {
         bench.site().go(&order.tag, &Go { at, variables: variables.clone() }).unwrap();
@@ -61,7 +61,7 @@ fn parts_on_two_clusters_begin_together() {
 fn parts_that_do_not_wait_for_each_other_begin_at_their_start() {
     let clusters = [Cluster::start(&Plan::of("v", 2)), Cluster::start(&Plan::of("w", 2))];
     let mut benches = [0, 1].map(|number| SlurmBench::new(&clusters[number], "main", 2));
-    let start = benches[0].now() + Span(3);
+    let start = benches[0].now() + Span(5);
     let parts = [0, 1].map(|part| {
         let bench = &mut benches[part];
         let mut order = Order { nodes: 2, start, ..order(bench, 1, &sleeps(0, 0)) };

@@ -82,6 +82,8 @@ fn two_users_cannot_reach_each_others_jobs() {
     assert_eq!(until_ended(&mut bench, &ana.tag).1, Exit::Withdrawn);
     let survey = bench.site().survey().unwrap();
     assert!(survey.pools[0].local.contains_key(&format!("job {}", forged.trim())));
+    let ended = cluster.run(&[&as_news[..], &["scancel", forged.trim()]].concat());
+    assert!(ended.status.success(), "{ended:?}");
 
     let text = "#!/bin/sh\nid -un; echo $HOME $USER\n".to_owned();
     let mut shows = order(&mut bench, 3, &sleeps(0, 0));

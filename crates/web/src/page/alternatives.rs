@@ -24,7 +24,7 @@ pub(crate) struct Alternative {
 }
 
 /// What was quoted, with what can be paid for.
-pub(crate) fn quoted(quotes: Quotes) -> (Vec<Alternative>, Vec<Offer>) {
+pub(crate) fn quoted(quotes: &Quotes) -> (Vec<Alternative>, Vec<Offer>) {
     let (mut windows, none) = alternatives(quotes.quotes.clone());
     for it in &mut windows {
         it.is_too_dear = quotes.is_too_dear(&it.offer);

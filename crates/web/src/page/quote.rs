@@ -187,7 +187,7 @@ async fn answer(context: &Context, caller: &Caller, filled: Filled, wish: Wish) 
         Ok(Taken::Offers(quotes, standing)) => {
             let answered = Some(standing);
             let purse = quotes.payer.clone().zip(quotes.funds);
-            let (windows, none) = alternatives::quoted(quotes);
+            let (windows, none) = alternatives::quoted(&quotes);
             let curve = curve::front(alternatives::points(&windows));
             let board_pools = alternatives::pools(&windows);
             page(&QuotePage { answered, windows, purse, none, curve, board_pools, ..empty })

@@ -12,7 +12,7 @@ use super::{
 use crate::site::{Aside, Exit, Go, Order, Seen};
 
 /// Work may begin so much later than it was told to, milliseconds.
-const LATE: i64 = 2_000;
+const LATE: i64 = 10_000;
 
 /// An order of one node that waits for others, for a while at most.
 fn gathering(bench: &mut dyn Bench, job: u64, act: &Act) -> Order {
@@ -177,10 +177,10 @@ pub(super) fn restart_while_it_waits(bench: &mut dyn Bench) -> Result<(), String
 
 pub(super) fn limit_counts_from_its_work(bench: &mut dyn Bench) -> Result<(), String> {
     let mut order = gathering(bench, 1, &Act::Exit { after: 1, code: 0 });
-    order.limit = Span(2);
+    order.limit = Span(6);
     submit(bench, &order)?;
     until_running(bench, &order.tag)?;
-    pass(bench, 3);
+    pass(bench, 7);
     let now = bench.now();
     go(bench, &order, now)?;
     let (_, _, exit) = until_ended(bench, &order.tag)?;

@@ -173,18 +173,22 @@ fn start(folder: &Folder, sheet: &Sheet, placed: &Placed, go: &Go) -> io::Result
     Ok(child.cast_signed())
 }
 
-/// A script that was just written may still be open in a process that is being made elsewhere:
-/// then it is tried again.
 fn spawn(command: &mut Command) -> io::Result<u32> {
+    unless_busy(|| command.spawn().map(|child| child.id()))
+}
+
+/// Runs what runs a script. One that was just written may still be open in a process that is being
+/// made elsewhere: then it is tried again.
+pub(super) fn unless_busy<T>(mut run: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     for _ in 0..50 {
-        match command.spawn() {
+        match run() {
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
                 thread::sleep(Duration::from_millis(10));
             }
-            other => return other.map(|child| child.id()),
+            other => return other,
         }
     }
-    command.spawn().map(|child| child.id())
+    run()
 }
 
 fn open_output(sheet: &Sheet, path: &Path) -> io::Result<File> {
@@ -205,8 +209,9 @@ fn watch(
     sender: Sender<Event>,
     events: &Receiver<Event>,
 ) -> Ended {
-    let began = Instant::now();
+    // In this order: what the two are apart makes nobody's limit shorter.
     let since_ms = now_ms();
+    let began = Instant::now();
     let born = processes::born(pid).unwrap_or(0);
     let started = Started { pid, born, since: since_ms.div_euclid(1_000), began: Some(since_ms) };
     // Without this record the task is seen as waiting; its end is told all the same.

@@ -67,9 +67,10 @@ fi
 
 tw_nodes=
 for node in $(task_nodes); do tw_nodes=$tw_nodes${tw_nodes:+,}$node; done
+# In this order: what the two are apart makes moments later, and nobody's limit shorter.
+arrived=$(now)
 tick
 arrival=$ticks
-arrived=$(now)
 note here "$arrived $(task_id) $tw_nodes"
 
 # Waits for the others: until `go` is there, for so many seconds at most.

@@ -13,6 +13,9 @@ use crate::site::{Exit, Seen};
 /// nobody waits for its last word.
 pub(super) const LAST_WORD: Span = Span(30);
 
+/// A node that refuses a job may take so long to say so.
+const REFUSED: Span = Span(10);
+
 /// What is to be said of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -78,11 +81,13 @@ pub(super) fn judge(
     match trace {
         None => Verdict::Look,
         Some(Some(trace)) if is_other(job, trace) => absent(ticket, Some(Some(trace)), now),
-        Some(None) if was_revoked(ticket, job) || had_no_script(job) => Verdict::Bury(Exit::Lost),
+        Some(None) if was_revoked(ticket, job, REFUSED) || had_no_script(job) => {
+            Verdict::Bury(Exit::Lost)
+        }
         Some(None) if was_dropped(ticket, job) => {
             Verdict::Bury(Exit::Refused(format!("Slurm says {}: {}", job.state, job.reason)))
         }
-        Some(Some(trace)) if was_revoked(ticket, job) && had_its_turn(trace, job) => {
+        Some(Some(trace)) if had_its_turn(ticket, trace, job) => {
             absent(ticket, Some(Some(trace)), now)
         }
         Some(Some(trace)) if found_begun(trace, job) => {
@@ -140,10 +145,11 @@ fn found_begun(trace: &Trace, job: &Job) -> bool {
 
 /// After a crash of its controller, Slurm uses numbers again and begins jobs again that have ended
 /// meanwhile, and a node on which a job of the same number has ended refuses this one: it is
-/// cancelled at once, and nobody wanted that.
-fn was_revoked(ticket: &Ticket, job: &Job) -> bool {
+/// cancelled at once, `most` after it began, and nobody wanted that.
+fn was_revoked(ticket: &Ticket, job: &Job, most: Span) -> bool {
     let had_nodes = !job.nodes.is_empty() && job.start > 0;
-    job.state == "CANCELLED" && had_nodes && job.end - job.start <= 1 && !ticket.is_withdrawn
+    let is_soon = Time(job.end) - Time(job.start) <= most;
+    job.state == "CANCELLED" && had_nodes && is_soon && !ticket.is_withdrawn
 }
 
 /// Slurm ends jobs that wait when their partition is no more.
@@ -155,14 +161,16 @@ fn was_dropped(ticket: &Ticket, job: &Job) -> bool {
 /// it: the shell finds no script, and says 2 (dash) or 127.
 fn had_no_script(job: &Job) -> bool {
     let code = job.status >> 8 & 0xff;
-    job.state == "FAILED" && job.end - job.start <= 1 && matches!(code, 2 | 127)
+    job.state == "FAILED" && matches!(code, 2 | 127)
 }
 
-/// The task was there before this start of its job, and what it wrote is of an earlier one; or it
-/// has ended by itself, maybe all of it in one second.
-fn had_its_turn(trace: &Trace, job: &Job) -> bool {
+/// The job was revoked, and what its task wrote is of an earlier start: the task was there before
+/// this one; or it has ended by itself, maybe all of it in one second.
+fn had_its_turn(ticket: &Ticket, trace: &Trace, job: &Job) -> bool {
     let is_older = trace.here.as_ref().is_some_and(|here| seconds(here.at) < Time(job.start));
-    is_older || trace.end.as_ref().is_some_and(|end| matches!(end.exit, Exit::Code(_)))
+    let by_itself = trace.end.as_ref().is_some_and(|end| matches!(end.exit, Exit::Code(_)));
+    is_older && was_revoked(ticket, job, Span(i64::MAX))
+        || by_itself && was_revoked(ticket, job, Span(1))
 }
 
 /// What is said of a task whose folder cannot be looked into: nothing that would be its end.
