@@ -19,7 +19,7 @@ if [ ! -e "$packages/complete" ]; then
     echo "installing $what and what it needs into target/$name" >&2
     rm -rf "target/$name"
     "$python" -m venv "$packages"
-    "$packages/bin/pip" install --quiet --disable-pip-version-check -r "$list" >&2
+    "$packages/bin/pip" install --retries 10 --timeout 60 --quiet --disable-pip-version-check -r "$list" >&2
     touch "$packages/complete"
 fi
 echo "$packages/bin/python"

@@ -39,6 +39,7 @@ if [ ! -e "$policy" ]; then
     "${as_root[@]}" chmod 755 "$policy"
     trap '"${as_root[@]}" rm -f "$policy"' EXIT
 fi
-"${as_root[@]}" apt-get update -qq
+patient=(-o DPkg::Lock::Timeout=300 -o Acquire::Retries=5)
+"${as_root[@]}" apt-get "${patient[@]}" update -qq
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
+    apt-get "${patient[@]}" install -qq -y --no-install-recommends "${missing[@]}" >/dev/null

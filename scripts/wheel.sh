@@ -6,5 +6,6 @@ package=$1 folder=$2
 rm -rf "$folder"
 mkdir -p "$folder"
 "${PYTHON:-python3}" -m venv "$folder/venv"
-"$folder/venv/bin/pip" download --quiet --disable-pip-version-check --no-deps -d "$folder" "$package"
+"$folder/venv/bin/pip" download --retries 10 --timeout 60 --quiet --disable-pip-version-check --no-deps \
+    -d "$folder" "$package"
 "$folder/venv/bin/python" -m zipfile -e "$folder"/*.whl "$folder/unpacked"

@@ -67,12 +67,14 @@ impl Client {
             "name": mark, "command": ["sh", "-c", command], "nodes": 1, "time": 60,
             "on_lost": "fail", "output": "/dev/null"
         });
+        let begin = Instant::now();
         loop {
             let answer = self.send("POST", "/v1/jobs", mark, Some(&job));
             match answer.as_ref().and_then(|it| it["jobs"][0].as_u64()) {
                 Some(number) => return number,
                 None => thread::sleep(Duration::from_millis(20)),
             }
+            assert!(begin.elapsed() < Duration::from_secs(240), "nobody takes {mark}");
         }
     }
 
@@ -85,7 +87,7 @@ impl Client {
                 thread::sleep(Duration::from_millis(20));
                 self.send("GET", &format!("{path}limit=1000{after}"), "x", None)
             };
-            let page = (0..500).find_map(ask).unwrap();
+            let page = (0..3_000).find_map(ask).unwrap();
             all.extend(page[list].as_array().unwrap().clone());
             match page["next"].as_u64() {
                 Some(next) => after = format!("&after={next}"),

@@ -110,5 +110,5 @@ fn receivers_and_users_are_told_and_nobody_waits_for_those_who_hang() {
     let begun = Instant::now();
     Command::new("kill").arg(daemon.id().to_string()).status().unwrap();
     assert!(daemon.wait().unwrap().success());
-    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
 }

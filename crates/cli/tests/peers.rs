@@ -161,7 +161,7 @@ impl Market {
     fn submit(&self, mark: &str, nodes: u32, log: &Path) -> u64 {
         let command = format!("echo {mark} >> {}; sleep 0.4", log.display());
         let job = json!({
-            "name": mark, "command": ["sh", "-c", command], "nodes": nodes, "time": 5,
+            "name": mark, "command": ["sh", "-c", command], "nodes": nodes, "time": 20,
             "on_lost": "fail", "output": "/dev/null"
         });
         loop {

@@ -25,8 +25,14 @@ impl Browser {
         driver.env("TZ", "Asia/Tokyo");
         driver.arg(format!("--port={port}")).stdout(Stdio::null()).stderr(Stdio::null());
         let driver = driver.spawn().expect("chromedriver is not there: `make setup` installs it");
-        let arguments =
-            ["--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,900"];
+        let arguments = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            // Containers give little of it.
+            "--disable-dev-shm-usage",
+            "--window-size=1280,900",
+        ];
         let mut capabilities = Capabilities::new();
         capabilities.insert("goog:chromeOptions".to_owned(), json!({"args": arguments}));
         capabilities.insert("goog:loggingPrefs".to_owned(), json!({"browser": "ALL"}));
@@ -92,7 +98,7 @@ impl Browser {
             if text.contains(wanted) {
                 return;
             }
-            let patient = begun.elapsed() < Duration::from_secs(30);
+            let patient = begun.elapsed() < Duration::from_secs(60);
             assert!(patient, "the page never says `{wanted}`:\n{text}");
             tokio::time::sleep(Duration::from_millis(100)).await;
         }

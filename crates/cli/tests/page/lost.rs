@@ -71,7 +71,7 @@ async fn the_connection_breaks(browser: &Browser, stage: &Stage, wire: &Wire) {
     }
     assert!(browser.text().await.contains("across"), "what was known stays");
     until(browser, "return document.querySelector('.frame.old')").await;
-    assert_eq!(place(browser).await, before, "nothing moves");
+    until_it_stands(browser, &before).await;
     look(browser, "unreached").await;
     browser.size(1_280, 450).await;
     browser.run("document.getElementById('stage').scrollIntoView()").await;
@@ -82,10 +82,20 @@ async fn the_connection_breaks(browser: &Browser, stage: &Stage, wire: &Wire) {
     browser.until("The market is reached again, after").await;
     browser.until("meanwhile").await;
     until(browser, "return !document.querySelector('.frame.old')").await;
-    assert_eq!(place(browser).await, before, "nothing moves");
+    until_it_stands(browser, &before).await;
     assert_eq!(browser.run("return window.sameDocument").await, true, "in place");
     until(browser, "return document.getElementById('reach').textContent === ''").await;
     browser.size(1_280, 900).await;
+}
+
+/// That nothing has moved, once the browser has drawn what is new.
+async fn until_it_stands(browser: &Browser, before: &Value) {
+    let begun = std::time::Instant::now();
+    while place(browser).await != *before {
+        let now = place(browser).await;
+        assert!(begun.elapsed() < Duration::from_secs(10), "moved from {before} to {now}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 async fn updates_are_paused(browser: &Browser, stage: &Stage) {

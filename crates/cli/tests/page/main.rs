@@ -103,6 +103,7 @@ async fn a_quote_is_accepted_and_its_job_runs(browser: &Browser, stage: &Stage) 
     timeline::a_link_shows_what_could_be_had(browser, stage).await;
     browser.click("#take").await;
     browser.arrive("/jobs/").await;
+    stage.command(&["cancel", "1"]);
     browser.run("window.sameDocument = true").await;
     browser.until("seen on the page").await;
     browser.until("COMPLETED").await;

@@ -30,9 +30,9 @@ pub(crate) async fn a_price_is_changed(browser: &Browser, stage: &Stage) {
     browser.fill("#price-alpha\\/main", "0.25").await;
     browser.click("button[value=price]").await;
     browser.until("alpha/main\tadmin\t0.25\t900").await;
-    let chart = browser.client.find(Locator::Css("#prices svg.chart")).await.unwrap();
-    chart.click().await.unwrap();
+    // What has the focus is not put in anew.
     browser.run("document.querySelector('#prices svg.chart').focus()").await;
+    let chart = browser.client.find(Locator::Css("#prices svg.chart")).await.unwrap();
     chart.send_keys("\u{e010}").await.unwrap(); // End
     let tip = "return document.querySelector('.tip').innerText";
     let told = browser.run(tip).await;
@@ -71,6 +71,7 @@ pub(crate) async fn policies_are_compared(browser: &Browser, stage: &Stage) {
     browser.run("document.querySelector('form.stale button').click()").await;
     browser.until("would fare otherwise").await;
     browser.until("By user, who loses most first").await;
+    browser.until("Let css decide").await;
     browser.run("document.querySelector('button[value=css]').click()").await;
     browser.until("css decides now").await;
 }

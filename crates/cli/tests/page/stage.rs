@@ -37,7 +37,7 @@ fn up(folder: &Path, port: u16) -> Child {
     let daemon = up.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     let begun = Instant::now();
     while !url.exists() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the market does not come up");
+        assert!(begun.elapsed() < Duration::from_secs(60), "the market does not come up");
         std::thread::sleep(Duration::from_millis(50));
     }
     daemon
@@ -135,7 +135,7 @@ impl Stage {
 
     /// A job on the cheapest nodes: whoever comes now gets others, or waits.
     pub(crate) fn busy(&self) {
-        self.command(&["submit", "--nodes", "2", "--time", "1", "--", "sh", "-c", "sleep 40"]);
+        self.command(&["submit", "--nodes", "2", "--time", "10", "--", "sh", "-c", "sleep 500"]);
     }
 
     pub(crate) fn submit(&self, job: Job<'_>) {

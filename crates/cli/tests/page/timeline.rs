@@ -50,7 +50,15 @@ async fn hover(browser: &Browser) -> String {
           if (!tip.hidden && tip.textContent.includes('job ')) return tip.innerText;
         }
         return '';";
-    browser.run(script).await.as_str().unwrap().to_owned()
+    // What is drawn follows the window and the market a little later.
+    let begun = std::time::Instant::now();
+    loop {
+        let told = browser.run(script).await.as_str().unwrap().to_owned();
+        if !told.is_empty() || begun.elapsed().as_secs() > 30 {
+            return told;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
 }
 
 pub(crate) async fn tells_who_what_why_and_at_what_price(browser: &Browser, stage: &Stage) {

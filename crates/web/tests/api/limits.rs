@@ -12,7 +12,7 @@ use crate::stage::{ByRote, Stage};
 fn too_many_requests_of_one_token_are_refused_and_others_are_not() {
     let per_token = Rate { per_second: 1, burst: 5 };
     let stage = Stage::limited(Limits { per_token, ..Limits::default() });
-    let statuses: Vec<u16> = (0..7).map(|_| stage.get("ana", "/v1/me").0).collect();
+    let statuses: Vec<u16> = (0..50).map(|_| stage.get("ana", "/v1/me").0).collect();
     assert_eq!(statuses[..5], [200; 5]);
     assert!(statuses[5..].contains(&429), "{statuses:?}");
     assert_eq!(stage.get("bob", "/v1/me").0, 200);
@@ -59,21 +59,21 @@ fn whoever_is_refused_before_a_long_body_ends_is_told_why() {
 
 #[test]
 fn slow_clients_and_too_many_of_them_are_hung_up_on() {
-    let request_time = Duration::from_millis(300);
+    let request_time = Duration::from_secs(3);
     let stage = Stage::limited(Limits { connections: 3, request_time, ..Limits::default() });
     let mut slow: Vec<TcpStream> =
         (0..3).map(|_| TcpStream::connect(stage.address).unwrap()).collect();
     slow.iter_mut().for_each(|it| it.write_all(b"GET /healthz HT").unwrap());
     std::thread::sleep(Duration::from_millis(100));
     let mut fourth = TcpStream::connect(stage.address).unwrap();
-    fourth.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    fourth.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     drop(fourth.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"));
     assert!(matches!(fourth.read(&mut [0; 10]), Ok(0) | Err(_)));
     let begin = Instant::now();
-    let mut rest = String::new();
-    drop(slow[0].read_to_string(&mut rest));
-    assert!(begin.elapsed() < Duration::from_secs(5));
-    std::thread::sleep(Duration::from_millis(400));
+    for it in &mut slow {
+        drop(it.read_to_string(&mut String::new()));
+    }
+    assert!(begin.elapsed() < Duration::from_secs(30));
     assert_eq!(stage.get("ana", "/v1/me").0, 200);
     stage.stop();
 }

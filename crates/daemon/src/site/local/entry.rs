@@ -25,6 +25,8 @@ pub(super) struct Entry {
     pub number: u64,
     pub output: PathBuf,
     pub state: State,
+    /// Slots that it had, once it is over.
+    had: Vec<u32>,
     /// It waits on its slots for others, at first.
     gathers: bool,
     /// When its work itself began, milliseconds since 1970, once that is known.
@@ -58,6 +60,7 @@ impl Entry {
             number: sheet.number,
             output: sheet.output.clone(),
             state: State::Waiting,
+            had: Vec::new(),
             gathers: sheet.gather.is_some(),
             began: None,
             supervisor: None,
@@ -223,6 +226,12 @@ impl Entry {
 
     fn close(&mut self, ended: Ended) -> io::Result<()> {
         self.learn_beginning()?;
+        self.had = match self.slots() {
+            [] => {
+                self.folder.read_note::<Placed>(Folder::PLACED)?.map_or(Vec::new(), |it| it.slots)
+            }
+            slots => slots.to_vec(),
+        };
         self.state = State::Ended(ended);
         Ok(())
     }
@@ -273,10 +282,9 @@ impl Entry {
     pub(super) fn seen(&self, pool: &str) -> Seen {
         match &self.state {
             State::Waiting | State::Placed(_) => Seen::Waiting,
-            State::Running { slots, since } => Seen::Running {
-                since: *since,
-                nodes: slots.iter().map(|slot| format!("{pool}/{slot}")).collect(),
-            },
+            State::Running { slots, since } => {
+                Seen::Running { since: *since, nodes: named(pool, slots) }
+            }
             State::Ended(ended) => Seen::Ended {
                 since: ended.since.map(Time),
                 at: Time(ended.at),
@@ -284,6 +292,15 @@ impl Entry {
             },
         }
     }
+
+    /// Where it ran, if it is over.
+    pub(super) fn placed(&self, pool: &str) -> Option<Vec<String>> {
+        self.is_ended().then(|| named(pool, &self.had))
+    }
+}
+
+fn named(pool: &str, slots: &[u32]) -> Vec<String> {
+    slots.iter().map(|slot| format!("{pool}/{slot}")).collect()
 }
 
 /// A supervisor without terminal, without anything of our environment, and nowhere in particular.

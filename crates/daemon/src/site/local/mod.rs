@@ -257,7 +257,11 @@ impl Local {
             .collect();
         let began = self.entries.iter();
         let began = began.filter_map(|(tag, entry)| Some((tag.clone(), entry.began?))).collect();
-        Ok(Survey { pools, tasks, began, ..Survey::default() })
+        let placed = self.entries.iter();
+        let placed = placed
+            .filter_map(|(tag, entry)| Some((tag.clone(), entry.placed(name(entry))?)))
+            .collect();
+        Ok(Survey { pools, tasks, began, placed })
     }
 
     fn take_in(&mut self, order: &Order, pool: usize) -> io::Result<()> {

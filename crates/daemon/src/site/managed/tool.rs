@@ -325,13 +325,13 @@ mod tests {
 
     #[test]
     fn a_hung_command_is_killed_with_its_children() {
-        let tool = Tool { timeout: Duration::from_millis(300), ..tool() };
+        let tool = Tool { timeout: Duration::from_secs(3), ..tool() };
         let began = Instant::now();
         let wrong =
             tool.run(&Call::ours(&["sh", "-c", "echo lost >&2; sleep 61 & sleep 61"])).unwrap_err();
         let told = wrong.to_string();
         assert!(matches!(wrong, Trouble::Killed(_)) && told.ends_with("; it said: lost"), "{told}");
-        assert!(began.elapsed() < Duration::from_secs(10));
+        assert!(began.elapsed() < Duration::from_secs(60));
         let wrong = tool.run(&Call::ours(&["/no/such/program"])).unwrap_err();
         assert!(matches!(&wrong, Trouble::NotRun(why) if why.contains("/no/such/program")));
     }

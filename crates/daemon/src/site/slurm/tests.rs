@@ -267,8 +267,11 @@ fn ends_are_those_of_slurm_and_of_the_task() {
     let why = Exit::NotStarted("the site's spool cannot be written on a1".to_owned());
     assert_eq!(verdict, ended(None, 130, why));
     let revoked = Job { end: 101, ..job("CANCELLED") };
-    let verdict = judge(&ticket(), Some(&revoked), Some(None), Time(200));
-    assert_eq!(verdict, Verdict::Bury(Exit::Lost), "nobody wanted that");
+    let slowly = Job { end: 108, ..job("CANCELLED") };
+    for refused in [&revoked, &slowly] {
+        let verdict = judge(&ticket(), Some(refused), Some(None), Time(200));
+        assert_eq!(verdict, Verdict::Bury(Exit::Lost), "nobody wanted that");
+    }
     let withdrawn = Ticket { is_withdrawn: true, ..ticket() };
     let verdict = judge(&withdrawn, Some(&revoked), Some(None), Time(200));
     assert_eq!(verdict, ended(Some(100), 101, Exit::Withdrawn));
@@ -283,9 +286,11 @@ fn ends_are_those_of_slurm_and_of_the_task() {
     let verdict = judge(&ticket(), Some(&struck), Some(Some(&code)), Time(200));
     let is_lost = matches!(verdict, Verdict::Seen(Seen::Ended { exit: Exit::NodeFailed, .. }));
     assert!(is_lost, "it ended when its node was given up: {verdict:?}");
-    let again = Job { start: 140, end: 140, ..job("CANCELLED") };
-    let verdict = judge(&ticket(), Some(&again), Some(Some(&code)), Time(200));
-    assert_eq!(verdict, ended(Some(101), 129, Exit::Code(7)), "it had ended before");
+    for end in [140, 145] {
+        let again = Job { start: 140, end, ..job("CANCELLED") };
+        let verdict = judge(&ticket(), Some(&again), Some(Some(&code)), Time(200));
+        assert_eq!(verdict, ended(Some(101), 129, Exit::Code(7)), "it had ended before");
+    }
     let same = Job { start: 101, end: 101, ..job("CANCELLED") };
     let verdict = judge(&ticket(), Some(&same), Some(Some(&code)), Time(200));
     assert_eq!(verdict, ended(Some(101), 129, Exit::Code(7)), "it began and ended in that second");

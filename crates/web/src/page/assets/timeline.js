@@ -13,6 +13,8 @@ import { find, jobOf, joins, key, pieces, prepare, together, under } from './tim
 import { Tip } from './timeline/tip.js';
 import { count, length, lines, unreachedPools, whyEmpty } from './timeline/words.js';
 
+/** Until a market that did not answer is asked again, milliseconds. */
+const AGAIN = 3000;
 const stage = document.getElementById('stage');
 if (stage) start(stage);
 
@@ -133,10 +135,14 @@ function start(surface) {
 
   function unreached(wrong) {
     outdated();
-    said.textContent = `The nodes are shown as they were at ${told(clock.now)}: ${wrong.message}.`;
+    const text = `The nodes are shown as they were at ${told(clock.now)}: ${wrong.message}.`;
+    if (said.textContent !== text) said.textContent = text;
   }
 
+  /** A market that is slow now is asked again, and not only when it has news. */
+  let again = 0;
   async function reload() {
+    clearTimeout(again);
     try {
       const fresh = await askFrame(choice);
       const first = frame.rows !== fresh.rows;
@@ -147,6 +153,7 @@ function start(surface) {
       await place();
     } catch (wrong) {
       unreached(wrong);
+      again = setTimeout(reload, AGAIN);
     }
   }
 
@@ -388,6 +395,7 @@ function start(surface) {
   (async () => {
     usual(7200);
     await reload();
+    while (!frame.rows && lost) await new Promise((done) => setTimeout(done, 100));
     const ofPage = surface.closest('[data-job]');
     const job = Number(search.get('job') || (ofPage ? ofPage.dataset.job : 0));
     // A link to windows outlives them: a view of none is of no use.

@@ -12,7 +12,7 @@ const LONGEST_LINE: u64 = 64 << 20;
 /// How long a child may take to end once its input is closed.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// How long its exit status may follow after the end of its output.
-const LAST_BREATH: Duration = Duration::from_millis(200);
+const LAST_BREATH: Duration = Duration::from_secs(2);
 
 /// Why there is no answer.
 #[derive(Debug)]
