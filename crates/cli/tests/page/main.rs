@@ -128,7 +128,8 @@ async fn nobody_else_may_use_the_session(browser: &Browser, stage: &Stage) {
 async fn users_see_their_own(browser: &Browser, stage: &Stage) {
     browser.go(&stage.url("/")).await;
     browser.client.delete_all_cookies().await.unwrap();
-    sign_in(browser, &stage.url(""), &stage.token("bob")).await;
+    let token = stage.token("bob");
+    sign_in(browser, &stage.url(""), &token).await;
     browser.arrive("/").await;
     browser.go(&stage.url("/jobs?show=all")).await;
     browser.until("There are no jobs here").await;
@@ -141,6 +142,31 @@ async fn users_see_their_own(browser: &Browser, stage: &Stage) {
     browser.run("document.querySelector('#mirror').closest('details').open = true").await;
     browser.until("of another user").await;
     assert!(!browser.text().await.contains("looked-at"), "other users' names stay theirs");
+    stage.submit_as(&token, ("of-bob", "1", "1", "true"));
+    stage.command(&["grant", "bank", "999990", "--from", "user:bob"]);
+    what_is_too_dear_cannot_be_taken(browser, stage).await;
+}
+
+/// Bob has less than ten credits: for what only beta has, that is enough.
+async fn what_is_too_dear_cannot_be_taken(browser: &Browser, stage: &Stage) {
+    let ask = async |nodes: &str| {
+        browser.go(&stage.url("/quote")).await;
+        browser.fill("#nodes", nodes).await;
+        browser.fill("#time", "1h").await;
+        browser.click("form#ask button.main").await;
+        browser.until("credits to spend").await;
+    };
+    ask("3").await;
+    browser.until("too little for any of these").await;
+    let there = "return [document.getElementById('take') !== null,
+        document.querySelector('input[name=quote]:checked') !== null]";
+    assert_eq!(browser.run(there).await, serde_json::json!([false, false]));
+    look(browser, "quote-too-dear").await;
+    ask("1").await;
+    let taken = "const row = document.querySelector('input[name=quote]:checked').closest('tr');
+        return ['dear' in row.dataset, row.classList.contains('picked')]";
+    assert_eq!(browser.run(taken).await, serde_json::json!([false, true]));
+    browser.until("Take offer").await;
 }
 
 /// All pages of a market on which something goes on.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::browser::Browser;
 use crate::look::{look, look_at};
 use crate::stage::Stage;
-use crate::timeline::{keys, ready, text_of, until};
+use crate::timeline::{keys, ready, until};
 
 const MARKET: &str = "[[site]]\nname = \"wide\"\nkind = \"local\"\n\
                       pool = [{ name = \"main\", nodes = 900, price = 0.001 }]\n";

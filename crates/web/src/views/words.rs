@@ -77,7 +77,7 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
         Phase::Held(Hold::Funds(needed)) => {
             let (payer, needed) = (job.payer(), Credits::from(*needed));
             let there = Credits(state.to_spend(&payer).max(0));
-            let text = format!("{payer} has {there} credits to spend, and it costs {needed}");
+            let text = format!("{payer} has {there} credits to spend, and it needs {needed}");
             Some((FUNDS, text))
         }
         Phase::Held(hold) => Some(held(hold)),

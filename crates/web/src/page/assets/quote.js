@@ -12,14 +12,26 @@ const button = document.getElementById('take');
 const expired = document.getElementById('expired');
 const pick = (key) => document.dispatchEvent(new CustomEvent('pick', { detail: key }));
 const keys = (point) => point.dataset.pick.split(' ');
+const radioOf = (row) => row.querySelector('input[type="radio"]');
+
+/** What the button would do with this offer. */
+function label(row, isOpen) {
+  if (isOpen) return `Take offer ${row.dataset.text}: ${row.dataset.cost} credits at most`;
+  const why = 'dear' in row.dataset ? 'costs more than there is to spend' : 'has expired';
+  return `Offer ${row.dataset.text} ${why}`;
+}
 
 function show(detail) {
   for (const row of rows()) {
     const own = row.dataset.window === detail;
     row.classList.toggle('picked', own);
-    const radio = row.querySelector('input[type="radio"]');
-    if (own && radio && !radio.disabled) radio.checked = true;
-    if (own && button) button.textContent = `Take offer ${row.dataset.text}: ${row.dataset.cost} credits at most`;
+    const radio = radioOf(row);
+    if (!own || !radio) continue;
+    for (const other of rows()) radioOf(other).checked = false;
+    radio.checked = !radio.disabled;
+    if (!button) continue;
+    button.textContent = label(row, radio.checked);
+    button.disabled = !radio.checked;
   }
   for (const point of points) {
     const own = keys(point).includes(detail);
@@ -69,11 +81,11 @@ function count() {
     if (rest > 0) open += 1;
     offer.textContent = rest > 0 ? length(rest) : 'expired';
     offer.classList.toggle('short', rest < 60);
-    const radio = offer.closest('tr').querySelector('input[type="radio"]');
+    const radio = radioOf(offer.closest('tr'));
     if (radio && rest <= 0) { radio.disabled = true; radio.checked = false; }
   }
   if (!offers.length) return;
-  if (button) button.disabled = open === 0;
+  if (button) button.disabled = !rows().some((row) => radioOf(row).checked);
   if (expired) expired.hidden = open > 0;
 }
 
@@ -100,5 +112,5 @@ const wanted = named();
 /** By what a window is best; two of different answers are the same choice if they share one. */
 const criteria = (key) => key.replace(/^by-/, '').split('+');
 const shares = (row) => criteria(row.dataset.window).some((it) => criteria(wanted).includes(it));
-const first = rows().find((row) => row.dataset.window === wanted) || rows().find(shares) || (form && rows()[0]);
+const first = rows().find((row) => row.dataset.window === wanted) || rows().find(shares) || (form && (rows().find((row) => !('dear' in row.dataset)) || rows()[0]));
 if (first) pick(first.dataset.window);
