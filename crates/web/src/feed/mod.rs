@@ -199,7 +199,9 @@ fn listen(context: &Context, watch: &Watch, mut teller: Teller, mut last: u64) {
             continue; // known from the start
         }
         if seq != last + 1 {
-            missed(context, &mut teller, &news);
+            let Some(now) = missed(context, watch, &mut teller, &news) else { break };
+            last = now;
+            continue;
         }
         last = seq;
         on_doors(context, &news);
@@ -208,16 +210,20 @@ fn listen(context: &Context, watch: &Watch, mut teller: Teller, mut last: u64) {
     feed.stop();
 }
 
-/// Rows were missed: all that was remembered may be wrong.
-fn missed(context: &Context, teller: &mut Teller, news: &News) {
-    tracing::warn!(seq = news.seq, "events were missed");
+/// Rows were missed: all that was remembered may be wrong, and what else has come meanwhile is let
+/// go, so that there is room again. The row up to which all is known anew; `None`: the market is
+/// gone.
+fn missed(context: &Context, watch: &Watch, teller: &mut Teller, news: &News) -> Option<u64> {
+    while watch.within(Duration::ZERO).is_ok() {}
+    let (anew, seq) = Teller::new(context).ok()?;
+    *teller = anew;
+    // After that look: what is not told any more may have been that a token opens nothing now.
     context.doors.forget_all();
-    if let Ok((anew, _)) = Teller::new(context) {
-        *teller = anew;
-    }
-    let (seq, at) = (news.seq - 1, news.at.0);
-    let event = Event { seq, at, kind: "reset".to_owned(), ..Event::default() };
+    let seq = seq.max(news.seq);
+    tracing::warn!(from = news.seq, until = seq, "events were missed");
+    let event = Event { seq, at: news.at.0, kind: "reset".to_owned(), ..Event::default() };
     context.feed.add(seq, vec![Entry::new(&event, Audience::Everyone)]);
+    Some(seq)
 }
 
 fn on_doors(context: &Context, news: &News) {
