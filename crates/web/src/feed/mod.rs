@@ -199,8 +199,7 @@ fn listen(context: &Context, watch: &Watch, mut teller: Teller, mut last: u64) {
             continue; // known from the start
         }
         if seq != last + 1 {
-            let Some(now) = missed(context, watch, &mut teller, &news) else { break };
-            last = now;
+            last = missed(context, watch, &mut teller, &news);
             continue;
         }
         last = seq;
@@ -211,19 +210,20 @@ fn listen(context: &Context, watch: &Watch, mut teller: Teller, mut last: u64) {
 }
 
 /// Rows were missed: all that was remembered may be wrong, and what else has come meanwhile is let
-/// go, so that there is room again. The row up to which all is known anew; `None`: the market is
-/// gone.
-fn missed(context: &Context, watch: &Watch, teller: &mut Teller, news: &News) -> Option<u64> {
+/// go, so that there is room again. The row up to which all is known anew: if nobody can look at the
+/// market, as while its journal cannot be written, one before `news`, and the next row tries again.
+fn missed(context: &Context, watch: &Watch, teller: &mut Teller, news: &News) -> u64 {
     while watch.within(Duration::ZERO).is_ok() {}
-    let (anew, seq) = Teller::new(context).ok()?;
-    *teller = anew;
+    let found = Teller::new(context);
     // After that look: what is not told any more may have been that a token opens nothing now.
     context.doors.forget_all();
+    let Ok((anew, seq)) = found else { return news.seq - 1 };
+    *teller = anew;
     let seq = seq.max(news.seq);
     tracing::warn!(from = news.seq, until = seq, "events were missed");
     let event = Event { seq, at: news.at.0, kind: "reset".to_owned(), ..Event::default() };
     context.feed.add(seq, vec![Entry::new(&event, Audience::Everyone)]);
-    Some(seq)
+    seq
 }
 
 fn on_doors(context: &Context, news: &News) {
