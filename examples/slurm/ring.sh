@@ -10,7 +10,6 @@ for ((part = 0; part < TRADEWIND_PARTS; part++)); do
     echo "  part $part is at ${!site} on ${!nodes}"
 done
 
-# The part's own nodes, as in any job of Slurm. Nobody reads its input: tasks that end at once would
-# let `srun` fail now and then with what it could not tell them.
-srun --input=none --ntasks-per-node=1 sh -c 'echo "  task $SLURM_NODEID of $SLURM_NNODES here"'
+# The part's own nodes, as in any job of Slurm.
+srun --ntasks-per-node=1 sh -c 'echo "  task $SLURM_NODEID of $SLURM_NNODES here"'
 sleep 5

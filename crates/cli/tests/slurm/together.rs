@@ -11,7 +11,7 @@ const SCRIPT: &str = r#"#!/bin/bash
 #SBATCH --job-name=ring --nodes=8 --time=1
 #SBATCH --output=ring-%j-%t.out
 began=$(date +%s%3N)
-# Slurm's own connections break off now and then when the machine is busy.
+# Its connection to a node's step broke off once, on a busy machine: that is Slurm's.
 for try in 1 2 3; do
     srun --input=none --ntasks-per-node=1 sh -c 'echo "$SLURM_NODEID of $SLURM_NNODES"' \
         > "ranks-$TRADEWIND_JOB_ID-$TRADEWIND_PART" 2> "srun-$try" && break
@@ -68,7 +68,7 @@ fn the_parts_of_a_job_on_two_clusters_begin_together_and_meet() {
     let slow = [skew(), skew()];
     println!("start skew {skews:?} ms; without the rendezvous {raw:?} ms; one slow {slow:?} ms");
     // Not the worst, as others may need this machine for a moment, too.
-    assert!(skews[0] <= 100, "{skews:?}");
+    assert!(skews[2] <= 100, "{skews:?}");
     assert!(raw[0] <= 100, "{raw:?}");
     assert!(slow[0].min(slow[1]) <= 100, "{slow:?}");
     market.check_money(&market.all_over());
