@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Another version of Slurm than this machine's: a small Debian in a folder of its own, made once and
+# kept. Needs root, Debian's package mmdebstrap (installed if need be) and its package archive.
+#   scripts/slurm-version.sh VERSION               makes it unless it is there; prints its folder
+#   scripts/slurm-version.sh VERSION COMMAND ...   runs the command in it: this folder and /tmp are
+#       there under their own names; its processes have their own network (loopback only), and all of
+#       them end with the command
+# VERSION is 22.05, 24.11 or 26.05. The folders are in $TRADEWIND_SLURM_ROOTS, or else in
+# ~/.cache/tradewind/slurm. Exit code 75: it cannot be made here.
+set -euo pipefail
+
+fail() {
+    echo "slurm-version.sh: $1" >&2
+    exit "${2:-75}"
+}
+
+[ $# -ge 1 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+version=$1
+shift
+case $version in
+22.05) suite=bookworm ;;
+24.11) suite=trixie ;;
+26.05) suite=sid ;;
+*) fail "no Slurm $version: 22.05, 24.11 and 26.05 are known" 2 ;;
+esac
+tree=$(cd "$(dirname "$0")/.." && pwd)
+roots=${TRADEWIND_SLURM_ROOTS:-${XDG_CACHE_HOME:-$HOME/.cache}/tradewind/slurm}
+root=$roots/$version
+log=$roots/$version.log
+
+# mirror: the archive that this machine itself installs from.
+mirror() {
+    apt-get indextargets --format '$(SITE) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null |
+        awk '$2 == "main" && $1 !~ /security/ {print $1; exit}'
+}
+
+make_root() {
+    [ "$(id -u)" -eq 0 ] || fail "making a Debian with Slurm $version needs root"
+    command -v apt-get >/dev/null || fail "making a Debian with Slurm $version needs apt-get"
+    local patient=(-o DPkg::Lock::Timeout=300 -o Acquire::Retries=5)
+    if ! command -v mmdebstrap >/dev/null; then
+        apt-get "${patient[@]}" update -qq && env DEBIAN_FRONTEND=noninteractive apt-get \
+            "${patient[@]}" install -qq -y --no-install-recommends mmdebstrap >/dev/null ||
+            fail "mmdebstrap cannot be installed"
+    fi
+    local from draft=$root.draft
+    from=$(mirror)
+    [ -n "$from" ] || fail "apt knows no archive of packages"
+    echo "making a small Debian ($suite) with Slurm $version in $root: some minutes, once" >&2
+    rm -rf "$draft"
+    mmdebstrap --variant=minbase --mode=root --aptopt='Acquire::Check-Valid-Until "false"' \
+        --aptopt='Acquire::Retries "5"' \
+        --include=slurm-wlm,slurm-client,slurmdbd,openssh-server,openssh-client,python3,procps,iproute2,sudo \
+        "$suite" "$draft" "$from" >"$log" 2>&1 || {
+        tail -n 5 "$log" >&2
+        fail "Debian $suite could not be made: see $log"
+    }
+    mv "$draft" "$root"
+}
+
+mkdir -p "$roots"
+exec 9>"$roots/lock"
+flock 9
+[ -d "$root" ] || make_root
+exec 9>&-
+[ $# -gt 0 ] || { echo "$root"; exit 0; }
+[ "$(id -u)" -eq 0 ] || fail "entering $root needs root"
+
+# Mounts, processes and network of its own: what is started in there ends with the command.
+export TRADEWIND_ROOT=$root TRADEWIND_TREE=$tree TRADEWIND_DIRECTORY=$PWD
+exec unshare --mount --pid --net --fork --kill-child --propagation private bash -c '
+set -euo pipefail
+ip link set lo up
+root=$TRADEWIND_ROOT
+for folder in /dev /sys; do mount --rbind "$folder" "$root$folder"; done
+mount -t proc proc "$root/proc"
+for folder in /tmp "$TRADEWIND_TREE" ${CARGO_TARGET_DIR:+"$CARGO_TARGET_DIR"}; do
+    mkdir -p "$root$folder"
+    mount --rbind "$folder" "$root$folder"
+done
+echo "127.0.0.1 localhost $(hostname)" >"$root/etc/hosts"
+exec chroot "$root" /usr/bin/env -C "$TRADEWIND_DIRECTORY" -u TRADEWIND_ROOT -u TRADEWIND_TREE \
+    -u TRADEWIND_DIRECTORY "$@"' enter "$@"
