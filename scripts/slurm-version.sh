@@ -71,6 +71,8 @@ export TRADEWIND_ROOT=$root TRADEWIND_TREE=$tree TRADEWIND_DIRECTORY=$PWD
 exec unshare --mount --pid --net --fork --kill-child --propagation private bash -c '
 set -euo pipefail
 ip link set lo up
+# With nothing but 127.0.0.1 names do not resolve (AI_ADDRCONFIG); this address is for documentation.
+ip address add 192.0.2.1/32 dev lo
 root=$TRADEWIND_ROOT
 for folder in /dev /sys; do mount --rbind "$folder" "$root$folder"; done
 mount -t proc proc "$root/proc"

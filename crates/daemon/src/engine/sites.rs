@@ -158,11 +158,14 @@ impl Voice {
                 for ((seen, pool), was_empty) in each {
                     let is_empty = seen.up == 0;
                     if is_empty && !*was_empty {
-                        tracing::warn!(
-                            site,
-                            pool,
-                            "{lists} no node of the pool that is up; {DOCTOR}"
-                        );
+                        match &seen.problem {
+                            Some(problem) => tracing::error!(site, pool, "{problem}; {DOCTOR}"),
+                            None => tracing::warn!(
+                                site,
+                                pool,
+                                "{lists} no node of the pool that is up; {DOCTOR}"
+                            ),
+                        }
                     }
                     *was_empty = is_empty;
                 }

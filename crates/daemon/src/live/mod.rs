@@ -37,7 +37,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use tradewind_model::{Event, Money, Pools, Span, Time};
+use tradewind_model::{Event, Money, PoolId, Pools, Span, Time};
 use tradewind_sched::negotiation::{self, Negotiator, Peer};
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::outlook::Outlook;
@@ -156,6 +156,8 @@ pub struct Live {
     /// By pool, the most that a node can give a job, where the site knows: as far as was noticed since
     /// the start.
     most: Most,
+    /// By pool, why it has no nodes at all, if so: as far as was noticed since the start.
+    problems: BTreeMap<PoolId, String>,
     /// What the present step wants said to peers.
     letters: Vec<(Peer, Letter)>,
 }
@@ -213,6 +215,7 @@ impl Live {
             away: BTreeSet::new(),
             contacts: BTreeMap::new(),
             most: Most::new(),
+            problems: BTreeMap::new(),
             letters: Vec::new(),
         };
         live.remember();
@@ -226,6 +229,11 @@ impl Live {
     /// What survives.
     pub fn state(&self) -> &State {
         &self.state
+    }
+
+    /// Why the pool has no nodes at all, by its site's last words: its configuration is wrong.
+    pub fn problem(&self, pool: PoolId) -> Option<&str> {
+        self.problems.get(&pool).map(String::as_str)
     }
 
     /// What it allows.

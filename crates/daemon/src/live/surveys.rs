@@ -112,6 +112,10 @@ impl Live {
                 Some(most) => drop(self.most.insert(id, most.clone())),
                 None => drop(self.most.remove(&id)),
             }
+            match &seen.problem {
+                Some(problem) => drop(self.problems.insert(id, problem.clone())),
+                None => drop(self.problems.remove(&id)),
+            }
         }
     }
 

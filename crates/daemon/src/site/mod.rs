@@ -14,6 +14,7 @@ pub mod slurm;
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
+use std::time::Duration;
 
 use tradewind_io::submission::{OnLost, Surroundings, Work};
 use tradewind_model::{Attributes, Performance, Span, Time};
@@ -92,6 +93,8 @@ pub struct PoolSurvey {
     pub local_waiting: u32,
     /// The most of each that one of its nodes can give a job; `None`: nobody knows, or cares.
     pub most: Option<Resources>,
+    /// Why the pool has no nodes at all, and what there is instead: the configuration is wrong.
+    pub problem: Option<String>,
 }
 
 /// Somebody else's task, or a reservation that is not ours.
@@ -335,6 +338,23 @@ pub trait Site: Debug + Send {
     /// Looks whether everything is there that the site needs: commands, rights, clocks,
     /// latencies. Changes nothing.
     fn doctor(&mut self) -> Vec<Finding>;
+
+    /// Pools in which [`Site::trial`] can run a job; none where that would show nothing.
+    fn trials(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Runs a job of a second in the pool and waits for it so long at most: whether the whole way
+    /// works, from submission to output. Leaves nothing behind.
+    fn trial(&mut self, pool: &str, patience: Duration) -> Finding {
+        let _ = patience;
+        Finding {
+            what: format!("a job runs in pool {pool}"),
+            verdict: Verdict::Warning,
+            found: "not tried".to_owned(),
+            remedy: String::new(),
+        }
+    }
 }
 
 #[cfg(test)]

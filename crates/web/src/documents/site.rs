@@ -65,6 +65,9 @@ pub struct Pool {
     pub ours: u32,
     /// Those that are left.
     pub free: u32,
+    /// Why no node of the site belongs to it, and what there is instead; left out if some do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
     /// What each node offers besides.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, String>,

@@ -2,6 +2,7 @@
 
 use askama::Template;
 use axum::extract::State;
+use tradewind_daemon::live::Live;
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::state::{Hold, Job, Phase, State as Books};
 use tradewind_model::{PoolId, Span, Time};
@@ -68,7 +69,7 @@ pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> Show
     let user = caller.actor.user;
     let look = context.look(move |live| {
         let state = live.state();
-        (cards(state, &user), own(state, &user), pools(state), state.last_job == 0)
+        (cards(state, &user), own(state, &user), pools(live), state.last_job == 0)
     });
     let (cards, own, pools, is_new) = look.await?;
     page(&Now { shell, cards, own, pools, is_new, board_pools: "" })
@@ -84,10 +85,11 @@ fn own(state: &Books, user: &str) -> (Vec<documents::Job>, usize) {
     (own.iter().take(OWN).map(|job| views::jobs::line(state, job)).collect(), own.len())
 }
 
-fn pools(state: &Books) -> Vec<PoolLine> {
+fn pools(live: &Live) -> Vec<PoolLine> {
+    let state = live.state();
     let ids = state.market.pools().iter().map(|(id, pool)| (pool.name.clone(), id));
     let ids: std::collections::BTreeMap<String, PoolId> = ids.collect();
-    let sites = views::sites::list(state).sites.into_iter();
+    let sites = views::sites::list_now(live).sites.into_iter();
     let pools = sites.flat_map(|site| {
         let away_since = site.away_since;
         site.pools.into_iter().map(move |pool| (pool, away_since))

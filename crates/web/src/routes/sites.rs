@@ -21,7 +21,7 @@ use crate::views::{jobs::site_name, sites};
     responses((status = 200, description = "all sites with their pools", body = SiteList), Refusals),
 )]
 pub(crate) async fn list(State(context): State<Context>, _: Caller) -> Answer<Json<SiteList>> {
-    context.look(|live| sites::list(live.state())).await.map(Json)
+    context.look(sites::list_now).await.map(Json)
 }
 
 /// Sets what a pool costs: its owner and administrators may. An empty document brings the
@@ -50,7 +50,7 @@ pub(crate) async fn price(
         sound.map_err(|wrong| Failure::invalid(wrong, "see `price`").in_field(field))?;
     }
     context.ask(caller.actor, Ask::Tariff { pool: id, text }).await?;
-    context.look(|live| sites::list(live.state())).await.map(Json)
+    context.look(sites::list_now).await.map(Json)
 }
 
 /// The table in TOML that the change asks for.

@@ -1,11 +1,30 @@
 //! Sites as documents.
 
-use tradewind_daemon::live::RESOURCES;
+use std::collections::BTreeMap;
+
+use tradewind_daemon::live::{Live, RESOURCES};
 use tradewind_daemon::live::state::{State, Why};
 use tradewind_model::{PoolId, SiteId};
 
 use super::jobs::quantile;
 use crate::documents::{Delay, Pool, Site, SiteList};
+
+/// All sites, with what is wrong with their pools: they are public.
+pub(crate) fn list_now(live: &Live) -> SiteList {
+    let mut list = list(live.state());
+    let pools = list.sites.iter_mut().flat_map(|site| &mut site.pools);
+    let problems: BTreeMap<String, String> = live
+        .state()
+        .market
+        .pools()
+        .iter()
+        .filter_map(|(id, pool)| Some((pool.name.clone(), live.problem(id)?.to_owned())))
+        .collect();
+    for pool in pools {
+        pool.problem = problems.get(&pool.name).cloned();
+    }
+    list
+}
 
 /// All sites: they are public.
 pub(crate) fn list(state: &State) -> SiteList {
@@ -64,6 +83,7 @@ fn pool(state: &State, id: PoolId) -> Pool {
         booked,
         ours: it.nodes.saturating_sub(gone),
         free,
+        problem: None,
         attributes: attributes.map(|(name, value)| (name.clone(), value.to_string())).collect(),
     }
 }

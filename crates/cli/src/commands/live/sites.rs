@@ -5,7 +5,8 @@ use tradewind_web::documents::{Pool, Site, SiteList};
 use super::Sheet;
 use crate::cli::Format;
 use crate::client::{Market, Place};
-use crate::exit::{Exit, Outcome};
+use crate::exit::{Exit, Outcome, Problem};
+use crate::report::Report;
 use crate::tables::Side;
 
 /// Of which market.
@@ -17,16 +18,22 @@ Examples:
 
 OURS are nodes with jobs of the market, LOCAL those of the owner's own jobs, WITHHELD not offered
 now, BOOKED set aside for accepted quotes. LATE is how much later than expected the last jobs
-started there: half of them, and nine in ten; in seconds.")]
+started there: half of them, and nine in ten; in seconds. A pool whose STATE is `error` has no nodes.")]
 pub(crate) struct Args {
     #[command(flatten)]
     place: Place,
 }
 
-pub(crate) fn run(args: &Args, format: Format) -> Outcome {
+pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let sent = Market::open(&args.place)?.get("/v1/sites")?;
     let SiteList { sites } = sent.read()?;
     sheet(&sites).print(&sent, format)?;
+    let pools = sites.iter().flat_map(|site| &site.pools);
+    for (pool, problem) in pools.filter_map(|pool| Some((pool, pool.problem.as_ref()?))) {
+        let message = format!("pool {} has no nodes: {problem}", pool.name);
+        let hint = Some("`tradewind doctor` says what to do".to_owned());
+        report.warning(&Problem { message, hint });
+    }
     Ok(Exit::Ok)
 }
 
@@ -50,7 +57,7 @@ pub(super) fn sheet(sites: &[Site]) -> Sheet {
     let row = |site: &Site, pool: &Pool| {
         let late = site.delay.map(|it| format!("{} {}", it.p50, it.p90));
         let counts = [pool.nodes, pool.free, pool.ours, pool.local, pool.withheld, pool.booked];
-        let mut row = vec![pool.name.clone(), state(site).to_owned()];
+        let mut row = vec![pool.name.clone(), state(site, pool).to_owned()];
         row.extend(counts.map(|count| count.to_string()));
         row.push(pool.down.to_string());
         row.push(tradewind_io::decimal::format(pool.performance.0, 3));
@@ -63,6 +70,10 @@ pub(super) fn sheet(sites: &[Site]) -> Sheet {
     Sheet { columns, rows: pools.map(|(site, pool)| row(site, pool)).collect() }
 }
 
-fn state(site: &Site) -> &'static str {
-    if site.away_since.is_some() { "down" } else { "up" }
+fn state(site: &Site, pool: &Pool) -> &'static str {
+    match (site.away_since, &pool.problem) {
+        (Some(_), _) => "down",
+        (None, Some(_)) => "error",
+        (None, None) => "up",
+    }
 }

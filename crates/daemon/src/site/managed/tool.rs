@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::site::SiteError;
+use crate::site::slurm::munge;
 
 /// What commands see of the daemon's own environment; the rest may be secret, and what a
 /// submission sees may end up in the job.
@@ -235,9 +236,9 @@ impl Tool {
     }
 }
 
-/// The first line that says something.
+/// The first line that says something of the cause.
 fn complaint(err: &str) -> Option<&str> {
-    err.lines().map(str::trim).find(|line| !line.is_empty())
+    munge::telling(err.lines().map(str::trim).filter(|line| !line.is_empty()))
 }
 
 /// The word as any POSIX shell reads it back.

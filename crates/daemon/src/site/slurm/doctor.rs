@@ -6,8 +6,8 @@ use std::time::Instant;
 use tradewind_io::settings::cluster::{Accounts, Cluster, Members, Mode};
 
 use super::hand_in::{self, Begin, Terms};
-use super::listing::{self, Node};
-use super::{Slurm, conf, pools};
+use super::nodes::Node;
+use super::{NODE_LIST, Slurm, WHOLE_LIST, conf, listing, munge, pools, versions};
 use crate::site::local::records::now;
 use crate::site::managed::tool::{Answer, Call, Who};
 use crate::site::{Finding, Verdict};
@@ -26,7 +26,7 @@ const NO_CLUSTERS: &str = "take `clusters` out of the site's `options`: it needs
 /// Below this, ends may be forgotten before they are seen: seconds.
 const FORGETFUL: i64 = 30;
 
-fn finding(what: &str, verdict: Verdict, found: String, remedy: &str) -> Finding {
+pub(super) fn finding(what: &str, verdict: Verdict, found: String, remedy: &str) -> Finding {
     let remedy = match verdict {
         Verdict::Good => "",
         _ if conf::is_missing(&found) => conf::REMEDY,
@@ -49,11 +49,7 @@ impl Slurm {
             all.push(finding("Slurm's other commands answer", Verdict::Bad, found, remedy));
             return all;
         }
-        for words in [
-            &["squeue", "--json"][..],
-            &["sinfo", "--json"],
-            &["scontrol", "-o", "show", "reservation"],
-        ] {
+        for words in [&WHOLE_LIST[..], &NODE_LIST, &["scontrol", "-o", "show", "reservation"]] {
             all.push(self.command(words));
         }
         let config = self.config();
@@ -66,9 +62,7 @@ impl Slurm {
                 "`scontrol show config` must work for the account that runs our commands",
             )),
         }
-        let nodes = self.ours(&["sinfo", "--json"]).map_err(|wrong| wrong.to_string());
-        let nodes = nodes.and_then(|answer| listing::nodes(&answer.out));
-        if let Ok(nodes) = nodes {
+        if let Ok(nodes) = self.list_nodes() {
             for (pool, members) in self.pools.iter().zip(&self.members) {
                 let there = self.pool_is_there(&pool.name, pool.nodes, members, &nodes);
                 all.push(there);
@@ -115,20 +109,7 @@ impl Slurm {
         let remedy = "install Slurm's client commands there, set `command` to reach a machine \
                       that has them, or SLURM_CONF in `environment` to a file that is there";
         match self.timed(&Call::ours(&["scontrol", "--version"])) {
-            Ok((answer, _)) => {
-                let text = answer.text().trim().to_owned();
-                // `slurm 22.05.8`, and Debian's `slurm-wlm 22.05.8`.
-                let number = text.trim_start_matches(|c: char| !c.is_ascii_digit());
-                let mut parts = number.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
-                let version = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
-                let verdict = match version {
-                    (22, 5) => Verdict::Good,
-                    it if it < (21, 8) => Verdict::Bad,
-                    _ => Verdict::Warning,
-                };
-                let remedy = "Tradewind was tried on Slurm 22.05; before 21.08 there is no JSON";
-                finding(what, verdict, text, remedy)
-            }
+            Ok((answer, _)) => versions::finding(what, answer.text().trim()),
             Err(wrong) => finding(what, Verdict::Bad, wrong, remedy),
         }
     }
@@ -141,6 +122,9 @@ impl Slurm {
                 let text = answer.text().trim().replace('\n', "; ");
                 let verdict = if text.contains(" UP") { Verdict::Good } else { Verdict::Bad };
                 finding(what, verdict, format!("{text} ({took} ms)"), remedy)
+            }
+            Err(wrong) if munge::is_missing(&wrong) => {
+                finding(what, Verdict::Bad, wrong, munge::REMEDY)
             }
             Err(wrong) => finding(what, Verdict::Bad, wrong, remedy),
         }
@@ -220,13 +204,18 @@ impl Slurm {
         let is_known =
             |name: &str| nodes.iter().any(|node| node.partitions.iter().any(|it| it == name));
         if let Some(missing) = partition.filter(|name| !is_known(name)) {
-            let found = format!("`sinfo --json` lists no partition {missing:?} with nodes");
+            let found = format!("no node is in partition {missing:?}; {}", pools::there_is(nodes));
             return finding(&what, Verdict::Bad, found, "set `partition` of the pool");
+        }
+        if let Some(found) = pools::absent_hosts(nodes, members) {
+            let remedy = "set `hosts` of the pool to names that are there, and `nodes` to their number";
+            return finding(&what, Verdict::Bad, found, remedy);
         }
         let found = format!("{all} of {most}, {up} up {}", down.join(", ")).trim().to_owned();
         match (all, up) {
             (0, _) => {
-                let found = format!("`sinfo --json` lists no node of it, and {most} are wanted");
+                let there = pools::there_is(nodes);
+                let found = format!("Slurm has no node of it, and {most} are wanted; {there}");
                 let remedy = "no node has all of the pool's `partition`, `features` and `hosts`: \
                               set them to what is there";
                 finding(&what, Verdict::Bad, found, remedy)

@@ -1,7 +1,8 @@
-//! What `squeue --json`, `sinfo --json` and `scontrol show reservation` say.
+//! What `squeue --json` and `scontrol show reservation` say.
 //!
-//! Read with care: a field that is not there is empty, numbers may be wrapped as Slurm 23 does
-//! (`{"set": true, "number": 5}`), and an answer that lists errors or is cut off is none.
+//! Read with care: a field that is not there is empty, numbers may be wrapped as Slurm does since
+//! 23.02 (`{"set": true, "number": 5}`), states may be lists, and an answer that lists errors or
+//! is cut off is none.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use serde_json::Value;
 use tradewind_model::Time;
 
 use super::{hostlist, moment};
-use crate::site::resources::{Resources, generic, megabytes};
+use crate::site::resources::{generic, megabytes};
 
 /// A job, whoever's.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -20,7 +21,7 @@ pub(super) struct Job {
     pub name: String,
     pub comment: String,
     pub user: String,
-    /// The first of its states.
+    /// Its state as `squeue --format %T` writes it: of several, the one that says most.
     pub state: String,
     pub reason: String,
     /// 0: not known, as the others below.
@@ -44,25 +45,6 @@ pub(super) struct Job {
     pub is_held: bool,
 }
 
-/// A node.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Node {
-    pub name: String,
-    pub is_up: bool,
-    /// Its state and the reason, for people.
-    pub state: String,
-    pub partitions: Vec<String>,
-    pub features: Vec<String>,
-    pub cpus: u32,
-    pub has: Resources,
-}
-
-impl Node {
-    pub(super) fn gpus(&self) -> u32 {
-        gpus(&self.has.generic)
-    }
-}
-
 /// A reservation, whoever's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reservation {
@@ -76,7 +58,7 @@ pub(super) struct Reservation {
 struct Answer<T> {
     #[serde(default)]
     errors: Vec<Trouble>,
-    #[serde(alias = "jobs", alias = "nodes", alias = "sinfo")]
+    #[serde(alias = "jobs")]
     rows: Option<Vec<T>>,
 }
 
@@ -107,21 +89,8 @@ struct RawJob {
     exit_code: Value,
     restart_cnt: Value,
     priority: Value,
+    hold: Value,
     gres_detail: Value,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct RawNode {
-    name: Value,
-    state: Value,
-    state_flags: Value,
-    reason: Value,
-    partitions: Value,
-    active_features: Value,
-    cpus: Value,
-    real_memory: Value,
-    gres: Value,
 }
 
 /// The jobs of an answer.
@@ -130,14 +99,6 @@ struct RawNode {
 /// What is wrong with it: it is cut off, or tells of errors.
 pub(super) fn jobs(answer: &[u8]) -> Result<Vec<Job>, String> {
     rows::<RawJob>(answer).map(|rows| rows.iter().map(job).collect())
-}
-
-/// The nodes of an answer.
-///
-/// # Errors
-/// As [`jobs`].
-pub(super) fn nodes(answer: &[u8]) -> Result<Vec<Node>, String> {
-    rows::<RawNode>(answer).map(|rows| rows.iter().map(node).collect())
 }
 
 fn rows<'a, T: Deserialize<'a>>(answer: &'a [u8]) -> Result<Vec<T>, String> {
@@ -180,6 +141,35 @@ fn words(value: &Value) -> Vec<String> {
     }
 }
 
+/// States that come beside another one, and say more than it; the first of them counts.
+const BESIDE: [&str; 12] = [
+    "COMPLETING",
+    "STAGE_OUT",
+    "CONFIGURING",
+    "RESIZING",
+    "REQUEUED",
+    "REQUEUE_FED",
+    "REQUEUE_HOLD",
+    "SPECIAL_EXIT",
+    "STOPPED",
+    "REVOKED",
+    "RESV_DEL_HOLD",
+    "SIGNALING",
+];
+
+/// The one state of several that `squeue --format %T` would write.
+fn state(all: &[String]) -> String {
+    let beside = BESIDE.iter().find(|state| all.iter().any(|it| it == *state));
+    let first = all.first().map(String::as_str);
+    beside.copied().or(first).unwrap_or_default().to_owned()
+}
+
+/// Whether there is a number, bare or wrapped, and it is 0.
+fn is_zero(value: &Value) -> bool {
+    let is_set = value.get("set").and_then(Value::as_bool).unwrap_or(true);
+    value.get("number").unwrap_or(value).as_i64() == Some(0) && is_set
+}
+
 fn job(raw: &RawJob) -> Job {
     let resources = text(&raw.tres_alloc_str);
     let memory = resource(&resources, "mem").map_or(0, megabytes);
@@ -188,7 +178,7 @@ fn job(raw: &RawJob) -> Job {
         name: text(&raw.name),
         comment: text(&raw.comment),
         user: text(&raw.user_name),
-        state: words(&raw.job_state).first().cloned().unwrap_or_default(),
+        state: state(&words(&raw.job_state)),
         reason: text(&raw.state_reason),
         submitted: number(&raw.submit_time),
         start: number(&raw.start_time),
@@ -200,7 +190,7 @@ fn job(raw: &RawJob) -> Job {
         gpus: words(&raw.gres_detail).iter().map(|node| gpus(&generic(node))).sum(),
         status: status(&raw.exit_code),
         restarts: small(&raw.restart_cnt),
-        is_held: raw.priority.as_i64() == Some(0),
+        is_held: raw.hold.as_bool().unwrap_or_else(|| is_zero(&raw.priority)),
     }
 }
 
@@ -219,47 +209,6 @@ fn status(value: &Value) -> i32 {
 /// `mem` of `cpu=4,mem=4000M,node=1`.
 fn resource<'a>(all: &'a str, name: &str) -> Option<&'a str> {
     all.split(',').find_map(|one| one.strip_prefix(name)?.strip_prefix('='))
-}
-
-/// Flags of a node on which nothing starts.
-const UNUSABLE: [&str; 13] = [
-    "DOWN",
-    "DRAIN",
-    "DRAINED",
-    "DRAINING",
-    "FAIL",
-    "MAINTENANCE",
-    "NOT_RESPONDING",
-    "POWERED_DOWN",
-    "POWERING_DOWN",
-    "POWER_DOWN",
-    "REBOOT_ISSUED",
-    "INVALID_REG",
-    "DYNAMIC_NORM_GONE",
-];
-const USABLE: [&str; 4] = ["IDLE", "MIXED", "ALLOCATED", "COMPLETING"];
-
-fn node(raw: &RawNode) -> Node {
-    let states: Vec<String> = words(&raw.state)
-        .into_iter()
-        .chain(words(&raw.state_flags))
-        .map(|word| word.to_ascii_uppercase())
-        .collect();
-    let is = |list: &[&str]| states.iter().any(|state| list.contains(&state.as_str()));
-    let reason = text(&raw.reason);
-    let state = states.join("+").to_ascii_lowercase();
-    Node {
-        name: text(&raw.name),
-        is_up: is(&USABLE) && !is(&UNUSABLE),
-        state: if reason.is_empty() { state } else { format!("{state} ({reason})") },
-        partitions: words(&raw.partitions),
-        features: words(&raw.active_features),
-        cpus: small(&raw.cpus),
-        has: Resources {
-            memory: number(&raw.real_memory).unsigned_abs(),
-            generic: generic(&text(&raw.gres)),
-        },
-    }
 }
 
 /// How many of them are accelerators.

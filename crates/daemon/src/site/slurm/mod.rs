@@ -14,13 +14,18 @@ mod hand_in;
 pub(in crate::site) mod hostlist;
 mod listing;
 mod moment;
+pub(in crate::site) mod munge;
+mod nodes;
 mod pools;
 mod submit;
 mod surveys;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod trial;
+mod versions;
 
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::PathBuf;
@@ -28,7 +33,8 @@ use std::time::Duration;
 
 use tradewind_io::settings::cluster::{Cluster, Members};
 
-use self::listing::{Job, Node};
+use self::listing::Job;
+use self::nodes::Node;
 use super::local::records::now;
 use super::managed::accounts::account_of;
 use super::managed::spool::Spool;
@@ -48,6 +54,11 @@ const NO_ANSWER: [&str; 9] = [
     "in standby mode",
     "temporarily un",
 ];
+
+/// Lists all jobs, ended ones among them: newer versions leave those out unless they are asked for.
+const WHOLE_LIST: [&str; 3] = ["squeue", "--json", "--states=all"];
+/// Lists all nodes, also of hidden partitions.
+const NODE_LIST: [&str; 5] = ["scontrol", "--all", "--oneliner", "show", "nodes"];
 
 /// What a Slurm site is made of.
 #[derive(Debug, Clone)]
@@ -75,6 +86,8 @@ pub struct Slurm {
     own_account: Option<String>,
     /// As they were last listed.
     nodes: Vec<Node>,
+    /// Words in Slurm's answers that are not known, each said once in the log.
+    unknown: BTreeSet<String>,
     rhythm: surveys::Rhythm,
 }
 
@@ -88,8 +101,18 @@ impl Slurm {
         let tickets = Tickets::open(&folder)?;
         let (pools, members) = pools.into_iter().unzip();
         let tool = tool(&name, &cluster);
-        let (nodes, rhythm) = (Vec::new(), surveys::Rhythm::default());
-        Ok(Slurm { name, cluster, pools, members, tool, tickets, own_account: None, nodes, rhythm })
+        Ok(Slurm {
+            name,
+            cluster,
+            pools,
+            members,
+            tool,
+            tickets,
+            own_account: None,
+            nodes: Vec::new(),
+            unknown: BTreeSet::new(),
+            rhythm: surveys::Rhythm::default(),
+        })
     }
 
     fn pool(&self, name: &str) -> Option<usize> {
@@ -136,8 +159,14 @@ impl Slurm {
     }
 
     fn jobs(&self) -> Result<Vec<Job>, SiteError> {
-        let answer = self.ours(&["squeue", "--json"])?;
+        let answer = self.ours(&WHOLE_LIST)?;
         listing::jobs(&answer.out).map_err(|wrong| self.misread("squeue --json", &wrong))
+    }
+
+    /// All nodes that the cluster has.
+    fn list_nodes(&self) -> Result<Vec<Node>, SiteError> {
+        let answer = self.ours(&NODE_LIST)?;
+        nodes::nodes(&answer.text()).map_err(|wrong| self.misread("scontrol show nodes", &wrong))
     }
 
     /// The same without what [`brief::jobs`] leaves out.
@@ -219,7 +248,7 @@ impl Site for Slurm {
     }
 
     fn lists_by(&self) -> Option<&'static str> {
-        Some("sinfo --json")
+        Some("scontrol show nodes")
     }
 
     fn survey(&mut self) -> Result<Survey, SiteError> {
@@ -301,5 +330,13 @@ impl Site for Slurm {
 
     fn doctor(&mut self) -> Vec<Finding> {
         self.look_around()
+    }
+
+    fn trials(&self) -> Vec<String> {
+        self.pools.iter().map(|pool| pool.name.clone()).collect()
+    }
+
+    fn trial(&mut self, pool: &str, patience: Duration) -> Finding {
+        self.try_pool(pool, patience)
     }
 }

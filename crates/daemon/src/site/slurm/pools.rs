@@ -6,7 +6,8 @@ use tradewind_io::settings::cluster::{Members, Unit};
 use tradewind_model::Time;
 
 use super::hostlist;
-use super::listing::{Job, Node, Reservation};
+use super::listing::{Job, Reservation};
+use super::nodes::Node;
 use crate::site::{LocalTask, PoolSurvey};
 
 /// A job without an end, or behind it, is expected to hold its nodes so much longer, seconds.
@@ -26,17 +27,40 @@ const HOLDING: [&str; 8] = [
     "STAGE_OUT",
 ];
 /// States in which a job waits for nodes.
-const WAITING: [&str; 5] = ["PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD"];
+const WAITING: [&str; 6] =
+    ["PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD"];
+/// States in which a job is over.
+const OVER: [&str; 12] = [
+    "COMPLETED",
+    "CANCELLED",
+    "FAILED",
+    "TIMEOUT",
+    "NODE_FAIL",
+    "PREEMPTED",
+    "BOOT_FAIL",
+    "DEADLINE",
+    "OUT_OF_MEMORY",
+    "REVOKED",
+    "LAUNCH_FAILED",
+    "RECONFIG_FAIL",
+];
 
 impl Job {
     /// Whether it has its nodes.
     pub(super) fn holds_nodes(&self) -> bool {
-        HOLDING.contains(&self.state.as_str())
+        HOLDING.contains(&self.state.as_str()) || self.is_unknown() && !self.nodes.is_empty()
     }
 
     /// Whether it waits for nodes.
     pub(super) fn waits(&self) -> bool {
-        WAITING.contains(&self.state.as_str())
+        WAITING.contains(&self.state.as_str()) || self.is_unknown() && self.nodes.is_empty()
+    }
+
+    /// Whether its state is one that this program does not know: then it holds the nodes that are
+    /// listed with it, and waits if there are none.
+    pub(super) fn is_unknown(&self) -> bool {
+        let lists = [&HOLDING[..], &WAITING, &OVER];
+        !lists.iter().any(|list| list.contains(&self.state.as_str()))
     }
 }
 
@@ -51,6 +75,36 @@ pub(super) fn belonging<'n>(nodes: &'n [Node], members: &Members) -> Vec<&'n Nod
             && hosts.as_ref().is_none_or(|hosts| hosts.contains(&node.name))
     };
     nodes.iter().filter(is_in).collect()
+}
+
+/// What there is, for somebody who asked for something else: partitions and how many nodes each has.
+pub(super) fn there_is(nodes: &[Node]) -> String {
+    const MOST: usize = 8;
+    let mut by_name: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in nodes.iter().flat_map(|node| &node.partitions) {
+        *by_name.entry(name).or_default() += 1;
+    }
+    if by_name.is_empty() {
+        return "Slurm lists no node in any partition".to_owned();
+    }
+    let shown = by_name.iter().take(MOST).map(|(name, count)| format!("{name} ({count} nodes)"));
+    let more = if by_name.len() > MOST { ", …" } else { "" };
+    format!("there are: {}{more}", shown.collect::<Vec<_>>().join(", "))
+}
+
+/// That some of the pool's `hosts` are no nodes of the cluster, if so.
+pub(super) fn absent_hosts(nodes: &[Node], members: &Members) -> Option<String> {
+    const MOST: usize = 5;
+    let hosts = hostlist::expand(members.hosts.as_deref()?);
+    let there: BTreeSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+    let absent: Vec<&str> =
+        hosts.iter().map(String::as_str).filter(|name| !there.contains(name)).collect();
+    if absent.is_empty() {
+        return None;
+    }
+    let shown = absent.iter().take(MOST).copied().collect::<Vec<_>>().join(", ");
+    let more = if absent.len() > MOST { ", …" } else { "" };
+    Some(format!("{} of {} `hosts` do not exist: {shown}{more}", absent.len(), hosts.len()))
 }
 
 /// How many of the market's nodes this node is.
@@ -97,6 +151,11 @@ pub(super) struct Listed<'a> {
 /// The pool, of `most` market nodes.
 pub(super) fn survey(listed: &Listed<'_>, members: &Members, unit: Unit, most: u32) -> PoolSurvey {
     let own = belonging(listed.nodes, members);
+    let problem = own.is_empty().then(|| {
+        let absent = absent_hosts(listed.nodes, members).map(|text| format!("{text}; "));
+        let there = there_is(listed.nodes);
+        format!("no node of Slurm's belongs to it: {}{there}", absent.unwrap_or_default())
+    });
     let has = own.iter().map(|node| node.has.clone()).reduce(|one, other| one.most(&other));
     let nodes: BTreeMap<&str, &Node> =
         own.into_iter().filter(|node| node.is_up).map(|node| (node.name.as_str(), node)).collect();
@@ -122,7 +181,7 @@ pub(super) fn survey(listed: &Listed<'_>, members: &Members, unit: Unit, most: u
     for reservation in listed.reservations {
         reserve(&mut local, reservation, &nodes, &busy, unit);
     }
-    PoolSurvey { up: up.min(most), local, local_waiting: waiting(listed, members), most: has }
+    PoolSurvey { up: up.min(most), local, local_waiting: waiting(listed, members), most: has, problem }
 }
 
 fn end(job: &Job, now: Time) -> Time {

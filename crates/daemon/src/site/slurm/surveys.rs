@@ -68,10 +68,9 @@ impl Slurm {
         let answer = self.ours(&["scontrol", "-o", "show", "reservation"])?;
         let reservations = listing::reservations(&answer.text())
             .map_err(|wrong| self.misread("scontrol show reservation", &wrong))?;
-        let answer = self.ours(&["sinfo", "--json"])?;
-        self.nodes =
-            listing::nodes(&answer.out).map_err(|wrong| self.misread("sinfo --json", &wrong))?;
+        self.nodes = self.list_nodes()?;
         let (jobs, traces) = self.jobs_and_traces()?;
+        self.tell_unknown(&jobs);
         let mut survey = Survey::default();
         self.survey_tasks(&tasks::by_comment(&jobs), &traces, &mut survey)?;
         self.survey_pools(&jobs, &reservations, &mut survey);
@@ -324,6 +323,26 @@ impl Slurm {
             }
             if let Err(error) = self.tickets.remove(&tags) {
                 tracing::warn!(%error, "old tickets stay");
+            }
+        }
+    }
+
+    /// Says in the log, once for each, which states in Slurm's answers are not known.
+    fn tell_unknown(&mut self, jobs: &[Job]) {
+        const MOST: usize = 100;
+        let of_jobs = jobs.iter().filter(|job| job.is_unknown());
+        let of_jobs = of_jobs.map(|job| format!("state {} of job {}", job.state, job.id));
+        let of_nodes = self.nodes.iter().flat_map(|node| {
+            node.unknown.iter().map(|word| format!("state {word} of node {}", node.name))
+        });
+        let all: BTreeMap<String, String> = of_jobs
+            .chain(of_nodes)
+            .map(|text| (text.split(" of ").next().unwrap_or_default().to_owned(), text))
+            .collect();
+        for (word, text) in all {
+            if self.unknown.len() < MOST && self.unknown.insert(word) {
+                let site = &self.name;
+                tracing::warn!(site, "Slurm says {text}, which this version of Tradewind does not know");
             }
         }
     }
