@@ -1,5 +1,5 @@
 # Everything that people and machines do with the tree. `make test` is the one command.
-.PHONY: build test test-quick test-long test-evalys test-fuzz test-pages pictures lint bench bench-criterion bench-pages docs fmt setup packages
+.PHONY: build test test-slurm test-quick test-long test-evalys test-fuzz test-pages pictures lint bench bench-criterion bench-pages docs fmt setup packages
 
 CARGO ?= cargo
 # Long runs of the fuzz and property tests.
@@ -25,11 +25,20 @@ EVERYTHING = --workspace --features $(FEATURES)
 
 # Many tests wait for a cluster or a browser: one more at once than two processors could compute.
 THREADS ?= 3
+# Beside this machine's Slurm, the version on which its sites are tried. It needs root, for a small
+# Debian in a folder of its own; where that cannot be made, the run says so and fails.
+NEWER_SLURM ?= 24.11
 
 test: setup packages
 	RUST_TEST_THREADS=$(THREADS) $(CARGO) test $(EVERYTHING)
 	WHAT="$(EVERYTHING)" ./scripts/evalys.sh
 	WHAT="$(EVERYTHING)" ./scripts/fuzz.sh
+	WHAT="$(EVERYTHING)" THREADS=$(THREADS) ./scripts/test-slurm.sh $(NEWER_SLURM)
+
+# The tests of Slurm sites on other versions of Slurm: make test-slurm VERSIONS="22.05 24.11 26.05"
+VERSIONS ?= 22.05 24.11 26.05
+test-slurm:
+	THREADS=$(THREADS) ./scripts/test-slurm.sh $(VERSIONS)
 
 # Evalys 4.0.7 reads jobs.csv, PyArrow reads jobs.parquet, the example notebook runs.
 test-evalys: setup

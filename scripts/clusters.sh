@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Two small Slurm clusters on this machine, alpha and beta, for those who have none: their own
-# daemons, loopback only, no munge, no root, nothing installed. Usage:
+# daemons, loopback only, no munge, no root, nothing installed; Slurm 22.05 to 26.05. Usage:
 #   scripts/clusters.sh start [FOLDER]    four nodes each, or $NODES; FOLDER is ./clusters unless given
 #   scripts/clusters.sh stop [FOLDER]     ends their jobs and daemons, and removes FOLDER
 # SLURM_CONF=FOLDER/alpha/slurm.conf says which cluster Slurm's commands mean.
@@ -21,6 +21,8 @@ configure() {
     local home=$folder/$1 user
     user=$(id -un)
     mkdir -p "$home"/{state,spool,run,log}
+    # Newer versions want control groups unless they are told that there are none.
+    echo "CgroupPlugin=disabled" >"$home/cgroup.conf"
     cat >"$home/slurm.conf" <<CONF
 ClusterName=$1
 SlurmctldHost=localhost(127.0.0.1)
@@ -67,10 +69,12 @@ launch() {
     local name=$1 home=$folder/$1 number
     export SLURM_CONF=$home/slurm.conf
     setsid slurmctld -D </dev/null >"$home/log/out" 2>&1 &
+    local controller=$!
     for number in $(seq "$nodes"); do
         setsid slurmd -D -N "$name$number" </dev/null >>"$home/log/out" 2>&1 &
     done
     for _ in $(seq 300); do
+        kill -0 "$controller" 2>/dev/null || break
         if [ "$(sinfo -h -N -o %T 2>/dev/null | grep -cx idle)" -eq "$nodes" ]; then
             echo "$name: $nodes nodes, SLURM_CONF=$SLURM_CONF"
             return

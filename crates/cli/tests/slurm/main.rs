@@ -13,4 +13,5 @@ mod memory;
 mod ports;
 mod theft;
 mod together;
+mod tutorial;
 mod wrong;

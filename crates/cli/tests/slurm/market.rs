@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::cluster::Cluster;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_tradewind");
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_tradewind");
 /// States of jobs that are not over.
 const LIVE: [&str; 4] = ["PENDING", "CONFIGURING", "RUNNING", "COMPLETING"];
 

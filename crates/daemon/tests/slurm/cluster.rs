@@ -69,6 +69,8 @@ impl Cluster {
         }
         let files = format!("Name=gpu File={}/gpu[0-1]\n", cluster.path().display());
         std::fs::write(cluster.path().join("gres.conf"), files).unwrap();
+        // Newer versions want control groups unless they are told that there are none.
+        std::fs::write(cluster.path().join("cgroup.conf"), "CgroupPlugin=disabled\n").unwrap();
         let mut cluster = cluster;
         cluster.start_controller();
         for number in 1..=plan.nodes {

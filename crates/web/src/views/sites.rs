@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_daemon::live::{Live, RESOURCES};
 use tradewind_daemon::live::state::{State, Why};
+use tradewind_daemon::live::{Live, RESOURCES};
 use tradewind_model::{PoolId, SiteId};
 
 use super::jobs::quantile;

@@ -169,6 +169,7 @@ fn sheet(all: &[(String, Finding)]) -> Sheet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Volume;
 
     #[test]
     fn an_owners_file_that_is_no_good_is_named() {
@@ -176,7 +177,9 @@ mod tests {
         let owner = folder.path().join("sites/alpha/owner");
         std::fs::create_dir_all(&owner).unwrap();
         let bad = |settings: &Settings| -> Vec<String> {
-            let all = look(settings, folder.path()).unwrap();
+            let args = Args { config: None, state: None, no_jobs: true, patience: Duration::ZERO };
+            let report = Report { volume: Volume::Quiet };
+            let all = look(settings, folder.path(), &args, &report).unwrap();
             let bad = all.into_iter().filter(|(_, it)| it.verdict != Verdict::Good);
             bad.filter(|(_, it)| it.found.contains("/owner/")).map(|(_, it)| it.found).collect()
         };

@@ -208,7 +208,8 @@ impl Slurm {
             return finding(&what, Verdict::Bad, found, "set `partition` of the pool");
         }
         if let Some(found) = pools::absent_hosts(nodes, members) {
-            let remedy = "set `hosts` of the pool to names that are there, and `nodes` to their number";
+            let remedy =
+                "set `hosts` of the pool to names that are there, and `nodes` to their number";
             return finding(&what, Verdict::Bad, found, remedy);
         }
         let found = format!("{all} of {most}, {up} up {}", down.join(", ")).trim().to_owned();

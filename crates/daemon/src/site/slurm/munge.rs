@@ -12,7 +12,9 @@ pub(super) fn is_missing(complaint: &str) -> bool {
 
 /// Of several lines of a complaint the one that says most: munge's advice comes first and names no
 /// cause, the socket that is missing comes second.
-pub(in crate::site) fn telling<'l>(lines: impl Iterator<Item = &'l str> + Clone) -> Option<&'l str> {
+pub(in crate::site) fn telling<'l>(
+    lines: impl Iterator<Item = &'l str> + Clone,
+) -> Option<&'l str> {
     let is_advice = |line: &&str| line.contains("If munged is up, restart with");
     lines.clone().find(|line| !is_advice(line)).or_else(|| lines.clone().next())
 }

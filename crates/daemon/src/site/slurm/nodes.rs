@@ -157,8 +157,10 @@ fn state_words(text: &str) -> (Vec<String>, Vec<String>) {
     (words, unknown)
 }
 
-/// `Key=value` by key. A value ends where the next key begins; of a key that comes twice, the first
-/// counts: texts of people (`Reason=`, `Comment=`) come last.
+/// Fields with texts of people, in which anything may stand; they come last.
+const TEXTS: [&str; 3] = ["Reason=", "Comment=", "Extra="];
+
+/// `Key=value` by key. A value ends where the next key begins, and a text of people with the line.
 fn fields(line: &str) -> BTreeMap<&str, &str> {
     let is_key = |word: &str| {
         word.split_once('=').is_some_and(|(key, _)| {
@@ -171,6 +173,9 @@ fn fields(line: &str) -> BTreeMap<&str, &str> {
     for word in line.split(' ') {
         if is_key(word) {
             starts.push(at);
+        }
+        if TEXTS.iter().any(|key| word.starts_with(key)) {
+            break;
         }
         at += word.len() + 1;
     }
@@ -228,13 +233,25 @@ mod tests {
             let node = nodes(&line).unwrap().remove(0);
             (node.is_up, node.unknown)
         };
-        for up in ["IDLE", "MIXED", "ALLOCATED+COMPLETING", "IDLE+CLOUD", "MIXED+PLANNED", "IDLE-"] {
+        for up in ["IDLE", "MIXED", "ALLOCATED+COMPLETING", "IDLE+CLOUD", "MIXED+PLANNED", "IDLE-"]
+        {
             assert_eq!(seen(up), (true, Vec::new()), "{up}");
         }
         for down in [
-            "DOWN", "DOWN*", "IDLE*", "IDLE+DRAIN", "MIXED+DRAIN", "DOWN+NOT_RESPONDING", "FUTURE",
-            "IDLE+CLOUD+POWERED_DOWN", "IDLE~", "ALLOCATED+MAINT", "UNKNOWN", "IDLE+BLOCKED",
-            "DOWN+DRAIN+INVALID_REG", "IDLE+REBOOT_REQUESTED",
+            "DOWN",
+            "DOWN*",
+            "IDLE*",
+            "IDLE+DRAIN",
+            "MIXED+DRAIN",
+            "DOWN+NOT_RESPONDING",
+            "FUTURE",
+            "IDLE+CLOUD+POWERED_DOWN",
+            "IDLE~",
+            "ALLOCATED+MAINT",
+            "UNKNOWN",
+            "IDLE+BLOCKED",
+            "DOWN+DRAIN+INVALID_REG",
+            "IDLE+REBOOT_REQUESTED",
         ] {
             assert_eq!(seen(down), (false, Vec::new()), "{down}");
         }

@@ -181,7 +181,13 @@ pub(super) fn survey(listed: &Listed<'_>, members: &Members, unit: Unit, most: u
     for reservation in listed.reservations {
         reserve(&mut local, reservation, &nodes, &busy, unit);
     }
-    PoolSurvey { up: up.min(most), local, local_waiting: waiting(listed, members), most: has, problem }
+    PoolSurvey {
+        up: up.min(most),
+        local,
+        local_waiting: waiting(listed, members),
+        most: has,
+        problem,
+    }
 }
 
 fn end(job: &Job, now: Time) -> Time {

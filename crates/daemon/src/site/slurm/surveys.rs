@@ -342,7 +342,10 @@ impl Slurm {
         for (word, text) in all {
             if self.unknown.len() < MOST && self.unknown.insert(word) {
                 let site = &self.name;
-                tracing::warn!(site, "Slurm says {text}, which this version of Tradewind does not know");
+                tracing::warn!(
+                    site,
+                    "Slurm says {text}, which this version of Tradewind does not know"
+                );
             }
         }
     }

@@ -60,7 +60,8 @@ impl Slurm {
         let finding = match outcome {
             Outcome::Ended(exit) => self.judge_trial(&what, &tag, &exit, sent, took),
             Outcome::Waits(why) => {
-                let found = format!("not tried: after {} s it still waits: {why}", patience.as_secs());
+                let found =
+                    format!("not tried: after {} s it still waits: {why}", patience.as_secs());
                 let remedy = "ask again when nodes are free, or wait longer: `--patience 10m`";
                 finding(&what, Verdict::Warning, found, remedy)
             }
@@ -110,10 +111,13 @@ impl Slurm {
         let node = ticket.ended.as_ref().map(nodes).unwrap_or_default();
         let trace = match self.spool(ticket).look(std::slice::from_ref(tag)) {
             Ok(mut traces) => traces.remove(tag).unwrap_or_default(),
-            Err(wrong) => return finding(what, Verdict::Bad, wrong.to_string(), "see `spool` of the site"),
+            Err(wrong) => {
+                return finding(what, Verdict::Bad, wrong.to_string(), "see `spool` of the site");
+            }
         };
         let Some(here) = &trace.here else {
-            let found = format!("it ended on {node}, and wrote nothing to {spool} that can be read here");
+            let found =
+                format!("it ended on {node}, and wrote nothing to {spool} that can be read here");
             let remedy = "`spool` of the site must be one folder on a file system that its nodes and \
                           the machine of our commands share";
             return finding(what, Verdict::Bad, found, remedy);
@@ -124,7 +128,10 @@ impl Slurm {
         }
         let output = self.output_of(ticket);
         if !output.contains(WORD) {
-            let found = format!("it ran on {node} as {account}, and its output {} is not to be seen here", ticket.output);
+            let found = format!(
+                "it ran on {node} as {account}, and its output {} is not to be seen here",
+                ticket.output
+            );
             let remedy = "`directory` of the site must be on a file system that its nodes and the \
                           machine of our commands share";
             return finding(what, Verdict::Bad, found, remedy);

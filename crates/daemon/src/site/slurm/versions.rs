@@ -17,7 +17,8 @@ fn parse(text: &str) -> Option<(u32, u32)> {
 
 /// What there is to say of what `--version` printed.
 pub(super) fn finding(what: &str, text: &str) -> Finding {
-    let tried: Vec<String> = TRIED.iter().map(|(year, month)| format!("{year}.{month:02}")).collect();
+    let tried: Vec<String> =
+        TRIED.iter().map(|(year, month)| format!("{year}.{month:02}")).collect();
     let tried = tried.join(", ");
     let between = |version: (u32, u32)| version >= TRIED[0] && version <= TRIED[TRIED.len() - 1];
     let (verdict, note, remedy) = match parse(text) {
@@ -25,7 +26,9 @@ pub(super) fn finding(what: &str, text: &str) -> Finding {
         Some(version) if version < OLDEST => (
             Verdict::Bad,
             "",
-            format!("this version lists no jobs as JSON: 21.08 or newer is needed; tried were {tried}"),
+            format!(
+                "this version lists no jobs as JSON: 21.08 or newer is needed; tried were {tried}"
+            ),
         ),
         Some(version) if between(version) => {
             (Verdict::Good, "; lies between versions that were tried: ", String::new())
