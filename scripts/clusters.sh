@@ -21,8 +21,11 @@ configure() {
     local home=$folder/$1 user
     user=$(id -un)
     mkdir -p "$home"/{state,spool,run,log}
-    # Newer versions want control groups unless they are told that there are none.
-    echo "CgroupPlugin=disabled" >"$home/cgroup.conf"
+    # Versions from 23.02 on want control groups unless they are told that there are none.
+    case $(slurmctld -V) in
+    *" 2"[0-2].*) ;;
+    *) echo "CgroupPlugin=disabled" >"$home/cgroup.conf" ;;
+    esac
     cat >"$home/slurm.conf" <<CONF
 ClusterName=$1
 SlurmctldHost=localhost(127.0.0.1)

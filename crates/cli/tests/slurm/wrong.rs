@@ -82,7 +82,10 @@ fn a_wrong_cluster() {
     other.environment.insert("SLURM_CONF".to_owned(), conf);
     other.pool = other.pool.replace("main", "extra");
     let market = pair.market(other);
-    names(&doctor(&market), &["pool alpha-main", "`sinfo --json`", "no partition", "extra"]);
+    names(
+        &doctor(&market),
+        &["pool alpha-main", "no node is in partition", "extra", "there are: "],
+    );
     logged(&market, &["alpha", "pool=\"alpha-main\"", "tradewind doctor"]);
 }
 
@@ -136,8 +139,16 @@ fn with_jobs(pair: &Pair, on_lost: &str) -> (Market, u64, u64) {
 /// What doctor and log say of it; and that nobody is promised its nodes.
 fn is_known_to_be_gone(market: &Market) {
     market.until("its nodes are gone", || market.pool("alpha")["down"] == 2);
-    names(&doctor(market), &["pool alpha-main", "`sinfo --json`", "no partition", "extra"]);
-    logged(market, &["alpha", "pool=\"alpha-main\"", "`sinfo --json`", "tradewind doctor"]);
+    names(&doctor(market), &["pool alpha-main", "no node is in partition", "extra", "there are: "]);
+    logged(
+        market,
+        &[
+            "alpha",
+            "pool=\"alpha-main\"",
+            "no node of Slurm's belongs to it: there are: ",
+            "tradewind doctor",
+        ],
+    );
     let job = market.submit(&["--partition", "alpha-main", "--time", "0:30", "--wrap", "true"]);
     let why = market.json(&["explain", &job.to_string()]);
     assert_eq!((&why["expected_start"], &why["reason"]), (&Value::Null, &"no-common-time".into()));
@@ -236,7 +247,7 @@ fn an_answer_that_is_cut_off() {
     market.until_state(job, "COMPLETED");
     fake(tools.path(), "squeue", "/usr/bin/squeue \"$@\" | head -c 700");
     logged(&market, &["alpha", "`squeue --json`", "cut off", "tradewind doctor"]);
-    names(&doctor(&market), &["`squeue --json` answers", "cut off"]);
+    names(&doctor(&market), &["`squeue --json --states=all` answers", "cut off"]);
     works(&market);
     let all = market.json(&["sites"]);
     assert!(all["sites"][0]["away_since"].is_i64(), "{all:#}");

@@ -69,8 +69,11 @@ impl Cluster {
         }
         let files = format!("Name=gpu File={}/gpu[0-1]\n", cluster.path().display());
         std::fs::write(cluster.path().join("gres.conf"), files).unwrap();
-        // Newer versions want control groups unless they are told that there are none.
-        std::fs::write(cluster.path().join("cgroup.conf"), "CgroupPlugin=disabled\n").unwrap();
+        // Versions from 23.02 on want control groups unless they are told that there are none.
+        if version() >= (23, 2) {
+            let text = "CgroupPlugin=disabled\n";
+            std::fs::write(cluster.path().join("cgroup.conf"), text).unwrap();
+        }
         let mut cluster = cluster;
         cluster.start_controller();
         for number in 1..=plan.nodes {
@@ -274,6 +277,16 @@ fn send(child: &Child, signal: Signal) {
     if let Some(pid) = Pid::from_raw(child.id().cast_signed()) {
         let _ = kill_process(pid, signal);
     }
+}
+
+/// Year and month of this machine's Slurm.
+pub(crate) fn version() -> (u32, u32) {
+    let output = Command::new("slurmctld").arg("-V").env("PATH", path()).output();
+    let output = output.unwrap_or_else(|error| panic!("{MISSING}: {error}"));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let number = text.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let mut parts = number.split('.').map(|part| part.trim().parse::<u32>().unwrap());
+    (parts.next().unwrap(), parts.next().unwrap())
 }
 
 /// Daemons are where plain users do not look.

@@ -117,8 +117,10 @@ fn an_answer_with_errors_is_none_even_if_the_command_ended_well() {
     let (settings, folder) = (bench.settings.clone(), bench.keep());
     cluster.stop_controller(Signal::TERM);
     let mut bench = SlurmBench::again(&cluster, "main", settings.clone(), folder);
+    // Later versions end with 1 and write nothing.
     let answer = cluster.run(&["squeue", "--json"]);
-    assert!(answer.status.success(), "Slurm has learned to fail: {conf:?}");
+    let is_old = super::cluster::version() < (23, 2);
+    assert_eq!(answer.status.success(), is_old, "of a controller that is away: {conf:?}");
     assert!(matches!(bench.site().survey(), Err(SiteError::Unknown(why)) if why.contains("alpha")));
     let order = order(&mut bench, 1, &sleeps(0, 0));
     let told = bench.site().submit(&order).unwrap_err();
@@ -138,7 +140,7 @@ fn an_answer_with_errors_is_none_even_if_the_command_ended_well() {
 fn an_answer_that_is_cut_off_is_none() {
     let cluster = Cluster::start(&Plan::of("h", 1));
     let mut bench = SlurmBench::with(&cluster, "main", 1, |settings| {
-        let cut = "\"$@\" | head -c 700";
+        let cut = "\"$@\" | head -c 300";
         settings.cluster.command = ["/bin/sh", "-c", cut, "sh"].map(str::to_owned).to_vec();
     });
     let told = bench.site().survey().unwrap_err();

@@ -8,6 +8,7 @@ mod modes;
 #[path = "../ports/mod.rs"]
 mod ports;
 mod together;
+mod trial;
 mod users;
 
 use std::sync::Mutex;

@@ -177,6 +177,9 @@ fn the_doctor_names_command_and_remedy() {
     let mut bench = SlurmBench::with(&cluster, "main", 2, |settings| {
         settings.pools.push(pool("gone", 2, "nowhere"));
         settings.pools.push(pool("more", 5, "main"));
+        let (setup, mut named) = pool("named", 4, "main");
+        named.hosts = Some("s[1-4]".to_owned());
+        settings.pools.push((setup, named));
         let accounts = [("ana".to_owned(), cluster.user.clone())].into();
         settings.cluster.accounts = tradewind_io::settings::cluster::Accounts::Of(accounts);
     });
@@ -186,7 +189,7 @@ fn the_doctor_names_command_and_remedy() {
         one.unwrap_or_else(|| panic!("nothing on {what:?}: {found:#?}"))
     };
     // Slow at worst, on a machine that does other things, too.
-    for what in ["`squeue --json`", "`sinfo --json`"] {
+    for what in ["`squeue --json", "show nodes`"] {
         assert_ne!(of(what).verdict, Verdict::Bad, "{:?}", of(what));
     }
     for what in ["controller", "clock", "pool cpu", "reserved"] {
@@ -196,6 +199,7 @@ fn the_doctor_names_command_and_remedy() {
         ("without delay", Verdict::Warning, "sched_interval=1"),
         ("pool gone", Verdict::Bad, "partition"),
         ("pool more", Verdict::Warning, "nodes"),
+        ("pool named", Verdict::Bad, "hosts"),
     ] {
         let one = of(what);
         assert_eq!(one.verdict, verdict, "{one:?}");
