@@ -79,7 +79,7 @@ choice!(Happening {
     "over" => Over(finish), "handing" => Handing(peer), "handed-over" => HandedOver(peer),
     "unkept" => Unkept(site, words), "came-back" => CameBack(why), "taken-in" => TakenIn(peer),
 });
-object!(Task { pool, wanted, known, go });
+object!(Task { pool, wanted, known, go, begun });
 object!(Choice { at, policy, others, left_out });
 object!(Weighed { pool, price, length, verdict });
 choice!(Verdict { "from" => From(start), "against" => Against(why) });
@@ -88,7 +88,7 @@ choice!(Against {
     "narrow" => Narrow(nodes), "budget" => Budget(most), "late" => Late(finish), "never" => Never,
 });
 object!(Rendezvous { at, slipped, began });
-choice!(Wanted { "run" => Run, "stop" => Stop });
+choice!(Wanted { "run" => Run, "stop" => Stop, "recall" => Recall });
 choice!(Known {
     "nothing" => Nothing, "declined" => Declined(words), "withdrawn" => Withdrawn(why),
     "acknowledged" => Acknowledged, "seen" => Seen(seen) });

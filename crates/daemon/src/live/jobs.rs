@@ -120,10 +120,41 @@ impl Live {
         if job.phase != Phase::Running {
             return Ok(());
         }
+        if let Some(by) = self.taken_away(job) {
+            self.put(at, Record::Cancelling { job: number, by })?;
+        }
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         match job.parts.iter().all(|part| part.exit.is_some()) {
             true => self.conclude(at, number),
             false if job.is_gathering() => self.gather(at, number),
             false => self.part_over(at, number),
+        }
+    }
+
+    /// Who has cancelled a task of the job at its site, though the market wanted it to run.
+    fn taken_away(&self, job: &Job) -> Option<String> {
+        // A part that waited for others in vain ends like this, too.
+        if job.cancelled_by.is_some() || job.is_gathering() {
+            return None;
+        }
+        let is_withdrawn = |part: &Part| matches!(part.exit, Some((_, Exit::Withdrawn)));
+        let counts = |part: &Part| part.since.is_some() || job.rendezvous.is_none();
+        let mut parts = job.parts.iter().enumerate();
+        let (_, part) = parts.find(|(place, part)| {
+            let task = self.state.tasks.get(&job.tag(&self.state.name, *place));
+            let was_wanted = task.is_some_and(|task| task.wanted == Wanted::Run);
+            is_withdrawn(part) && counts(part) && was_wanted
+        })?;
+        Some(format!("somebody at {}", self.state.site_name(part.pool)))
+    }
+
+    /// The job is to be planned again, if that is possible without harm: what has begun runs on.
+    /// The work of parts that still gather runs nowhere, so they are stopped.
+    pub(super) fn take_back(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+        let gathers = self.state.jobs.get(&number).is_some_and(|job| job.rendezvous.is_some());
+        match gathers {
+            true => self.put(at, Record::Stopping { job: number }),
+            false => self.put(at, Record::Recalling { job: number }),
         }
     }
 
@@ -159,9 +190,8 @@ impl Live {
             Finish::NodeFail => self.lost(at, number),
             // Others began and were stopped, and this one never heard that it should.
             Finish::Completed if job.is_incomplete() => self.lost(at, number),
-            Finish::Cancelled if job.is_incomplete() && self.is_stopping(number) => {
-                self.lost(at, number)
-            }
+            // Nobody has cancelled the job: it was stopped because a part of it could not run.
+            Finish::Cancelled => self.lost(at, number),
             finish => self.finish(at, number, finish),
         }
     }
@@ -192,7 +222,8 @@ impl Live {
             None if self.is_stopping(number) => Setback::Displaced,
             None => match job.vanished() {
                 Some(setback) => setback,
-                None => return self.finish(at, number, Finish::Cancelled),
+                // Nobody has cancelled it.
+                None => return self.lost(at, number),
             },
         };
         let said = match &setback {
@@ -234,12 +265,12 @@ impl Live {
         }
     }
 
-    /// Whether sites were told to stop the job's parts.
+    /// Whether sites were told to stop the job's parts, or to take them back.
     pub(super) fn is_stopping(&self, number: u64) -> bool {
         let Some(job) = self.state.jobs.get(&number) else { return false };
         (0..job.parts.len()).any(|part| {
             let task = self.state.tasks.get(&job.tag(&self.state.name, part));
-            task.is_some_and(|task| task.wanted == Wanted::Stop)
+            task.is_some_and(|task| task.wanted != Wanted::Run)
         })
     }
 

@@ -143,6 +143,23 @@ pub enum Record {
         /// Which.
         job: u64,
     },
+    /// The tasks of a job that has not begun, as far as is known, are to be taken back, so that it
+    /// can be planned again. Those whose work has begun run on.
+    Recalling {
+        /// Which.
+        job: u64,
+    },
+    /// A site would not take a task back, since its work has begun: the task runs on.
+    Resumed {
+        /// Which.
+        tag: Tag,
+    },
+    /// A task that was seen with its nodes is over, and its work never began: it counts as never
+    /// run, and costs nothing.
+    Unbegun {
+        /// Which.
+        tag: Tag,
+    },
     /// Somebody wants a job to stop.
     Cancelling {
         /// Which.

@@ -281,6 +281,8 @@ pub struct Task {
     pub known: Known,
     /// When its work is to begin, as long as its site has not been told.
     pub go: Option<Time>,
+    /// When its site said that its work had begun and that it could not be taken back any more.
+    pub begun: Option<Time>,
 }
 
 /// What is to become of a task.
@@ -290,6 +292,8 @@ pub enum Wanted {
     Run,
     /// It is to stop, or never to start.
     Stop,
+    /// It is to be taken back if its work has not begun; or else it runs on.
+    Recall,
 }
 
 /// What is known of a task.

@@ -6,7 +6,7 @@ use tradewind_model::{PoolId, Pools, SiteId, Span, Time};
 
 use super::input::Act;
 use super::record::Record;
-use super::state::{Known, Phase};
+use super::state::{Known, Phase, Wanted};
 use super::{Live, Wrong};
 use crate::site::{Exit, LocalTask, Seen, SiteError, Survey, Tag};
 
@@ -33,9 +33,10 @@ impl Live {
             }
             // It will never begin there.
             (Act::Go, Err(SiteError::Refused(_)), _) => self.stop_rest(at, tag),
-            (Act::Withdraw, Ok(()), Known::Nothing | Known::Declined(_)) => {
+            (Act::Withdraw | Act::Recall, Ok(()), Known::Nothing | Known::Declined(_)) => {
                 self.put(at, Record::Withdrawn { tag: tag.clone() })
             }
+            (Act::Recall, Err(SiteError::Begun), _) => self.runs_after_all(at, tag),
             (Act::Forget, Ok(()), _) => self.put(at, Record::Forgot { tag: tag.clone() }),
             // Whatever else was said, the next survey tells, or the order is given again.
             _ => Ok(()),
@@ -47,6 +48,23 @@ impl Live {
         let runs = self.state.jobs.get(&tag.job).map(|job| &job.phase) == Some(&Phase::Running);
         match runs && self.is_current(tag) && self.runs_on(tag.job) {
             true => self.put(at, Record::Stopping { job: tag.job }),
+            false => Ok(()),
+        }
+    }
+
+    /// The task was to be taken back, and its work has begun: it runs on.
+    fn runs_after_all(&mut self, at: Time, tag: &Tag) -> Result<(), Wrong> {
+        let Some(task) = self.state.tasks.get(tag).filter(|task| !task.is_over()) else {
+            return Ok(());
+        };
+        let was_declined = matches!(task.known, Known::Declined(_));
+        // A cancellation that came meanwhile stops it.
+        if task.wanted != Wanted::Recall && !was_declined {
+            return Ok(());
+        }
+        self.put(at, Record::Resumed { tag: tag.clone() })?;
+        match self.is_current(tag) {
+            true => self.judge(at, tag.job),
             false => Ok(()),
         }
     }
@@ -82,7 +100,11 @@ impl Live {
                 if let Some(before) = self.missed(&tag, &seen, &survey) {
                     self.put(at, Record::Saw { tag: tag.clone(), seen: before })?;
                 }
+                let never = matches!(seen, Seen::Ended { since: None, .. });
                 self.put(at, Record::Saw { tag: tag.clone(), seen })?;
+                if never {
+                    self.count_as_never_run(at, &tag)?;
+                }
                 touched.extend(self.is_current(&tag).then_some(tag.job));
             }
         }
@@ -91,6 +113,17 @@ impl Live {
             self.judge(at, job)?;
         }
         self.local_load(at, site, &survey)
+    }
+
+    /// The site says that the task is over and that its work never began, though the task was seen
+    /// with its nodes.
+    fn count_as_never_run(&mut self, at: Time, tag: &Tag) -> Result<(), Wrong> {
+        let job = self.state.jobs.get(&tag.job).filter(|job| job.phase == Phase::Running);
+        let part = job.and_then(|job| job.parts.get(tag.part as usize));
+        match part.is_some_and(|part| part.since.is_some()) && self.is_current(tag) {
+            true => self.put(at, Record::Unbegun { tag: tag.clone() }),
+            false => Ok(()),
+        }
     }
 
     /// A journal that was brought back from a backup must not give numbers again: a site would

@@ -16,6 +16,7 @@ use crate::site::{Exit, LocalTask, PoolSurvey, Seen, Survey, Tag};
 mod choice;
 mod funds;
 mod gather;
+mod recall;
 mod resources;
 
 #[derive(Debug)]
@@ -227,7 +228,7 @@ fn the_owner_comes_first() {
     // The owner's job took a node before ours had begun.
     stage.survey(later(1), order.site.0, vec![], &[("own", 1)]);
     let [stop] = &stage.orders()[..] else { panic!("one order") };
-    assert_eq!((stop.act, &stop.tag, stop.site), (Act::Withdraw, &order.tag, order.site));
+    assert_eq!((stop.act, &stop.tag, stop.site), (Act::Recall, &order.tag, order.site));
     // Only when the site says that it never began is it started elsewhere.
     let never = Seen::Ended { since: None, at: later(2), exit: Exit::Withdrawn };
     stage.survey(later(2), order.site.0, vec![(order.tag, never)], &[("own", 1)]);

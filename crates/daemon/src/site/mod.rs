@@ -228,6 +228,9 @@ pub enum SiteError {
     /// The site cannot be reached: nothing was done.
     #[error("{0}")]
     Away(String),
+    /// Only to [`Site::recall`]: the task's work has begun. Nothing was done.
+    #[error("its work has begun")]
+    Begun,
 }
 
 /// One thing that was looked at by the doctor.
@@ -289,6 +292,16 @@ pub trait Site: Debug + Send {
     /// # Errors
     /// See [`SiteError`].
     fn withdraw(&mut self, tag: &Tag) -> Result<(), SiteError>;
+
+    /// Takes the task back, but only if its work has not begun: then it never will, and the task is
+    /// seen as [`Seen::Ended`] without `since`. Of [`Site::recall`] and the beginning of the work
+    /// exactly one succeeds, whatever dies between any two steps. An unknown or ended task is
+    /// treated as by [`Site::withdraw`].
+    ///
+    /// # Errors
+    /// [`SiteError::Begun`] if its work has begun, perhaps a moment ago: it runs on unharmed. For
+    /// the others see [`SiteError`].
+    fn recall(&mut self, tag: &Tag) -> Result<(), SiteError>;
 
     /// The end of the task is written down: surveys need not mention it any more.
     ///

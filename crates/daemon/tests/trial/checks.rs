@@ -6,6 +6,7 @@ use std::fmt;
 use tradewind_daemon::live::State;
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::state::{Finish, Hold, Job, Phase};
+use tradewind_daemon::site::Exit;
 use tradewind_daemon::site::fake::{FakeSite, Ran};
 use tradewind_io::submission::OnLost;
 use tradewind_model::{Money, Time};
@@ -175,6 +176,25 @@ pub(crate) fn slips(state: &State, sites: &[FakeSite], clouded: &BTreeSet<u64>) 
         }
     }
     Ok(())
+}
+
+/// No job ends as cancelled that nobody has cancelled.
+pub(crate) fn uncancelled(state: &State) -> Check {
+    let is_so = |job: &&Job| job.phase == Phase::Over(Finish::Cancelled);
+    match state.jobs.values().filter(is_so).find(|job| job.cancelled_by.is_none()) {
+        Some(job) => broken("mercy", format!("nobody has cancelled job {}", job.number)),
+        None => Ok(()),
+    }
+}
+
+/// Work that has begun is stopped only if its job was cancelled, or another part of it failed.
+pub(crate) fn mercy(sites: &[FakeSite], promises: &Promises) -> Check {
+    let was_stopped = |ran: &&Ran| matches!(ran.ended, Some((_, Exit::Withdrawn)));
+    let mut runs = sites.iter().flat_map(FakeSite::history).filter(was_stopped);
+    match runs.find(|ran| !promises.stopped.contains(&ran.tag.job)) {
+        Some(ran) => broken("mercy", format!("{} was stopped for nothing", ran.tag)),
+        None => Ok(()),
+    }
 }
 
 /// Of a job that is said to be complete every part ran.

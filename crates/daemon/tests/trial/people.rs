@@ -26,6 +26,8 @@ pub(crate) struct Promises {
     pub(crate) together: BTreeSet<(u64, u32)>,
     /// By job: when parts were to begin that had come together, as it was written down.
     pub(crate) gathered: BTreeMap<u64, BTreeSet<Time>>,
+    /// Jobs that were cancelled, or of which a part has failed.
+    pub(crate) stopped: BTreeSet<u64>,
 }
 
 const USERS: [&str; 3] = ["ana", "bo", "cy"];

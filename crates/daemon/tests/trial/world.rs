@@ -7,6 +7,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use tradewind_daemon::codec::Codec as _;
 use tradewind_daemon::engine::{recover, replay};
+use tradewind_daemon::live::state::Wanted;
 use tradewind_daemon::live::{
     Act, Input, Instruction, Live, Make, Record, Settings, State, Step, Wrong,
 };
@@ -94,6 +95,9 @@ pub(crate) struct Counts {
     pub(crate) apart: u64,
     /// Windows that a site would not keep free.
     pub(crate) unkept: u64,
+    /// Jobs that were to be taken back, and tasks that had begun by then.
+    pub(crate) recalled: u64,
+    pub(crate) resumed: u64,
 }
 
 impl std::ops::AddAssign for Counts {
@@ -104,6 +108,8 @@ impl std::ops::AddAssign for Counts {
         self.launched += more.launched;
         self.apart += more.apart;
         self.unkept += more.unkept;
+        self.recalled += more.recalled;
+        self.resumed += more.resumed;
     }
 }
 
@@ -337,6 +343,9 @@ impl World {
             let at = job.rendezvous.as_ref().and_then(|it| it.at);
             self.promises.gathered.entry(job.number).or_default().extend(at);
         }
+        let tasks = live.state().tasks.iter();
+        let stopped = tasks.filter(|(_, task)| task.wanted == Wanted::Stop);
+        self.promises.stopped.extend(stopped.map(|(tag, _)| tag.job));
         self.daemon = Some((live, store));
         self.write(&step.records);
         Ok(())
@@ -366,6 +375,11 @@ impl World {
                         }
                     }
                     Record::Unkept { .. } => self.counts.unkept += 1,
+                    Record::Recalling { .. } => self.counts.recalled += 1,
+                    Record::Resumed { .. } => self.counts.resumed += 1,
+                    Record::Stopping { job } | Record::Cancelling { job, .. } => {
+                        self.promises.stopped.insert(*job);
+                    }
                     _ => {}
                 }
             }
@@ -382,6 +396,9 @@ impl World {
             && self.mutant == Some(Mutant::NeverWaits)
         {
             order.gather = None;
+        }
+        if instruction.act == Act::Recall && self.mutant == Some(Mutant::KillsForAPlan) {
+            instruction.act = Act::Withdraw;
         }
         let fake = &mut self.sites[site];
         let answer = instruction.carry_out(fake);
@@ -493,11 +510,13 @@ impl World {
     fn check(&mut self) -> Result<(), Broken> {
         checks::once(&self.sites, &self.promises, &self.doubtful)?;
         checks::together(&self.sites, &self.promises)?;
+        checks::mercy(&self.sites, &self.promises)?;
         let thorough = self.chance(20);
         let Some((live, store)) = &mut self.daemon else { return Ok(()) };
         let state = live.state();
         checks::slips(state, &self.sites, &self.clouded)?;
         checks::kept(state, &self.promises)?;
+        checks::uncancelled(state)?;
         checks::books(state)?;
         checks::past(state)?;
         checks::money(state)?;

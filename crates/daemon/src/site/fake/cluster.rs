@@ -319,6 +319,12 @@ impl Cluster {
         self.happen();
     }
 
+    /// Whether the task's work runs.
+    pub(super) fn has_begun(&self, tag: &Tag) -> bool {
+        let running = self.live.get(tag).and_then(|task| task.running.as_ref());
+        running.is_some_and(|running| running.began.is_some())
+    }
+
     /// `false`: it has not ended.
     pub(super) fn forget(&mut self, tag: &Tag) -> bool {
         if self.live.contains_key(tag) {

@@ -86,6 +86,7 @@ pub struct Ran {
 enum Request {
     Submit(Box<Order>),
     Withdraw(Tag),
+    Recall(Tag),
     Forget(Tag),
     Go(Tag, Go),
 }
@@ -198,6 +199,11 @@ impl FakeSite {
                 self.cluster.withdraw(tag);
                 Ok(())
             }
+            Request::Recall(tag) if self.cluster.has_begun(tag) => Err(SiteError::Begun),
+            Request::Recall(tag) => {
+                self.cluster.withdraw(tag);
+                Ok(())
+            }
             Request::Go(tag, go) => {
                 self.cluster.go(tag, go);
                 Ok(())
@@ -256,6 +262,10 @@ impl Site for FakeSite {
 
     fn withdraw(&mut self, tag: &Tag) -> Result<(), SiteError> {
         self.ask(Request::Withdraw(tag.clone()))
+    }
+
+    fn recall(&mut self, tag: &Tag) -> Result<(), SiteError> {
+        self.ask(Request::Recall(tag.clone()))
     }
 
     fn forget(&mut self, tag: &Tag) -> Result<(), SiteError> {

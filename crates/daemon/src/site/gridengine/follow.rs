@@ -7,7 +7,7 @@ use super::fate::{self, Fate};
 use super::replies::{Job, Status};
 use super::{GridEngine, Unit, now, words};
 use crate::site::managed::spool::{Here, Spool, Trace};
-use crate::site::managed::tickets::{Ended, Ticket};
+use crate::site::managed::tickets::{Ended, Ending, Ticket};
 use crate::site::{Exit, Seen, SiteError, Tag};
 
 /// Between two looks into the accounting for the same task: a big one takes seconds to read.
@@ -156,13 +156,19 @@ impl GridEngine {
             });
         }
         // From now on it cannot begin; if it lives on after all, it stops.
-        if let Some(trace) = self.spool(ticket).claim(tag)? {
+        let found = self.spool(ticket).claim(tag)?;
+        let is_ours = found.is_none();
+        if let Some(trace) = found {
             if let Fate::Ended(ended) = Fate::of(ticket, Some(&trace), None) {
                 return self.end(tag, ended);
             }
             self.spool(ticket).stop(tag)?;
         }
-        self.end(tag, fate::end_of_missing(ticket, trace, account, now()))
+        let mut ended = fate::end_of_missing(ticket, trace, account, now());
+        if is_ours && ended.exit == Ending::Lost {
+            ended.exit = Ending::from(&fate::never(ticket));
+        }
+        self.end(tag, ended)
     }
 
     fn end(&mut self, tag: &Tag, ended: Ended) -> Result<Seen, SiteError> {

@@ -44,6 +44,7 @@ impl GridEngine {
             is_held: false,
             is_taken: false,
             is_withdrawn: false,
+            is_recalled: false,
             ended: None,
             is_forgotten: false,
         }

@@ -357,6 +357,17 @@ impl Site for Local {
         .map_err(|error| unknown(&error))
     }
 
+    fn recall(&mut self, tag: &Tag) -> Result<(), SiteError> {
+        let done = match self.entries.get_mut(tag) {
+            Some(entry) => entry.recall(),
+            None => self.gone.add(&[gone_line(tag)]).map(|()| true),
+        };
+        match done.map_err(|error| unknown(&error))? {
+            true => Ok(()),
+            false => Err(SiteError::Begun),
+        }
+    }
+
     fn forget(&mut self, tag: &Tag) -> Result<(), SiteError> {
         let Some(entry) = self.entries.get(tag) else { return Ok(()) };
         if !entry.is_ended() {

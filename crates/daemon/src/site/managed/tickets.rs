@@ -49,6 +49,10 @@ pub struct Ticket {
     pub is_taken: bool,
     /// We were told to withdraw it.
     pub is_withdrawn: bool,
+    /// We were told to take it back if it has not begun, and do not know yet whether it has. Written
+    /// before its folder is claimed: what is left of it after a crash is ours.
+    #[serde(default)]
+    pub is_recalled: bool,
     /// How it ended, once we know.
     pub ended: Option<Ended>,
     /// We were told to forget it: what is left of it at the cluster may go.
@@ -391,6 +395,7 @@ mod tests {
             is_held: false,
             is_taken: false,
             is_withdrawn: false,
+            is_recalled: false,
             ended: None,
             is_forgotten: false,
         };

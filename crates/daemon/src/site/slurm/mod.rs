@@ -15,6 +15,7 @@ pub(in crate::site) mod hostlist;
 mod listing;
 mod moment;
 mod pools;
+mod recall;
 mod submit;
 mod surveys;
 mod tasks;
@@ -256,6 +257,10 @@ impl Site for Slurm {
                 self.withdraw_unseen(tag)
             }
         }
+    }
+
+    fn recall(&mut self, tag: &Tag) -> Result<(), SiteError> {
+        self.take_back(tag)
     }
 
     fn forget(&mut self, tag: &Tag) -> Result<(), SiteError> {

@@ -193,6 +193,7 @@ impl Slurm {
             is_held: self.cluster.mode == Mode::HoldRelease && is_ahead,
             is_taken: false,
             is_withdrawn: false,
+            is_recalled: false,
             ended: None,
             is_forgotten: false,
         }

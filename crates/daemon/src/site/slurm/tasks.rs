@@ -80,9 +80,10 @@ pub(super) fn judge(
     }
     match trace {
         None => Verdict::Look,
+        Some(Some(trace)) if trace.is_claimed => Verdict::Bury(never(ticket)),
         Some(Some(trace)) if is_other(job, trace) => absent(ticket, Some(Some(trace)), now),
         Some(None) if was_revoked(ticket, job, REFUSED) || had_no_script(job) => {
-            Verdict::Bury(Exit::Lost)
+            Verdict::Bury(dropped())
         }
         Some(None) if was_dropped(ticket, job) => {
             Verdict::Bury(Exit::Refused(format!("Slurm says {}: {}", job.state, job.reason)))
@@ -93,7 +94,7 @@ pub(super) fn judge(
         Some(Some(trace)) if found_begun(trace, job) => {
             // A file may be seen later than its folder.
             Verdict::Seen(match now > Time(job.end) + LAST_WORD {
-                true => Seen::Ended { since: None, at: Time(job.end), exit: Exit::Lost },
+                true => Seen::Ended { since: None, at: Time(job.end), exit: unsaid(ticket) },
                 false => meanwhile(ticket, Some(job), now),
             })
         }
@@ -135,6 +136,29 @@ pub(super) fn is_unclear(
 /// Another job of the same tag was there first; this one found its work begun, and did nothing.
 fn is_other(job: &Job, trace: &Trace) -> bool {
     trace.here.as_ref().is_some_and(|here| here.id != job.id.to_string())
+}
+
+/// How a task ends that Slurm has lost or given up before it began, once its folder is ours: it
+/// never begins, so it may be planned again.
+pub(super) fn dropped() -> Exit {
+    Exit::Refused("Slurm has lost the job before it began".to_owned())
+}
+
+/// How a task ends whose folder we have made.
+fn never(ticket: &Ticket) -> Exit {
+    match ticket.is_withdrawn || ticket.is_recalled {
+        true => Exit::Withdrawn,
+        false => dropped(),
+    }
+}
+
+/// How a task ends of which nobody knows who has made its folder: we were about to, if it was to be
+/// taken back.
+fn unsaid(ticket: &Ticket) -> Exit {
+    match ticket.is_recalled {
+        true => Exit::Withdrawn,
+        false => Exit::Lost,
+    }
 }
 
 /// The job ended well without a word of its task: the task's folder was there already, by us (who
@@ -266,10 +290,13 @@ fn absent(ticket: &Ticket, trace: Option<Option<&Trace>>, now: Time) -> Verdict 
     let Some(trace) = trace else {
         return match (ticket.is_withdrawn, ticket.is_taken) {
             (true, _) => Verdict::Bury(Exit::Withdrawn),
-            (false, true) => Verdict::Bury(Exit::Lost),
+            (false, true) => Verdict::Bury(dropped()),
             (false, false) => Verdict::Nothing,
         };
     };
+    if trace.is_claimed {
+        return Verdict::Bury(never(ticket));
+    }
     let since = trace.here.as_ref().map(|here| seconds(here.at));
     if let Some(end) = &trace.end {
         let exit = if ticket.is_withdrawn { Exit::Withdrawn } else { end.exit.clone() };
