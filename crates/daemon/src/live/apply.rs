@@ -334,13 +334,14 @@ impl State {
         Ok(())
     }
 
-    /// The tasks of the job's present attempt that are to run.
+    /// The tasks of the job's present attempt that are to run, or that their sites have declined.
     fn recall_tasks(&mut self, number: u64) -> Result<(), Wrong> {
         let name = self.name.clone();
         let job = self.job(number)?;
         let tags: Vec<Tag> = (0..job.parts.len()).map(|part| job.tag(&name, part)).collect();
         for tag in tags {
-            if let Some(task) = self.tasks.get_mut(&tag).filter(|it| it.wanted == Wanted::Run) {
+            let Some(task) = self.tasks.get_mut(&tag) else { continue };
+            if task.wanted == Wanted::Run || matches!(task.known, Known::Declined(_)) {
                 task.wanted = Wanted::Recall;
             }
         }

@@ -114,8 +114,7 @@ fn act(task: &Task) -> Option<Act> {
     match (task.wanted, &task.known) {
         _ if task.is_over() => Some(Act::Forget),
         (Wanted::Stop | Wanted::Recall, Known::Withdrawn(_)) => None,
-        // A site that said no may have taken it when it was asked before, and it may run by now.
-        (Wanted::Stop, Known::Declined(_)) | (Wanted::Recall, _) => Some(Act::Recall),
+        (Wanted::Recall, _) => Some(Act::Recall),
         (Wanted::Stop, _) => Some(Act::Withdraw),
         (Wanted::Run, Known::Nothing) => Some(Act::Submit),
         (Wanted::Run, _) if task.go.is_some() => Some(Act::Go),

@@ -26,7 +26,7 @@ impl Live {
             }
             (Act::Submit, Err(SiteError::Refused(why)), Known::Nothing) => {
                 self.put(at, Record::Declined { tag: tag.clone(), why })?;
-                self.stop_rest(at, tag)
+                self.declined(at, tag)
             }
             (Act::Go, Ok(()), _) if task.go.is_some() => {
                 self.put(at, Record::Went { tag: tag.clone() })
@@ -40,6 +40,17 @@ impl Live {
             (Act::Forget, Ok(()), _) => self.put(at, Record::Forgot { tag: tag.clone() }),
             // Whatever else was said, the next survey tells, or the order is given again.
             _ => Ok(()),
+        }
+    }
+
+    /// A site would not take the task. It may have taken it when it was asked before, and the work may
+    /// have begun: then it is the job's.
+    fn declined(&mut self, at: Time, tag: &Tag) -> Result<(), Wrong> {
+        let job = self.state.jobs.get(&tag.job).filter(|job| job.phase == Phase::Running);
+        let is_all = job.is_some_and(|it| it.parts.len() == 1 && it.cancelled_by.is_none());
+        match is_all && self.is_current(tag) {
+            true => self.put(at, Record::Recalling { job: tag.job }),
+            false => self.stop_rest(at, tag),
         }
     }
 
@@ -57,9 +68,8 @@ impl Live {
         let Some(task) = self.state.tasks.get(tag).filter(|task| !task.is_over()) else {
             return Ok(());
         };
-        let was_declined = matches!(task.known, Known::Declined(_));
         // A cancellation that came meanwhile stops it.
-        if task.wanted != Wanted::Recall && !was_declined {
+        if task.wanted != Wanted::Recall {
             return Ok(());
         }
         self.put(at, Record::Resumed { tag: tag.clone() })?;

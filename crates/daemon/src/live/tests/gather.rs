@@ -139,7 +139,7 @@ fn a_part_that_is_declined_stops_the_other_at_once() {
     let (tag, act) = (orders[1].tag.clone(), Act::Submit);
     let answer = Err(SiteError::Refused("no".to_owned()));
     stage.step(later(1), Input::Answered { tag, act, answer });
-    assert_eq!(acts(&stage), [Act::Withdraw, Act::Recall]);
+    assert_eq!(acts(&stage), [Act::Withdraw, Act::Withdraw]);
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn of_parts_that_begin_by_themselves_none_begins_if_one_is_refused() {
         let (tag, act) = (order.tag.clone(), Act::Submit);
         stage.step(later(1), Input::Answered { tag, act, answer });
     }
-    assert_eq!(acts(&stage), [Act::Withdraw, Act::Recall]);
+    assert_eq!(acts(&stage), [Act::Withdraw, Act::Withdraw]);
     assert!(later(1) < orders[0].order.as_ref().unwrap().start);
 }
 
