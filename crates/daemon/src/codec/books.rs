@@ -79,7 +79,7 @@ choice!(Happening {
     "over" => Over(finish), "handing" => Handing(peer), "handed-over" => HandedOver(peer),
     "unkept" => Unkept(site, words), "came-back" => CameBack(why), "taken-in" => TakenIn(peer),
 });
-object!(Task { pool, wanted, known, go, begun });
+object!(Task { pool, wanted, known, go, begun, held });
 object!(Choice { at, policy, others, left_out });
 object!(Weighed { pool, price, length, verdict });
 choice!(Verdict { "from" => From(start), "against" => Against(why) });

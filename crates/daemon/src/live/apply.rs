@@ -83,6 +83,7 @@ impl State {
             | Record::Saw { .. }
             | Record::Resumed { .. }
             | Record::Unbegun { .. }
+            | Record::HeldThere { .. }
             | Record::Forgot { .. } => self.apply_to_task(record)?,
             Record::Admitted { .. } | Record::Expelled { .. } => self.apply_to_token(record)?,
             Record::Quoted { .. } | Record::Taken { .. } => self.apply_to_quote(record)?,
@@ -311,7 +312,7 @@ impl State {
         let (payer, hold) = (job.payer(), job.most());
         for (tag, pool) in tags {
             let (wanted, known) = (Wanted::Run, Known::Nothing);
-            let task = Task { pool, wanted, known, go: None, begun: None };
+            let task = Task { pool, wanted, known, go: None, begun: None, held: None };
             self.tasks.insert(tag, task);
         }
         // Nobody owes: who has too little is about to give the nodes back.

@@ -216,7 +216,7 @@ impl Live {
         });
         // A peer's job goes home at once: it has other choices there.
         let often = job.origin.is_some() || job.attempt + 1 >= self.settings.max_refusals;
-        let said = hopeless.clone().or(refused);
+        let said = hopeless.clone().or(refused).or(self.state.was_held(job));
         let setback = match job.slip().or(said.map(Setback::Refused)) {
             Some(setback) => setback,
             None if self.is_stopping(number) => Setback::Displaced,

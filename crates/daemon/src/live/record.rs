@@ -160,6 +160,13 @@ pub enum Record {
         /// Which.
         tag: Tag,
     },
+    /// A site's manager holds a task that waits there, or does not hold it any more.
+    HeldThere {
+        /// Which.
+        tag: Tag,
+        /// The manager's word; `None`: it is released.
+        why: Option<String>,
+    },
     /// Somebody wants a job to stop.
     Cancelling {
         /// Which.

@@ -283,6 +283,8 @@ pub struct Task {
     pub go: Option<Time>,
     /// When its site said that its work had begun and that it could not be taken back any more.
     pub begun: Option<Time>,
+    /// Since when its site's manager holds it, and the manager's word for that.
+    pub held: Option<(Time, String)>,
 }
 
 /// What is to become of a task.

@@ -119,6 +119,7 @@ impl Live {
             }
         }
         self.learn_beginnings(at, &survey)?;
+        self.learn_holds(at, site, &survey)?;
         for job in touched {
             self.judge(at, job)?;
         }

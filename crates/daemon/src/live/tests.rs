@@ -16,6 +16,7 @@ use crate::site::{Exit, LocalTask, PoolSurvey, Seen, Survey, Tag};
 mod choice;
 mod funds;
 mod gather;
+mod held;
 mod recall;
 mod resources;
 

@@ -79,6 +79,17 @@ pub struct Survey {
     /// Of tasks that ended: on which nodes they ran, by the site's names, if it knows. Some were
     /// over before anybody saw them run.
     pub placed: BTreeMap<Tag, Vec<String>>,
+    /// Tasks that wait because their manager holds them, though the market did not want that.
+    pub held: BTreeMap<Tag, Held>,
+}
+
+/// A task that its manager holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// The manager's word for it.
+    pub why: String,
+    /// After so long the market should take it back, as the site's owner has set it.
+    pub most: Span,
 }
 
 /// What is free in a pool, and what the owner has there.

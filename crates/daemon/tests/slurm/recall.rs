@@ -6,10 +6,11 @@ use std::time::Duration;
 use tradewind_daemon::site::conformance::{Act, Bench, order};
 use tradewind_daemon::site::{Exit, Order, SiteError};
 use tradewind_io::submission::Append;
+use tradewind_model::Span;
 
 use super::bench::SlurmBench;
 use super::cluster::{Cluster, Plan};
-use super::gotchas::{sleeps, until_ended};
+use super::gotchas::{number, ready, sleeps, survey, until_ended};
 
 /// A folder with an `scancel` that takes a second, as over a slow connection.
 fn slow_commands(cluster: &Cluster) -> String {
@@ -87,4 +88,36 @@ fn taking_back_survives_the_adapters_death() {
     cluster.until("nothing of ours is left", |it| {
         it.say(&["squeue", "-h", "-o", "%i"]).trim() == thief
     });
+}
+
+/// Whoever holds it: but what we have handed in on hold ourselves is no news.
+#[test]
+fn a_job_that_somebody_holds_is_told_with_slurms_word() {
+    let cluster = Cluster::start(&Plan::of("s", 1));
+    let mut bench = SlurmBench::with(&cluster, "main", 1, |settings| {
+        settings.cluster.held_after = Span(77);
+    });
+    let thief = cluster.job(&["--exclusive", "-N", "1"]);
+    cluster.until_state(&thief, "RUNNING");
+    let runs = ready(&mut bench, 1, &sleeps(0, 3));
+    let stays = ready(&mut bench, 2, &sleeps(0, 0));
+    let mut late = order(&mut bench, 3, &sleeps(0, 0));
+    late.start = late.start + Span(3_600);
+    bench.site().submit(&late).unwrap();
+    assert!(survey(&mut bench).held.is_empty(), "nobody holds them but we");
+    for (order, how) in [(&runs, "hold"), (&stays, "uhold"), (&late, "hold")] {
+        cluster.say(&["scontrol", how, &number(&cluster, &order.tag)]);
+    }
+    let held = survey(&mut bench).held;
+    let words: Vec<&str> = held.values().map(|held| held.why.as_str()).collect();
+    assert_eq!(words, ["JobHeldAdmin", "JobHeldUser", "JobHeldAdmin"]);
+    assert!(held.values().all(|held| held.most == Span(77)));
+    // It was released before its time was over: as if nothing had been.
+    cluster.say(&["scontrol", "release", &number(&cluster, &runs.tag)]);
+    assert!(!survey(&mut bench).held.contains_key(&runs.tag));
+    bench.site().recall(&stays.tag).unwrap();
+    assert_eq!(until_ended(&mut bench, &stays.tag), (None, Exit::Withdrawn));
+    cluster.run(&["scancel", &thief]);
+    let (since, exit) = until_ended(&mut bench, &runs.tag);
+    assert_eq!((since.is_some(), exit), (true, Exit::Code(3)));
 }

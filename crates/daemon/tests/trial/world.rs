@@ -55,6 +55,7 @@ struct Rates {
     nodes: u32,
     owner: u32,
     amnesia: u32,
+    hold: u32,
 }
 
 pub(crate) struct World {
@@ -98,6 +99,8 @@ pub(crate) struct Counts {
     /// Jobs that were to be taken back, and tasks that had begun by then.
     pub(crate) recalled: u64,
     pub(crate) resumed: u64,
+    /// Tasks that were seen held at their sites.
+    pub(crate) held: u64,
 }
 
 impl std::ops::AddAssign for Counts {
@@ -110,6 +113,7 @@ impl std::ops::AddAssign for Counts {
         self.unkept += more.unkept;
         self.recalled += more.recalled;
         self.resumed += more.resumed;
+        self.held += more.held;
     }
 }
 
@@ -161,6 +165,7 @@ impl World {
             nodes: rate(40),
             owner: rate(60),
             amnesia: rate(10),
+            hold: rate(20),
         };
         let world = World {
             rng,
@@ -253,6 +258,14 @@ impl World {
                 _ => {
                     self.sites[site].set_local(name, LocalJob { pool, nodes, shown, from, length });
                 }
+            }
+        }
+        if self.chance(self.rates.hold) {
+            let tasks = self.daemon.iter().flat_map(|(live, _)| live.state().tasks.keys());
+            let tasks: Vec<Tag> = tasks.cloned().collect();
+            match tasks.get(self.rng.random_range(0..=tasks.len())) {
+                Some(tag) => self.sites[site].hold(tag, Span(node.into())),
+                None => self.sites[site].release(),
             }
         }
         if self.chance(self.rates.clock) {
@@ -376,6 +389,7 @@ impl World {
                     }
                     Record::Unkept { .. } => self.counts.unkept += 1,
                     Record::Recalling { .. } => self.counts.recalled += 1,
+                    Record::HeldThere { why: Some(_), .. } => self.counts.held += 1,
                     Record::Resumed { .. } => self.counts.resumed += 1,
                     Record::Stopping { job } | Record::Cancelling { job, .. } => {
                         self.promises.stopped.insert(*job);
@@ -540,6 +554,7 @@ impl World {
                 (0..4).for_each(|node| site.mend_node(pool, node));
             }
             ["p", "q", "r"].iter().for_each(|name| site.end_local(name));
+            site.release();
         }
         let mut last = Ok(());
         for _ in 0..2_000 {

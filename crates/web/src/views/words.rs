@@ -82,7 +82,7 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
         }
         Phase::Held(hold) => Some(held(hold)),
         Phase::Waiting => Some(waiting(state, job)),
-        Phase::Running => None,
+        Phase::Running => state.held_there(job).map(|held| held_there(held)),
         Phase::Handing => {
             Some(("PassedOn", format!("it goes to {}, which has not confirmed it", peer(job))))
         }
@@ -116,6 +116,17 @@ pub(crate) fn held(hold: &Hold) -> (&'static str, String) {
         }
     };
     (word, text.to_owned())
+}
+
+/// The word and the sentence for a job that its site's manager holds: where, since when, and the
+/// manager's word for it.
+fn held_there((site, since, why): (&str, Time, &str)) -> (&'static str, String) {
+    let word = match why {
+        "JobHeldAdmin" => "JobHeldAdmin",
+        "JobHeldUser" => "JobHeldUser",
+        _ => "JobHeld",
+    };
+    (word, format!("held at {site} since {}: {why}", moment(since)))
 }
 
 fn waiting(state: &State, job: &Job) -> (&'static str, String) {

@@ -45,6 +45,13 @@ impl State {
                 part.since = None;
                 Ok(())
             }
+            Record::HeldThere { tag, why } => {
+                let now = self.now();
+                let task = self.tasks.get_mut(tag).ok_or_else(|| missing(tag))?;
+                let since = task.held.as_ref().map_or(now, |(since, _)| *since);
+                task.held = why.clone().map(|why| (since, why));
+                Ok(())
+            }
             Record::Forgot { tag } => {
                 self.tasks.remove(tag).map(|_| ()).ok_or_else(|| missing(tag))
             }

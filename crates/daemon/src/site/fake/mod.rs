@@ -159,6 +159,17 @@ impl FakeSite {
         self.cluster.end_own(name);
     }
 
+    /// The manager's operator holds a task that waits; it does not start until it is released.
+    pub fn hold(&mut self, tag: &Tag, most: Span) {
+        self.cluster.held.insert(tag.clone(), most);
+    }
+
+    /// All tasks that are held may start again.
+    pub fn release(&mut self) {
+        self.cluster.held.clear();
+        self.cluster.happen();
+    }
+
     /// A node dies, and the tasks on it.
     pub fn break_node(&mut self, pool: usize, node: u32) {
         self.cluster.break_node(pool, node);

@@ -129,6 +129,7 @@ mod tests {
             output: String::new(),
             spool: String::new(),
             is_held: false,
+            was_held: false,
             is_taken: true,
             is_withdrawn: false,
             is_recalled: false,

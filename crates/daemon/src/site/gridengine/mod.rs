@@ -251,8 +251,9 @@ impl Site for GridEngine {
         let traces = self.traces()?;
         let pools = self.pools_now(&status)?;
         let (tasks, began, placed) = self.follow(&status, &traces)?;
+        let held = self.held(&status, &tasks);
         self.tidy(&status);
-        Ok(Survey { pools, tasks, began, placed })
+        Ok(Survey { pools, tasks, began, placed, held })
     }
 
     fn submit(&mut self, order: &Order) -> Result<(), SiteError> {

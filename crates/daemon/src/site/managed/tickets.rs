@@ -45,6 +45,9 @@ pub struct Ticket {
     pub spool: String,
     /// It was handed in on hold, and is not released yet.
     pub is_held: bool,
+    /// It was handed in on hold.
+    #[serde(default)]
+    pub was_held: bool,
     /// The manager has taken it.
     pub is_taken: bool,
     /// We were told to withdraw it.
@@ -393,6 +396,7 @@ mod tests {
             output: "/o".to_owned(),
             spool: "/s".to_owned(),
             is_held: false,
+            was_held: false,
             is_taken: false,
             is_withdrawn: false,
             is_recalled: false,

@@ -214,6 +214,7 @@ fn ticket() -> Ticket {
         output: String::new(),
         spool: String::new(),
         is_held: false,
+        was_held: false,
         is_taken: true,
         is_withdrawn: false,
         is_recalled: false,
