@@ -70,7 +70,7 @@ choice!(Finish {
 });
 choice!(Setback {
     "refused" => Refused(words), "displaced" => Displaced, "lost" => Lost, "funds" => Funds,
-    "slipped" => Slipped(pool, why),
+    "preempted" => Preempted, "slipped" => Slipped(pool, why),
 });
 object!(Part { pool, nodes, price, limit, names, since, exit });
 choice!(Happening {
@@ -97,7 +97,7 @@ choice!(Seen {
 });
 choice!(Exit {
     "code" => Code(code), "signal" => Signal(signal), "time-limit" => TimeLimit,
-    "withdrawn" => Withdrawn, "out-of-memory" => OutOfMemory, "node-failed" => NodeFailed,
+    "withdrawn" => Withdrawn, "out-of-memory" => OutOfMemory, "node-failed" => NodeFailed, "preempted" => Preempted,
     "lost" => Lost, "not-started" => NotStarted(words),
     "refused" => Refused(words),
 });

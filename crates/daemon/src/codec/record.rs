@@ -26,6 +26,7 @@ choice!(Record {
     "recalling" => Recalling { job },
     "resumed" => Resumed { tag },
     "unbegun" => Unbegun { tag },
+    "settled" => Settled { job },
     "held-there" => HeldThere { tag, why },
     "cancelling" => Cancelling { job, by },
     "ended" => Ended { job, finish },

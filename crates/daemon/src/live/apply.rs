@@ -130,6 +130,10 @@ impl State {
                 let id = self.running(*job)?;
                 self.market.apply(&Event::Released { job: id, pool: *pool })?;
             }
+            Record::Settled { job } => {
+                self.running(*job)?;
+                self.settle(*job)?;
+            }
             Record::Interrupted { job, setback } => self.interrupt(*job, setback)?,
             Record::Stopping { job } => self.stop_tasks(*job)?,
             Record::Recalling { job } => self.recall_tasks(*job)?,

@@ -105,6 +105,7 @@ impl Live {
             surroundings: submission.surroundings.clone(),
             variables: state.variables(job, tag, part),
             on_lost: submission.on_lost,
+            is_preemptible: submission.on_preempted.is_some(),
             passed_through: submission.passed_through.clone(),
         })
     }

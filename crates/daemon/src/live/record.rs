@@ -160,6 +160,11 @@ pub enum Record {
         /// Which.
         tag: Tag,
     },
+    /// Owners get what a running job has used: it is about to lose its nodes.
+    Settled {
+        /// Which.
+        job: u64,
+    },
     /// A site's manager holds a task that waits there, or does not hold it any more.
     HeldThere {
         /// Which.

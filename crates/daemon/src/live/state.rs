@@ -214,6 +214,8 @@ pub enum Setback {
     Displaced,
     /// Its nodes died or were lost.
     Lost,
+    /// A site took its nodes away for a job of higher priority.
+    Preempted,
     /// Its payer had too little.
     Funds,
     /// Its parts did not come together: the pool of the one that was missing, and why.

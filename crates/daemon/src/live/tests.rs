@@ -17,6 +17,7 @@ mod choice;
 mod funds;
 mod gather;
 mod held;
+mod preempted;
 mod recall;
 mod resources;
 
@@ -72,6 +73,7 @@ fn job(tasks: u32, seconds: i64) -> Submission {
         array: None,
         held: false,
         on_lost: OnLost::Fail,
+        on_preempted: None,
         mail: None,
         comment: None,
         gather: None,

@@ -154,6 +154,8 @@ pub enum Exit {
     OutOfMemory,
     /// Its node died.
     NodeFailed,
+    /// Its manager took its nodes away for a job of higher priority.
+    Preempted,
     /// Nobody knows: the site has lost its record.
     Lost,
     /// The site could not begin it, and says why: it would not help to try again.
@@ -195,6 +197,8 @@ pub struct Order {
     pub variables: BTreeMap<String, String>,
     /// What its user wants if it is lost.
     pub on_lost: OnLost,
+    /// Its nodes may be taken away for the owner's jobs, and it counts on that.
+    pub is_preemptible: bool,
     /// Options for the site's manager: name and value, in order.
     pub passed_through: Vec<(String, String)>,
 }

@@ -92,6 +92,7 @@ fn submit(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> Ask {
         array,
         held: rng.random_range(0..12) == 0,
         on_lost,
+        on_preempted: (rng.random_range(0..3) == 0).then_some(OnLost::Rerun),
         mail: None,
         comment: None,
         gather,
@@ -142,7 +143,9 @@ impl Promises {
     pub(crate) fn note(&mut self, ask: &Ask, reply: &Reply) {
         let (Ask::Submit { submission, key, .. }, Reply::Jobs(jobs)) = (ask, reply) else { return };
         for job in jobs {
-            self.jobs.entry(*job).or_insert(submission.on_lost);
+            let may_rerun = submission.on_preempted.is_some();
+            let on_lost = if may_rerun { OnLost::Rerun } else { submission.on_lost };
+            self.jobs.entry(*job).or_insert(on_lost);
         }
         if let (Some(key), Some(first)) = (key, jobs.first()) {
             self.keys.entry(key.clone()).or_insert(*first);

@@ -101,6 +101,8 @@ pub(crate) struct Counts {
     pub(crate) resumed: u64,
     /// Tasks that were seen held at their sites.
     pub(crate) held: u64,
+    /// Jobs that were planned again after they had paid.
+    pub(crate) settled: u64,
 }
 
 impl std::ops::AddAssign for Counts {
@@ -114,6 +116,7 @@ impl std::ops::AddAssign for Counts {
         self.recalled += more.recalled;
         self.resumed += more.resumed;
         self.held += more.held;
+        self.settled += more.settled;
     }
 }
 
@@ -264,6 +267,7 @@ impl World {
             let tasks = self.daemon.iter().flat_map(|(live, _)| live.state().tasks.keys());
             let tasks: Vec<Tag> = tasks.cloned().collect();
             match tasks.get(self.rng.random_range(0..=tasks.len())) {
+                Some(tag) if node == 0 => self.sites[site].preempt(tag),
                 Some(tag) => self.sites[site].hold(tag, Span(node.into())),
                 None => self.sites[site].release(),
             }
@@ -389,6 +393,7 @@ impl World {
                     }
                     Record::Unkept { .. } => self.counts.unkept += 1,
                     Record::Recalling { .. } => self.counts.recalled += 1,
+                    Record::Settled { .. } => self.counts.settled += 1,
                     Record::HeldThere { why: Some(_), .. } => self.counts.held += 1,
                     Record::Resumed { .. } => self.counts.resumed += 1,
                     Record::Stopping { job } | Record::Cancelling { job, .. } => {

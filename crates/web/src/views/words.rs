@@ -222,6 +222,7 @@ pub(crate) fn set_back(setback: &Setback, pool: impl Fn(PoolId) -> String) -> St
         Setback::Refused(why) => format!("the site would not start it: {why}"),
         Setback::Displaced => "the owner's own jobs took its nodes, or they are gone".to_owned(),
         Setback::Lost => "its nodes died or were lost".to_owned(),
+        Setback::Preempted => "its nodes were taken away for a job of higher priority".to_owned(),
         Setback::Funds => "its payer had too little".to_owned(),
         Setback::Slipped(missing, why) => {
             format!("its parts did not come together: {}: {why}", pool(*missing))
@@ -238,6 +239,7 @@ pub(crate) fn exit(exit: &Exit) -> String {
         Exit::Withdrawn => "withdrawn".to_owned(),
         Exit::OutOfMemory => "out of memory".to_owned(),
         Exit::NodeFailed => "node failed".to_owned(),
+        Exit::Preempted => "preempted".to_owned(),
         Exit::Lost => "lost".to_owned(),
         Exit::Refused(why) => format!("refused: {why}"),
         Exit::NotStarted(why) => format!("not started: {why}"),

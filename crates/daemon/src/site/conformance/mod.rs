@@ -156,6 +156,7 @@ pub fn order(bench: &mut dyn Bench, job: u64, act: &Act) -> Order {
         surroundings: Surroundings::default(),
         variables: BTreeMap::new(),
         on_lost: OnLost::Fail,
+        is_preemptible: false,
         passed_through: Vec::new(),
     }
 }

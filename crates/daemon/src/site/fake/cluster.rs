@@ -369,6 +369,16 @@ impl Cluster {
         self.happen();
     }
 
+    pub(super) fn preempt(&mut self, tag: &Tag) {
+        let now = self.now;
+        let running = self.live.get_mut(tag).and_then(|task| task.running.as_mut());
+        if let Some(running) = running.filter(|it| it.exit != Exit::Withdrawn && it.end > now) {
+            running.end = now;
+            running.exit = Exit::Preempted;
+        }
+        self.happen();
+    }
+
     pub(super) fn mend_node(&mut self, pool: usize, node: u32) {
         self.down.remove(&(pool, node));
         self.happen();

@@ -164,6 +164,11 @@ impl FakeSite {
         self.cluster.held.insert(tag.clone(), most);
     }
 
+    /// The manager takes the nodes of a task that runs, for a job of higher priority.
+    pub fn preempt(&mut self, tag: &Tag) {
+        self.cluster.preempt(tag);
+    }
+
     /// All tasks that are held may start again.
     pub fn release(&mut self) {
         self.cluster.held.clear();

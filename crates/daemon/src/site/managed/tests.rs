@@ -95,6 +95,7 @@ fn order(job: u64, work: Work) -> Order {
         surroundings: Surroundings::default(),
         variables: BTreeMap::new(),
         on_lost: OnLost::Fail,
+        is_preemptible: false,
         passed_through: Vec::new(),
     }
 }

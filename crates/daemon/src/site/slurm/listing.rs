@@ -42,6 +42,9 @@ pub(super) struct Job {
     /// How often it was begun before.
     pub restarts: u32,
     pub is_held: bool,
+    /// A job of higher priority takes its nodes, or has taken them: it was told so, and may have had
+    /// some time left.
+    pub is_preempted: bool,
 }
 
 /// A node.
@@ -107,6 +110,7 @@ struct RawJob {
     exit_code: Value,
     restart_cnt: Value,
     priority: Value,
+    preempt_time: Value,
     gres_detail: Value,
 }
 
@@ -201,6 +205,7 @@ fn job(raw: &RawJob) -> Job {
         status: status(&raw.exit_code),
         restarts: small(&raw.restart_cnt),
         is_held: raw.priority.as_i64() == Some(0),
+        is_preempted: number(&raw.preempt_time) > 0,
     }
 }
 

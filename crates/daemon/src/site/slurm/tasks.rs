@@ -129,8 +129,16 @@ pub(super) fn is_unclear(
 ) -> bool {
     let is_open = ticket.ended.is_none() && !ticket.is_forgotten;
     let is_over = job.is_some_and(|job| !job.waits() && !job.holds_nodes());
-    let has_no_end = |trace: Option<&Trace>| trace.is_none_or(|trace| trace.end.is_none());
-    is_open && is_over && trace.is_some_and(has_no_end)
+    let is_unsaid = |trace: Option<&Trace>| match trace.and_then(|trace| trace.end.as_ref()) {
+        None => true,
+        // It may have been preempted: brief lists do not say so.
+        Some(end) => match end.exit {
+            Exit::Signal(_) => true,
+            Exit::Code(code) => code != 0 && ticket.is_preemptible,
+            _ => false,
+        },
+    };
+    is_open && is_over && trace.is_some_and(is_unsaid)
 }
 
 /// Another job of the same tag was there first; this one found its work begun, and did nothing.
@@ -255,8 +263,12 @@ fn exit(job: &Job, trace: Option<&Trace>, has_run: bool) -> Exit {
     match job.state.as_str() {
         "CANCELLED" => Exit::Withdrawn,
         "TIMEOUT" => told.filter(|exit| matches!(exit, Exit::Code(_))).unwrap_or(Exit::TimeLimit),
+        // Only work that was done is done: others end by a signal, or as they do when they get one.
+        "PREEMPTED" | "FAILED" if was_preempted(job) => {
+            told.filter(Exit::is_good).unwrap_or(Exit::Preempted)
+        }
         // A signal is how Slurm has taken it off its nodes.
-        "NODE_FAIL" | "BOOT_FAIL" | "PREEMPTED" => {
+        "NODE_FAIL" | "BOOT_FAIL" => {
             let by_itself =
                 |exit: &Exit| !matches!(exit, Exit::Signal(_)) && !was_struck(job, trace);
             told.filter(by_itself).unwrap_or(Exit::NodeFailed)
@@ -275,6 +287,11 @@ fn exit(job: &Job, trace: Option<&Trace>, has_run: bool) -> Exit {
             (signal, _) => Exit::Signal(signal),
         },
     }
+}
+
+/// Whether the job's nodes were taken away for another one.
+fn was_preempted(job: &Job) -> bool {
+    job.state == "PREEMPTED" || job.is_preempted
 }
 
 /// Whether the end was written when the job's node had been given up: a shell whose command was

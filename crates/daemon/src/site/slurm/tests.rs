@@ -214,6 +214,7 @@ fn ticket() -> Ticket {
         output: String::new(),
         spool: String::new(),
         is_held: false,
+        is_preemptible: false,
         was_held: false,
         is_taken: true,
         is_withdrawn: false,
@@ -254,7 +255,7 @@ fn ends_are_those_of_slurm_and_of_the_task() {
         ("NODE_FAIL", 0, Some(&trace(None)), Exit::NodeFailed),
         ("NODE_FAIL", 0, Some(&code), Exit::Code(7)),
         ("NODE_FAIL", 0, Some(&trace(Some(Exit::Signal(15)))), Exit::NodeFailed),
-        ("PREEMPTED", 0, Some(&trace(None)), Exit::NodeFailed),
+        ("PREEMPTED", 0, Some(&trace(None)), Exit::Preempted),
     ] {
         let job = Job { status, ..job(state) };
         assert_eq!(judge(&ticket(), Some(&job), None, Time(200)), Verdict::Look);
@@ -431,6 +432,7 @@ fn order() -> Order {
         surroundings: Surroundings::default(),
         variables: std::collections::BTreeMap::new(),
         on_lost: OnLost::Fail,
+        is_preemptible: false,
         passed_through: Vec::new(),
     }
 }
