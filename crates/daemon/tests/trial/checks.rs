@@ -238,6 +238,7 @@ pub(crate) fn finished(state: &State, at: Time) -> Check {
 /// Whether the job's budget is enough for the cheapest of all nodes.
 fn can_pay(state: &State, job: &Job) -> bool {
     let Some(budget) = job.submission.terms.budget else { return true };
+    let budget = budget - job.paid;
     let Some(demand) = job.id.and_then(|id| state.market.demand(id)) else { return true };
     let pools = state.market.pools().as_slice().iter().filter(|pool| pool.suits(demand));
     let costs = pools.flat_map(|pool| {

@@ -106,7 +106,12 @@ pub(super) fn judge(
 /// ended by itself, later if somebody may have stopped it and Slurm will say so.
 fn unheard(ticket: &Ticket, job: &Job, trace: &Trace, now: Time) -> Option<Seen> {
     let end = trace.end.as_ref().filter(|_| !is_other(job, trace))?;
-    let by_itself = matches!(end.exit, Exit::Code(_) | Exit::TimeLimit | Exit::NotStarted(_));
+    let by_itself = match end.exit {
+        // It may have been told that its nodes are taken away.
+        Exit::Code(code) => code == 0 || !ticket.is_preemptible,
+        Exit::TimeLimit | Exit::NotStarted(_) => true,
+        _ => false,
+    };
     let is_old = now > seconds(end.at) + LAST_WORD;
     if !(is_old || by_itself && !ticket.is_withdrawn) {
         return None;
