@@ -108,3 +108,52 @@ fn a_job_that_is_held_at_its_site_says_so_and_is_planned_again() {
     assert!(waiting(&alpha).is_empty());
     market.check_money(&jobs);
 }
+
+#[test]
+fn a_preemptible_job_is_planned_again_and_pays_for_both_times() {
+    let mut plan = Plan::of("alpha", 2);
+    plan.more = vec![
+        "PreemptType=preempt/partition_prio".to_owned(),
+        "PreemptMode=CANCEL".to_owned(),
+        "PartitionName=main Nodes=NODES Default=YES MaxTime=INFINITE DefaultTime=10 State=UP \
+         PriorityTier=1 GraceTime=3"
+            .to_owned(),
+        "PartitionName=owners Nodes=NODES MaxTime=INFINITE DefaultTime=10 State=UP \
+         PriorityTier=10"
+            .to_owned(),
+    ];
+    let alpha = Cluster::start(&plan);
+    let market = Market::start("", &[Offer::new(&alpha, "alpha", 2, "1")]);
+    let rest = "[ $TRADEWIND_ATTEMPT = 1 ] || sleep 300";
+    let line = marks(&market.work(), "$TRADEWIND_ATTEMPT", rest);
+    let words = ["--nodes", "2", "--time", "5:00", "--preemptible", "--wrap", &line];
+    let number = market.submit(&words);
+    market.until("its work has begun", || market.written("marks") == "0\n");
+    let owners = alpha.job(&["-p", "owners", "-N", "2", "--exclusive", "--time=5"]);
+    alpha.until_state(&owners, "RUNNING");
+    let is_set_back = |job: &Value| job["restarts"] == 1;
+    let job = market.until_job(number, "another plan", is_set_back);
+    let history = job["history"].to_string();
+    assert!(history.contains("taken away for a job of higher priority"), "{job:#}");
+    let first = job["paid"].as_f64().unwrap();
+    assert!(first > 0.0, "the owner has not been paid: {job:#}");
+    alpha.say(&["scancel", &owners]);
+    let job = market.until_state(number, "COMPLETED");
+    assert!(job["paid"].as_f64().unwrap() >= first, "{job:#}");
+    assert_eq!(market.written("marks"), "0\n1\n");
+    market.check_money(&market.all_over());
+}
+
+#[test]
+fn a_job_whose_directory_is_missing_is_held_with_the_reason() {
+    let alpha = Cluster::start(&Plan::of("alpha", 2));
+    let market = Market::start("", &[Offer::new(&alpha, "alpha", 2, "1")]);
+    let words = ["submit", "--parsable", "--chdir", "/nowhere/at/all", "--wrap", "true"];
+    let numbers: Vec<u64> =
+        (0..6).map(|_| market.text(&words).trim().parse().unwrap()).collect();
+    for number in numbers {
+        let job = market.until_job(number, "hold", |job| job["reason"] == "JobLaunchFailedHeld");
+        assert!(text(&job["message"]).contains("/nowhere/at/all: not there"), "{job:#}");
+        assert_eq!((&job["state"], &job["paid"]), (&"PENDING".into(), &0.into()), "{job:#}");
+    }
+}

@@ -81,15 +81,6 @@ pub(super) fn end_of_missing(
     Ended { since, at, began, exit: Ending::from(&exit), nodes }
 }
 
-/// How a task ends that the manager does not know any more and whose folder is ours: it never
-/// begins, so it may be planned again.
-pub(super) fn never(ticket: &Ticket) -> Exit {
-    match ticket.is_recalled {
-        true => Exit::Withdrawn,
-        false => Exit::Refused("Grid Engine has lost the job before it began".to_owned()),
-    }
-}
-
 /// As the manager's record has it. An exit code of 0 does not say that the work ended well: then
 /// its script would have said so.
 fn exit(account: Account, has_begun: bool) -> Exit {

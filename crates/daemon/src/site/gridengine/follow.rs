@@ -165,8 +165,10 @@ impl GridEngine {
             self.spool(ticket).stop(tag)?;
         }
         let mut ended = fate::end_of_missing(ticket, trace, account, now());
-        if is_ours && ended.exit == Ending::Lost {
-            ended.exit = Ending::from(&fate::never(ticket));
+        // Its folder is of an earlier recall. One that was deleted while it waited leaves no record,
+        // and looks like one that was lost.
+        if is_ours && ticket.is_recalled {
+            ended.exit = Ending::Withdrawn;
         }
         self.end(tag, ended)
     }
