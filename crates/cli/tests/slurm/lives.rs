@@ -148,9 +148,8 @@ fn a_preemptible_job_is_planned_again_and_pays_for_both_times() {
 fn a_job_whose_directory_is_missing_is_held_with_the_reason() {
     let alpha = Cluster::start(&Plan::of("alpha", 2));
     let market = Market::start("", &[Offer::new(&alpha, "alpha", 2, "1")]);
-    let words = ["submit", "--parsable", "--chdir", "/nowhere/at/all", "--wrap", "true"];
-    let numbers: Vec<u64> =
-        (0..6).map(|_| market.text(&words).trim().parse().unwrap()).collect();
+    let words = ["--chdir", "/nowhere/at/all", "--time", "1:00", "--wrap", "true"];
+    let numbers: Vec<u64> = (0..6).map(|_| market.submit(&words)).collect();
     for number in numbers {
         let job = market.until_job(number, "hold", |job| job["reason"] == "JobLaunchFailedHeld");
         assert!(text(&job["message"]).contains("/nowhere/at/all: not there"), "{job:#}");

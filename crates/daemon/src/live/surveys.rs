@@ -33,7 +33,11 @@ impl Live {
             }
             // It will never begin there.
             (Act::Go, Err(SiteError::Refused(_)), _) => self.stop_rest(at, tag),
-            (Act::Withdraw | Act::Recall, Ok(()), Known::Nothing | Known::Declined(_)) => {
+            (Act::Withdraw, Ok(()), Known::Nothing | Known::Declined(_)) => {
+                self.put(at, Record::Withdrawn { tag: tag.clone() })
+            }
+            // It never begins, or was over: the next survey tells. It need not be told again.
+            (Act::Recall, Ok(()), _) if !task.is_over() => {
                 self.put(at, Record::Withdrawn { tag: tag.clone() })
             }
             (Act::Recall, Err(SiteError::Begun), _) => self.runs_after_all(at, tag),

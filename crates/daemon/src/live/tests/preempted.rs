@@ -37,9 +37,8 @@ fn a_preemptible_job_pays_for_what_it_used_and_is_planned_again() {
     let state = stage.live.state();
     let job = &state.jobs[&1];
     assert_eq!((job.attempt, job.paid, &job.phase), (1, Money(20_000_000), &Phase::Running));
-    let why = |(_, what): &(Time, Happening)| {
-        matches!(what, Happening::Setback(Setback::Preempted))
-    };
+    let why =
+        |(_, what): &(Time, Happening)| matches!(what, Happening::Setback(Setback::Preempted));
     assert!(job.history.iter().any(why), "{:?}", job.history);
     assert_eq!(owners(&stage), 20_000_000);
     let order = stage.orders().into_iter().find(|it| it.act == Act::Submit).unwrap();

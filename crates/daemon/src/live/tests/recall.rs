@@ -54,14 +54,14 @@ fn a_job_that_began_while_it_was_taken_back_runs_on() {
 fn a_job_that_was_taken_back_waits_again_though_its_nodes_were_there() {
     let (mut stage, tag, site) = displaced();
     answered(&mut stage, later(3), &tag, Act::Recall, Ok(()));
+    assert_eq!(stage.orders(), [], "it need not be told again");
     // Slurm had given it its nodes, and its script had done nothing yet.
     stage.survey(later(4), site, vec![(tag.clone(), running(later(3)))], &[("own", 1)]);
     stage.survey(later(5), site, vec![(tag, never(later(5), Exit::Withdrawn))], &[("own", 1)]);
     let job = &stage.live.state().jobs[&1];
     assert_eq!((job.attempt, job.paid), (1, Money::ZERO));
-    let displaced = |(_, what): &(Time, Happening)| {
-        matches!(what, Happening::Setback(Setback::Displaced))
-    };
+    let displaced =
+        |(_, what): &(Time, Happening)| matches!(what, Happening::Setback(Setback::Displaced));
     assert!(job.history.iter().any(displaced), "{:?}", job.history);
     replayed(&stage);
 }

@@ -4,8 +4,8 @@
 //! and lets time pass: real time, or a clock of its own.
 
 mod ends;
-mod recall;
 mod promises;
+mod recall;
 mod surroundings;
 mod together;
 

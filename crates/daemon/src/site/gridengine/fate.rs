@@ -121,7 +121,7 @@ mod tests {
             spool: String::new(),
             is_held: false,
             is_preemptible: false,
-        was_held: false,
+            was_held: false,
             is_taken: true,
             is_withdrawn: false,
             is_recalled: false,

@@ -1,10 +1,16 @@
 //! Taking a task back whose work has not begun.
 
+use std::time::Duration;
+
+use super::listing::Job;
 use super::{Slurm, unwritten};
 use crate::site::local::records::now;
 use crate::site::managed::spool::Taken;
 use crate::site::managed::tickets::Ended;
 use crate::site::{Exit, SiteError, Tag};
+
+/// A task that has just begun writes that down within some milliseconds; files may be seen later.
+const PAUSE: Duration = Duration::from_millis(200);
 
 impl Slurm {
     /// As [`Site::recall`](crate::site::Site::recall) says. Slurm's own word is not enough: it may
@@ -26,12 +32,14 @@ impl Slurm {
                 Err(SiteError::Begun)
             }
             Taken::Unclear => {
-                let jobs = self.jobs()?;
+                let jobs = self.jobs_in_brief()?;
                 // The folder is of an earlier recall: no job that waits has made it.
-                match Slurm::find(&jobs, ticket).is_some_and(|it| it.waits() && it.restarts == 0) {
-                    true => self.never_begins(tag),
-                    false => Err(SiteError::Unknown(format!("{tag} may have just begun"))),
+                if Slurm::find(&jobs, ticket).is_some_and(Job::waits) {
+                    return self.never_begins(tag);
                 }
+                // We are asked again at once.
+                std::thread::sleep(PAUSE);
+                Err(SiteError::Unknown(format!("{tag} may have just begun")))
             }
         }
     }
