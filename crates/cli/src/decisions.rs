@@ -164,6 +164,7 @@ mod tests {
             array: None,
             held: false,
             on_lost: OnLost::Rerun,
+            on_preempted: None,
             mail: None,
             comment: None,
             gather: None,

@@ -101,6 +101,7 @@ fn submit(engine: &Engine, script: &str) -> u64 {
         held: false,
         stay_home: false,
         on_lost: OnLost::Fail,
+        on_preempted: None,
         gather: None,
         mail: None,
         comment: None,

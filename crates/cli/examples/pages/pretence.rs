@@ -92,6 +92,9 @@ impl Site for Pretence {
         self.tasks.insert(tag.clone(), ended);
         Ok(())
     }
+    fn recall(&mut self, _: &Tag) -> Result<(), SiteError> {
+        Err(SiteError::Begun)
+    }
     fn forget(&mut self, tag: &Tag) -> Result<(), SiteError> {
         self.tasks.remove(tag);
         Ok(())

@@ -70,7 +70,7 @@ choice!(Finish {
 });
 choice!(Setback {
     "refused" => Refused(words), "displaced" => Displaced, "lost" => Lost, "funds" => Funds,
-    "slipped" => Slipped(pool, why),
+    "preempted" => Preempted, "slipped" => Slipped(pool, why),
 });
 object!(Part { pool, nodes, price, limit, names, since, exit });
 choice!(Happening {
@@ -79,7 +79,7 @@ choice!(Happening {
     "over" => Over(finish), "handing" => Handing(peer), "handed-over" => HandedOver(peer),
     "unkept" => Unkept(site, words), "came-back" => CameBack(why), "taken-in" => TakenIn(peer),
 });
-object!(Task { pool, wanted, known, go });
+object!(Task { pool, wanted, known, go, begun, held });
 object!(Choice { at, policy, others, left_out });
 object!(Weighed { pool, price, length, verdict });
 choice!(Verdict { "from" => From(start), "against" => Against(why) });
@@ -88,7 +88,7 @@ choice!(Against {
     "narrow" => Narrow(nodes), "budget" => Budget(most), "late" => Late(finish), "never" => Never,
 });
 object!(Rendezvous { at, slipped, began });
-choice!(Wanted { "run" => Run, "stop" => Stop });
+choice!(Wanted { "run" => Run, "stop" => Stop, "recall" => Recall });
 choice!(Known {
     "nothing" => Nothing, "declined" => Declined(words), "withdrawn" => Withdrawn(why),
     "acknowledged" => Acknowledged, "seen" => Seen(seen) });
@@ -97,7 +97,7 @@ choice!(Seen {
 });
 choice!(Exit {
     "code" => Code(code), "signal" => Signal(signal), "time-limit" => TimeLimit,
-    "withdrawn" => Withdrawn, "out-of-memory" => OutOfMemory, "node-failed" => NodeFailed,
+    "withdrawn" => Withdrawn, "out-of-memory" => OutOfMemory, "node-failed" => NodeFailed, "preempted" => Preempted,
     "lost" => Lost, "not-started" => NotStarted(words),
     "refused" => Refused(words),
 });

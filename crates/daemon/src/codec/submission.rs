@@ -19,6 +19,7 @@ object!(Submission {
     array,
     held,
     on_lost,
+    on_preempted,
     gather,
     mail,
     comment,

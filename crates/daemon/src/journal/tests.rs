@@ -29,6 +29,7 @@ fn submission() -> Arc<Submission> {
         array: None,
         held: false,
         on_lost: OnLost::Rerun,
+        on_preempted: None,
         mail: None,
         comment: None,
         gather: None,

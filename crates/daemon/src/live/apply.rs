@@ -81,6 +81,9 @@ impl State {
             | Record::Declined { .. }
             | Record::Withdrawn { .. }
             | Record::Saw { .. }
+            | Record::Resumed { .. }
+            | Record::Unbegun { .. }
+            | Record::HeldThere { .. }
             | Record::Forgot { .. } => self.apply_to_task(record)?,
             Record::Admitted { .. } | Record::Expelled { .. } => self.apply_to_token(record)?,
             Record::Quoted { .. } | Record::Taken { .. } => self.apply_to_quote(record)?,
@@ -127,8 +130,13 @@ impl State {
                 let id = self.running(*job)?;
                 self.market.apply(&Event::Released { job: id, pool: *pool })?;
             }
+            Record::Settled { job } => {
+                self.running(*job)?;
+                self.settle(*job)?;
+            }
             Record::Interrupted { job, setback } => self.interrupt(*job, setback)?,
             Record::Stopping { job } => self.stop_tasks(*job)?,
+            Record::Recalling { job } => self.recall_tasks(*job)?,
             Record::Cancelling { job, by } => self.cancelling(*job, by)?,
             Record::Ended { job, finish } => self.end(*job, finish)?,
             Record::Unkept { job, site, why } => {
@@ -307,7 +315,8 @@ impl State {
             (0..job.parts.len()).map(|part| (job.tag(&name, part), job.parts[part].pool)).collect();
         let (payer, hold) = (job.payer(), job.most());
         for (tag, pool) in tags {
-            let task = Task { pool, wanted: Wanted::Run, known: Known::Nothing, go: None };
+            let (wanted, known) = (Wanted::Run, Known::Nothing);
+            let task = Task { pool, wanted, known, go: None, begun: None, held: None };
             self.tasks.insert(tag, task);
         }
         // Nobody owes: who has too little is about to give the nodes back.
@@ -325,6 +334,20 @@ impl State {
         for tag in tags {
             if let Some(task) = self.tasks.get_mut(&tag) {
                 task.wanted = Wanted::Stop;
+            }
+        }
+        Ok(())
+    }
+
+    /// The tasks of the job's present attempt that are to run, or that their sites have declined.
+    fn recall_tasks(&mut self, number: u64) -> Result<(), Wrong> {
+        let name = self.name.clone();
+        let job = self.job(number)?;
+        let tags: Vec<Tag> = (0..job.parts.len()).map(|part| job.tag(&name, part)).collect();
+        for tag in tags {
+            let Some(task) = self.tasks.get_mut(&tag) else { continue };
+            if task.wanted == Wanted::Run || matches!(task.known, Known::Declined(_)) {
+                task.wanted = Wanted::Recall;
             }
         }
         Ok(())

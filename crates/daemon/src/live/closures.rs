@@ -6,7 +6,7 @@ use tradewind_model::{Cause, Closure, PoolId, SiteId, Span, Time};
 
 use super::input::Withheld;
 use super::record::Record;
-use super::state::{Quote, State, Why};
+use super::state::{Job, Quote, State, Why};
 use super::{Live, Wrong};
 use crate::site::{Seen, Survey};
 
@@ -105,7 +105,7 @@ impl Live {
         Ok(())
     }
 
-    /// Stops jobs that have not begun, the last ones first, until enough nodes are or will be free.
+    /// Takes jobs back that have not begun, the last ones first, until enough nodes are or will be free.
     fn make_room(&mut self, at: Time, what: &Closure) -> Result<(), Wrong> {
         let mut room = self.state.market.free_in(what.pool);
         let mut idle = self.state.not_begun_in(what.pool);
@@ -119,7 +119,7 @@ impl Live {
                 return Ok(());
             }
             room += nodes;
-            self.put(at, Record::Stopping { job })?;
+            self.take_back(at, job)?;
         }
         Ok(())
     }
@@ -165,10 +165,16 @@ impl State {
             let job = self.jobs.get(self.numbers.get(&running.job)?)?;
             Some((job, running.nodes_in(pool)))
         });
-        let idle = with_job.filter(|(job, _)| job.began().is_none());
+        let idle = with_job.filter(|(job, _)| job.began().is_none() && !self.has_begun(job));
         let mut idle: Vec<_> = idle.collect();
         idle.sort_unstable_by_key(|(job, _)| std::cmp::Reverse((job.started, job.number)));
         idle.into_iter().map(|(job, nodes)| (job.number, nodes)).collect()
+    }
+
+    /// Whether a site has said that the job has begun, though no survey has shown that.
+    fn has_begun(&self, job: &Job) -> bool {
+        let mut tags = (0..job.parts.len()).map(|part| job.tag(&self.name, part));
+        tags.any(|tag| self.tasks.get(&tag).is_some_and(|task| task.begun.is_some()))
     }
 
     /// All that a survey says is missing.

@@ -234,6 +234,9 @@ fn gone(part: &Part) -> String {
     match part.exit.as_ref().map(|(_, exit)| exit) {
         Some(Exit::NotStarted(why) | Exit::Refused(why)) => why.clone(),
         Some(Exit::NodeFailed) => "its nodes died".to_owned(),
+        Some(Exit::Preempted) => {
+            "its nodes were taken away for a job of higher priority".to_owned()
+        }
         Some(Exit::Lost) => "its site has lost it".to_owned(),
         Some(Exit::Withdrawn) => "it was taken away at its site".to_owned(),
         _ => "it ended before the others were there".to_owned(),

@@ -95,6 +95,8 @@ pub enum Act {
     Submit,
     /// To stop it.
     Withdraw,
+    /// To take it back if its work has not begun.
+    Recall,
     /// To forget it.
     Forget,
     /// To let its work begin.

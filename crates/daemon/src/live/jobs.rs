@@ -1,9 +1,12 @@
 //! The life of a job: into the queue, off its nodes, to its end.
 
+use std::sync::Arc;
+
 use tradewind_io::submission::{OnLost, When};
-use tradewind_model::{Demand, Time};
+use tradewind_model::{Demand, Money, Span, Time};
 
 use super::demand::{RESOURCES, demand};
+use super::input::{Kind, Refusal};
 use super::peers::may_travel;
 use super::record::Record;
 use super::state::{Finish, Hold, Job, Part, Phase, Setback, Wanted};
@@ -31,7 +34,8 @@ impl Live {
         }
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let place = self.state.users.iter().position(|user| *user == job.user).unwrap_or(0);
-        match demand(&job.submission, place, self.state.market.pools(), &self.most) {
+        let wanted = demand(&job.submission, place, self.state.market.pools(), &self.most);
+        match wanted.and_then(|demand| within_budget(job, demand)) {
             Ok(demand) => match self.lacks(job, &demand) {
                 Some(needed) => self.wait_for_funds(at, number, needed),
                 None => self.put(at, Record::Joined { job: number, demand }),
@@ -120,10 +124,41 @@ impl Live {
         if job.phase != Phase::Running {
             return Ok(());
         }
+        if let Some(by) = self.taken_away(job) {
+            self.put(at, Record::Cancelling { job: number, by })?;
+        }
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         match job.parts.iter().all(|part| part.exit.is_some()) {
             true => self.conclude(at, number),
             false if job.is_gathering() => self.gather(at, number),
             false => self.part_over(at, number),
+        }
+    }
+
+    /// Who has cancelled a task of the job at its site, though the market wanted it to run.
+    fn taken_away(&self, job: &Job) -> Option<String> {
+        // A part that waited for others in vain ends like this, too.
+        if job.cancelled_by.is_some() || job.is_gathering() {
+            return None;
+        }
+        let is_withdrawn = |part: &Part| matches!(part.exit, Some((_, Exit::Withdrawn)));
+        let counts = |part: &Part| part.since.is_some() || job.rendezvous.is_none();
+        let mut parts = job.parts.iter().enumerate();
+        let (_, part) = parts.find(|(place, part)| {
+            let task = self.state.tasks.get(&job.tag(&self.state.name, *place));
+            let was_wanted = task.is_some_and(|task| task.wanted == Wanted::Run);
+            is_withdrawn(part) && counts(part) && was_wanted
+        })?;
+        Some(format!("somebody at {}", self.state.site_name(part.pool)))
+    }
+
+    /// The job is to be planned again, if that is possible without harm: what has begun runs on.
+    /// The work of parts that still gather runs nowhere, so they are stopped.
+    pub(super) fn take_back(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+        let gathers = self.state.jobs.get(&number).is_some_and(|job| job.rendezvous.is_some());
+        match gathers {
+            true => self.put(at, Record::Stopping { job: number }),
+            false => self.put(at, Record::Recalling { job: number }),
         }
     }
 
@@ -155,13 +190,16 @@ impl Live {
         if job.is_gathering() || job.parts.iter().all(|part| part.since.is_none()) {
             return self.never_ran(at, number);
         }
+        let is_preempted = |part: &Part| matches!(part.exit, Some((_, Exit::Preempted)));
+        if job.parts.iter().any(is_preempted) {
+            return self.preempted(at, number);
+        }
         match verdict(&job.parts) {
             Finish::NodeFail => self.lost(at, number),
             // Others began and were stopped, and this one never heard that it should.
             Finish::Completed if job.is_incomplete() => self.lost(at, number),
-            Finish::Cancelled if job.is_incomplete() && self.is_stopping(number) => {
-                self.lost(at, number)
-            }
+            // Nobody has cancelled the job: it was stopped because a part of it could not run.
+            Finish::Cancelled => self.lost(at, number),
             finish => self.finish(at, number, finish),
         }
     }
@@ -186,13 +224,14 @@ impl Live {
         });
         // A peer's job goes home at once: it has other choices there.
         let often = job.origin.is_some() || job.attempt + 1 >= self.settings.max_refusals;
-        let said = hopeless.clone().or(refused);
+        let said = hopeless.clone().or(refused).or(self.state.was_held(job));
         let setback = match job.slip().or(said.map(Setback::Refused)) {
             Some(setback) => setback,
             None if self.is_stopping(number) => Setback::Displaced,
             None => match job.vanished() {
                 Some(setback) => setback,
-                None => return self.finish(at, number, Finish::Cancelled),
+                // Nobody has cancelled it.
+                None => return self.lost(at, number),
             },
         };
         let said = match &setback {
@@ -223,23 +262,59 @@ impl Live {
     /// Nodes died, or nobody knows what became of the job: as its user wants.
     fn lost(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
-        let on_lost = job.submission.on_lost;
-        if on_lost == OnLost::Fail {
+        let then = job.submission.on_lost;
+        self.interrupted(at, number, Setback::Lost, then)
+    }
+
+    /// A site took nodes away for a job of higher priority.
+    fn preempted(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        let then = job.submission.on_preempted.unwrap_or(job.submission.on_lost);
+        self.interrupted(at, number, Setback::Preempted, then)
+    }
+
+    /// A job that has begun has lost its nodes: it pays for what it has used, and `then` says what
+    /// becomes of it.
+    fn interrupted(
+        &mut self,
+        at: Time,
+        number: u64,
+        setback: Setback,
+        then: OnLost,
+    ) -> Result<(), Wrong> {
+        if then == OnLost::Fail {
             return self.finish(at, number, Finish::NodeFail);
         }
-        self.put(at, Record::Interrupted { job: number, setback: Setback::Lost })?;
-        match on_lost {
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        // A job that is lost here may run again at home: it pays once.
+        let has_used = job.parts.iter().any(|part| job.worked(part, at) > Span(0));
+        if has_used && job.origin.is_none() {
+            self.put(at, Record::Settled { job: number })?;
+        }
+        self.put(at, Record::Interrupted { job: number, setback })?;
+        match then {
             OnLost::Hold => self.shelve(at, number, Hold::Lost),
-            _ => Ok(()),
+            _ => self.spend_less(at, number),
         }
     }
 
-    /// Whether sites were told to stop the job's parts.
+    /// A job with a budget that has paid joins the queue again with what is left of it.
+    fn spend_less(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        if job.paid <= Money::ZERO || job.submission.terms.budget.is_none() {
+            return Ok(());
+        }
+        let why = "what it has paid counts for its budget".to_owned();
+        self.shelve(at, number, Hold::Rejected(why))?;
+        self.settle_in(at, number)
+    }
+
+    /// Whether sites were told to stop the job's parts, or to take them back.
     pub(super) fn is_stopping(&self, number: u64) -> bool {
         let Some(job) = self.state.jobs.get(&number) else { return false };
         (0..job.parts.len()).any(|part| {
             let task = self.state.tasks.get(&job.tag(&self.state.name, part));
-            task.is_some_and(|task| task.wanted == Wanted::Stop)
+            task.is_some_and(|task| task.wanted != Wanted::Run)
         })
     }
 
@@ -292,6 +367,21 @@ impl Live {
             None => Ok(()),
         }
     }
+}
+
+/// The demand with what is left of the job's budget: earlier attempts may have cost something.
+fn within_budget(job: &Job, demand: Demand) -> Result<Demand, Refusal> {
+    let Some(budget) = job.submission.terms.budget.filter(|_| job.paid > Money::ZERO) else {
+        return Ok(demand);
+    };
+    let rest = budget - job.paid;
+    if rest <= Money::ZERO && budget > Money::ZERO {
+        let message = format!("its earlier attempts have used its budget of {budget} credits");
+        return Err(Refusal::new(Kind::Conflict, message, ""));
+    }
+    let mut terms = demand.terms().clone();
+    terms.budget = Some(rest);
+    Ok(Demand { terms: Some(Arc::new(terms)), ..demand })
 }
 
 /// The worst of what the parts say: what was lost, then what failed, in the order of parts.

@@ -15,6 +15,7 @@ mod closures;
 mod demand;
 mod funds;
 pub mod gather;
+mod held;
 pub mod input;
 mod jobs;
 pub mod money;

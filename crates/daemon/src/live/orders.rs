@@ -29,7 +29,7 @@ impl Instruction {
         match self.act {
             Act::Submit => self.order.is_some(),
             Act::Forget => true,
-            Act::Go | Act::Withdraw => false,
+            Act::Go | Act::Withdraw | Act::Recall => false,
         }
     }
 
@@ -59,6 +59,7 @@ impl Instruction {
             Act::Submit => self.order.as_ref().map_or_else(nothing, |order| site.submit(order)),
             Act::Go => self.go.as_ref().map_or_else(nothing, |go| site.go(&self.tag, go)),
             Act::Withdraw => site.withdraw(&self.tag),
+            Act::Recall => site.recall(&self.tag),
             Act::Forget => site.forget(&self.tag),
         }
     }
@@ -79,7 +80,7 @@ impl Live {
         match act {
             Act::Submit => order = Some(Box::new(self.order(tag)?)),
             Act::Go => go = Some(Box::new(self.state.go(tag, task)?)),
-            Act::Withdraw | Act::Forget => {}
+            Act::Withdraw | Act::Recall | Act::Forget => {}
         }
         let site = self.state.site_of(task.pool);
         Some(Instruction { site, tag: tag.clone(), act, order, go })
@@ -104,6 +105,7 @@ impl Live {
             surroundings: submission.surroundings.clone(),
             variables: state.variables(job, tag, part),
             on_lost: submission.on_lost,
+            is_preemptible: submission.on_preempted.is_some(),
             passed_through: submission.passed_through.clone(),
         })
     }
@@ -112,7 +114,8 @@ impl Live {
 fn act(task: &Task) -> Option<Act> {
     match (task.wanted, &task.known) {
         _ if task.is_over() => Some(Act::Forget),
-        (Wanted::Stop, Known::Withdrawn(_)) => None,
+        (Wanted::Stop | Wanted::Recall, Known::Withdrawn(_)) => None,
+        (Wanted::Recall, _) => Some(Act::Recall),
         (Wanted::Stop, _) => Some(Act::Withdraw),
         (Wanted::Run, Known::Nothing) => Some(Act::Submit),
         (Wanted::Run, _) if task.go.is_some() => Some(Act::Go),
@@ -127,7 +130,7 @@ impl State {
         name.split_once('/').map_or(name, |(_, own)| own)
     }
 
-    fn site_name(&self, pool: PoolId) -> &str {
+    pub(super) fn site_name(&self, pool: PoolId) -> &str {
         &self.market.pools().sites()[self.site_of(pool).0 as usize].name
     }
 

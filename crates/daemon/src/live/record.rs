@@ -143,6 +143,35 @@ pub enum Record {
         /// Which.
         job: u64,
     },
+    /// The tasks of a job that has not begun, as far as is known, are to be taken back, so that it
+    /// can be planned again. Those whose work has begun run on.
+    Recalling {
+        /// Which.
+        job: u64,
+    },
+    /// A site would not take a task back, since its work has begun: the task runs on.
+    Resumed {
+        /// Which.
+        tag: Tag,
+    },
+    /// A task that was seen with its nodes is over, and its work never began: it counts as never
+    /// run, and costs nothing.
+    Unbegun {
+        /// Which.
+        tag: Tag,
+    },
+    /// Owners get what a running job has used: it is about to lose its nodes.
+    Settled {
+        /// Which.
+        job: u64,
+    },
+    /// A site's manager holds a task that waits there, or does not hold it any more.
+    HeldThere {
+        /// Which.
+        tag: Tag,
+        /// The manager's word; `None`: it is released.
+        why: Option<String>,
+    },
     /// Somebody wants a job to stop.
     Cancelling {
         /// Which.

@@ -214,6 +214,8 @@ pub enum Setback {
     Displaced,
     /// Its nodes died or were lost.
     Lost,
+    /// A site took its nodes away for a job of higher priority.
+    Preempted,
     /// Its payer had too little.
     Funds,
     /// Its parts did not come together: the pool of the one that was missing, and why.
@@ -281,6 +283,10 @@ pub struct Task {
     pub known: Known,
     /// When its work is to begin, as long as its site has not been told.
     pub go: Option<Time>,
+    /// When its site said that its work had begun and that it could not be taken back any more.
+    pub begun: Option<Time>,
+    /// Since when its site's manager holds it, and the manager's word for that.
+    pub held: Option<(Time, String)>,
 }
 
 /// What is to become of a task.
@@ -290,6 +296,8 @@ pub enum Wanted {
     Run,
     /// It is to stop, or never to start.
     Stop,
+    /// It is to be taken back if its work has not begun; or else it runs on.
+    Recall,
 }
 
 /// What is known of a task.

@@ -6,7 +6,7 @@ use tradewind_model::{PoolId, Pools, SiteId, Span, Time};
 
 use super::input::Act;
 use super::record::Record;
-use super::state::{Known, Phase};
+use super::state::{Known, Phase, Wanted};
 use super::{Live, Wrong};
 use crate::site::{Exit, LocalTask, Seen, SiteError, Survey, Tag};
 
@@ -26,7 +26,7 @@ impl Live {
             }
             (Act::Submit, Err(SiteError::Refused(why)), Known::Nothing) => {
                 self.put(at, Record::Declined { tag: tag.clone(), why })?;
-                self.stop_rest(at, tag)
+                self.declined(at, tag)
             }
             (Act::Go, Ok(()), _) if task.go.is_some() => {
                 self.put(at, Record::Went { tag: tag.clone() })
@@ -36,9 +36,25 @@ impl Live {
             (Act::Withdraw, Ok(()), Known::Nothing | Known::Declined(_)) => {
                 self.put(at, Record::Withdrawn { tag: tag.clone() })
             }
+            // It never begins, or was over: the next survey tells. It need not be told again.
+            (Act::Recall, Ok(()), _) if !task.is_over() => {
+                self.put(at, Record::Withdrawn { tag: tag.clone() })
+            }
+            (Act::Recall, Err(SiteError::Begun), _) => self.runs_after_all(at, tag),
             (Act::Forget, Ok(()), _) => self.put(at, Record::Forgot { tag: tag.clone() }),
             // Whatever else was said, the next survey tells, or the order is given again.
             _ => Ok(()),
+        }
+    }
+
+    /// A site would not take the task. It may have taken it when it was asked before, and the work may
+    /// have begun: then it is the job's.
+    fn declined(&mut self, at: Time, tag: &Tag) -> Result<(), Wrong> {
+        let job = self.state.jobs.get(&tag.job).filter(|job| job.phase == Phase::Running);
+        let is_all = job.is_some_and(|it| it.parts.len() == 1 && it.cancelled_by.is_none());
+        match is_all && self.is_current(tag) {
+            true => self.put(at, Record::Recalling { job: tag.job }),
+            false => self.stop_rest(at, tag),
         }
     }
 
@@ -47,6 +63,22 @@ impl Live {
         let runs = self.state.jobs.get(&tag.job).map(|job| &job.phase) == Some(&Phase::Running);
         match runs && self.is_current(tag) && self.runs_on(tag.job) {
             true => self.put(at, Record::Stopping { job: tag.job }),
+            false => Ok(()),
+        }
+    }
+
+    /// The task was to be taken back, and its work has begun: it runs on.
+    fn runs_after_all(&mut self, at: Time, tag: &Tag) -> Result<(), Wrong> {
+        let Some(task) = self.state.tasks.get(tag).filter(|task| !task.is_over()) else {
+            return Ok(());
+        };
+        // A cancellation that came meanwhile stops it.
+        if task.wanted != Wanted::Recall {
+            return Ok(());
+        }
+        self.put(at, Record::Resumed { tag: tag.clone() })?;
+        match self.is_current(tag) {
+            true => self.judge(at, tag.job),
             false => Ok(()),
         }
     }
@@ -82,15 +114,31 @@ impl Live {
                 if let Some(before) = self.missed(&tag, &seen, &survey) {
                     self.put(at, Record::Saw { tag: tag.clone(), seen: before })?;
                 }
+                let never = matches!(seen, Seen::Ended { since: None, .. });
                 self.put(at, Record::Saw { tag: tag.clone(), seen })?;
+                if never {
+                    self.count_as_never_run(at, &tag)?;
+                }
                 touched.extend(self.is_current(&tag).then_some(tag.job));
             }
         }
         self.learn_beginnings(at, &survey)?;
+        self.learn_holds(at, site, &survey)?;
         for job in touched {
             self.judge(at, job)?;
         }
         self.local_load(at, site, &survey)
+    }
+
+    /// The site says that the task is over and that its work never began, though the task was seen
+    /// with its nodes.
+    fn count_as_never_run(&mut self, at: Time, tag: &Tag) -> Result<(), Wrong> {
+        let job = self.state.jobs.get(&tag.job).filter(|job| job.phase == Phase::Running);
+        let part = job.and_then(|job| job.parts.get(tag.part as usize));
+        match part.is_some_and(|part| part.since.is_some()) && self.is_current(tag) {
+            true => self.put(at, Record::Unbegun { tag: tag.clone() }),
+            false => Ok(()),
+        }
     }
 
     /// A journal that was brought back from a backup must not give numbers again: a site would

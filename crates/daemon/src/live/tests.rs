@@ -16,6 +16,9 @@ use crate::site::{Exit, LocalTask, PoolSurvey, Seen, Survey, Tag};
 mod choice;
 mod funds;
 mod gather;
+mod held;
+mod preempted;
+mod recall;
 mod resources;
 
 #[derive(Debug)]
@@ -70,6 +73,7 @@ fn job(tasks: u32, seconds: i64) -> Submission {
         array: None,
         held: false,
         on_lost: OnLost::Fail,
+        on_preempted: None,
         mail: None,
         comment: None,
         gather: None,
@@ -227,7 +231,7 @@ fn the_owner_comes_first() {
     // The owner's job took a node before ours had begun.
     stage.survey(later(1), order.site.0, vec![], &[("own", 1)]);
     let [stop] = &stage.orders()[..] else { panic!("one order") };
-    assert_eq!((stop.act, &stop.tag, stop.site), (Act::Withdraw, &order.tag, order.site));
+    assert_eq!((stop.act, &stop.tag, stop.site), (Act::Recall, &order.tag, order.site));
     // Only when the site says that it never began is it started elsewhere.
     let never = Seen::Ended { since: None, at: later(2), exit: Exit::Withdrawn };
     stage.survey(later(2), order.site.0, vec![(order.tag, never)], &[("own", 1)]);

@@ -80,6 +80,17 @@ pub struct Survey {
     /// Of tasks that ended: on which nodes they ran, by the site's names, if it knows. Some were
     /// over before anybody saw them run.
     pub placed: BTreeMap<Tag, Vec<String>>,
+    /// Tasks that wait because their manager holds them, though the market did not want that.
+    pub held: BTreeMap<Tag, Held>,
+}
+
+/// A task that its manager holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// The manager's word for it.
+    pub why: String,
+    /// After so long the market should take it back, as the site's owner has set it.
+    pub most: Span,
 }
 
 /// What is free in a pool, and what the owner has there.
@@ -146,6 +157,8 @@ pub enum Exit {
     OutOfMemory,
     /// Its node died.
     NodeFailed,
+    /// Its manager took its nodes away for a job of higher priority.
+    Preempted,
     /// Nobody knows: the site has lost its record.
     Lost,
     /// The site could not begin it, and says why: it would not help to try again.
@@ -187,6 +200,8 @@ pub struct Order {
     pub variables: BTreeMap<String, String>,
     /// What its user wants if it is lost.
     pub on_lost: OnLost,
+    /// Its nodes may be taken away for the owner's jobs, and it counts on that.
+    pub is_preemptible: bool,
     /// Options for the site's manager: name and value, in order.
     pub passed_through: Vec<(String, String)>,
 }
@@ -231,6 +246,9 @@ pub enum SiteError {
     /// The site cannot be reached: nothing was done.
     #[error("{0}")]
     Away(String),
+    /// Only to [`Site::recall`]: the task's work has begun. Nothing was done.
+    #[error("its work has begun")]
+    Begun,
 }
 
 /// One thing that was looked at by the doctor.
@@ -292,6 +310,16 @@ pub trait Site: Debug + Send {
     /// # Errors
     /// See [`SiteError`].
     fn withdraw(&mut self, tag: &Tag) -> Result<(), SiteError>;
+
+    /// Takes the task back, but only if its work has not begun: then it never will, and the task is
+    /// seen as [`Seen::Ended`] without `since`. Of [`Site::recall`] and the beginning of the work
+    /// exactly one succeeds, whatever dies between any two steps. An unknown or ended task is
+    /// treated as by [`Site::withdraw`].
+    ///
+    /// # Errors
+    /// [`SiteError::Begun`] if its work has begun, perhaps a moment ago: it runs on unharmed. For
+    /// the others see [`SiteError`].
+    fn recall(&mut self, tag: &Tag) -> Result<(), SiteError>;
 
     /// The end of the task is written down: surveys need not mention it any more.
     ///

@@ -390,6 +390,7 @@ impl World {
             array: None,
             held: false,
             on_lost,
+            on_preempted: None,
             mail: None,
             comment: None,
             quote: None,

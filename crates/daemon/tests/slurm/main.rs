@@ -7,6 +7,8 @@ mod gotchas;
 mod modes;
 #[path = "../ports/mod.rs"]
 mod ports;
+mod preempted;
+mod recall;
 mod together;
 mod trial;
 mod users;

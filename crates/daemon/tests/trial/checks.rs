@@ -6,6 +6,7 @@ use std::fmt;
 use tradewind_daemon::live::State;
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::state::{Finish, Hold, Job, Phase};
+use tradewind_daemon::site::Exit;
 use tradewind_daemon::site::fake::{FakeSite, Ran};
 use tradewind_io::submission::OnLost;
 use tradewind_model::{Money, Time};
@@ -170,11 +171,32 @@ pub(crate) fn slips(state: &State, sites: &[FakeSite], clouded: &BTreeSet<u64>) 
     let paid = state.jobs.values().filter(|job| job.paid > Money(0));
     for job in paid.filter(|job| !clouded.contains(&job.number)) {
         let mut runs = sites.iter().flat_map(FakeSite::history).map(|ran| &ran.tag);
-        if !runs.any(|tag| (tag.job, tag.attempt) == (job.number, job.attempt)) {
+        // An earlier attempt may have run until its nodes were lost.
+        if !runs.any(|tag| tag.job == job.number && tag.attempt <= job.attempt) {
             return broken("slips", format!("job {} paid {} for nothing", job.number, job.paid));
         }
     }
     Ok(())
+}
+
+/// No job that had its nodes ends as cancelled if nobody has cancelled it.
+pub(crate) fn uncancelled(state: &State) -> Check {
+    let is_so = |job: &&Job| job.phase == Phase::Over(Finish::Cancelled);
+    let mut jobs = state.jobs.values().filter(is_so).filter(|job| !job.parts.is_empty());
+    match jobs.find(|job| job.cancelled_by.is_none()) {
+        Some(job) => broken("mercy", format!("nobody has cancelled job {}", job.number)),
+        None => Ok(()),
+    }
+}
+
+/// Work that has begun is stopped only if its job was cancelled, or another part of it failed.
+pub(crate) fn mercy(sites: &[FakeSite], promises: &Promises) -> Check {
+    let was_stopped = |ran: &&Ran| matches!(ran.ended, Some((_, Exit::Withdrawn)));
+    let mut runs = sites.iter().flat_map(FakeSite::history).filter(was_stopped);
+    match runs.find(|ran| !promises.stopped.contains(&ran.tag.job)) {
+        Some(ran) => broken("mercy", format!("{} was stopped for nothing", ran.tag)),
+        None => Ok(()),
+    }
 }
 
 /// Of a job that is said to be complete every part ran.
@@ -216,6 +238,7 @@ pub(crate) fn finished(state: &State, at: Time) -> Check {
 /// Whether the job's budget is enough for the cheapest of all nodes.
 fn can_pay(state: &State, job: &Job) -> bool {
     let Some(budget) = job.submission.terms.budget else { return true };
+    let budget = budget - job.paid;
     let Some(demand) = job.id.and_then(|id| state.market.demand(id)) else { return true };
     let pools = state.market.pools().as_slice().iter().filter(|pool| pool.suits(demand));
     let costs = pools.flat_map(|pool| {

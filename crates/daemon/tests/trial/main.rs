@@ -60,10 +60,26 @@ fn nothing_is_lost_in_thousands_of_worlds() {
             .collect();
         hands.into_iter().for_each(|hand| counts += hand.join().unwrap());
     });
-    let Counts { steps, gathered, slipped, launched, apart, unkept } = counts;
+    let Counts {
+        steps,
+        gathered,
+        slipped,
+        launched,
+        apart,
+        unkept,
+        recalled,
+        resumed,
+        held,
+        settled,
+    } = counts;
     let lively = steps > worlds * 100 && gathered > worlds && slipped > worlds / 10;
     let lively = lively && launched > gathered / 2 && apart > worlds / 4;
     let lively = lively && unkept >= worlds / 200;
+    let lively = lively
+        && recalled > worlds / 10
+        && resumed > worlds / 100
+        && held > worlds / 10
+        && settled > worlds / 20;
     assert!(lively, "the worlds are too quiet: {counts:?}");
 }
 

@@ -29,11 +29,13 @@ pub(crate) enum Mutant {
     NeverWaits,
     /// What waited for others in vain is paid for.
     PaysForWaiting,
+    /// A task that is to be taken back is stopped, though its work may have begun.
+    KillsForAPlan,
 }
 
 impl Mutant {
     /// All, with the checker that must catch it.
-    pub(crate) const ALL: [(Mutant, &'static str); 9] = [
+    pub(crate) const ALL: [(Mutant, &'static str); 10] = [
         (Mutant::AnswersTooSoon, "kept"),
         (Mutant::HandsInAgain, "once"),
         (Mutant::LosesARow, "replayed"),
@@ -43,6 +45,7 @@ impl Mutant {
         (Mutant::FallsSilent, "finished"),
         (Mutant::NeverWaits, "together"),
         (Mutant::PaysForWaiting, "slips"),
+        (Mutant::KillsForAPlan, "mercy"),
     ];
 
     /// What it does to the state when the daemon starts.

@@ -26,6 +26,8 @@ pub(crate) struct Promises {
     pub(crate) together: BTreeSet<(u64, u32)>,
     /// By job: when parts were to begin that had come together, as it was written down.
     pub(crate) gathered: BTreeMap<u64, BTreeSet<Time>>,
+    /// Jobs that were cancelled, or of which a part has failed.
+    pub(crate) stopped: BTreeSet<u64>,
 }
 
 const USERS: [&str; 3] = ["ana", "bo", "cy"];
@@ -90,6 +92,7 @@ fn submit(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> Ask {
         array,
         held: rng.random_range(0..12) == 0,
         on_lost,
+        on_preempted: (rng.random_range(0..3) == 0).then_some(OnLost::Rerun),
         mail: None,
         comment: None,
         gather,
@@ -140,7 +143,9 @@ impl Promises {
     pub(crate) fn note(&mut self, ask: &Ask, reply: &Reply) {
         let (Ask::Submit { submission, key, .. }, Reply::Jobs(jobs)) = (ask, reply) else { return };
         for job in jobs {
-            self.jobs.entry(*job).or_insert(submission.on_lost);
+            let may_rerun = submission.on_preempted.is_some();
+            let on_lost = if may_rerun { OnLost::Rerun } else { submission.on_lost };
+            self.jobs.entry(*job).or_insert(on_lost);
         }
         if let (Some(key), Some(first)) = (key, jobs.first()) {
             self.keys.entry(key.clone()).or_insert(*first);

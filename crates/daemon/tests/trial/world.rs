@@ -7,6 +7,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use tradewind_daemon::codec::Codec as _;
 use tradewind_daemon::engine::{recover, replay};
+use tradewind_daemon::live::state::Wanted;
 use tradewind_daemon::live::{
     Act, Input, Instruction, Live, Make, Record, Settings, State, Step, Wrong,
 };
@@ -54,6 +55,7 @@ struct Rates {
     nodes: u32,
     owner: u32,
     amnesia: u32,
+    hold: u32,
 }
 
 pub(crate) struct World {
@@ -94,6 +96,13 @@ pub(crate) struct Counts {
     pub(crate) apart: u64,
     /// Windows that a site would not keep free.
     pub(crate) unkept: u64,
+    /// Jobs that were to be taken back, and tasks that had begun by then.
+    pub(crate) recalled: u64,
+    pub(crate) resumed: u64,
+    /// Tasks that were seen held at their sites.
+    pub(crate) held: u64,
+    /// Jobs that were planned again after they had paid.
+    pub(crate) settled: u64,
 }
 
 impl std::ops::AddAssign for Counts {
@@ -104,6 +113,10 @@ impl std::ops::AddAssign for Counts {
         self.launched += more.launched;
         self.apart += more.apart;
         self.unkept += more.unkept;
+        self.recalled += more.recalled;
+        self.resumed += more.resumed;
+        self.held += more.held;
+        self.settled += more.settled;
     }
 }
 
@@ -155,6 +168,7 @@ impl World {
             nodes: rate(40),
             owner: rate(60),
             amnesia: rate(10),
+            hold: rate(20),
         };
         let world = World {
             rng,
@@ -249,6 +263,15 @@ impl World {
                 }
             }
         }
+        if self.chance(self.rates.hold) {
+            let tasks = self.daemon.iter().flat_map(|(live, _)| live.state().tasks.keys());
+            let tasks: Vec<Tag> = tasks.cloned().collect();
+            match tasks.get(self.rng.random_range(0..=tasks.len())) {
+                Some(tag) if node == 0 => self.sites[site].preempt(tag),
+                Some(tag) => self.sites[site].hold(tag, Span(node.into())),
+                None => self.sites[site].release(),
+            }
+        }
         if self.chance(self.rates.clock) {
             self.skew = Span(self.rng.random_range(-100..100));
         }
@@ -337,6 +360,9 @@ impl World {
             let at = job.rendezvous.as_ref().and_then(|it| it.at);
             self.promises.gathered.entry(job.number).or_default().extend(at);
         }
+        let tasks = live.state().tasks.iter();
+        let stopped = tasks.filter(|(_, task)| task.wanted == Wanted::Stop);
+        self.promises.stopped.extend(stopped.map(|(tag, _)| tag.job));
         self.daemon = Some((live, store));
         self.write(&step.records);
         Ok(())
@@ -366,6 +392,13 @@ impl World {
                         }
                     }
                     Record::Unkept { .. } => self.counts.unkept += 1,
+                    Record::Recalling { .. } => self.counts.recalled += 1,
+                    Record::Settled { .. } => self.counts.settled += 1,
+                    Record::HeldThere { why: Some(_), .. } => self.counts.held += 1,
+                    Record::Resumed { .. } => self.counts.resumed += 1,
+                    Record::Stopping { job } | Record::Cancelling { job, .. } => {
+                        self.promises.stopped.insert(*job);
+                    }
                     _ => {}
                 }
             }
@@ -382,6 +415,9 @@ impl World {
             && self.mutant == Some(Mutant::NeverWaits)
         {
             order.gather = None;
+        }
+        if instruction.act == Act::Recall && self.mutant == Some(Mutant::KillsForAPlan) {
+            instruction.act = Act::Withdraw;
         }
         let fake = &mut self.sites[site];
         let answer = instruction.carry_out(fake);
@@ -493,11 +529,13 @@ impl World {
     fn check(&mut self) -> Result<(), Broken> {
         checks::once(&self.sites, &self.promises, &self.doubtful)?;
         checks::together(&self.sites, &self.promises)?;
+        checks::mercy(&self.sites, &self.promises)?;
         let thorough = self.chance(20);
         let Some((live, store)) = &mut self.daemon else { return Ok(()) };
         let state = live.state();
         checks::slips(state, &self.sites, &self.clouded)?;
         checks::kept(state, &self.promises)?;
+        checks::uncancelled(state)?;
         checks::books(state)?;
         checks::past(state)?;
         checks::money(state)?;
@@ -521,6 +559,7 @@ impl World {
                 (0..4).for_each(|node| site.mend_node(pool, node));
             }
             ["p", "q", "r"].iter().for_each(|name| site.end_local(name));
+            site.release();
         }
         let mut last = Ok(());
         for _ in 0..2_000 {

@@ -12,7 +12,7 @@ use crate::fields::{Fields, Notes};
 use crate::value::Kind;
 
 /// Keys of such a site beside those that all sites have.
-pub(super) const KEYS: [&str; 15] = [
+pub(super) const KEYS: [&str; 16] = [
     "command",
     "remote_shell",
     "user_command",
@@ -25,6 +25,7 @@ pub(super) const KEYS: [&str; 15] = [
     "spool",
     "unit",
     "grace",
+    "held_after",
     "options",
     "stage_in",
     "stage_out",
@@ -32,6 +33,8 @@ pub(super) const KEYS: [&str; 15] = [
 /// Keys of its pools beside those that all pools have.
 pub(super) const POOL: [&str; 3] = ["partition", "features", "hosts"];
 const SECONDS: RangeInclusive<i64> = 1..=3_600;
+/// Thirty days.
+const DAYS: RangeInclusive<i64> = 1..=30 * 24 * 3_600;
 
 /// A cluster under a manager of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +64,8 @@ pub struct Cluster {
     pub unit: Unit,
     /// From `SIGTERM` to `SIGKILL` at a job's limit.
     pub grace: Span,
+    /// A job that somebody holds at the manager is taken back after so long.
+    pub held_after: Span,
     /// Options of every submission, such as account, partition and QOS; jobs' own come later.
     pub options: Vec<(String, String)>,
     /// Programs and arguments that are run as the user before a job is handed in.
@@ -84,6 +89,7 @@ impl Default for Cluster {
             spool: "~/.tradewind".to_owned(),
             unit: Unit::Node,
             grace: Span(5),
+            held_after: Span(600),
             options: Vec::new(),
             stage_in: Vec::new(),
             stage_out: Vec::new(),
@@ -191,6 +197,7 @@ pub(super) fn cluster(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Cluster
         spool: path(fields, "spool", notes).unwrap_or(usual.spool),
         unit: unit(fields, notes),
         grace: span("grace", usual.grace, notes),
+        held_after: fields.span("held_after", DAYS, notes).unwrap_or(usual.held_after),
         options: variables(fields, "options", notes).into_iter().collect(),
         stage_in: commands(fields, "stage_in", notes),
         stage_out: commands(fields, "stage_out", notes),

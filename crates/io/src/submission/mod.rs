@@ -38,6 +38,9 @@ pub struct Submission {
     pub held: bool,
     /// What is done when its nodes die, or nobody knows whether it ran.
     pub on_lost: OnLost,
+    /// What is done when a site takes its nodes away for a job of higher priority; `None`: as if it
+    /// were lost.
+    pub on_preempted: Option<OnLost>,
     /// How its parts begin, if it runs in several pools; `None`: together, as the market is set.
     pub gather: Option<Gather>,
     /// Who is told what about it.

@@ -147,7 +147,7 @@ impl Known {
 }
 
 /// All of them: those of `sbatch` by name, then Tradewind's own.
-pub static OPTIONS: [Known; 114] = [
+pub static OPTIONS: [Known; 115] = [
     honoured("account", 'A', Value, "ACCOUNT", "the project that pays"),
     passed("acctg-freq", NONE, Value, "ACCTG_FREQ", "sampling of usage"),
     honoured(
@@ -433,6 +433,13 @@ pub static OPTIONS: [Known; 114] = [
         "on-lost",
         "`fail`, `rerun` or `hold`: what is done when its nodes die, or nobody knows whether it ran",
     ),
+    Known {
+        takes: Nothing,
+        ..own(
+            "preemptible",
+            "a site may take its nodes away for jobs of higher priority: then it is planned again",
+        )
+    },
     own("quote", "the number of the quote that is accepted"),
     own("sites", "the same as `--clusters`"),
     Known {

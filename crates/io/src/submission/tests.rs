@@ -134,6 +134,7 @@ fn submission() -> impl Strategy<Value = Submission> {
             array: state.1,
             held: state.2,
             on_lost: state.3,
+            on_preempted: state.2.then_some(OnLost::Rerun),
             gather: state.4,
             mail,
             comment: last.0,

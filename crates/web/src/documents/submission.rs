@@ -105,6 +105,10 @@ pub struct Submission {
     /// `fail`, `rerun` or `hold`: what is done when its nodes die.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_lost: Option<String>,
+    /// A site may take its nodes away for jobs of higher priority: then it is planned again, whatever
+    /// `on_lost` says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preemptible: Option<bool>,
     /// How long parts at several sites wait for each other, to begin together; 0: each begins by
     /// itself.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -82,7 +82,7 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
         }
         Phase::Held(hold) => Some(held(hold)),
         Phase::Waiting => Some(waiting(state, job)),
-        Phase::Running => None,
+        Phase::Running => state.held_there(job).map(|held| held_there(held)),
         Phase::Handing => {
             Some(("PassedOn", format!("it goes to {}, which has not confirmed it", peer(job))))
         }
@@ -116,6 +116,17 @@ pub(crate) fn held(hold: &Hold) -> (&'static str, String) {
         }
     };
     (word, text.to_owned())
+}
+
+/// The word and the sentence for a job that its site's manager holds: where, since when, and the
+/// manager's word for it.
+fn held_there((site, since, why): (&str, Time, &str)) -> (&'static str, String) {
+    let word = match why {
+        "JobHeldAdmin" => "JobHeldAdmin",
+        "JobHeldUser" => "JobHeldUser",
+        _ => "JobHeld",
+    };
+    (word, format!("held at {site} since {}: {why}", moment(since)))
 }
 
 fn waiting(state: &State, job: &Job) -> (&'static str, String) {
@@ -211,6 +222,7 @@ pub(crate) fn set_back(setback: &Setback, pool: impl Fn(PoolId) -> String) -> St
         Setback::Refused(why) => format!("the site would not start it: {why}"),
         Setback::Displaced => "the owner's own jobs took its nodes, or they are gone".to_owned(),
         Setback::Lost => "its nodes died or were lost".to_owned(),
+        Setback::Preempted => "its nodes were taken away for a job of higher priority".to_owned(),
         Setback::Funds => "its payer had too little".to_owned(),
         Setback::Slipped(missing, why) => {
             format!("its parts did not come together: {}: {why}", pool(*missing))
@@ -227,6 +239,7 @@ pub(crate) fn exit(exit: &Exit) -> String {
         Exit::Withdrawn => "withdrawn".to_owned(),
         Exit::OutOfMemory => "out of memory".to_owned(),
         Exit::NodeFailed => "node failed".to_owned(),
+        Exit::Preempted => "preempted".to_owned(),
         Exit::Lost => "lost".to_owned(),
         Exit::Refused(why) => format!("refused: {why}"),
         Exit::NotStarted(why) => format!("not started: {why}"),

@@ -92,6 +92,9 @@ impl Site for ByHand {
         self.tasks.tasks().insert(tag.clone(), ended);
         Ok(())
     }
+    fn recall(&mut self, _: &Tag) -> Result<(), SiteError> {
+        Err(SiteError::Begun)
+    }
     fn forget(&mut self, tag: &Tag) -> Result<(), SiteError> {
         self.tasks.tasks().remove(tag);
         Ok(())

@@ -127,6 +127,10 @@ fn start(job: &Job) -> String {
 fn place(job: &Job) -> String {
     match (&job.sites[..], &job.reason) {
         ([], Some(reason)) => format!("({reason})"),
+        // Its site's manager holds it.
+        (sites, Some(reason)) if job.state == "CONFIGURING" => {
+            format!("{} ({reason})", sites.join(","))
+        }
         ([], None) => job.peer.as_ref().map(|peer| format!("@{peer}")).unwrap_or_default(),
         (sites, _) => sites.join(","),
     }

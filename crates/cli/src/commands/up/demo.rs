@@ -69,6 +69,7 @@ fn asked((name, user, tasks, limit, seconds, budget, criterion): Line) -> (Actor
         array: None,
         held: false,
         on_lost: OnLost::Rerun,
+        on_preempted: None,
         mail: None,
         comment: Some("demo".to_owned()),
         gather: None,

@@ -38,11 +38,39 @@ impl State {
                 task.known = Known::Seen(seen.clone());
                 self.saw(tag, seen)
             }
+            Record::Resumed { tag } => self.resume(tag),
+            Record::Unbegun { tag } => {
+                let job = self.job(tag.job)?;
+                let part = job.parts.get_mut(tag.part as usize).ok_or_else(|| missing(tag))?;
+                part.since = None;
+                Ok(())
+            }
+            Record::HeldThere { tag, why } => {
+                let now = self.now();
+                let task = self.tasks.get_mut(tag).ok_or_else(|| missing(tag))?;
+                let since = task.held.as_ref().map_or(now, |(since, _)| *since);
+                task.held = why.clone().map(|why| (since, why));
+                Ok(())
+            }
             Record::Forgot { tag } => {
                 self.tasks.remove(tag).map(|_| ()).ok_or_else(|| missing(tag))
             }
             _ => Err(Wrong::Other("a record of another kind")),
         }
+    }
+
+    /// The task runs on, unless its job was cancelled meanwhile.
+    fn resume(&mut self, tag: &Tag) -> Result<(), Wrong> {
+        let at = self.now();
+        let job = self.jobs.get(&tag.job).filter(|job| job.attempt == tag.attempt);
+        let may = job.is_some_and(|it| it.cancelled_by.is_none() && it.phase == Phase::Running);
+        let task = self.tasks.get_mut(tag).ok_or_else(|| Wrong::Task(tag.to_string()))?;
+        task.wanted = if may { Wanted::Run } else { Wanted::Stop };
+        task.begun = Some(at);
+        if matches!(task.known, Known::Nothing | Known::Declined(_)) {
+            task.known = Known::Acknowledged;
+        }
+        Ok(())
     }
 
     /// What a site sees of a task is written down with the job, if it is of its present attempt.

@@ -70,6 +70,7 @@ fn job(tasks: u32) -> Submission {
         array: None,
         held: false,
         on_lost: OnLost::Fail,
+        on_preempted: None,
         mail: None,
         comment: None,
         quote: None,

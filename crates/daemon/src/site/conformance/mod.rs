@@ -5,6 +5,7 @@
 
 mod ends;
 mod promises;
+mod recall;
 mod surroundings;
 mod together;
 
@@ -95,7 +96,7 @@ impl Act {
 pub type Check = fn(&mut dyn Bench) -> Result<(), String>;
 
 /// All of them by name. Each wants a fresh bench.
-pub const CHECKS: [(&str, Check); 31] = [
+pub const CHECKS: [(&str, Check); 35] = [
     ("a task runs once for its tag", promises::runs_once),
     ("what was acknowledged is seen", promises::acknowledged_is_seen),
     ("a task that was forgotten is gone for ever", promises::forgotten_is_gone),
@@ -117,6 +118,10 @@ pub const CHECKS: [(&str, Check); 31] = [
     ("withdrawn while it runs, it stops", ends::withdrawn_while),
     ("withdrawn after its end, nothing changes", ends::withdrawn_after),
     ("withdrawn before it was known, it never runs", ends::withdrawn_unknown),
+    ("recalled before it began, it never does", recall::before),
+    ("recalled when its work has begun, it runs on", recall::after),
+    ("recalled as it begins, it runs as a whole or not at all", recall::meanwhile),
+    ("recalled before it was known, it never runs", recall::unknown),
     ("the output's tail is told", surroundings::output_tail),
     ("arguments arrive as they are", surroundings::arguments),
     ("the environment arrives as it is", surroundings::environment),
@@ -151,6 +156,7 @@ pub fn order(bench: &mut dyn Bench, job: u64, act: &Act) -> Order {
         surroundings: Surroundings::default(),
         variables: BTreeMap::new(),
         on_lost: OnLost::Fail,
+        is_preemptible: false,
         passed_through: Vec::new(),
     }
 }

@@ -6,7 +6,7 @@ use tradewind_model::{Span, Time};
 
 use super::behaviour::{self, Behaviour, Temper};
 use super::{LocalJob, Ran};
-use crate::site::{Aside, Exit, LocalTask, Order, PoolSetup, PoolSurvey, Seen, Survey, Tag};
+use crate::site::{Aside, Exit, Held, LocalTask, Order, PoolSetup, PoolSurvey, Seen, Survey, Tag};
 
 /// From a friendly signal to the other.
 pub(super) const GRACE: Span = Span(5);
@@ -71,6 +71,8 @@ pub(super) struct Cluster {
     gone: BTreeSet<Tag>,
     pub(super) own: BTreeMap<String, Own>,
     pub(super) asides: Vec<Aside>,
+    /// Tasks that are held while they wait, and for how long that may be.
+    pub(super) held: BTreeMap<Tag, Span>,
     next: u64,
     /// Tags in the history.
     pub(super) begun: BTreeSet<Tag>,
@@ -90,6 +92,7 @@ impl Cluster {
             gone: BTreeSet::new(),
             own: BTreeMap::new(),
             asides: Vec::new(),
+            held: BTreeMap::new(),
             next: 0,
             begun: BTreeSet::new(),
             history: Vec::new(),
@@ -205,7 +208,7 @@ impl Cluster {
         let mut waiting: Vec<(Time, u64, Tag)> = self
             .live
             .iter()
-            .filter(|(_, task)| due(task))
+            .filter(|(tag, task)| due(task) && !self.held.contains_key(tag))
             .map(|(tag, task)| (task.start, task.number, tag.clone()))
             .collect();
         waiting.sort();
@@ -319,6 +322,12 @@ impl Cluster {
         self.happen();
     }
 
+    /// Whether the task's work runs.
+    pub(super) fn has_begun(&self, tag: &Tag) -> bool {
+        let running = self.live.get(tag).and_then(|task| task.running.as_ref());
+        running.is_some_and(|running| running.began.is_some())
+    }
+
     /// `false`: it has not ended.
     pub(super) fn forget(&mut self, tag: &Tag) -> bool {
         if self.live.contains_key(tag) {
@@ -356,6 +365,16 @@ impl Cluster {
                 running.end = now;
                 running.exit = Exit::NodeFailed;
             }
+        }
+        self.happen();
+    }
+
+    pub(super) fn preempt(&mut self, tag: &Tag) {
+        let now = self.now;
+        let running = self.live.get_mut(tag).and_then(|task| task.running.as_mut());
+        if let Some(running) = running.filter(|it| it.exit != Exit::Withdrawn && it.end > now) {
+            running.end = now;
+            running.exit = Exit::Preempted;
         }
         self.happen();
     }
@@ -407,8 +426,14 @@ impl Cluster {
             let Ended { since, at, exit } = ended.clone();
             (tag.clone(), Seen::Ended { since, at, exit })
         });
+        let waits = |tag: &Tag| self.live.get(tag).is_some_and(|task| task.running.is_none());
+        let held = self.held.iter().filter(|(tag, _)| waits(tag)).map(|(tag, most)| {
+            let held = Held { why: "JobHeldAdmin".to_owned(), most: *most };
+            (tag.clone(), held)
+        });
+        let held = held.collect();
         let (tasks, began) = (live.chain(ended).collect(), self.beginnings());
-        Survey { pools, tasks, began, ..Survey::default() }
+        Survey { pools, tasks, began, held, ..Survey::default() }
     }
 
     fn survey_pool(&self, pool: usize) -> PoolSurvey {

@@ -86,6 +86,7 @@ pub struct Ran {
 enum Request {
     Submit(Box<Order>),
     Withdraw(Tag),
+    Recall(Tag),
     Forget(Tag),
     Go(Tag, Go),
 }
@@ -158,6 +159,22 @@ impl FakeSite {
         self.cluster.end_own(name);
     }
 
+    /// The manager's operator holds a task that waits; it does not start until it is released.
+    pub fn hold(&mut self, tag: &Tag, most: Span) {
+        self.cluster.held.insert(tag.clone(), most);
+    }
+
+    /// The manager takes the nodes of a task that runs, for a job of higher priority.
+    pub fn preempt(&mut self, tag: &Tag) {
+        self.cluster.preempt(tag);
+    }
+
+    /// All tasks that are held may start again.
+    pub fn release(&mut self) {
+        self.cluster.held.clear();
+        self.cluster.happen();
+    }
+
     /// A node dies, and the tasks on it.
     pub fn break_node(&mut self, pool: usize, node: u32) {
         self.cluster.break_node(pool, node);
@@ -195,6 +212,11 @@ impl FakeSite {
         match request {
             Request::Submit(order) => self.cluster.submit(order).map_err(SiteError::Refused),
             Request::Withdraw(tag) => {
+                self.cluster.withdraw(tag);
+                Ok(())
+            }
+            Request::Recall(tag) if self.cluster.has_begun(tag) => Err(SiteError::Begun),
+            Request::Recall(tag) => {
                 self.cluster.withdraw(tag);
                 Ok(())
             }
@@ -256,6 +278,10 @@ impl Site for FakeSite {
 
     fn withdraw(&mut self, tag: &Tag) -> Result<(), SiteError> {
         self.ask(Request::Withdraw(tag.clone()))
+    }
+
+    fn recall(&mut self, tag: &Tag) -> Result<(), SiteError> {
+        self.ask(Request::Recall(tag.clone()))
     }
 
     fn forget(&mut self, tag: &Tag) -> Result<(), SiteError> {

@@ -91,6 +91,8 @@ enum Flaw {
     HidesTheOwner,
     GivesTheHead,
     ShowsForty,
+    TakesBackWhatRuns,
+    NeverTakesBack,
 }
 
 #[derive(Debug)]
@@ -138,6 +140,14 @@ impl Site for Bad {
             Flaw::DeafToWithdrawals => Ok(()),
             Flaw::ForgetsWithdrawalsOfTheUnknown if !self.0.cluster.knows(tag) => Ok(()),
             _ => self.0.withdraw(tag),
+        }
+    }
+
+    fn recall(&mut self, tag: &Tag) -> Result<(), SiteError> {
+        match self.1 {
+            Flaw::TakesBackWhatRuns => self.0.withdraw(tag),
+            Flaw::NeverTakesBack => Err(SiteError::Begun),
+            _ => self.0.recall(tag),
         }
     }
 
@@ -198,6 +208,8 @@ fn the_suite_sees_what_is_wrong() {
         (Flaw::HidesTheOwner, "the owner's load comes and goes"),
         (Flaw::GivesTheHead, "the output's tail is told"),
         (Flaw::ShowsForty, "fifty tasks at once share the nodes"),
+        (Flaw::TakesBackWhatRuns, "recalled when its work has begun, it runs on"),
+        (Flaw::NeverTakesBack, "recalled before it began, it never does"),
     ];
     for (flaw, name) in flaws {
         let (_, check) = CHECKS.iter().find(|(other, _)| *other == name).unwrap();

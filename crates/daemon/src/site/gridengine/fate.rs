@@ -120,8 +120,11 @@ mod tests {
             output: String::new(),
             spool: String::new(),
             is_held: false,
+            is_preemptible: false,
+            was_held: false,
             is_taken: true,
             is_withdrawn: false,
+            is_recalled: false,
             ended: None,
             is_forgotten: false,
         }

@@ -7,8 +7,8 @@ use super::fate::{self, Fate};
 use super::replies::{Job, Status};
 use super::{GridEngine, Unit, now, words};
 use crate::site::managed::spool::{Here, Spool, Trace};
-use crate::site::managed::tickets::{Ended, Ticket};
-use crate::site::{Exit, Seen, SiteError, Tag};
+use crate::site::managed::tickets::{Ended, Ending, Ticket};
+use crate::site::{Exit, Held, Seen, SiteError, Tag};
 
 /// Between two looks into the accounting for the same task: a big one takes seconds to read.
 const PAUSE: Duration = Duration::from_secs(3);
@@ -156,13 +156,21 @@ impl GridEngine {
             });
         }
         // From now on it cannot begin; if it lives on after all, it stops.
-        if let Some(trace) = self.spool(ticket).claim(tag)? {
+        let found = self.spool(ticket).claim(tag)?;
+        let is_ours = found.is_none();
+        if let Some(trace) = found {
             if let Fate::Ended(ended) = Fate::of(ticket, Some(&trace), None) {
                 return self.end(tag, ended);
             }
             self.spool(ticket).stop(tag)?;
         }
-        self.end(tag, fate::end_of_missing(ticket, trace, account, now()))
+        let mut ended = fate::end_of_missing(ticket, trace, account, now());
+        // Its folder is of an earlier recall. One that was deleted while it waited leaves no record,
+        // and looks like one that was lost.
+        if is_ours && ticket.is_recalled {
+            ended.exit = Ending::Withdrawn;
+        }
+        self.end(tag, ended)
     }
 
     fn end(&mut self, tag: &Tag, ended: Ended) -> Result<Seen, SiteError> {
@@ -175,6 +183,20 @@ impl GridEngine {
         self.change(tag, |ticket| ticket.ended = Some(ended))?;
         self.missing.remove(tag);
         Ok(seen)
+    }
+
+    /// Tasks that wait since somebody holds their jobs: we never do.
+    pub(super) fn held(&self, status: &Status, tasks: &BTreeMap<Tag, Seen>) -> BTreeMap<Tag, Held> {
+        let jobs = by_name(status);
+        let most = self.settings.held_after;
+        let waiting = tasks.iter().filter(|(_, seen)| **seen == Seen::Waiting);
+        let held = waiting.filter_map(|(tag, _)| {
+            let account = self.tickets.get(tag)?.account.clone();
+            let job = jobs.get(&(words::job_name(tag), account))?;
+            let is_held = !job.is_placed() && job.state.contains('h');
+            is_held.then(|| (tag.clone(), Held { why: job.state.clone(), most }))
+        });
+        held.collect()
     }
 
     /// What could not be done at its time: jobs that wait though their tasks are over, tasks that do

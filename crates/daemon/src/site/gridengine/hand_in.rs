@@ -42,8 +42,11 @@ impl GridEngine {
             output: paths.output.clone(),
             spool: self.settings.spool.replace(USER, account),
             is_held: false,
+            is_preemptible: order.is_preemptible,
+            was_held: false,
             is_taken: false,
             is_withdrawn: false,
+            is_recalled: false,
             ended: None,
             is_forgotten: false,
         }

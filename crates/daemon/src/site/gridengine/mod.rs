@@ -40,7 +40,7 @@ use self::replies::{Job, Reservation, Status};
 pub use self::settings::{Mode, Pool, Settings, Unit};
 use super::local::records::now;
 use super::managed::accounts::account_of;
-use super::managed::spool::Spool;
+use super::managed::spool::{Spool, Taken};
 use super::managed::tickets::{Ended, Ticket, Tickets};
 use super::managed::tool::Call;
 use super::{Aside, Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Site, SiteError, Survey, Tag};
@@ -187,14 +187,44 @@ impl GridEngine {
         match self.spool(ticket).claim(tag)? {
             Some(trace) if trace.end.is_none() => self.spool(ticket).stop(tag),
             Some(_) => Ok(()),
-            None => {
-                let ended = Ended::before_it_began(now(), &Exit::Withdrawn);
-                self.change(tag, |ticket| ticket.ended = Some(ended))?;
-                if let Err(error) = self.cluster().delete(&account, &name) {
-                    tracing::warn!(%error, "a withdrawn job waits on; it would do nothing");
-                }
-                Ok(())
+            None => self.never_begins(tag, &account, &name),
+        }
+    }
+
+    /// The folder of the task is ours.
+    fn never_begins(&mut self, tag: &Tag, account: &str, name: &str) -> Result<(), SiteError> {
+        let ended = Ended::before_it_began(now(), &Exit::Withdrawn);
+        self.change(tag, |ticket| {
+            ticket.is_withdrawn = true;
+            ticket.ended = Some(ended);
+        })?;
+        if let Err(error) = self.cluster().delete(account, name) {
+            tracing::warn!(%error, "a withdrawn job waits on; it would do nothing");
+        }
+        Ok(())
+    }
+
+    /// Takes the task back, unless its script has made its folder before.
+    fn take_back(&mut self, tag: &Tag) -> Result<(), SiteError> {
+        self.change(tag, |ticket| ticket.is_recalled = true)?;
+        let Some(ticket) = self.tickets.get(tag) else { return Ok(()) };
+        let (account, name) = (ticket.account.clone(), words::job_name(tag));
+        let is_ours = match self.spool(ticket).take_back(tag)? {
+            Taken::Back => true,
+            Taken::TooLate => {
+                self.change(tag, |ticket| ticket.is_recalled = false)?;
+                return Err(SiteError::Begun);
             }
+            Taken::Unclear => {
+                let status = self.status()?;
+                let mut jobs = status.jobs.iter();
+                let job = jobs.find(|job| job.name == name && job.owner == account);
+                job.is_some_and(|job| !job.is_placed())
+            }
+        };
+        match is_ours {
+            true => self.never_begins(tag, &account, &name),
+            false => Err(SiteError::Unknown(format!("{tag} may have just begun"))),
         }
     }
 
@@ -221,8 +251,9 @@ impl Site for GridEngine {
         let traces = self.traces()?;
         let pools = self.pools_now(&status)?;
         let (tasks, began, placed) = self.follow(&status, &traces)?;
+        let held = self.held(&status, &tasks);
         self.tidy(&status);
-        Ok(Survey { pools, tasks, began, placed })
+        Ok(Survey { pools, tasks, began, placed, held })
     }
 
     fn submit(&mut self, order: &Order) -> Result<(), SiteError> {
@@ -240,6 +271,14 @@ impl Site for GridEngine {
             None => self.tickets.ban(tag).map_err(unknown),
             Some(true) => Ok(()),
             Some(false) => self.stop(tag),
+        }
+    }
+
+    fn recall(&mut self, tag: &Tag) -> Result<(), SiteError> {
+        match self.tickets.get(tag).map(|ticket| ticket.ended.is_some()) {
+            None => self.tickets.ban(tag).map_err(unknown),
+            Some(true) => Ok(()),
+            Some(false) => self.take_back(tag),
         }
     }
 

@@ -48,6 +48,8 @@ pub struct Settings {
     pub stage_out: Vec<Vec<String>>,
     /// From `SIGTERM` to `SIGKILL` at a task's limit.
     pub grace: Duration,
+    /// A job that somebody holds at the manager is taken back after so long.
+    pub held_after: Span,
     /// So long a task may be unknown to the manager before it counts as lost.
     pub patience: Duration,
 }
@@ -143,6 +145,7 @@ impl Settings {
             stage_in: cluster.stage_in.clone(),
             stage_out: cluster.stage_out.clone(),
             grace: duration(cluster.grace),
+            held_after: cluster.held_after,
             patience: Settings::PATIENCE,
         })
     }

@@ -169,6 +169,10 @@ impl Entry {
             Ok(None) => return Ok(false),
             Err(error) => return Err(error),
         };
+        if begun.supervisor == Begun::NEVER {
+            self.end(None, Ending::Withdrawn)?;
+            return Ok(true);
+        }
         let started = self.folder.read_note::<Started>(Folder::STARTED)?;
         processes::kill_rest(&self.folder.0, &begun, started.as_ref());
         let exit = match begun.boot == processes::boot() {
@@ -197,6 +201,23 @@ impl Entry {
         }
         self.wake();
         Ok(())
+    }
+
+    /// Sees to it that it never starts; `false`: it has begun, and runs on. The record of its
+    /// beginning can be made once only, by its supervisor or here.
+    pub(super) fn recall(&mut self) -> io::Result<bool> {
+        if self.is_ended() || self.has_ended()? {
+            return Ok(true);
+        }
+        let never = Begun { boot: processes::boot(), supervisor: Begun::NEVER };
+        if !self.folder.write_once(Folder::BEGUN, &never)? {
+            // By an earlier recall of ours, perhaps.
+            let begun = self.folder.read::<Begun>(Folder::BEGUN)?;
+            if begun.is_none_or(|begun| begun.supervisor != Begun::NEVER) {
+                return Ok(false);
+            }
+        }
+        self.withdraw().map(|()| true)
     }
 
     /// Tells the supervisor to look. If nobody listens yet, it looks by itself before it begins.

@@ -261,7 +261,7 @@ impl Local {
         let placed = placed
             .filter_map(|(tag, entry)| Some((tag.clone(), entry.placed(name(entry))?)))
             .collect();
-        Ok(Survey { pools, tasks, began, placed })
+        Ok(Survey { pools, tasks, began, placed, ..Survey::default() })
     }
 
     fn take_in(&mut self, order: &Order, pool: usize) -> io::Result<()> {
@@ -355,6 +355,17 @@ impl Site for Local {
             None => self.gone.add(&[gone_line(tag)]),
         }
         .map_err(|error| unknown(&error))
+    }
+
+    fn recall(&mut self, tag: &Tag) -> Result<(), SiteError> {
+        let done = match self.entries.get_mut(tag) {
+            Some(entry) => entry.recall(),
+            None => self.gone.add(&[gone_line(tag)]).map(|()| true),
+        };
+        match done.map_err(|error| unknown(&error))? {
+            true => Ok(()),
+            false => Err(SiteError::Begun),
+        }
     }
 
     fn forget(&mut self, tag: &Tag) -> Result<(), SiteError> {

@@ -58,7 +58,13 @@ pub(super) struct Placed {
 pub(super) struct Begun {
     /// The machine's boot, as the kernel numbers it.
     pub boot: String,
+    /// Its process; [`Begun::NEVER`]: the task was taken back, and no supervisor begins it.
     pub supervisor: i32,
+}
+
+impl Begun {
+    /// No process has this number.
+    pub(super) const NEVER: i32 = 0;
 }
 
 /// The task runs.

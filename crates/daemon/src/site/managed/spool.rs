@@ -18,12 +18,26 @@ const AT_ONCE: usize = 500;
 /// What a task's folder says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Trace {
+    /// We have made the folder ([`Spool::claim`]): the task never begins.
+    pub is_claimed: bool,
     /// The task has its nodes, or had.
     pub here: Option<Here>,
     /// When the work itself began, milliseconds since 1970.
     pub began: Option<i64>,
     /// It is over.
     pub end: Option<End>,
+}
+
+/// What became of an attempt to take a task back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    /// It never begins.
+    Back,
+    /// It has begun.
+    TooLate,
+    /// Its folder was there, and nothing is in it: the task has just begun and will write there in a
+    /// moment, or an earlier claim of ours was cut off.
+    Unclear,
 }
 
 /// A task has its nodes.
@@ -83,17 +97,31 @@ impl Spool<'_> {
         Ok(all)
     }
 
-    /// Makes the task's folder, so that the task never runs; `Some`: it was there already.
+    /// Makes the task's folder, so that the task never runs; `Some`: the task had made it before.
+    /// What was claimed once can be claimed again.
     ///
     /// # Errors
     /// If the folder cannot be made, or the answer is not whole.
     pub fn claim(&self, tag: &Tag) -> Result<Option<Trace>, SiteError> {
         let name = folder_name(&tag.to_string());
         let answer = self.ask("claim", std::slice::from_ref(&name))?;
-        match answer.contains(&format!("{name} claimed")) {
-            true => Ok(None),
-            false => Ok(Some(trace(&answer, &name).unwrap_or_default())),
-        }
+        let trace = trace(&answer, &name).ok_or_else(|| {
+            let Spool { path, account, .. } = self;
+            SiteError::Unknown(format!("{account} cannot make a folder in {path} at the site"))
+        })?;
+        Ok(Some(trace).filter(|trace| !trace.is_claimed))
+    }
+
+    /// Makes the task's folder, and says whether the task runs in spite of it.
+    ///
+    /// # Errors
+    /// As [`Spool::claim`].
+    pub fn take_back(&self, tag: &Tag) -> Result<Taken, SiteError> {
+        Ok(match self.claim(tag)? {
+            None => Taken::Back,
+            Some(trace) if trace.here.is_some() || trace.end.is_some() => Taken::TooLate,
+            Some(_) => Taken::Unclear,
+        })
     }
 
     /// Tells a task to stop, or to wait no longer. It hears of it within some seconds.
@@ -170,6 +198,7 @@ fn trace(lines: &[String], name: &str) -> Option<Trace> {
     for line in own {
         let (file, text) = line.split_once(' ').unwrap_or((line, ""));
         match file {
+            "claimed" => trace.is_claimed = true,
             "here" => trace.here = here(text),
             "began" => trace.began = text.trim().parse().ok(),
             "end" => trace.end = end(text),

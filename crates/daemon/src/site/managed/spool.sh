@@ -9,6 +9,7 @@ shift 2
 tell() {
     [ -d "$spool/$1" ] || { echo "$1 absent"; return; }
     echo "$1 folder"
+    [ ! -f "$spool/$1/claimed" ] || echo "$1 claimed"
     for file in here began end; do
         [ -f "$spool/$1/$file" ] && read -r text <"$spool/$1/$file" && echo "$1 $file $text"
     done
@@ -18,7 +19,9 @@ look)
     for task in "$@"; do tell "$task"; done
     ;;
 claim)
-    mkdir -p "$spool" && { mkdir "$spool/$1" 2>/dev/null && echo "$1 claimed" || tell "$1"; }
+    # The mark tells a folder of ours from that of a task that has not written anything yet.
+    mkdir -p "$spool" && mkdir "$spool/$1" 2>/dev/null && : >"$spool/$1/claimed"
+    tell "$1"
     ;;
 stop)
     [ ! -d "$spool/$1" ] || : >"$spool/$1/stop"

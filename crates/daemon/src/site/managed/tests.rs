@@ -9,7 +9,7 @@ use tradewind_io::submission::{OnLost, Surroundings, Work};
 use tradewind_model::{Span, Time};
 
 use super::bundle::{Bundle, Paths, Words, base64, from_base64};
-use super::spool::{Spool, Trace};
+use super::spool::{Spool, Taken, Trace};
 use super::tool::{Prefix, Tool};
 use crate::site::conformance::Act;
 use crate::site::{Exit, Go, Order, Tag};
@@ -95,6 +95,7 @@ fn order(job: u64, work: Work) -> Order {
         surroundings: Surroundings::default(),
         variables: BTreeMap::new(),
         on_lost: OnLost::Fail,
+        is_preemptible: false,
         passed_through: Vec::new(),
     }
 }
@@ -167,7 +168,11 @@ fn work_runs_once_at_most() {
     assert_eq!(place.output(1), "once\n");
     let never = sh(2, "echo never");
     assert_eq!(place.spool().claim(&never.tag).unwrap(), None);
-    assert_eq!(place.run(&never).0, Trace::default());
+    let claimed = Trace { is_claimed: true, ..Trace::default() };
+    assert_eq!(place.run(&never).0, claimed);
+    assert_eq!(place.spool().claim(&never.tag).unwrap(), None, "claimed before, by us");
+    assert_eq!(place.spool().take_back(&never.tag).unwrap(), Taken::Back);
+    assert_eq!(place.spool().take_back(&once.tag).unwrap(), Taken::TooLate);
     assert_eq!(place.output(2), "");
     assert!(place.spool().claim(&once.tag).unwrap().unwrap().end.is_some());
     place.spool().clear(&[once.tag.clone(), never.tag.clone()]).unwrap();

@@ -45,10 +45,20 @@ pub struct Ticket {
     pub spool: String,
     /// It was handed in on hold, and is not released yet.
     pub is_held: bool,
+    /// It counts on being preempted.
+    #[serde(default)]
+    pub is_preemptible: bool,
+    /// It was handed in on hold.
+    #[serde(default)]
+    pub was_held: bool,
     /// The manager has taken it.
     pub is_taken: bool,
     /// We were told to withdraw it.
     pub is_withdrawn: bool,
+    /// We were told to take it back if it has not begun, and do not know yet whether it has. Written
+    /// before its folder is claimed: what is left of it after a crash is ours.
+    #[serde(default)]
+    pub is_recalled: bool,
     /// How it ended, once we know.
     pub ended: Option<Ended>,
     /// We were told to forget it: what is left of it at the cluster may go.
@@ -87,6 +97,8 @@ pub enum Ending {
     OutOfMemory,
     /// See [`Exit::NodeFailed`].
     NodeFailed,
+    /// See [`Exit::Preempted`].
+    Preempted,
     /// See [`Exit::Lost`].
     Lost,
     /// See [`Exit::NotStarted`].
@@ -104,6 +116,7 @@ impl From<&Exit> for Ending {
             Exit::Withdrawn => Ending::Withdrawn,
             Exit::OutOfMemory => Ending::OutOfMemory,
             Exit::NodeFailed => Ending::NodeFailed,
+            Exit::Preempted => Ending::Preempted,
             Exit::Lost => Ending::Lost,
             Exit::NotStarted(why) => Ending::NotStarted(why.clone()),
             Exit::Refused(why) => Ending::Refused(why.clone()),
@@ -120,6 +133,7 @@ impl From<&Ending> for Exit {
             Ending::Withdrawn => Exit::Withdrawn,
             Ending::OutOfMemory => Exit::OutOfMemory,
             Ending::NodeFailed => Exit::NodeFailed,
+            Ending::Preempted => Exit::Preempted,
             Ending::Lost => Exit::Lost,
             Ending::NotStarted(why) => Exit::NotStarted(why.clone()),
             Ending::Refused(why) => Exit::Refused(why.clone()),
@@ -389,8 +403,11 @@ mod tests {
             output: "/o".to_owned(),
             spool: "/s".to_owned(),
             is_held: false,
+            is_preemptible: false,
+            was_held: false,
             is_taken: false,
             is_withdrawn: false,
+            is_recalled: false,
             ended: None,
             is_forgotten: false,
         };

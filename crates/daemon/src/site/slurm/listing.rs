@@ -43,6 +43,9 @@ pub(super) struct Job {
     /// How often it was begun before.
     pub restarts: u32,
     pub is_held: bool,
+    /// A job of higher priority takes its nodes, or has taken them: it was told so, and may have had
+    /// some time left.
+    pub is_preempted: bool,
 }
 
 /// A reservation, whoever's.
@@ -90,6 +93,7 @@ struct RawJob {
     restart_cnt: Value,
     priority: Value,
     hold: Value,
+    preempt_time: Value,
     gres_detail: Value,
 }
 
@@ -191,6 +195,7 @@ fn job(raw: &RawJob) -> Job {
         status: status(&raw.exit_code),
         restarts: small(&raw.restart_cnt),
         is_held: raw.hold.as_bool().unwrap_or_else(|| is_zero(&raw.priority)),
+        is_preempted: number(&raw.preempt_time) > 0,
     }
 }
 

@@ -17,6 +17,7 @@ mod moment;
 pub(in crate::site) mod munge;
 mod nodes;
 mod pools;
+mod recall;
 mod submit;
 mod surveys;
 mod tasks;
@@ -285,6 +286,10 @@ impl Site for Slurm {
                 self.withdraw_unseen(tag)
             }
         }
+    }
+
+    fn recall(&mut self, tag: &Tag) -> Result<(), SiteError> {
+        self.take_back(tag)
     }
 
     fn forget(&mut self, tag: &Tag) -> Result<(), SiteError> {

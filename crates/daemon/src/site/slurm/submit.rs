@@ -191,8 +191,11 @@ impl Slurm {
             account,
             // Before Slurm hears of it: whoever finds the job knows that it is to be released.
             is_held: self.cluster.mode == Mode::HoldRelease && is_ahead,
+            is_preemptible: order.is_preemptible,
+            was_held: self.cluster.mode == Mode::HoldRelease && is_ahead,
             is_taken: false,
             is_withdrawn: false,
+            is_recalled: false,
             ended: None,
             is_forgotten: false,
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use tradewind_io::settings::cluster::Unit;
+use tradewind_io::settings::cluster::{Mode, Unit};
 use tradewind_model::Time;
 
 use super::listing::{self, Job, Reservation};
@@ -14,7 +14,7 @@ use crate::site::local::records::now;
 use crate::site::managed::spool::{Spool, Trace};
 use crate::site::managed::tickets::{Ended, Ending, Ticket, tag_in};
 use crate::site::managed::tool::{Call, Who};
-use crate::site::{Seen, SiteError, Survey, Tag};
+use crate::site::{Held, Seen, SiteError, Survey, Tag};
 
 /// What tasks have written, of those whose folders were looked into; `None`: there is none.
 type Traces = BTreeMap<Tag, Option<Trace>>;
@@ -45,6 +45,8 @@ const SHARE: u32 = 20;
 const UNHEARD: Duration = Duration::from_secs(10);
 /// Clocks are compared so often.
 const CLOCK: Duration = Duration::from_secs(600);
+/// So long after its start, seconds, a job that we had handed in on hold is released again.
+const HELD_AGAIN: i64 = 120;
 /// A job that has its nodes so long after its work was over counts as somebody else's.
 const STUCK: i64 = 5;
 
@@ -129,6 +131,9 @@ impl Slurm {
             let trace = trace.and_then(Option::as_ref);
             let began = trace.and_then(|trace| trace.began);
             let Some(seen) = self.carry(&tag, verdict, job) else { continue };
+            if let (Seen::Waiting, Some(job)) = (&seen, job) {
+                survey.held.extend(self.held(&ticket, job).map(|held| (tag.clone(), held)));
+            }
             if let Seen::Ended { since, at, exit } = &seen {
                 let (since, exit) = (since.map(|since| since.0), Ending::from(exit));
                 let here = trace.and_then(|trace| trace.here.as_ref());
@@ -208,7 +213,8 @@ impl Slurm {
         let is_due =
             |ticket: &Ticket| ticket.start <= now && ticket.ended.is_none() && !ticket.is_withdrawn;
         let holds = |ticket: &Ticket, job: &Job| {
-            ticket.is_held || job.is_held && job.reason == "JobHeldUser"
+            let was_ours = ticket.is_held && job.reason != "JobHeldAdmin";
+            was_ours || job.is_held && self.is_own_hold(ticket, job, now)
         };
         let due = self.tickets.iter().filter(|(_, ticket)| is_due(ticket));
         let due: Vec<(Tag, String, u64)> = due
@@ -225,6 +231,22 @@ impl Slurm {
             }
         }
         Ok(())
+    }
+
+    /// Whether the job is on hold because we have handed it in so. After a crash, a controller that
+    /// had not written the release down holds it again.
+    fn is_own_hold(&self, ticket: &Ticket, job: &Job, now: i64) -> bool {
+        let is_ours = self.cluster.mode == Mode::HoldRelease && ticket.was_held;
+        is_ours && job.reason == "JobHeldUser" && now <= ticket.start.saturating_add(HELD_AGAIN)
+    }
+
+    /// That somebody else holds the job.
+    fn held(&self, ticket: &Ticket, job: &Job) -> Option<Held> {
+        let is_ours = ticket.is_held && job.reason == "JobHeldUser";
+        let is_foreign = job.waits() && job.is_held && !is_ours;
+        let is_foreign = is_foreign && !self.is_own_hold(ticket, job, now().0);
+        let most = self.cluster.held_after;
+        is_foreign.then(|| Held { why: job.reason.clone(), most })
     }
 
     /// What tasks wrote for whom Slurm's word is not enough, and now and then all that run: one

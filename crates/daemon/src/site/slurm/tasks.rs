@@ -80,9 +80,10 @@ pub(super) fn judge(
     }
     match trace {
         None => Verdict::Look,
+        Some(Some(trace)) if trace.is_claimed => Verdict::Bury(never(ticket)),
         Some(Some(trace)) if is_other(job, trace) => absent(ticket, Some(Some(trace)), now),
         Some(None) if was_revoked(ticket, job, REFUSED) || had_no_script(job) => {
-            Verdict::Bury(Exit::Lost)
+            Verdict::Bury(dropped())
         }
         Some(None) if was_dropped(ticket, job) => {
             Verdict::Bury(Exit::Refused(format!("Slurm says {}: {}", job.state, job.reason)))
@@ -93,7 +94,7 @@ pub(super) fn judge(
         Some(Some(trace)) if found_begun(trace, job) => {
             // A file may be seen later than its folder.
             Verdict::Seen(match now > Time(job.end) + LAST_WORD {
-                true => Seen::Ended { since: None, at: Time(job.end), exit: Exit::Lost },
+                true => Seen::Ended { since: None, at: Time(job.end), exit: unsaid(ticket) },
                 false => meanwhile(ticket, Some(job), now),
             })
         }
@@ -105,7 +106,12 @@ pub(super) fn judge(
 /// ended by itself, later if somebody may have stopped it and Slurm will say so.
 fn unheard(ticket: &Ticket, job: &Job, trace: &Trace, now: Time) -> Option<Seen> {
     let end = trace.end.as_ref().filter(|_| !is_other(job, trace))?;
-    let by_itself = matches!(end.exit, Exit::Code(_) | Exit::TimeLimit | Exit::NotStarted(_));
+    let by_itself = match end.exit {
+        // It may have been told that its nodes are taken away.
+        Exit::Code(code) => code == 0 || !ticket.is_preemptible,
+        Exit::TimeLimit | Exit::NotStarted(_) => true,
+        _ => false,
+    };
     let is_old = now > seconds(end.at) + LAST_WORD;
     if !(is_old || by_itself && !ticket.is_withdrawn) {
         return None;
@@ -128,13 +134,44 @@ pub(super) fn is_unclear(
 ) -> bool {
     let is_open = ticket.ended.is_none() && !ticket.is_forgotten;
     let is_over = job.is_some_and(|job| !job.waits() && !job.holds_nodes());
-    let has_no_end = |trace: Option<&Trace>| trace.is_none_or(|trace| trace.end.is_none());
-    is_open && is_over && trace.is_some_and(has_no_end)
+    let is_unsaid = |trace: Option<&Trace>| match trace.and_then(|trace| trace.end.as_ref()) {
+        None => true,
+        // It may have been preempted: brief lists do not say so.
+        Some(end) => match end.exit {
+            Exit::Signal(_) => true,
+            Exit::Code(code) => code != 0 && ticket.is_preemptible,
+            _ => false,
+        },
+    };
+    is_open && is_over && trace.is_some_and(is_unsaid)
 }
 
 /// Another job of the same tag was there first; this one found its work begun, and did nothing.
 fn is_other(job: &Job, trace: &Trace) -> bool {
     trace.here.as_ref().is_some_and(|here| here.id != job.id.to_string())
+}
+
+/// How a task ends that Slurm has lost or given up before it began, once its folder is ours: it
+/// never begins, so it may be planned again.
+pub(super) fn dropped() -> Exit {
+    Exit::Refused("Slurm has lost the job before it began".to_owned())
+}
+
+/// How a task ends whose folder we have made.
+fn never(ticket: &Ticket) -> Exit {
+    match ticket.is_withdrawn || ticket.is_recalled {
+        true => Exit::Withdrawn,
+        false => dropped(),
+    }
+}
+
+/// How a task ends of which nobody knows who has made its folder: we were about to, if it was to be
+/// taken back.
+fn unsaid(ticket: &Ticket) -> Exit {
+    match ticket.is_recalled {
+        true => Exit::Withdrawn,
+        false => Exit::Lost,
+    }
 }
 
 /// The job ended well without a word of its task: the task's folder was there already, by us (who
@@ -231,8 +268,12 @@ fn exit(job: &Job, trace: Option<&Trace>, has_run: bool) -> Exit {
     match job.state.as_str() {
         "CANCELLED" => Exit::Withdrawn,
         "TIMEOUT" => told.filter(|exit| matches!(exit, Exit::Code(_))).unwrap_or(Exit::TimeLimit),
+        // Only work that was done is done: others end by a signal, or as they do when they get one.
+        "PREEMPTED" | "FAILED" if was_preempted(job) => {
+            told.filter(Exit::is_good).unwrap_or(Exit::Preempted)
+        }
         // A signal is how Slurm has taken it off its nodes.
-        "NODE_FAIL" | "BOOT_FAIL" | "PREEMPTED" => {
+        "NODE_FAIL" | "BOOT_FAIL" => {
             let by_itself =
                 |exit: &Exit| !matches!(exit, Exit::Signal(_)) && !was_struck(job, trace);
             told.filter(by_itself).unwrap_or(Exit::NodeFailed)
@@ -253,6 +294,11 @@ fn exit(job: &Job, trace: Option<&Trace>, has_run: bool) -> Exit {
     }
 }
 
+/// Whether the job's nodes were taken away for another one.
+fn was_preempted(job: &Job) -> bool {
+    job.state == "PREEMPTED" || job.is_preempted
+}
+
 /// Whether the end was written when the job's node had been given up: a shell whose command was
 /// killed under it may go on, and end with 0, before the signal reaches itself.
 fn was_struck(job: &Job, trace: Option<&Trace>) -> bool {
@@ -266,10 +312,13 @@ fn absent(ticket: &Ticket, trace: Option<Option<&Trace>>, now: Time) -> Verdict 
     let Some(trace) = trace else {
         return match (ticket.is_withdrawn, ticket.is_taken) {
             (true, _) => Verdict::Bury(Exit::Withdrawn),
-            (false, true) => Verdict::Bury(Exit::Lost),
+            (false, true) => Verdict::Bury(dropped()),
             (false, false) => Verdict::Nothing,
         };
     };
+    if trace.is_claimed {
+        return Verdict::Bury(never(ticket));
+    }
     let since = trace.here.as_ref().map(|here| seconds(here.at));
     if let Some(end) = &trace.end {
         let exit = if ticket.is_withdrawn { Exit::Withdrawn } else { end.exit.clone() };

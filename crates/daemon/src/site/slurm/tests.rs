@@ -10,7 +10,7 @@ use super::hand_in::{self, Begin, Terms};
 use super::listing::{self, Job, Reservation};
 use super::nodes::{self, Node};
 use super::pools::{self, Listed};
-use super::tasks::{Verdict, is_unclear, judge};
+use super::tasks::{Verdict, dropped, is_unclear, judge};
 use super::{aside, is_unanswered};
 use crate::site::managed::bundle::{ahead, near};
 use crate::site::managed::spool::{End, Here, Trace};
@@ -260,8 +260,11 @@ fn ticket() -> Ticket {
         output: String::new(),
         spool: String::new(),
         is_held: false,
+        is_preemptible: false,
+        was_held: false,
         is_taken: true,
         is_withdrawn: false,
+        is_recalled: false,
         ended: None,
         is_forgotten: false,
     }
@@ -275,7 +278,7 @@ fn job(state: &str) -> Job {
 fn trace(end: Option<Exit>) -> Trace {
     let here = Here { at: 101_500, id: "5".to_owned(), nodes: vec!["a1".to_owned()] };
     let end = end.map(|exit| End { since: Some(102_000), at: 129_900, exit });
-    Trace { here: Some(here), began: Some(102_000), end }
+    Trace { here: Some(here), began: Some(102_000), end, ..Trace::default() }
 }
 
 fn ended(since: Option<i64>, at: i64, exit: Exit) -> Verdict {
@@ -298,7 +301,7 @@ fn ends_are_those_of_slurm_and_of_the_task() {
         ("NODE_FAIL", 0, Some(&trace(None)), Exit::NodeFailed),
         ("NODE_FAIL", 0, Some(&code), Exit::Code(7)),
         ("NODE_FAIL", 0, Some(&trace(Some(Exit::Signal(15)))), Exit::NodeFailed),
-        ("PREEMPTED", 0, Some(&trace(None)), Exit::NodeFailed),
+        ("PREEMPTED", 0, Some(&trace(None)), Exit::Preempted),
     ] {
         let job = Job { status, ..job(state) };
         assert_eq!(judge(&ticket(), Some(&job), None, Time(200)), Verdict::Look);
@@ -316,16 +319,16 @@ fn ends_are_those_of_slurm_and_of_the_task() {
     let slowly = Job { end: 108, ..job("CANCELLED") };
     for refused in [&revoked, &slowly] {
         let verdict = judge(&ticket(), Some(refused), Some(None), Time(200));
-        assert_eq!(verdict, Verdict::Bury(Exit::Lost), "nobody wanted that");
+        assert_eq!(verdict, Verdict::Bury(dropped()), "nobody wanted that");
     }
     let withdrawn = Ticket { is_withdrawn: true, ..ticket() };
     let verdict = judge(&withdrawn, Some(&revoked), Some(None), Time(200));
     assert_eq!(verdict, ended(Some(100), 101, Exit::Withdrawn));
     let cleared = Job { end: 100, status: 2 << 8, ..job("FAILED") };
     let verdict = judge(&ticket(), Some(&cleared), Some(None), Time(200));
-    assert_eq!(verdict, Verdict::Bury(Exit::Lost), "its script was gone");
-    let dropped = Job { nodes: Vec::new(), reason: "NodeDown".to_owned(), ..job("NODE_FAIL") };
-    let verdict = judge(&ticket(), Some(&dropped), Some(None), Time(200));
+    assert_eq!(verdict, Verdict::Bury(dropped()), "its script was gone");
+    let gone = Job { nodes: Vec::new(), reason: "NodeDown".to_owned(), ..job("NODE_FAIL") };
+    let verdict = judge(&ticket(), Some(&gone), Some(None), Time(200));
     let why = "Slurm says NODE_FAIL: NodeDown".to_owned();
     assert_eq!(verdict, Verdict::Bury(Exit::Refused(why)), "it waited, and may again");
     let struck = Job { end: 129, ..job("NODE_FAIL") };
@@ -349,6 +352,15 @@ fn ends_are_those_of_slurm_and_of_the_task() {
     assert_eq!(verdict, running, "its word may come");
     let verdict = judge(&ticket(), Some(&job("COMPLETED")), silent, Time(161));
     assert_eq!(verdict, ended(None, 130, Exit::Lost), "its folder was there, and it did nothing");
+    let recalled = Ticket { is_recalled: true, ..ticket() };
+    let verdict = judge(&recalled, Some(&job("COMPLETED")), silent, Time(161));
+    assert_eq!(verdict, ended(None, 130, Exit::Withdrawn), "its folder was ours");
+    let claimed = Trace { is_claimed: true, ..Trace::default() };
+    for (ticket, exit) in [(ticket(), dropped()), (recalled, Exit::Withdrawn)] {
+        let judged = judge(&ticket, Some(&job("COMPLETED")), Some(Some(&claimed)), Time(131));
+        assert_eq!(judged, Verdict::Bury(exit.clone()));
+        assert_eq!(judge(&ticket, None, Some(Some(&claimed)), Time(131)), Verdict::Bury(exit));
+    }
     let never = Job { nodes: Vec::new(), start: 130, ..job("CANCELLED") };
     let verdict = judge(&ticket(), Some(&never), Some(None), Time(200));
     assert_eq!(verdict, ended(None, 130, Exit::Withdrawn));
@@ -435,7 +447,7 @@ fn what_slurm_does_not_know_is_told_by_the_task() {
     let taken = ticket();
     let withdrawn = Ticket { is_withdrawn: true, ..ticket() };
     let unsaid = Ticket { is_taken: false, ..ticket() };
-    assert_eq!(judge(&taken, None, 200), Verdict::Bury(Exit::Lost));
+    assert_eq!(judge(&taken, None, 200), Verdict::Bury(dropped()));
     assert_eq!(judge(&withdrawn, None, 200), Verdict::Bury(Exit::Withdrawn));
     assert_eq!(judge(&unsaid, None, 200), Verdict::Nothing);
     let over = trace(Some(Exit::Code(4)));
@@ -466,6 +478,7 @@ fn order() -> Order {
         surroundings: Surroundings::default(),
         variables: std::collections::BTreeMap::new(),
         on_lost: OnLost::Fail,
+        is_preemptible: false,
         passed_through: Vec::new(),
     }
 }

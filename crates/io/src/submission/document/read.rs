@@ -16,7 +16,7 @@ use crate::input::Input;
 use crate::scenario;
 use crate::value::{self, Entry, Kind, Value};
 
-const KEYS: [&str; 34] = [
+const KEYS: [&str; 35] = [
     "name",
     "script",
     "arguments",
@@ -45,6 +45,7 @@ const KEYS: [&str; 34] = [
     "array",
     "held",
     "on_lost",
+    "preemptible",
     "gather",
     "mail",
     "comment",
@@ -94,6 +95,8 @@ fn submission(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<Submissio
         after: each(fields, "after", notes, dependency),
         held: flag(fields, "held", notes).unwrap_or(false),
         on_lost: fields.word("on_lost", &on_lost, notes).unwrap_or_default(),
+        on_preempted: flag(fields, "preemptible", notes)
+            .and_then(|may| may.then_some(OnLost::Rerun)),
         gather: gather(fields, notes),
         mail: fields.get("mail").and_then(|value| mail(value, notes)),
         comment: text(fields, "comment", notes),

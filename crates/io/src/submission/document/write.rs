@@ -44,6 +44,7 @@ pub(super) fn object(it: &Submission) -> Map<String, Value> {
     });
     all.put_list("after", after.collect());
     all.put("array", it.array.as_ref().map(lists::array_text));
+    all.put("preemptible", Some(true).filter(|_| it.on_preempted == Some(OnLost::Rerun)));
     all.put("held", Some(true).filter(|_| it.held));
     all.put(
         "on_lost",

@@ -55,6 +55,7 @@ pub(super) fn submission(
         held: reader.chosen.contains_key("hold"),
         stay_home: reader.chosen.contains_key("stay-home"),
         on_lost,
+        on_preempted: reader.chosen.contains_key("preemptible").then_some(OnLost::Rerun),
         gather: reader.value("gather", limits::gather),
         mail,
         comment: reader.value("comment", text),

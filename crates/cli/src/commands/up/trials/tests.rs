@@ -59,6 +59,7 @@ fn submission(tasks: u32, (run, limit): (i64, i64), dearest: i64) -> Submission 
         array: None,
         held: false,
         on_lost: OnLost::Fail,
+        on_preempted: None,
         mail: None,
         comment: None,
         gather: None,
