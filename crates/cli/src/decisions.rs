@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tradewind_daemon::codec::Codec;
 use tradewind_daemon::live::{Record, State};
 use tradewind_daemon::store::Store;
-use tradewind_model::{Event, Market, Pools, Time};
+use tradewind_model::{Event, Market, Pools, Time, Times};
 use tradewind_sched::policy::Policy;
 use tradewind_sim::retrace::{Began, Retrace, Step};
 
@@ -145,6 +145,7 @@ mod tests {
             price: Price(price),
             attributes: Attributes::new(),
             admission: Admission::NONE,
+            times: Times::Work,
         };
         let site = Site { name: "a".to_owned() };
         let pools = vec![pool("a/x", 4, 1_000, 1_000), pool("a/y", 2, 2_000, 3_000)];

@@ -15,7 +15,7 @@ use tradewind_io::settings::cluster::{Cluster, Members};
 use tradewind_io::settings::schedule::Schedule;
 use tradewind_io::settings::{Kind, Pool, Settings, Site};
 use tradewind_model::{
-    self as model, Admission, Attribute, Attributes, Performance, Pools, Price, SiteId,
+    self as model, Admission, Attribute, Attributes, Performance, Pools, Price, SiteId, Times,
 };
 
 use crate::exit::Failure;
@@ -48,6 +48,7 @@ fn local_site(name: &str, (pool, nodes): (&str, u32), price: Price) -> Site {
         price,
         prices: Schedule::default(),
         offers: Schedule::default(),
+        times: Times::Work,
     };
     Site { name: name.to_owned(), kind: Kind::Local, owner: None, pools: vec![pool] }
 }

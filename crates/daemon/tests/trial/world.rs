@@ -15,7 +15,7 @@ use tradewind_daemon::site::{PoolSetup, Site as _, SiteError, Tag};
 use tradewind_daemon::store::memory::{Disk, Fault as DiskFault, Memory};
 use tradewind_daemon::store::{Origin, Snapshot, Store as _};
 use tradewind_model::{
-    Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Time,
+    Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Time, Times,
 };
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::{Policy, gridfill};
@@ -119,6 +119,7 @@ fn pools(rng: &mut Pcg64Mcg) -> Pools {
             price: Price(rng.random_range(0..4) * 1_000_000),
             attributes: Attributes::new(),
             admission: Admission::NONE,
+            times: Times::Work,
         });
     }
     Pools::new(sites, pools).unwrap()

@@ -147,7 +147,7 @@ impl Known {
 }
 
 /// All of them: those of `sbatch` by name, then Tradewind's own.
-pub static OPTIONS: [Known; 114] = [
+pub static OPTIONS: [Known; 115] = [
     honoured("account", 'A', Value, "ACCOUNT", "the project that pays"),
     passed("acctg-freq", NONE, Value, "ACCTG_FREQ", "sampling of usage"),
     honoured(
@@ -439,5 +439,9 @@ pub static OPTIONS: [Known; 114] = [
         takes: Nothing,
         ..own("stay-home", "it is not passed on to another market, though peers are configured")
     },
+    own(
+        "times",
+        "what `--time` counts: `wall` is wall-clock time, the same on all nodes; `work` is seconds on a node of performance 1, shorter on faster nodes. Without it the project or the site's owner may say, else it is `wall`",
+    ),
     own("value", "what its completion in time is worth, credits"),
 ];

@@ -101,6 +101,7 @@ mod tests {
             price: Price(0),
             attributes: Attributes::new(),
             admission: Admission::NONE,
+            times: Times::Work,
         };
         let sites = vec![Site { name: "a".into() }, Site { name: "b".into() }];
         Arc::new(Pools::new(sites, vec![pool(0), pool(1)]).unwrap())

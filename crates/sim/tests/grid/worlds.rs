@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{
     Attributes, Cause, Closure, Criterion, Money, Performance, Pool, PoolId, Pools, Price, Site,
-    SiteId, Span, Terms, Time,
+    SiteId, Span, Terms, Time, Times,
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sim::outage::{Outage, in_order};
@@ -21,6 +21,7 @@ pub(crate) fn pool(site: u32, nodes: u32, thousandths: u32, price: i64) -> Pool 
         price: Price::credits(price),
         attributes: Attributes::new(),
         admission: tradewind_model::Admission::NONE,
+        times: Times::Work,
     }
 }
 

@@ -47,7 +47,7 @@ fn a_script_says_all_that_a_job_needs() {
          #TRADEWIND deadline=2026-03-30 quote=7 priority=5",
     );
     assert_eq!((it.name.as_str(), it.tasks), ("demo", 2));
-    assert_eq!(it.time, TimeLimit::Reference(Span(93_600)));
+    assert_eq!(it.time, TimeLimit::one(Span(93_600)));
     assert_eq!(it.terms.earliest_start, Some(NOW + Span(7_200)));
     assert_eq!(it.terms.deadline, Some(Time(1_774_828_800)));
     assert_eq!((it.terms.pools.len(), it.terms.sites), (2, vec!["alpha".to_owned()]));
@@ -82,7 +82,7 @@ fn the_command_line_wins_over_the_environment_and_that_over_the_script() {
     let env = [("SBATCH_TIMELIMIT", "6"), ("SBATCH_JOB_NAME", "c"), ("TRADEWIND_BUDGET", "3")];
     let seconds = |words: &[&str], env: &[(&str, &str)]| {
         let it = read(Some(script(lines)), words, env).unwrap().0;
-        let TimeLimit::Reference(limit) = it.time else { panic!("{:?}", it.time) };
+        let TimeLimit::One { limit, .. } = it.time else { panic!("{:?}", it.time) };
         (limit.0, it.name, it.terms.budget)
     };
     assert_eq!(seconds(&[], &[]), (420, "b".to_owned(), None));
