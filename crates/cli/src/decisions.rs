@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tradewind_daemon::codec::Codec;
 use tradewind_daemon::live::{Record, State};
 use tradewind_daemon::store::Store;
-use tradewind_model::{Event, Market, Pools, Time, Times};
+use tradewind_model::{Event, Market, Pools, Time};
 use tradewind_sched::policy::Policy;
 use tradewind_sim::retrace::{Began, Retrace, Step};
 

@@ -48,9 +48,9 @@ fn local_site(name: &str, (pool, nodes): (&str, u32), price: Price) -> Site {
         price,
         prices: Schedule::default(),
         offers: Schedule::default(),
-        times: Times::Work,
     };
-    Site { name: name.to_owned(), kind: Kind::Local, owner: None, pools: vec![pool] }
+    let (name, times) = (name.to_owned(), Times::Wall);
+    Site { name, kind: Kind::Local, owner: None, times, pools: vec![pool] }
 }
 
 /// What the market plans with: pools are called `SITE/POOL`, and their nodes have the attributes
@@ -73,6 +73,7 @@ pub(crate) fn pools(settings: &Settings) -> Result<Pools, Failure> {
                 price: pool.price,
                 attributes,
                 admission: Admission::NONE,
+                times: site.times,
             });
         }
     }

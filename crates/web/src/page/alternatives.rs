@@ -145,6 +145,9 @@ mod tests {
             pool: pool.to_owned(),
             nodes: 1,
             end: finish,
+            limit: None,
+            times: None,
+            work: None,
             price: Credits(1),
         };
         Offer {

@@ -248,7 +248,7 @@ fn fall_backs(
             continue;
         }
         let pools = view.market.pools();
-        offers.push(offer(pools, demand.processors, (criterion, exact), &booking, cost));
+        offers.push(offer(pools, demand, (criterion, exact), &booking, cost));
         seen.push(booking);
     }
     offers
