@@ -129,7 +129,9 @@ mod tests {
     use tradewind_daemon::store::Origin;
     use tradewind_daemon::store::memory::Disk;
     use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit};
-    use tradewind_model::{Admission, Attributes, Performance, Pool, Price, Site, SiteId, Span};
+    use tradewind_model::{
+        Admission, Attributes, Performance, Pool, Price, Site, SiteId, Span, Times,
+    };
 
     use super::*;
     use crate::commands::up::policies::Policies;

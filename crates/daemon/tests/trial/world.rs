@@ -119,7 +119,8 @@ fn pools(rng: &mut Pcg64Mcg) -> Pools {
             price: Price(rng.random_range(0..4) * 1_000_000),
             attributes: Attributes::new(),
             admission: Admission::NONE,
-            times: Times::Work,
+            // The owner of the second site counts work.
+            times: [Times::Wall, Times::Work][site as usize],
         });
     }
     Pools::new(sites, pools).unwrap()

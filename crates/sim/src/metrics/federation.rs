@@ -86,6 +86,7 @@ mod tests {
     use proptest::prelude::*;
     use tradewind_model::{
         Admission, Attributes, Performance, Place, Pool, PoolId, Pools, Price, Site, Span, Terms,
+        Times,
     };
 
     use super::*;
