@@ -7,6 +7,7 @@ mod batch;
 mod cluster;
 mod faults;
 mod killed;
+mod limits;
 mod market;
 mod memory;
 #[path = "../../../daemon/tests/ports/mod.rs"]

@@ -382,7 +382,7 @@ pub static OPTIONS: [Known; 115] = [
         't',
         Value,
         "TIMELIMIT",
-        "required; at performance 1.0, or by class: `fast:10m,slow:30m`; forms below",
+        "required; wall-clock time (see `times`), or by class: `fast:10m,slow:30m`; forms below",
     ),
     refused("time-min", NONE, Value, "", "a window has one length: give `--time`"),
     passed("tmp", NONE, Value, "", "disk space"),

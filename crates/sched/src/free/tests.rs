@@ -3,7 +3,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{
     Admission, Attributes, Cause, Closure, ClosureId, Criterion, Event, JobId, Money, PoolId,
-    Pools, Price, Site, SiteId, Span, Terms, Times,
+    Pools, Price, Site, SiteId, Span, Terms, TimeMode, Times,
 };
 
 use super::*;
@@ -168,6 +168,47 @@ proptest! {
         }
         let first = quotes[0].answer.as_ref().ok().map(|found| found.window.start());
         prop_assert_eq!(first, earliest(&market, &taken, &demand, horizon));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// A limit of wall-clock time is as long everywhere, whatever windows are best by: quotes are
+    /// those of a market in which all nodes have performance 1.
+    #[test]
+    fn wall_clock_time_does_not_depend_on_performance(
+        drawn in prop::collection::vec(
+            (1u32..5, prop::sample::select(vec![500u32, 1_000, 2_000]), 0i64..4), 1..4),
+        ahead in prop::collection::vec((0u32..4, 1u32..4, 0i64..30, 1i64..20), 0..4),
+        (processors, estimate, budget) in (1u32..7, 1i64..12, prop::option::of(0i64..200)),
+    ) {
+        let count = drawn.len() as u32;
+        let booked = |(pool, nodes, from, length): (u32, u32, i64, i64)| Taken {
+            share: Share { pool: PoolId(pool % count), nodes },
+            from: Time(from),
+            until: Time(from + length),
+        };
+        let taken: Vec<Taken> = ahead.into_iter().map(booked).collect();
+        let terms =
+            Terms { times: TimeMode::WALL, budget: budget.map(Money::credits), ..Terms::NONE };
+        let demand =
+            Demand { terms: Some(Arc::new(terms)), ..Demand::new(processors, Span(estimate)) };
+        let horizon = Horizon { start: Time(0), end: Time(END) };
+        let windows = |drawn: &[(u32, u32, i64)]| {
+            let market = market(pools(drawn), &[], &[], Time(0));
+            let problem = FreeTime::new(&market, &demand, &taken, horizon).unwrap();
+            let Snapshot { grid, slots, .. } = &problem.snapshot;
+            let quotes = quote::quotes(grid, slots, &demand.request(), u64::MAX).into_iter();
+            quotes.map(|it| it.answer.map(|found| found.window)).collect::<Vec<_>>()
+        };
+        let found = windows(&drawn);
+        for task in found.iter().flatten().flat_map(Window::tasks) {
+            prop_assert_eq!(task.length, Span(estimate));
+        }
+        let reference: Vec<(u32, u32, i64)> =
+            drawn.iter().map(|&(nodes, _, price)| (nodes, 1_000, price)).collect();
+        prop_assert_eq!(found, windows(&reference));
     }
 }
 

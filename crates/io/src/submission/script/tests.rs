@@ -64,6 +64,21 @@ fn a_script_says_all_that_a_job_needs() {
 }
 
 #[test]
+fn a_script_says_what_its_limit_counts() {
+    use super::super::Counted;
+    let counted = |text: &str| match good(text).time {
+        TimeLimit::One { limit: Span(60), counted } => counted,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(counted("#SBATCH -t 1"), Counted::Default);
+    assert_eq!(counted("#SBATCH -t 1\n#TRADEWIND times=work"), Counted::Job(Times::Work));
+    assert_eq!(counted("#SBATCH -t 1\n#TRADEWIND times=wall"), Counted::Job(Times::Wall));
+    let wrong = |text: &str| read(None, &["--wrap", "true", "-t", text, "--times", "wall"], &[]);
+    let wrong = wrong("fast:10m").unwrap_err().to_string();
+    assert!(wrong.contains("--times: limits by class are wall-clock time"), "{wrong}");
+}
+
+#[test]
 fn what_is_not_said_has_plain_defaults() {
     let it = good("#SBATCH -t 1");
     assert_eq!((it.name.as_str(), it.tasks), ("job.sh", 1));
