@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use tradewind_model::{Attribute, Criterion, Money, Span, Time};
+use tradewind_model::{Attribute, Criterion, Money, Span, Time, Times};
 
 use super::super::options::Kind;
 use super::super::{Append, TimeLimit, When};
