@@ -1,7 +1,7 @@
 //! Limits of wall-clock time and of work, and who says which it is.
 
 use tradewind_io::submission::Counted;
-use tradewind_model::{PoolId, TimeMode, Times};
+use tradewind_model::{JobId, Place, PoolId, TimeMode, Times};
 
 use super::*;
 use crate::live::state::{Booking, Quote};
@@ -122,7 +122,7 @@ fn what_a_project_says_later_is_for_later_jobs() {
         held: true,
         ..job(1, 1)
     };
-    let mut submit = |stage: &mut Stage| {
+    let submit = |stage: &mut Stage| {
         let (submission, key) = (Arc::new(submission()), Some("k".to_owned()));
         let ask = Ask::Submit { submission, key, quote: None };
         stage.step(DAY, Input::Asked { actor: ana(), ask }).unwrap()
