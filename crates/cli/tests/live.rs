@@ -164,13 +164,13 @@ times = 'work'
 [[site]]
 name = 'alpha'
 kind = 'local'
-pool = [{ name = 'main', nodes = 1, performance = 2, price = 1 }]
+pool = [{ name = 'oak', nodes = 1, performance = 2, price = 1 }]
 
 [[site]]
 name = 'beta'
 kind = 'local'
 times = 'work'
-pool = [{ name = 'main', nodes = 1, performance = 2, price = 3 }]
+pool = [{ name = 'elm', nodes = 1, performance = 2, price = 3 }]
 ";
 
 #[test]
@@ -189,8 +189,8 @@ fn quotes_and_jobs_say_what_their_limits_count() {
     };
     let (text, quotes) = ask(&[]);
     // An hour of the clock for 3,600 credits; half of it for thrice the price.
-    assert_eq!(nodes(&quotes, "cost"), "alpha/main 3600 wall 7200");
-    assert_eq!(nodes(&quotes, "runtime"), "beta/main 1800 work 3600");
+    assert_eq!(nodes(&quotes, "cost"), "alpha/oak 3600 wall 7200");
+    assert_eq!(nodes(&quotes, "runtime"), "beta/elm 1800 work 3600");
     let head = "the limit of wall-clock time on each node, and its price per second; \
                 WORK is the same as work on a node of performance 1";
     assert!(text.contains(head), "{text}");
@@ -198,13 +198,13 @@ fn quotes_and_jobs_say_what_their_limits_count() {
         let line = text.lines().find(|line| line.contains(pool)).unwrap_or_default();
         line.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(row("alpha/main"), "alpha/main 1 1:00:00 2:00:00 1");
-    assert_eq!(row("beta/main"), "beta/main 1 30:00 1:00:00 3");
+    assert_eq!(row("alpha/oak"), "alpha/oak 1 1:00:00 2:00:00 1");
+    assert_eq!(row("beta/elm"), "beta/elm 1 30:00 1:00:00 3");
     let (_, work) = ask(&["--times", "work"]);
-    assert_eq!(nodes(&work, "cost"), "alpha/main 1800 work 3600");
+    assert_eq!(nodes(&work, "cost"), "alpha/oak 1800 work 3600");
     stage.text(&["grant", "project:slow", "100000"], 0);
     let (_, work) = ask(&["--account", "slow"]);
-    assert_eq!(nodes(&work, "cost"), "alpha/main 1800 work 3600");
+    assert_eq!(nodes(&work, "cost"), "alpha/oak 1800 work 3600");
 
     let job = |more: &[&str]| {
         let words = [&["submit", "--parsable", "--time", "60"], more, &["--", "true"]].concat();
@@ -238,9 +238,9 @@ fn quotes_and_jobs_say_what_their_limits_count() {
     stage.text(&["submit", "--time", "60", "--", "sleep", "60"], 0);
     let number = stage.text(&["submit", "--parsable", "--time", "60", "--", "true"], 0);
     let waits = stage.text(&["job", number.trim()], 0);
-    let line = "time limit      alpha/main: 1:00:00 of wall-clock time, the default";
+    let line = "time limit      alpha/oak: 1:00:00 of wall-clock time, the default";
     assert!(waits.contains(line), "{waits}");
-    let line = "time limit      beta/main: 30:00 of wall-clock time: 1:00:00 of work";
+    let line = "time limit      beta/elm: 30:00 of wall-clock time: 1:00:00 of work";
     assert!(waits.contains(line), "{waits}");
     stage.text(&["cancel", "5", "6", "7"], 0);
 }
@@ -261,7 +261,7 @@ fn the_same_key_is_the_same_job() {
     stage.text(&["jobs", "--token-file", "ana.token"], 2);
     // What makes no sense changes nothing.
     stage.text(&["submit", "--time", "1", "--nodes", "99", "--", "true"], 3);
-    stage.text(&["price", "alpha/main", "0.5"], 0);
+    stage.text(&["price", "alpha/oak", "0.5"], 0);
     stage.text(&["price", "alpha/none", "0.5"], 1);
     let begun = Instant::now();
     while stage.json(&["sites"])["sites"][0]["pools"][0]["price"].as_f64() != Some(0.5) {
@@ -281,7 +281,7 @@ fn jobs_that_wait_are_not_forgotten_by_people() {
         said
     };
     stage.text(
-        &["submit", "--time", "5", "--nodes", "4", "-p", "alpha/main", "--wrap", "sleep 60"],
+        &["submit", "--time", "5", "--nodes", "4", "-p", "alpha/oak", "--wrap", "sleep 60"],
         0,
     );
     stage.text(&["submit", "--time", "5", "--nodes", "4", "-p", "main", "--", "true"], 0);
@@ -342,7 +342,7 @@ fn a_killed_market_comes_back_and_nothing_is_lost() {
     assert!(proof["decisions"].as_u64().unwrap() > 0, "{proof}");
     assert_eq!(stage.json(&["journal", "replay"])["last_job"], Value::from(4));
 
-    let price = stage.json(&["price", "alpha/main"]);
+    let price = stage.json(&["price", "alpha/oak"]);
     assert_eq!(price["sites"].as_array().unwrap().len(), 1, "{price}");
     for words in [["whatif", "--policy", "nope"].as_slice(), &["policy", "nope"]] {
         stage.text(words, 2);
