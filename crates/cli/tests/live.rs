@@ -177,7 +177,7 @@ pool = [{ name = 'elm', nodes = 1, performance = 2, price = 3 }]
 fn quotes_and_jobs_say_what_their_limits_count() {
     let stage = Stage::configured(FAST);
     let ask = |more: &[&str]| {
-        let words = [&["quote", "--time", "60"], more, &["--", "true"]].concat();
+        let words = [&["quote", "--time", "60"], more, &["--wrap", "true"]].concat();
         (stage.text(&words, 0), stage.json(&words))
     };
     let nodes = |quotes: &Value, criterion: &str| {
@@ -207,7 +207,7 @@ fn quotes_and_jobs_say_what_their_limits_count() {
     assert_eq!(nodes(&work, "cost"), "alpha/oak 1800 work 3600");
 
     let job = |more: &[&str]| {
-        let words = [&["submit", "--parsable", "--time", "60"], more, &["--", "true"]].concat();
+        let words = [&["submit", "--parsable", "--time", "60"], more, &["--wrap", "true"]].concat();
         let number = stage.text(&words, 0);
         stage.text(&["wait", number.trim()], 0);
         stage.text(&["job", number.trim()], 0)
@@ -261,7 +261,7 @@ fn the_same_key_is_the_same_job() {
     stage.text(&["jobs", "--token-file", "ana.token"], 2);
     // What makes no sense changes nothing.
     stage.text(&["submit", "--time", "1", "--nodes", "99", "--", "true"], 3);
-    stage.text(&["price", "alpha/oak", "0.5"], 0);
+    stage.text(&["price", "alpha/main", "0.5"], 0);
     stage.text(&["price", "alpha/none", "0.5"], 1);
     let begun = Instant::now();
     while stage.json(&["sites"])["sites"][0]["pools"][0]["price"].as_f64() != Some(0.5) {
@@ -281,7 +281,7 @@ fn jobs_that_wait_are_not_forgotten_by_people() {
         said
     };
     stage.text(
-        &["submit", "--time", "5", "--nodes", "4", "-p", "alpha/oak", "--wrap", "sleep 60"],
+        &["submit", "--time", "5", "--nodes", "4", "-p", "alpha/main", "--wrap", "sleep 60"],
         0,
     );
     stage.text(&["submit", "--time", "5", "--nodes", "4", "-p", "main", "--", "true"], 0);
@@ -342,7 +342,7 @@ fn a_killed_market_comes_back_and_nothing_is_lost() {
     assert!(proof["decisions"].as_u64().unwrap() > 0, "{proof}");
     assert_eq!(stage.json(&["journal", "replay"])["last_job"], Value::from(4));
 
-    let price = stage.json(&["price", "alpha/oak"]);
+    let price = stage.json(&["price", "alpha/main"]);
     assert_eq!(price["sites"].as_array().unwrap().len(), 1, "{price}");
     for words in [["whatif", "--policy", "nope"].as_slice(), &["policy", "nope"]] {
         stage.text(words, 2);
