@@ -129,7 +129,9 @@ mod tests {
     use tradewind_daemon::store::Origin;
     use tradewind_daemon::store::memory::Disk;
     use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit};
-    use tradewind_model::{Admission, Attributes, Performance, Pool, Price, Site, SiteId, Span};
+    use tradewind_model::{
+        Admission, Attributes, Performance, Pool, Price, Site, SiteId, Span, Times,
+    };
 
     use super::*;
     use crate::commands::up::policies::Policies;
@@ -145,6 +147,7 @@ mod tests {
             price: Price(price),
             attributes: Attributes::new(),
             admission: Admission::NONE,
+            times: Times::Work,
         };
         let site = Site { name: "a".to_owned() };
         let pools = vec![pool("a/x", 4, 1_000, 1_000), pool("a/y", 2, 2_000, 3_000)];

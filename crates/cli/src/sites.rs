@@ -15,7 +15,7 @@ use tradewind_io::settings::cluster::{Cluster, Members};
 use tradewind_io::settings::schedule::Schedule;
 use tradewind_io::settings::{Kind, Pool, Settings, Site};
 use tradewind_model::{
-    self as model, Admission, Attribute, Attributes, Performance, Pools, Price, SiteId,
+    self as model, Admission, Attribute, Attributes, Performance, Pools, Price, SiteId, Times,
 };
 
 use crate::exit::Failure;
@@ -49,7 +49,8 @@ fn local_site(name: &str, (pool, nodes): (&str, u32), price: Price) -> Site {
         prices: Schedule::default(),
         offers: Schedule::default(),
     };
-    Site { name: name.to_owned(), kind: Kind::Local, owner: None, pools: vec![pool] }
+    let (name, times) = (name.to_owned(), Times::Wall);
+    Site { name, kind: Kind::Local, owner: None, times, pools: vec![pool] }
 }
 
 /// What the market plans with: pools are called `SITE/POOL`, and their nodes have the attributes
@@ -72,6 +73,7 @@ pub(crate) fn pools(settings: &Settings) -> Result<Pools, Failure> {
                 price: pool.price,
                 attributes,
                 admission: Admission::NONE,
+                times: site.times,
             });
         }
     }

@@ -23,6 +23,14 @@ impl Stage {
         stage
     }
 
+    /// With a configuration.
+    fn configured(text: &str) -> Stage {
+        let mut stage = Stage { folder: tempfile::tempdir().unwrap(), daemon: None };
+        stage.write("tradewind.toml", text);
+        stage.start();
+        stage
+    }
+
     fn state(&self) -> PathBuf {
         self.folder.path().join("state")
     }
@@ -33,6 +41,10 @@ impl Stage {
         drop(std::fs::remove_file(&url));
         let mut up = Command::new(PROGRAM);
         up.args(["up", "--listen", "127.0.0.1:0", "--state"]).arg(self.state());
+        let config = self.folder.path().join("tradewind.toml");
+        if config.exists() {
+            up.arg("--config").arg(config);
+        }
         up.arg("--quiet").stdin(Stdio::null()).stdout(Stdio::null());
         self.daemon = Some(up.spawn().unwrap());
         let begun = Instant::now();
@@ -142,6 +154,95 @@ fn a_job_from_its_quote_to_the_ledger() {
     assert!(balance <= 1_000_000.0 && held == 0.0, "{balance} {held}");
     stage.text(&["grant", "project:flow", "12.5", "--note", "October"], 0);
     assert_eq!(money(&stage, "project:flow"), (12.5, 0.0));
+}
+
+/// Fast sites of one node: the second one's owner counts work.
+const FAST: &str = "[[project]]
+name = 'slow'
+times = 'work'
+
+[[site]]
+name = 'alpha'
+kind = 'local'
+pool = [{ name = 'oak', nodes = 1, performance = 2, price = 1 }]
+
+[[site]]
+name = 'beta'
+kind = 'local'
+times = 'work'
+pool = [{ name = 'elm', nodes = 1, performance = 2, price = 3 }]
+";
+
+#[test]
+fn quotes_and_jobs_say_what_their_limits_count() {
+    let stage = Stage::configured(FAST);
+    let ask = |more: &[&str]| {
+        let words = [&["quote", "--time", "60"], more, &["--wrap", "true"]].concat();
+        (stage.text(&words, 0), stage.json(&words))
+    };
+    let nodes = |quotes: &Value, criterion: &str| {
+        let all = quotes["quotes"].as_array().unwrap();
+        let offer = all.iter().find(|it| it["criterion"] == criterion).unwrap();
+        let node = &offer["nodes"][0];
+        let field = |name: &str| node[name].to_string().replace('"', "");
+        ["pool", "limit", "times", "work"].map(field).join(" ")
+    };
+    let (text, quotes) = ask(&[]);
+    // An hour of the clock for 3,600 credits; half of it for thrice the price.
+    assert_eq!(nodes(&quotes, "cost"), "alpha/oak 3600 wall 7200");
+    assert_eq!(nodes(&quotes, "runtime"), "beta/elm 1800 work 3600");
+    let head = "the limit of wall-clock time on each node, and its price per second; \
+                WORK is the same as work on a node of performance 1";
+    assert!(text.contains(head), "{text}");
+    let row = |pool: &str| {
+        let line = text.lines().find(|line| line.contains(pool)).unwrap_or_default();
+        line.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(row("alpha/oak"), "alpha/oak 1 1:00:00 2:00:00 1");
+    assert_eq!(row("beta/elm"), "beta/elm 1 30:00 1:00:00 3");
+    let (_, work) = ask(&["--times", "work"]);
+    assert_eq!(nodes(&work, "cost"), "alpha/oak 1800 work 3600");
+    stage.text(&["grant", "project:slow", "100000"], 0);
+    let (_, work) = ask(&["--account", "slow"]);
+    assert_eq!(nodes(&work, "cost"), "alpha/oak 1800 work 3600");
+
+    let job = |more: &[&str]| {
+        let words = [&["submit", "--parsable", "--time", "60"], more, &["--wrap", "true"]].concat();
+        let number = stage.text(&words, 0);
+        stage.text(&["wait", number.trim()], 0);
+        stage.text(&["job", number.trim()], 0)
+    };
+    for (options, limit) in [
+        (
+            &["-M", "alpha"][..],
+            "1:00:00 of wall-clock time, the default (2:00:00 of work at performance 1)",
+        ),
+        (
+            &["-M", "beta"],
+            "30:00 of wall-clock time: 1:00:00 of work at performance 1, by the site's owner",
+        ),
+        (
+            &["-M", "alpha", "--account", "slow"],
+            "30:00 of wall-clock time: 1:00:00 of work at performance 1, by its project",
+        ),
+        (
+            &["-M", "beta", "--account", "slow", "--times", "wall"],
+            "1:00:00 of wall-clock time, as the job asks (2:00:00 of work at performance 1)",
+        ),
+    ] {
+        let told = job(options);
+        assert!(told.contains(&format!("time limit      {limit}\n")), "{told}");
+    }
+    // One that waits has a limit in every pool that it may run in.
+    stage.text(&["submit", "--time", "60", "--", "sleep", "60"], 0);
+    stage.text(&["submit", "--time", "60", "--", "sleep", "60"], 0);
+    let number = stage.text(&["submit", "--parsable", "--time", "60", "--", "true"], 0);
+    let waits = stage.text(&["job", number.trim()], 0);
+    let line = "time limit      alpha/oak: 1:00:00 of wall-clock time, the default";
+    assert!(waits.contains(line), "{waits}");
+    let line = "time limit      beta/elm: 30:00 of wall-clock time: 1:00:00 of work";
+    assert!(waits.contains(line), "{waits}");
+    stage.text(&["cancel", "5", "6", "7"], 0);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use tradewind_io::submission::{
     Append, Conditions, OnLost, Submission, Surroundings, TimeLimit, Work,
 };
 use tradewind_model::{
-    Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span,
+    Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Times,
 };
 use tradewind_sched::policy::{Policy, gridfill};
 
@@ -64,6 +64,7 @@ fn market(folder: &Path) -> Engine {
         price: Price(1_000_000),
         attributes: Attributes::new(),
         admission: Admission::NONE,
+        times: Times::Work,
     };
     let sites = SITES.map(|name| Site { name: name.to_owned() });
     let pools = SITES.into_iter().enumerate().map(pool).collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::{Performance, Price};
+use crate::{Performance, Price, Times};
 
 /// Index of a node in its [`Grid`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,6 +35,8 @@ pub struct Node {
     pub price: Price,
     /// What else it offers.
     pub attributes: Attributes,
+    /// How its owner counts the times of jobs that leave it open.
+    pub times: Times,
 }
 
 /// Named properties: what a node has, or what a request asks for.

@@ -1,6 +1,6 @@
 //! What a user asks for.
 
-use crate::{Attribute, Attributes, Money, Node, Performance, Price, Span, Time};
+use crate::{Attribute, Attributes, Money, Node, Performance, Price, Span, Time, TimeMode};
 
 /// What makes one window better than another; all are minimised. Equals are ordered by earlier
 /// start, then lower cost, then earlier finish, then node rank.
@@ -27,8 +27,10 @@ pub enum Criterion {
 pub struct Request {
     /// Tasks, each on a node of its own; at least 1.
     pub tasks: u32,
-    /// Seconds that each task takes on the reference node; at least 1.
+    /// Seconds that each task takes, counted by `times`; at least 1.
     pub work: Span,
+    /// Whether these are seconds of work on the reference node, or of the clock.
+    pub times: TimeMode,
     /// Slower nodes are not used.
     pub min_performance: Option<Performance>,
     /// What each node must offer.
@@ -54,6 +56,7 @@ impl Request {
         Request {
             tasks,
             work,
+            times: TimeMode::WORK,
             min_performance: None,
             attributes: Attributes::new(),
             budget: None,
@@ -62,6 +65,11 @@ impl Request {
             deadline: None,
             criterion: Criterion::Start,
         }
+    }
+
+    /// How long a task takes on the node, in seconds, rounded up.
+    pub fn length_on(&self, node: &Node) -> Span {
+        self.times.at(node.times).length_of(self.work, node.performance)
     }
 
     /// Whether `node` has the performance and the attributes asked for. Price and time are

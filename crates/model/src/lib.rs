@@ -20,6 +20,7 @@ mod reason;
 mod slot;
 mod snapshot;
 mod time;
+mod times;
 pub mod tree;
 mod window;
 
@@ -39,4 +40,5 @@ pub use reason::Reason;
 pub use slot::{Slot, SlotError, SlotList};
 pub use snapshot::{Snapshot, SnapshotError};
 pub use time::{Horizon, Span, Time};
+pub use times::{Longest, TimeMode, Times};
 pub use window::{Task, Window, WindowError};

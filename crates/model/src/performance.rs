@@ -34,6 +34,14 @@ impl Performance {
         let scaled = work.0.saturating_mul(1_000) as u64;
         Span(scaled.div_ceil(u64::from(self.0)) as i64)
     }
+
+    /// The least work (seconds on the reference node) that takes `length` here or longer: rounded
+    /// up, at most [`Span::MAX`].
+    pub fn work_in(self, length: Span) -> Span {
+        let scaled = i128::from(length.0.max(0)) * i128::from(self.0);
+        let seconds = (scaled + 999) / 1_000;
+        Span(i64::try_from(seconds).unwrap_or(Span::MAX.0).min(Span::MAX.0))
+    }
 }
 
 /// At most three decimals, trailing zeros dropped: `2.5`, `1`.

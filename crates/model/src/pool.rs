@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use crate::{Attribute, Attributes, Demand, Performance, Price, Site, SiteId, Span};
+use crate::{
+    Attribute, Attributes, Demand, Longest, Performance, Price, Site, SiteId, Span, TimeMode, Times,
+};
 
 /// A pool's place in its [`Pools`], from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,6 +37,8 @@ pub struct Pool {
     pub attributes: Attributes,
     /// Which jobs it takes, if it is a queue of its site.
     pub admission: Admission,
+    /// How its owner counts the times of jobs that leave it open.
+    pub times: Times,
 }
 
 /// Which jobs a queue takes. All inclusive; `None` is no limit.
@@ -73,15 +77,31 @@ impl Pool {
             && terms.max_price.is_none_or(|most| self.price <= most)
             && terms.attributes.iter().all(has)
             && (self.admission == Admission::NONE
-                || self.admission.admits(demand.processors, self.length_of(demand.estimate)))
+                || self.admission.admits(demand.processors, self.length_of(demand)))
     }
 
-    /// How long its nodes take for `work` seconds of the reference node, rounded up.
-    pub fn length_of(&self, work: Span) -> Span {
+    /// How long the job is expected to run on its nodes: its limit there, in seconds.
+    pub fn length_of(&self, demand: &Demand) -> Span {
         match self.performance == Performance::REFERENCE {
-            true => work,
-            false => self.performance.length_of(work),
+            true => demand.estimate,
+            false => self.length_in(demand.mode(), demand.estimate),
         }
+    }
+
+    /// How long `span` is on its nodes, where it is counted by `mode`. The one place where
+    /// a pool's lengths are computed.
+    pub fn length_in(&self, mode: TimeMode, span: Span) -> Span {
+        mode.at(self.times).length_of(span, self.performance)
+    }
+
+    /// The longest of these times on its nodes.
+    pub fn longest_in(&self, times: Longest) -> Span {
+        let each = [
+            (TimeMode::WORK, times.work),
+            (TimeMode::WALL, times.wall),
+            (TimeMode::Owner, times.owner),
+        ];
+        each.into_iter().map(|(mode, span)| self.length_in(mode, span)).max().unwrap_or_default()
     }
 }
 
@@ -158,6 +178,7 @@ impl Pools {
             price: Price(0),
             attributes: Attributes::new(),
             admission: Admission::NONE,
+            times: Times::Work,
         };
         let sites = vec![Site { name: "cluster".to_owned() }];
         Pools { sites, nodes: pool.nodes, pools: vec![pool] }

@@ -117,7 +117,7 @@ impl Window {
             if !request.suits(node) {
                 return Err(WindowError::Unsuitable(task.node));
             }
-            let length = node.performance.length_of(request.work);
+            let length = request.length_on(node);
             if task.length != length || task.cost != node.price * length {
                 return Err(WindowError::WrongTask(task.node));
             }

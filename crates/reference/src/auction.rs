@@ -3,7 +3,7 @@
 
 use tradewind_model::{
     Admission, Attributes, Cause, Closure, ClosureId, Command, Demand, Event, JobId, Market, Money,
-    Performance, Pool, PoolId, Pools, Price, Site, SiteId, Span, Terms, Time, random,
+    Performance, Pool, PoolId, Pools, Price, Site, SiteId, Span, Terms, Time, Times, random,
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::dispatch::{Dispatch, Settings, Slots};
@@ -130,6 +130,7 @@ fn grid(seed: u64, queues: usize) -> Pools {
                 price,
                 attributes: Attributes::new(),
                 admission: Admission::NONE,
+                times: Times::Work,
             });
         }
     }
@@ -188,7 +189,7 @@ impl Plain {
             plain.take(i64::from(closure.nodes), closure.from, closure.until);
         }
         for job in market.running().filter(|job| job.nodes_in(id) > 0) {
-            let end = job.start + pool.length_of(job.demand.estimate);
+            let end = job.start + pool.length_of(&job.demand);
             plain.take(i64::from(job.demand.processors), job.start, end);
         }
         plain
@@ -231,7 +232,7 @@ impl Plain {
             return None;
         }
         let wanted = i64::from(demand.processors);
-        let length = self.pool.length_of(demand.estimate);
+        let length = self.pool.length_of(demand);
         let room = |start: Time| {
             let after = self.levels.iter().rev().take_while(|level| level.0 > start);
             let within = after.filter(|level| level.0 < start + length);

@@ -69,7 +69,7 @@ pub fn find(grid: &Grid, slots: &SlotList, request: &Request) -> Option<(i64, Ti
 fn tasks(grid: &Grid, request: &Request) -> Tasks {
     let task = |node: &tradewind_model::Node| {
         let cheap = request.max_price.is_none_or(|cap| node.price <= cap);
-        let length = node.performance.length_of(request.work);
+        let length = request.length_on(node);
         (cheap && request.suits(node)).then(|| (length.0, (node.price * length).0))
     };
     grid.nodes().iter().map(task).collect()

@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::{
     Attributes, Criterion, Grid, Horizon, Money, Node, NodeId, Performance, Price, Request, Site,
-    SiteId, Slot, SlotList, Span, Time,
+    SiteId, Slot, SlotList, Span, Time, Times,
 };
 use tradewind_sched::window::{Search, find};
 
@@ -94,6 +94,7 @@ fn random_grid(random: &mut Pcg64Mcg, nodes: usize, steps: std::ops::RangeInclus
                 .unwrap_or(Performance::REFERENCE),
             price,
             attributes: Attributes::new(),
+            times: Times::Work,
         }
     });
     let sites = vec![Site { name: "site".into() }];

@@ -15,7 +15,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::{
     Admission, Attributes, Command, Demand, Event, JobId, Market, MarketError, Money, Performance,
-    Place, Pool, PoolId, Pools, PoolsError, Price, Site, SiteId, Span, Terms, Time,
+    Place, Pool, PoolId, Pools, PoolsError, Price, Site, SiteId, Span, Terms, Time, Times,
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::bsf::{self, Bsf};
@@ -49,6 +49,7 @@ fn pools(count: u32) -> Result<Arc<Pools>, PoolsError> {
         price: Price(PRICES[at as usize % 4]),
         attributes: Attributes::new(),
         admission: Admission::NONE,
+        times: Times::Work,
     };
     let sites = (0..count).map(|at| Site { name: format!("site{at}") }).collect();
     Pools::new(sites, (0..count).map(pool).collect()).map(Arc::new)
@@ -144,7 +145,7 @@ impl World {
     /// Draws when the job's tasks will be done, pool by pool.
     fn start(&mut self, job: JobId, place: &Place) {
         let Some(demand) = self.market.demand(job) else { return };
-        let (processors, estimate) = (demand.processors, demand.estimate);
+        let (processors, demand) = (demand.processors, demand.clone());
         let late = self.ends == Ends::Late && self.random.random_range(0..10) == 0;
         let part = match self.ends {
             Ends::Expected => 1_000,
@@ -152,7 +153,7 @@ impl World {
         };
         for share in place.shares(processors) {
             self.add(u64::from(share.pool.0) << 32 | u64::from(share.nodes));
-            let expected = self.market.pools().pool(share.pool).length_of(estimate);
+            let expected = self.market.pools().pool(share.pool).length_of(&demand);
             let takes = match late {
                 true => expected + Span(1),
                 false => Span((expected.0 * part + 999) / 1_000),

@@ -87,7 +87,7 @@ pub fn explain(grid: &Grid, slots: &SlotList, request: &Request, search: &Search
 
 fn without_limits(request: &Request) -> Request {
     let criterion = request.criterion.clone();
-    Request { criterion, ..Request::new(request.tasks, request.work) }
+    Request { criterion, times: request.times, ..Request::new(request.tasks, request.work) }
 }
 
 struct Trial<'a> {

@@ -70,8 +70,7 @@ impl FreeTime {
                 profile.take(share.nodes, *from, *until);
             }
         }
-        let admits =
-            |pool: &Pool| pool.admission.admits(demand.processors, pool.length_of(demand.estimate));
+        let admits = |pool: &Pool| pool.admission.admits(demand.processors, pool.length_of(demand));
         let (names, grid) = Names::of(market.pools(), demand.processors, admits)?;
         let mut snapshot = empty(horizon, grid);
         snapshot.check()?;

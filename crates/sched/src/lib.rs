@@ -20,6 +20,7 @@
 //!     performance: Performance::from_thousandths(thousandths).unwrap(),
 //!     price: Price::credits(price),
 //!     attributes: Attributes::new(),
+//!     times: Times::Work,
 //! };
 //! let sites = vec![Site { name: "lyra".into() }];
 //! let grid = Grid::new(sites, vec![node("slow", 1_000, 1), node("fast", 2_000, 3)]).unwrap();

@@ -112,7 +112,7 @@ pub fn rejected(grid: &Grid, slots: &SlotList, request: &Request) -> Rejected {
 
 impl Rejected {
     fn field(&mut self, node: &Node, longest: Span, request: &Request) -> &mut u32 {
-        let length = node.performance.length_of(request.work);
+        let length = request.length_on(node);
         let missing = |(name, wanted): (&String, &Attribute)| {
             !Attribute::meets(node.attributes.get(name), wanted)
         };

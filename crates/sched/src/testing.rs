@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tradewind_model::{
     Attributes, Criterion, Grid, Horizon, Job, Money, Node, NodeId, Performance, Price, Request,
-    Site, SiteId, Slot, SlotList, Snapshot, Span, Time, VoPolicy,
+    Site, SiteId, Slot, SlotList, Snapshot, Span, Time, TimeMode, Times, VoPolicy,
 };
 
 pub(crate) fn performance(thousandths: u32) -> Performance {
@@ -19,6 +19,8 @@ pub(crate) fn grid(nodes: &[(u32, i64)]) -> Grid {
         performance: performance(speed),
         price: Price::credits(price),
         attributes: Attributes::new(),
+        // Every second node, so that a request that leaves it to owners has both.
+        times: if i % 2 == 0 { Times::Work } else { Times::Wall },
     };
     let sites = vec![Site { name: "site".into() }];
     Grid::new(sites, nodes.iter().enumerate().map(node).collect()).unwrap()
@@ -67,6 +69,12 @@ pub(crate) fn any_market() -> impl Strategy<Value = (Grid, SlotList)> {
     )
 }
 
+/// Every way of counting times; work most often.
+pub(crate) fn any_mode() -> impl Strategy<Value = TimeMode> {
+    let modes = [TimeMode::WORK, TimeMode::WORK, TimeMode::WALL, TimeMode::Owner];
+    prop::sample::select(modes.to_vec())
+}
+
 pub(crate) fn any_criterion() -> impl Strategy<Value = Criterion> {
     prop::sample::select(crate::quote::CRITERIA.to_vec())
 }
@@ -80,8 +88,9 @@ pub(crate) fn any_request() -> impl Strategy<Value = Request> {
         prop::option::of(0i64..40),
         prop::option::of(5i64..70),
     );
-    (1u32..5, 1i64..30, limits, any_criterion()).prop_map(
-        |(tasks, work, (speed, budget, price, earliest, deadline), criterion)| Request {
+    (1u32..5, 1i64..30, limits, any_criterion(), any_mode()).prop_map(
+        |(tasks, work, (speed, budget, price, earliest, deadline), criterion, times)| Request {
+            times,
             min_performance: speed.map(performance),
             budget: budget.map(Money::credits),
             max_price: price.map(Price::credits),

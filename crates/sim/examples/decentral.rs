@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tradewind_model::{
-    Admission, Attributes, Performance, Pool, Pools, PoolsError, Price, Site, SiteId,
+    Admission, Attributes, Performance, Pool, Pools, PoolsError, Price, Site, SiteId, Times,
 };
 use tradewind_sched::negotiation;
 use tradewind_sched::policy::local::Local;
@@ -30,6 +30,7 @@ fn pools(sites: u32) -> Result<Arc<Pools>, PoolsError> {
         price: Price(0),
         attributes: Attributes::new(),
         admission: Admission::NONE,
+        times: Times::Work,
     };
     let all: Vec<Pool> = (0..sites).map(pool).collect();
     let names = all.iter().map(|pool| Site { name: pool.name.clone() }).collect();

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use tradewind_model::{
     Admission, Attributes, Demand, Event, JobId, Market, Performance, Pool, Pools, Price, Site,
-    SiteId, Span, Time, random,
+    SiteId, Span, Time, Times, random,
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::backfill::Depth;
@@ -27,6 +27,7 @@ fn pools() -> Pools {
         price: Price::credits(i64::from(1 + at)),
         attributes: Attributes::new(),
         admission: Admission::NONE,
+        times: Times::Work,
     };
     let sites = (0..4).map(|at| Site { name: format!("site{at}") }).collect();
     Pools::new(sites, (0..8).map(pool).collect()).expect("a sane grid")

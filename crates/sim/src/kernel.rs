@@ -390,7 +390,7 @@ impl<'a> Kernel<'a> {
     fn start(&mut self, job: JobId, place: Place) -> Result<(), SimError> {
         self.happen(Event::Started { job, place: place.clone() })?;
         let of = &self.workload.jobs[job.index()];
-        let ends = |pool| self.now + self.workload.pools.pool(pool).length_of(of.run);
+        let ends = |pool| self.now + of.length_in(self.workload.pools.pool(pool));
         let shares = || place.shares(of.processors).map(|share| (share.pool, ends(share.pool)));
         let last = shares().map(|(_, at)| at).max().unwrap_or(self.now);
         let (sequence, attempt) = (self.started, self.attempt(job));

@@ -135,7 +135,7 @@ fn holds(workload: &Workload, run: &Run) -> Vec<Hold> {
         let Ran { start, ref place, .. } = *ran;
         let shares = place.shares(job.processors).filter(|_| ran.refused.is_none());
         holds.extend(shares.map(|share| {
-            let end = start + pools.pool(share.pool).length_of(job.run);
+            let end = start + job.length_in(pools.pool(share.pool));
             Hold { holder, share, start, end, class: START }
         }));
     }
@@ -143,7 +143,7 @@ fn holds(workload: &Workload, run: &Run) -> Vec<Hold> {
         let of = &workload.jobs[*job];
         let holder = run.jobs.len() + index;
         holds.extend(place.shares(of.processors).map(|share| {
-            let end = (*start + pools.pool(share.pool).length_of(of.run)).min(*end);
+            let end = (*start + of.length_in(pools.pool(share.pool))).min(*end);
             Hold { holder, share, start: *start, end, class: START }
         }));
     }

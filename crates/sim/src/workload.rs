@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tradewind_model::{Pools, Span, Terms, Time};
+use tradewind_model::{Pool, Pools, Span, Terms, Time, TimeMode};
 
 use crate::Semantics;
 use crate::outage::Outage;
@@ -36,7 +36,7 @@ pub enum Overrun {
     Extend,
 }
 
-/// A job that can be replayed. Times are on the reference node.
+/// A job that can be replayed. Times are on the reference node, unless its terms say otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
     /// Its index in the log as it was given.
@@ -57,6 +57,14 @@ pub struct Job {
     pub killed: bool,
     /// Price, budget, deadline and the like.
     pub terms: Option<Arc<Terms>>,
+}
+
+impl Job {
+    /// How long it really runs on nodes of the pool.
+    pub fn length_in(&self, pool: &Pool) -> Span {
+        let mode = self.terms.as_ref().map_or(TimeMode::WORK, |terms| terms.times);
+        pool.length_in(mode, self.run)
+    }
 }
 
 /// Why a job can never run.

@@ -329,7 +329,12 @@ impl Context {
 
     /// What a submission would ask for.
     pub(crate) async fn demand(&self, user: String, submission: Submission) -> Answer<Demand> {
-        let demand = self.look(move |live| live.demand_of(&user, &submission)).await?;
+        let submission = Arc::new(submission);
+        let demand = self.look(move |live| {
+            let submission = live.settings().counted(&submission);
+            live.demand_of(&user, &submission)
+        });
+        let demand = demand.await?;
         Ok(demand?)
     }
 }

@@ -4,7 +4,7 @@
 use tradewind_daemon::live::Live;
 use tradewind_daemon::live::past::Gone;
 use tradewind_daemon::live::state::{Finish, Happening, Job, Part, Phase, State, Why};
-use tradewind_model::{Cause, Closure, Demand, PoolId, Price, Span, Time};
+use tradewind_model::{Cause, Closure, Demand, PoolId, Price, Span, Time, Times};
 
 use crate::views::trends;
 
@@ -34,7 +34,7 @@ pub struct PastJob {
     pub submit: Time,
     /// What it asked for.
     pub demand: Demand,
-    /// How long it ran within the week, on the reference node; its estimate, if it has not ended.
+    /// How long it ran within the week, counted like its estimate; that, if it has not ended.
     pub run: Span,
 }
 
@@ -127,10 +127,14 @@ impl Week {
         }
         let ran = |part: &Part| {
             let (end, _) = part.exit.as_ref()?;
-            let performance = live.state().market.pools().pool(part.pool).performance;
+            let pool = live.state().market.pools().pool(part.pool);
             let length = *end - job.works_since(part)?.max(self.from);
+            let thousandths = match demand.mode().at(pool.times) {
+                Times::Wall => 1_000,
+                Times::Work => i64::from(pool.performance.thousandths()),
+            };
             // Rounded down: on a node that is no slower than the reference it is as long again.
-            Some(length.0.max(0) * i64::from(performance.thousandths()) / 1_000)
+            Some(length.0.max(0) * thousandths / 1_000)
         };
         let run = job.parts.iter().map(ran).collect::<Option<Vec<_>>>();
         let run = run.and_then(|all| all.into_iter().max()).map_or(demand.estimate, Span);

@@ -17,7 +17,7 @@ use tradewind_io::input::Input;
 use tradewind_io::submission::document;
 use tradewind_model::{
     Admission, Attribute, Demand, JobId, Performance, Place, Pool, PoolId, Pools, Price, SiteId,
-    Time,
+    Time, Times,
 };
 use tradewind_sched::policy::{Policy, gridfill};
 use tradewind_web::documents::{Explanation, WhatIf, WhatIfQuestion};
@@ -182,6 +182,7 @@ fn pools() -> Pools {
         ]
         .into(),
         admission: Admission::NONE,
+        times: Times::Work,
     };
     let sites = (0..SITES).map(|at| tradewind_model::Site { name: format!("site{at}") });
     Pools::new(sites.collect(), (0..POOLS).map(pool).collect()).unwrap()

@@ -8,6 +8,7 @@ mod cluster;
 mod faults;
 mod killed;
 mod lives;
+mod limits;
 mod market;
 mod memory;
 #[path = "../../../daemon/tests/ports/mod.rs"]

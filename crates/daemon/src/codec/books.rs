@@ -108,7 +108,7 @@ choice!(Why {
 object!(Past { prices, closures, forgotten });
 object!(Asked { points, thinned });
 object!(Gone { why, nodes, from, until });
-object!(Quote { number, user, tasks, work, booking, cost, expires });
+object!(Quote { number, user, tasks, work, times, booking, cost, expires });
 object!(Booking { start, ends, place, prices });
 object!(Token { user, role, hash, note, issued });
 choice!(Role { "user" => User, "owner" => Owner, "administrator" => Administrator, "peer" => Peer });

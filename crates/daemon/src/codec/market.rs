@@ -4,7 +4,7 @@ use serde_json::Value;
 use tradewind_model::{
     Admission, Attribute, Cause, Closure, ClosureId, Command, Criterion, Demand, JobId, JobState,
     Market, MarketState, Money, Pass, Performance, Place, Pool, PoolId, Pools, Price, Reason,
-    RunningState, Share, Site, SiteId, Span, Terms, Time, Trade,
+    RunningState, Share, Site, SiteId, Span, Terms, Time, TimeMode, Times, Trade,
 };
 
 use super::wire::{Fault, Fields, Get, Object, Put, choice, object};
@@ -55,6 +55,45 @@ choice!(Criterion {
     "start" => Start, "finish" => Finish, "runtime" => Runtime, "cost" => Cost,
     "processor-time" => ProcessorTime, "sum" => Sum(attribute),
 });
+/// Work, which all times were once, is left out.
+macro_rules! times {
+    ($type:ident: $work:expr, $($name:literal => $other:expr),*) => {
+        impl Put for $type {
+            fn put(&self, out: &mut Vec<u8>) {
+                let others = [$(($name, $other)),*];
+                let name = others.iter().find(|(_, it)| it == self).map_or("work", |(name, _)| name);
+                name.put(out);
+            }
+
+            fn is_absent(&self) -> bool {
+                *self == $work
+            }
+        }
+
+        impl Get for $type {
+            fn get(value: Value) -> Result<Self, Fault> {
+                let name = String::get(value)?;
+                let all = [("work", $work), $(($name, $other)),*];
+                let found = all.into_iter().find(|(known, _)| *known == name);
+                found.map(|(_, it)| it).ok_or_else(|| Fault::new("it is not known here"))
+            }
+
+            fn absent() -> Option<Self> {
+                Some($work)
+            }
+        }
+
+        #[cfg(test)]
+        impl super::tests::Any for $type {
+            fn any(dice: &mut super::tests::Dice) -> Self {
+                dice.of(&[$work, $($other),*])
+            }
+        }
+    };
+}
+
+times!(Times: Times::Work, "wall" => Times::Wall);
+times!(TimeMode: TimeMode::WORK, "wall" => TimeMode::WALL, "owner" => TimeMode::Owner);
 object!(Demand { processors, estimate, terms });
 object!(Terms {
     user,
@@ -68,9 +107,10 @@ object!(Terms {
     deadline,
     criterion,
     attributes,
+    times,
 });
 object!(Site { name });
-object!(Pool { name, site, nodes, performance, price, attributes, admission });
+object!(Pool { name, site, nodes, performance, price, attributes, admission, times });
 object!(Admission { min_processors, max_processors, max_time });
 object!(Share { pool, nodes });
 choice!(Place { "pool" => Pool(pool), "shares" => Shares(shares) });

@@ -1,7 +1,7 @@
 //! What users hand in.
 
 use tradewind_io::submission::{
-    Append, Array, Conditions, Dependency, Gather, Mail, OnLost, Submission, Surroundings,
+    Append, Array, Conditions, Counted, Dependency, Gather, Mail, OnLost, Submission, Surroundings,
     TimeLimit, When, Work,
 };
 
@@ -28,7 +28,10 @@ object!(Submission {
     stay_home,
 });
 choice!(Work { "script" => Script { text, arguments }, "command" => Command(words) });
-choice!(TimeLimit { "reference" => Reference(span), "classes" => Classes(limits) });
+choice!(TimeLimit {
+    "reference" => Reference(span), "classes" => Classes(limits), "one" => One { limit, counted },
+});
+choice!(Counted { "default" => Default, "job" => Job(times), "project" => Project(times) });
 object!(Conditions {
     min_performance,
     max_price,

@@ -300,7 +300,7 @@ impl State {
         let demand = self.market.demand(id).cloned().ok_or(Wrong::Job(number))?;
         let mut parts = Vec::new();
         for (share, price) in place.shares(demand.processors).zip(prices) {
-            let limit = self.market.pools().pool(share.pool).length_of(demand.estimate);
+            let limit = self.market.pools().pool(share.pool).length_of(&demand);
             let (pool, nodes, price) = (share.pool, share.nodes, *price);
             let names = Vec::new();
             parts.push(Part { pool, nodes, price, limit, names, since: None, exit: None });

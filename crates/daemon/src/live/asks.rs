@@ -12,7 +12,7 @@ use super::peers::may_travel;
 use super::record::Record;
 use super::rights::{Actor, Role};
 use super::state::{Finish, Hold, Phase, Quote};
-use super::{Live, Wrong};
+use super::{Live, Wrong, times};
 
 type Answer = Result<Result<Reply, Refusal>, Wrong>;
 
@@ -83,6 +83,7 @@ impl Live {
         key: Option<&String>,
         quote: Option<u64>,
     ) -> Answer {
+        let submission = &self.settings.counted(submission);
         match self.submitted_before(actor, key, submission) {
             Ok(None) => {}
             Ok(Some(known)) => return Ok(Ok(Reply::Jobs(known))),
@@ -228,9 +229,9 @@ impl Live {
         if submission.array.is_some() || !submission.after.is_empty() || submission.held {
             return conflict("a quote is for one job that may start at once".to_owned());
         }
-        if (quote.tasks, quote.work) != (demand.processors, demand.estimate) {
-            let (tasks, work) = (quote.tasks, quote.work);
-            return conflict(format!("quote {number} is for {tasks} nodes and {work} s of work"));
+        if !quote.is_for(demand) {
+            let what = quote.subject();
+            return conflict(format!("quote {number} is for {what}"));
         }
         if let Some(budget) = submission.terms.budget.filter(|budget| *budget < quote.cost) {
             let cost = quote.cost;
@@ -369,5 +370,6 @@ impl Live {
 fn is_again(known: &Submission, sent: &Submission) -> bool {
     let (earliest_start, deadline) = (known.terms.earliest_start, known.terms.deadline);
     let terms = Conditions { earliest_start, deadline, ..sent.terms.clone() };
-    *known == Submission { terms, ..sent.clone() }
+    let time = times::as_known(&known.time, &sent.time);
+    *known == Submission { terms, time, ..sent.clone() }
 }

@@ -80,7 +80,7 @@ fn wish(
     drop_needless_sites(&mut attributes, pools);
     rich_enough(&mut attributes, &submission.passed_through, pools, most);
     let estimate = match &submission.time {
-        TimeLimit::Reference(span) => *span,
+        TimeLimit::One { limit, .. } | TimeLimit::Reference(limit) => *limit,
         TimeLimit::Classes(classes) => {
             let names: Vec<String> = classes.keys().cloned().collect();
             one_of(&mut attributes, CLASS, &names, pools)?;
@@ -102,6 +102,7 @@ fn wish(
             deadline: terms.deadline,
             criterion: terms.criterion.clone(),
             attributes,
+            times: submission.time.mode(),
         })),
     })
 }
@@ -133,10 +134,11 @@ fn own_names(wanted: &[String], pools: &Pools) -> Vec<String> {
 pub(super) fn loosely(submission: &Submission, place: usize) -> Demand {
     let terms = &submission.terms;
     let estimate = match &submission.time {
-        TimeLimit::Reference(span) => *span,
+        TimeLimit::One { limit, .. } | TimeLimit::Reference(limit) => *limit,
         TimeLimit::Classes(classes) => classes.values().copied().max().unwrap_or(Span(1)),
     };
-    let terms = Terms { user: place as i64, budget: terms.budget, ..Terms::default() };
+    let (user, times) = (place as i64, submission.time.mode());
+    let terms = Terms { user, budget: terms.budget, times, ..Terms::default() };
     Demand { processors: submission.tasks, estimate, terms: Some(Arc::new(terms)) }
 }
 
@@ -170,11 +172,7 @@ fn one_of(
 /// The work that is enough on nodes of every class: the most of limit × performance.
 fn work(classes: &std::collections::BTreeMap<String, Span>, pools: &Pools) -> Span {
     let of = |pool: &Pool| match pool.attributes.get(CLASS) {
-        Some(Attribute::Text(class)) => {
-            let thousandths = i64::from(pool.performance.thousandths());
-            let limit = classes.get(class)?;
-            Some(Span((limit.0.saturating_mul(thousandths) + 999) / 1_000))
-        }
+        Some(Attribute::Text(class)) => Some(pool.performance.work_in(*classes.get(class)?)),
         _ => None,
     };
     pools.as_slice().iter().filter_map(of).max().unwrap_or(Span(1))

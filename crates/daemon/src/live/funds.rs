@@ -171,9 +171,8 @@ impl Live {
 /// nothing else ran. Nothing, if there are too few.
 fn least_cost(demand: &Demand, pools: &Pools) -> Money {
     let suits = pools.as_slice().iter().filter(|pool| pool.suits(demand));
-    let each = |nodes: u32, pool: &tradewind_model::Pool| {
-        pool.price.of(nodes, pool.length_of(demand.estimate))
-    };
+    let each =
+        |nodes: u32, pool: &tradewind_model::Pool| pool.price.of(nodes, pool.length_of(demand));
     let mut offers: Vec<_> = suits.map(|pool| (each(1, pool), pool)).collect();
     offers.sort_by_key(|(cost, _)| *cost);
     let mut open = demand.processors;

@@ -31,6 +31,7 @@ mod tells;
 #[cfg(test)]
 mod tests;
 mod tick;
+pub mod times;
 mod usage;
 
 use std::cell::OnceCell;
@@ -38,7 +39,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use tradewind_model::{Event, Money, PoolId, Pools, Span, Time};
+use tradewind_model::{Event, Money, PoolId, Pools, Span, Time, Times};
 use tradewind_sched::negotiation::{self, Negotiator, Peer};
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::outlook::Outlook;
@@ -82,6 +83,8 @@ pub struct Settings {
     pub negotiation: negotiation::Settings,
     /// How long the first parts of a job wait for its last, if its user does not say.
     pub gather: Span,
+    /// By project, how times are counted of jobs that leave it open.
+    pub times: BTreeMap<String, Times>,
 }
 
 impl Default for Settings {
@@ -95,6 +98,7 @@ impl Default for Settings {
             peers: Vec::new(),
             negotiation: Settings::NEGOTIATION,
             gather: Span(120),
+            times: BTreeMap::new(),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tradewind_io::submission::Submission;
 use tradewind_model::{
     ClosureId, JobId, Market, Money, Place, PoolId, Pools, Price, Reason, SiteId, Span, Time,
+    TimeMode,
 };
 
 use super::choice::Choice;
@@ -374,8 +375,10 @@ pub struct Quote {
     pub user: String,
     /// What for: the submission must ask for the same.
     pub tasks: u32,
-    /// Seconds of the reference node.
+    /// For how long.
     pub work: Span,
+    /// How that is counted.
+    pub times: TimeMode,
     /// Where and when.
     pub booking: Booking,
     /// What it costs at most.

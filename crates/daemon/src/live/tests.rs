@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit, Work};
 use tradewind_model::{
-    Admission, Attribute, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Time,
+    Admission, Attribute, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Time, Times,
 };
 use tradewind_sched::policy::{Policy, gridfill};
 
@@ -20,6 +20,7 @@ mod held;
 mod preempted;
 mod recall;
 mod resources;
+mod times;
 
 #[derive(Debug)]
 struct Easy;
@@ -54,6 +55,7 @@ fn pools() -> Pools {
             .map(|(key, value)| (key.to_owned(), Attribute::Text(value.to_owned())))
             .into(),
         admission: Admission::NONE,
+        times: Times::Work,
     };
     let site = |name: &str| Site { name: name.to_owned() };
     Pools::new(vec![site("a"), site("b")], vec![pool("a/x", 0, 1_000), pool("b/y", 1, 2_000)])

@@ -17,7 +17,7 @@ use tradewind_daemon::site::{PoolSetup, Site as _, Tag};
 use tradewind_daemon::store::memory::{Disk, Memory};
 use tradewind_daemon::store::{Origin, Snapshot, Store as _};
 use tradewind_model::{
-    Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Time,
+    Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Time, Times,
 };
 use tradewind_sched::negotiation::{Entry, Peer};
 use tradewind_sched::policy::{Policy, gridfill};
@@ -72,6 +72,7 @@ fn pools(rng: &mut Pcg64Mcg) -> Pools {
         price: Price(rng.random_range(0..3) * 1_000_000),
         attributes: Attributes::new(),
         admission: Admission::NONE,
+        times: Times::Work,
     };
     let mut all = vec![pool("x", rng)];
     if rng.random_range(0..2) == 0 {

@@ -242,7 +242,7 @@ fn can_pay(state: &State, job: &Job) -> bool {
     let Some(demand) = job.id.and_then(|id| state.market.demand(id)) else { return true };
     let pools = state.market.pools().as_slice().iter().filter(|pool| pool.suits(demand));
     let costs = pools.flat_map(|pool| {
-        let cost = pool.price.of(1, pool.length_of(demand.estimate));
+        let cost = pool.price.of(1, pool.length_of(demand));
         std::iter::repeat_n(cost, pool.nodes as usize)
     });
     let mut costs: Vec<Money> = costs.collect();

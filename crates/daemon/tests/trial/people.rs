@@ -13,7 +13,7 @@ use tradewind_daemon::site::fake;
 use tradewind_io::submission::{
     Array, Conditions, Dependency, Gather, OnLost, Submission, Surroundings, TimeLimit, When,
 };
-use tradewind_model::{Money, Place, PoolId, Share, Span, Time};
+use tradewind_model::{Money, Place, PoolId, Share, Span, Time, TimeMode, Times};
 
 /// What was promised.
 #[derive(Debug, Clone, Default)]
@@ -84,7 +84,7 @@ fn submit(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> Ask {
         name: "job".to_owned(),
         work: fake::work(Span(length), code),
         tasks: rng.random_range(1..5),
-        time: TimeLimit::Reference(limit),
+        time: counted(limit, limit.0),
         terms: Conditions { budget, ..Conditions::default() },
         project: None,
         surroundings: Surroundings::default(),
@@ -107,10 +107,24 @@ fn submit(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> Ask {
     if let Some(quote) = quote.and_then(|number| live.state().quotes.get(&number))
         && rng.random_range(0..4) > 0
     {
-        (submission.tasks, submission.time) = (quote.tasks, TimeLimit::Reference(quote.work));
+        submission.tasks = quote.tasks;
+        submission.time = match quote.times {
+            TimeMode::Owner => TimeLimit::one(quote.work),
+            TimeMode::Fixed(times) => TimeLimit::one(quote.work).counted_by(times),
+        };
         (submission.after, submission.array, submission.held) = (vec![], None, false);
     }
     Ask::Submit { submission: Arc::new(submission), key, quote }
+}
+
+/// The limit, counted in one of all ways, as the number says.
+fn counted(limit: Span, number: i64) -> TimeLimit {
+    match number % 5 {
+        0 => TimeLimit::Reference(limit),
+        1 => TimeLimit::one(limit).counted_by(Times::Work),
+        2 => TimeLimit::one(limit).counted_by(Times::Wall),
+        _ => TimeLimit::one(limit),
+    }
 }
 
 /// A window in one pool or in two, free or not.
@@ -125,17 +139,18 @@ fn quote(rng: &mut Pcg64Mcg, live: &Live, actor: &Actor) -> Ask {
         }
         _ => Place::Pool(id),
     };
+    let times = counted(work, work.0).mode();
     let (mut ends, mut prices, mut cost) = (vec![], vec![], Money::ZERO);
     for share in place.shares(tasks) {
         let pool = pools.pool(share.pool);
-        ends.push(start + pool.length_of(work));
+        ends.push(start + pool.length_in(times, work));
         prices.push(pool.price);
-        cost += pool.price.of(share.nodes, pool.length_of(work));
+        cost += pool.price.of(share.nodes, pool.length_in(times, work));
     }
     let booking = Booking { start, ends, place, prices };
     let expires = live.state().now() + Span(rng.random_range(0..120));
     let user = actor.user.clone();
-    Ask::Keep { quote: Quote { number: 0, user, tasks, work, booking, cost, expires } }
+    Ask::Keep { quote: Quote { number: 0, user, tasks, work, times, booking, cost, expires } }
 }
 
 impl Promises {

@@ -16,7 +16,7 @@ use tradewind_daemon::site::{PoolSetup, Site as _, SiteError, Tag};
 use tradewind_daemon::store::memory::{Disk, Fault as DiskFault, Memory};
 use tradewind_daemon::store::{Origin, Snapshot, Store as _};
 use tradewind_model::{
-    Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Time,
+    Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Time, Times,
 };
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::{Policy, gridfill};
@@ -132,6 +132,8 @@ fn pools(rng: &mut Pcg64Mcg) -> Pools {
             price: Price(rng.random_range(0..4) * 1_000_000),
             attributes: Attributes::new(),
             admission: Admission::NONE,
+            // The owner of the second site counts work.
+            times: [Times::Wall, Times::Work][site as usize],
         });
     }
     Pools::new(sites, pools).unwrap()

@@ -1,6 +1,6 @@
 //! `[[site.pool]]`: like nodes, whole or cut into queues.
 
-use tradewind_model::{Admission, Performance, Pool, PoolId, Pools, Price, SiteId};
+use tradewind_model::{Admission, Performance, Pool, PoolId, Pools, Price, SiteId, Times};
 
 use super::queues::{self, Queue};
 use crate::fields::{AMOUNT, Fields, Notes, PERFORMANCE};
@@ -75,6 +75,7 @@ impl Reader {
             price: Price::default(),
             attributes: attributes(&fields, notes),
             admission,
+            times: Times::Work,
         };
         match queues::queues(&fields, &pool, nodes, notes) {
             None => self.whole(pool, charge, &fields, notes),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tradewind_model::{
-    Attribute, Attributes, Grid, Horizon, Node, NodeId, Performance, Site, SiteId, Slot,
+    Attribute, Attributes, Grid, Horizon, Node, NodeId, Performance, Site, SiteId, Slot, Times,
 };
 
 use super::MAX_NAME;
@@ -108,6 +108,7 @@ impl Nodes {
             performance: performance.unwrap_or(Performance::REFERENCE),
             price: fields.price("price", notes).unwrap_or_default(),
             attributes: attributes(fields, notes),
+            times: Times::Work,
         };
         // Past the limit of `Grid` the id is wrong, but then there is no grid.
         let id = NodeId(self.nodes.len() as u32);

@@ -1,7 +1,8 @@
 //! Jobs and the policy of a scenario.
 
 use tradewind_model::{
-    Criterion, Horizon, Job, Limit, Measure, Money, Objective, Request, Rho, Span, VoPolicy,
+    Criterion, Horizon, Job, Limit, Measure, Money, Objective, Request, Rho, Span, TimeMode,
+    VoPolicy,
 };
 
 use super::nodes::{Names, attributes};
@@ -60,6 +61,7 @@ fn request(fields: &Fields<'_, '_>, nodes: usize, notes: &mut Notes<'_>) -> Opti
     let request = Request {
         tasks: tasks.and_then(|n| u32::try_from(n).ok()).unwrap_or(1),
         work: work.unwrap_or(Span(1)),
+        times: TimeMode::WORK,
         min_performance: fields.performance("min_performance", &LEAST_PERFORMANCE, notes),
         attributes: attributes(fields, notes),
         budget: fields.money("budget", notes),

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use tradewind_model::{
     Attribute, Criterion, Grid, Horizon, Job, Limit, Measure, Money, Node, NodeId, Objective,
-    Performance, Price, Request, Rho, Site, SiteId, Slot, SlotList, Span, Time, VoPolicy,
+    Performance, Price, Request, Rho, Site, SiteId, Slot, SlotList, Span, Time, Times, VoPolicy,
 };
 
 use super::*;
@@ -268,7 +268,7 @@ prop_compose! {
         attributes in proptest::collection::btree_map("[a-z]{1,3}", attribute(), 0..3),
     ) -> Node {
         let performance = Performance::from_thousandths(performance).unwrap();
-        Node { name: String::new(), site: SiteId(site), host, performance, price: Price(price), attributes }
+        Node { name: String::new(), site: SiteId(site), host, performance, price: Price(price), attributes, times: Times::Work }
     }
 }
 

@@ -11,7 +11,7 @@ mod tests;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use jiff::tz::TimeZone;
-use tradewind_model::{Attributes, Money, Performance, Price, Span};
+use tradewind_model::{Attributes, Money, Performance, Price, Span, Times};
 
 use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
@@ -36,6 +36,8 @@ pub struct Settings {
     pub notify: Notify,
     /// In the order of the file; empty: the daemon's own two small ones.
     pub sites: Vec<Site>,
+    /// In the order of the file.
+    pub projects: Vec<Project>,
     /// Daemons that it exchanges jobs with.
     pub peers: Vec<Peer>,
 }
@@ -139,6 +141,8 @@ pub struct Site {
     pub kind: Kind,
     /// The user whom its income belongs to; `None`: the administrator.
     pub owner: Option<String>,
+    /// How times are counted of jobs that leave it open, as do their projects.
+    pub times: Times,
     /// At least one.
     pub pools: Vec<Pool>,
 }
@@ -174,6 +178,15 @@ pub struct Pool {
     /// The part that is offered, in thousandths, by hours; the first that holds. Without any
     /// rule, all is offered; with some, nothing outside their hours.
     pub offers: Schedule<u32>,
+}
+
+/// What holds for the jobs of a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    /// Unique; as in `--account`.
+    pub name: String,
+    /// How times are counted of jobs that leave it open.
+    pub times: Option<Times>,
 }
 
 /// Another daemon.

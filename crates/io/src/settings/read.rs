@@ -7,16 +7,19 @@ use tradewind_model::Span;
 
 use super::Kind as SiteKind;
 use super::schedule::{Load, Rule, Schedule};
-use super::{Credits, Hours, Limits, Listen, Market, Notify, Peer, Settings, Tls, hours, sites};
+use super::{
+    Credits, Hours, Limits, Listen, Market, Notify, Peer, Project, Settings, Tls, hours, sites,
+};
 use crate::decimal;
 use crate::diagnostics::{Diagnostics, excerpt};
 use crate::fields::{Fields, Notes, TEXT, hint_for};
 use crate::input::Input;
 use crate::scenario::Names;
+use crate::submission::TIMES;
 use crate::value::{self, Kind, Value};
 
-const KEYS: [&str; 8] =
-    ["time_zone", "market", "listen", "limits", "money", "notify", "site", "peers"];
+const KEYS: [&str; 9] =
+    ["time_zone", "market", "listen", "limits", "money", "notify", "site", "project", "peers"];
 
 pub(super) fn parse(input: &Input) -> Result<(Settings, Diagnostics), Diagnostics> {
     let document = value::parse(input)?;
@@ -35,6 +38,7 @@ fn settings(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Settings {
         money: table(fields, "money", &["new_user_grant"], notes, money),
         notify: table(fields, "notify", &NOTIFY, notes, notify),
         sites: sites::sites(fields, notes),
+        projects: projects(fields, notes),
         peers: peers(fields, notes),
     };
     meetings(&settings, fields, notes);
@@ -132,6 +136,20 @@ fn market(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Market {
     let gather = fields.span("gather", 1..=most.0, notes);
     let gather = gather.unwrap_or(Market::default().gather);
     Market { policy, rules: Schedule { rules }, gather }
+}
+
+/// `[[project]]`.
+fn projects(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Project> {
+    let mut names = Names::default();
+    let mut all = Vec::new();
+    for (i, item) in fields.list("project", notes).unwrap_or_default().iter().enumerate() {
+        let path = format!("project[{i}]");
+        let Some(it) = Fields::of(item, path, &["name", "times"], notes) else { continue };
+        it.require(&["name"], notes);
+        let name = names.take(&it, "project", notes).unwrap_or_default();
+        all.push(Project { name, times: it.word("times", &TIMES, notes) });
+    }
+    all
 }
 
 /// The field `hours`; always without one.

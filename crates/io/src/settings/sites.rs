@@ -1,6 +1,6 @@
 //! `[[site]]`: pools, prices and offers.
 
-use tradewind_model::{Attribute, Performance, Pools};
+use tradewind_model::{Attribute, Performance, Pools, Times};
 
 use super::read::{hours, load, text};
 use super::schedule::{Load, Rule, Schedule};
@@ -8,8 +8,9 @@ use super::{Kind, Pool, Site, cluster};
 use crate::diagnostics::{did_you_mean, excerpt};
 use crate::fields::{Fields, Notes, PERFORMANCE, Scale};
 use crate::scenario::{Names, attributes};
+use crate::submission::TIMES;
 
-const KEYS: [&str; 6] = ["name", "kind", "owner", "pool", "price", "offer"];
+const KEYS: [&str; 7] = ["name", "kind", "owner", "times", "pool", "price", "offer"];
 const POOL: [&str; 6] = ["name", "nodes", "performance", "price", "class", "attributes"];
 const KINDS: [&str; 3] = ["local", "slurm", "gridengine"];
 /// The attribute that names a node's class.
@@ -27,13 +28,14 @@ pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Site>
         let name = names.take(&site, "site", notes).unwrap_or_default();
         let kind = kind(&site, notes).unwrap_or(Kind::Local);
         let owner = text(&site, "owner", notes);
+        let times = site.word("times", &TIMES, notes).unwrap_or(Times::Wall);
         let mut pools = pools(&site, &mut pool_names, notes);
         if kind == Kind::Local {
             only_managed(&site, &cluster::KEYS, notes);
         }
         prices(&site, &mut pools, notes);
         offers(&site, &mut pools, notes);
-        all.push(Site { name, kind, owner, pools });
+        all.push(Site { name, kind, owner, times, pools });
     }
     all
 }

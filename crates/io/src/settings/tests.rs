@@ -36,6 +36,13 @@ fn mistakes_have_lines_and_hints() {
         ("[[site]]\nname = 'a'\nkind = 'slurm'\npool = []", "there are no pools"),
         ("[[site]]\nname = 'a'\nkind = 'locl'\npool = []", "did you mean `local`?"),
         (SITE, "`pool` is missing"),
+        (
+            "[[site]]\nname = 'a'\nkind = 'local'\ntimes = 'cpu'\npool = []",
+            ":4: site[0].times: unknown value `cpu`",
+        ),
+        ("[[project]]\ntimes = 'work'", "`name` is missing"),
+        ("[[project]]\nname = 'p'\ntimes = 'wal'", "did you mean `wall`?"),
+        ("[[project]]\nname = 'p'\n[[project]]\nname = 'p'", "project[1].name"),
         ("[[peers]]\nname = 'b'\nurl = 'https://b.example'\ntoken = 'x'", "peers[0].token"),
     ] {
         let told = read(text).map(|_| ()).unwrap_err().to_string();
@@ -56,6 +63,19 @@ fn mistakes_have_lines_and_hints() {
         let told = read(&text).map(|_| ()).unwrap_err().to_string();
         assert!(told.contains(expected) && told.contains("\n  hint: "), "{text}: {told}");
     }
+}
+
+#[test]
+fn owners_and_projects_say_what_times_count() {
+    let text = "[[project]]\nname = 'p'\ntimes = 'work'\n[[project]]\nname = 'q'\n\
+         [[site]]\nname = 'a'\nkind = 'local'\ntimes = 'work'\n\
+         pool = [{name = 'x', nodes = 2}]\n\
+         [[site]]\nname = 'b'\nkind = 'local'\npool = [{name = 'y', nodes = 2}]\n";
+    let settings = read(text).unwrap().0;
+    let sites: Vec<Times> = settings.sites.iter().map(|site| site.times).collect();
+    assert_eq!(sites, [Times::Work, Times::Wall]);
+    let projects = settings.projects.iter().map(|it| (it.name.as_str(), it.times));
+    assert_eq!(projects.collect::<Vec<_>>(), [("p", Some(Times::Work)), ("q", None)]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The machine of a log, as nodes on sites.
 
-use tradewind_model::{Attributes, Grid, Node, Site, SiteId};
+use tradewind_model::{Attributes, Grid, Node, Site, SiteId, Times};
 
 use super::{Options, Refusal};
 use crate::swf::{Log, Record};
@@ -60,6 +60,7 @@ impl Machine {
                 performance,
                 price,
                 attributes: Attributes::new(),
+                times: Times::Work,
             }
         };
         let mut nodes: Vec<Node> = (0..self.processors).map(node).collect();

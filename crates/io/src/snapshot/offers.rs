@@ -109,7 +109,7 @@ impl Offers {
 
 #[cfg(test)]
 mod tests {
-    use tradewind_model::{Attributes, Pool, Site, SiteId};
+    use tradewind_model::{Attributes, Pool, Site, SiteId, Times};
 
     use super::*;
 
@@ -124,6 +124,7 @@ mod tests {
             price: Price(price),
             attributes: Attributes::new(),
             admission: tradewind_model::Admission::NONE,
+            times: Times::Work,
         };
         let pools = vec![pool("a", 3, 2_000, 10), pool("b", 1, 2_000, 30), pool("c", 5, 1_000, 20)];
         let pools = Pools::new(vec![Site { name: "s".to_owned() }], pools).unwrap();

@@ -11,7 +11,9 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Attribute, Attributes, Criterion, Money, Performance, Price, Span, Time};
+use tradewind_model::{
+    Attribute, Attributes, Criterion, Money, Performance, Price, Span, Time, TimeMode, Times,
+};
 
 /// A job as it is handed in; every field is checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,30 +85,83 @@ pub enum Work {
 /// How long a task may run before it is stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TimeLimit {
-    /// On a node of performance 1.0; shorter on faster ones.
+    /// One limit for all nodes.
+    One {
+        /// In seconds.
+        limit: Span,
+        /// Of what, and who said so.
+        counted: Counted,
+    },
+    /// Seconds of work on a node of performance 1, shorter on faster ones: what earlier releases
+    /// wrote. New submissions are [`TimeLimit::One`].
     Reference(Span),
     /// By node class; only nodes of these classes will do.
     Classes(BTreeMap<String, Span>),
 }
 
+/// How a limit is counted, and who said so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Counted {
+    /// Nobody said: wall-clock time, unless the owner of the nodes says otherwise.
+    #[default]
+    Default,
+    /// The submission says.
+    Job(Times),
+    /// The project that pays says.
+    Project(Times),
+}
+
+impl Counted {
+    /// As the market counts.
+    pub fn mode(self) -> TimeMode {
+        match self {
+            Counted::Default => TimeMode::Owner,
+            Counted::Job(times) | Counted::Project(times) => TimeMode::Fixed(times),
+        }
+    }
+}
+
+/// The names of [`Times`] in options, documents and settings.
+pub const TIMES: [(&str, Times); 2] = [("wall", Times::Wall), ("work", Times::Work)];
+
 impl TimeLimit {
-    /// Seconds on a node of performance 1.0 that give every task at least its limit, on whichever
+    /// Why nothing is said of how limits by class are counted.
+    const BY_CLASS: &str = "limits by class are wall-clock time on each class";
+    /// What to do about it.
+    const BY_CLASS_HINT: &str = "leave `times` out, or give one limit for all nodes";
+
+    /// One limit for all nodes, counted as nobody says otherwise.
+    pub fn one(limit: Span) -> TimeLimit {
+        TimeLimit::One { limit, counted: Counted::Default }
+    }
+
+    /// The same limit, counted as its submission says. Limits by class stay as they are.
+    pub fn counted_by(self, times: Times) -> TimeLimit {
+        match self {
+            TimeLimit::One { limit, .. } => TimeLimit::One { limit, counted: Counted::Job(times) },
+            other => other,
+        }
+    }
+
+    /// How it is counted. Limits by class are turned into work that is enough on each class.
+    pub fn mode(&self) -> TimeMode {
+        match self {
+            TimeLimit::One { counted, .. } => counted.mode(),
+            TimeLimit::Reference(_) | TimeLimit::Classes(_) => TimeMode::WORK,
+        }
+    }
+
+    /// One limit as it stands; of limits by class, seconds on a node of performance 1.0 that give every task at least its limit, on whichever
     /// class of nodes it runs: max over classes of ⌈limit × performance⌉. `performance` is that of
     /// each class (of its fastest nodes); classes that it lacks are left out, and `None` says that
     /// it lacks all. On classes whose limit is not the binding one, the window is longer than the
     /// limit, and what is not used is given back.
     pub fn work(&self, performance: &BTreeMap<String, Performance>) -> Option<Span> {
         let limits = match self {
-            TimeLimit::Reference(limit) => return Some(*limit),
+            TimeLimit::One { limit, .. } | TimeLimit::Reference(limit) => return Some(*limit),
             TimeLimit::Classes(limits) => limits,
         };
-        let work = |(class, limit): (&String, &Span)| {
-            let thousandths = i64::from(performance.get(class)?.thousandths());
-            let scaled = i128::from(limit.0) * i128::from(thousandths);
-            // Rounded up, so that `length_of` gives the limit or more; at most the longest span.
-            let seconds = (scaled + 999) / 1_000;
-            Some(Span(i64::try_from(seconds).unwrap_or(Span::MAX.0).min(Span::MAX.0)))
-        };
+        let work = |(class, limit): (&String, &Span)| Some(performance.get(class)?.work_in(*limit));
         limits.iter().filter_map(work).max()
     }
 

@@ -382,7 +382,7 @@ pub static OPTIONS: [Known; 115] = [
         't',
         Value,
         "TIMELIMIT",
-        "required; at performance 1.0, or by class: `fast:10m,slow:30m`; forms below",
+        "required; wall-clock time (see `times`), or by class: `fast:10m,slow:30m`; forms below",
     ),
     refused("time-min", NONE, Value, "", "a window has one length: give `--time`"),
     passed("tmp", NONE, Value, "", "disk space"),
@@ -446,5 +446,9 @@ pub static OPTIONS: [Known; 115] = [
         takes: Nothing,
         ..own("stay-home", "it is not passed on to another market, though peers are configured")
     },
+    own(
+        "times",
+        "what `--time` counts: `wall` is wall-clock time, the same on all nodes; `work` is seconds on a node of performance 1, shorter on faster nodes. Without it the project or the site's owner may say, else it is `wall`",
+    ),
     own("value", "what its completion in time is worth, credits"),
 ];

@@ -19,7 +19,7 @@ fn limits_by_class_become_work() {
     assert_eq!(it.work(&speeds(&[("fast", 4_000), ("slow", 500)])), Some(Span(2_400)));
     assert_eq!(it.work(&speeds(&[("fast", 333)])), Some(Span(200)));
     assert_eq!(it.work(&speeds(&[("other", 1_000)])), None);
-    assert_eq!(TimeLimit::Reference(Span(60)).work(&BTreeMap::new()), Some(Span(60)));
+    assert_eq!(TimeLimit::one(Span(60)).work(&BTreeMap::new()), Some(Span(60)));
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -41,10 +41,16 @@ fn work() -> impl Strategy<Value = Work> {
     ]
 }
 
+/// As a document can say it.
+fn counted() -> impl Strategy<Value = Counted> {
+    let times = prop::sample::select(vec![Times::Wall, Times::Work]);
+    prop_oneof![Just(Counted::Default), times.prop_map(Counted::Job)]
+}
+
 fn time() -> impl Strategy<Value = TimeLimit> {
     let span = || (1i64..1_000_000).prop_map(Span);
     prop_oneof![
-        span().prop_map(TimeLimit::Reference),
+        (span(), counted()).prop_map(|(limit, counted)| TimeLimit::One { limit, counted }),
         proptest::collection::btree_map(name(), span(), 1..4).prop_map(TimeLimit::Classes),
     ]
 }

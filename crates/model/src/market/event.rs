@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Trade;
 use crate::{
     Attributes, Criterion, Money, Performance, Place, PoolId, Price, Reason, Request, SiteId, Span,
-    Time,
+    Time, TimeMode,
 };
 
 /// A job's place in the order of submission, from 0.
@@ -24,7 +24,8 @@ impl JobId {
 pub struct Demand {
     /// Tasks, each on a node of its own: at least 1.
     pub processors: u32,
-    /// How long it is expected to run on the reference node, at least 1 s.
+    /// How long it is expected to run, at least 1 s: on the reference node, or by the clock, as its
+    /// terms say.
     pub estimate: Span,
     /// Everything else; most jobs of most logs ask for nothing more.
     pub terms: Option<Arc<Terms>>,
@@ -42,6 +43,11 @@ impl Demand {
         self.terms.as_deref().unwrap_or(&NONE)
     }
 
+    /// How its estimate is counted: without terms, as work on the reference node.
+    pub fn mode(&self) -> TimeMode {
+        self.terms.as_ref().map_or(TimeMode::WORK, |terms| terms.times)
+    }
+
     /// As a request for a window.
     pub fn request(&self) -> Request {
         let terms = self.terms();
@@ -53,6 +59,7 @@ impl Demand {
             earliest_start: terms.earliest_start,
             deadline: terms.deadline,
             criterion: terms.criterion.clone(),
+            times: terms.times,
             ..Request::new(self.processors, self.estimate)
         }
     }
@@ -83,6 +90,8 @@ pub struct Terms {
     pub criterion: Criterion,
     /// What each node must offer besides.
     pub attributes: Attributes,
+    /// How the job's time is counted.
+    pub times: TimeMode,
 }
 
 impl Terms {
@@ -99,6 +108,7 @@ impl Terms {
         deadline: None,
         criterion: Criterion::Start,
         attributes: Attributes::new(),
+        times: TimeMode::WORK,
     };
 }
 

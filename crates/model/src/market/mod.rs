@@ -12,7 +12,7 @@ mod trade;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::{Money, Place, PoolId, Pools, Price, Share, Span, Time};
+use crate::{Money, Place, PoolId, Pools, Price, Share, Span, Time, TimeMode};
 
 pub use event::{Cause, Closure, ClosureId, Command, Demand, Event, JobId, MarketError, Terms};
 pub use ledger::{Ledger, cost};
@@ -302,15 +302,15 @@ impl Market {
     }
 
     fn start(&mut self, job: JobId, place: &Place) -> Result<(), MarketError> {
-        let (processors, estimate) = {
-            let entry = self.entry(job, Phase::Queued)?;
-            (entry.demand.processors, entry.demand.estimate)
+        let (processors, estimate, mode) = {
+            let demand = &self.entry(job, Phase::Queued)?.demand;
+            (demand.processors, demand.estimate, demand.mode())
         };
         self.check_place(job, place, processors)?;
         let (mut hold, mut price, mut further) = (Money::ZERO, None, Vec::new());
         for share in place.shares(processors) {
             self.take(share);
-            let length = self.pools.pool(share.pool).length_of(estimate);
+            let length = self.pools.pool(share.pool).length_in(mode, estimate);
             let asked = self.price(job, share.pool);
             hold += asked.of(share.nodes, length);
             match price {
@@ -502,6 +502,6 @@ impl Pools {
     /// What a share costs for `work` seconds of the reference node.
     fn charge(&self, share: Share, work: Span) -> Money {
         let pool = self.pool(share.pool);
-        pool.price.of(share.nodes, pool.length_of(work))
+        pool.price.of(share.nodes, pool.length_in(TimeMode::WORK, work))
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Attributes, Performance, Pool, Price, Site, SiteId};
+use crate::{Attributes, Performance, Pool, Price, Site, SiteId, Times};
 
 fn submitted(job: u32, processors: u32) -> Event {
     Event::Submitted { job: JobId(job), demand: Demand::new(processors, Span(10)) }
@@ -48,6 +48,7 @@ fn two_pools() -> Market {
         price: Price::credits(price),
         attributes: Attributes::new(),
         admission: crate::Admission::NONE,
+        times: Times::Work,
     };
     let pools = Pools::new(sites, vec![pool(0, 1_000, 1), pool(1, 2_000, 3)]).unwrap();
     Market::new(Arc::new(pools), Time(0))
@@ -121,7 +122,7 @@ fn a_trade_settles_at_its_price_and_holds_the_job_to_its_pool() {
     apply(&mut market, traded(1, 7)).unwrap();
     assert_eq!(market.apply(&started(0)), Err(MarketError::Place { job }));
     apply(&mut market, started(1)).unwrap();
-    let length = market.pools().pool(PoolId(1)).length_of(estimate);
+    let length = market.pools().pool(PoolId(1)).length_in(TimeMode::WORK, estimate);
     assert_eq!(market.ledger().held(), i128::from(7 * 2 * length.0));
     assert!(market.apply(&traded(0, 5)).is_err(), "it runs");
     market.pass_to(Time(3)).unwrap();

@@ -97,7 +97,7 @@ proptest! {
         let node = |name: &str| crate::Node {
             name: name.into(), site: crate::SiteId(0), host: None,
             performance: crate::Performance::REFERENCE, price: crate::Price(0),
-            attributes: crate::Attributes::new(),
+            attributes: crate::Attributes::new(), times: crate::Times::Work,
         };
         let grid = Grid::new(vec![site], vec![node("a"), node("b"), node("c")]).unwrap();
         let horizon = Horizon { start: Time(0), end: Time(50) };

@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::{
     Attributes, Criterion, Grid, Horizon, Job, Money, Node, NodeId, Performance, Price, Request,
-    Site, SiteId, Slot, SlotList, Snapshot, Span, Time, VoPolicy,
+    Site, SiteId, Slot, SlotList, Snapshot, Span, Time, Times, VoPolicy,
 };
 use tradewind_sched::policy::cyclic::{Cyclic, plan};
 
@@ -74,6 +74,7 @@ fn market(jobs: usize, nodes: u32, mix: Mix) -> Snapshot {
                 .unwrap_or(Performance::REFERENCE),
             price: Price(base[class] * i64::from(750 + (i * 7_919) % 500) / 1_000),
             attributes: Attributes::new(),
+            times: Times::Work,
         }
     };
     let sites = vec![Site { name: "site".into() }];

@@ -11,7 +11,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tradewind_io::swf;
 use tradewind_model::{
-    Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Terms, Time,
+    Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Terms, Time, Times,
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::bsf::{self, Bsf};
@@ -71,6 +71,7 @@ fn market(nodes: u32) -> Workload {
         price: Price(price),
         attributes: Attributes::new(),
         admission: tradewind_model::Admission::NONE,
+        times: Times::Work,
     };
     let pools = speeds.into_iter().zip(prices).enumerate().map(pool).collect();
     let sites = (0..4).map(|at| Site { name: format!("site{at}") }).collect();

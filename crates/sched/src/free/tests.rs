@@ -3,14 +3,14 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{
     Admission, Attributes, Cause, Closure, ClosureId, Criterion, Event, JobId, Money, PoolId,
-    Pools, Price, Site, SiteId, Span, Terms,
+    Pools, Price, Site, SiteId, Span, Terms, TimeMode, Times,
 };
 
 use super::*;
 use crate::explain::explain;
 use crate::policy::backfill::expected_span;
 use crate::quote;
-use crate::testing::performance;
+use crate::testing::{any_mode, performance};
 use crate::window::Search;
 
 /// Until then tests look, second by second.
@@ -28,6 +28,7 @@ fn pools(drawn: &[(u32, u32, i64)]) -> Arc<Pools> {
         price: Price::credits(price),
         attributes: Attributes::new(),
         admission: Admission::NONE,
+        times: if at % 2 == 0 { Times::Work } else { Times::Wall },
     };
     let sites = vec![Site { name: "a".to_owned() }];
     Arc::new(Pools::new(sites, (0..).zip(drawn).map(pool).collect()).unwrap())
@@ -82,7 +83,7 @@ fn market(pools: Arc<Pools>, running: &[Running], missing: &[Missing], now: Time
 fn free(market: &Market, taken: &[Taken], pool: PoolId, at: Time) -> i64 {
     let mut free = i64::from(market.pools().pool(pool).nodes);
     for job in market.running() {
-        let length = market.pools().pool(pool).length_of(job.demand.estimate);
+        let length = market.pools().pool(pool).length_of(&job.demand);
         let end = job.start + expected_span(length, market.now() - job.start);
         if at < end {
             free -= i64::from(job.nodes_in(pool));
@@ -108,7 +109,7 @@ fn free(market: &Market, taken: &[Taken], pool: PoolId, at: Time) -> i64 {
 fn earliest(market: &Market, taken: &[Taken], demand: &Demand, horizon: Horizon) -> Option<Time> {
     let fits = |start: Time| {
         let in_pool = |(id, pool): (PoolId, &Pool)| {
-            let end = start + pool.length_of(demand.estimate);
+            let end = start + pool.length_of(demand);
             if end > horizon.end {
                 return 0;
             }
@@ -134,7 +135,7 @@ proptest! {
         running in prop::collection::vec((0u32..4, [0u32..3, 0u32..3], 0i64..20, 1i64..15), 0..6),
         missing in prop::collection::vec((0u32..4, 1u32..4, 0i64..30, 1i64..20, any::<bool>()), 0..4),
         ahead in prop::collection::vec((0u32..4, 1u32..4, 0i64..30, 1i64..20), 0..4),
-        (processors, estimate) in (1u32..7, 1i64..12),
+        (processors, estimate, times) in (1u32..7, 1i64..12, any_mode()),
     ) {
         let market = market(pools(&drawn), &running, &missing, Time(now));
         let count = drawn.len() as u32;
@@ -144,7 +145,8 @@ proptest! {
             until: Time(from + length),
         };
         let taken: Vec<Taken> = ahead.into_iter().map(booked).collect();
-        let demand = Demand::new(processors, Span(estimate));
+        let terms = Some(Arc::new(Terms { times, ..Terms::NONE }));
+        let demand = Demand { terms, ..Demand::new(processors, Span(estimate)) };
         let horizon = Horizon { start: Time(0), end: Time(END) };
         let problem = FreeTime::new(&market, &demand, &taken, horizon).unwrap();
         let Snapshot { grid, slots, .. } = &problem.snapshot;
@@ -153,7 +155,7 @@ proptest! {
             let Ok(found) = &quote.answer else { continue };
             let parts = problem.taken(&found.window);
             for Taken { share: Share { pool, nodes }, from, until } in &parts {
-                let length = market.pools().pool(*pool).length_of(demand.estimate);
+                let length = market.pools().pool(*pool).length_of(&demand);
                 prop_assert_eq!(*until, *from + length);
                 for at in (from.0..until.0).map(Time) {
                     prop_assert!(free(&market, &taken, *pool, at) >= i64::from(*nodes));
@@ -166,6 +168,47 @@ proptest! {
         }
         let first = quotes[0].answer.as_ref().ok().map(|found| found.window.start());
         prop_assert_eq!(first, earliest(&market, &taken, &demand, horizon));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// A limit of wall-clock time is as long everywhere, whatever windows are best by: quotes are
+    /// those of a market in which all nodes have performance 1.
+    #[test]
+    fn wall_clock_time_does_not_depend_on_performance(
+        drawn in prop::collection::vec(
+            (1u32..5, prop::sample::select(vec![500u32, 1_000, 2_000]), 0i64..4), 1..4),
+        ahead in prop::collection::vec((0u32..4, 1u32..4, 0i64..30, 1i64..20), 0..4),
+        (processors, estimate, budget) in (1u32..7, 1i64..12, prop::option::of(0i64..200)),
+    ) {
+        let count = drawn.len() as u32;
+        let booked = |(pool, nodes, from, length): (u32, u32, i64, i64)| Taken {
+            share: Share { pool: PoolId(pool % count), nodes },
+            from: Time(from),
+            until: Time(from + length),
+        };
+        let taken: Vec<Taken> = ahead.into_iter().map(booked).collect();
+        let terms =
+            Terms { times: TimeMode::WALL, budget: budget.map(Money::credits), ..Terms::NONE };
+        let demand =
+            Demand { terms: Some(Arc::new(terms)), ..Demand::new(processors, Span(estimate)) };
+        let horizon = Horizon { start: Time(0), end: Time(END) };
+        let windows = |drawn: &[(u32, u32, i64)]| {
+            let market = market(pools(drawn), &[], &[], Time(0));
+            let problem = FreeTime::new(&market, &demand, &taken, horizon).unwrap();
+            let Snapshot { grid, slots, .. } = &problem.snapshot;
+            let quotes = quote::quotes(grid, slots, &demand.request(), u64::MAX).into_iter();
+            quotes.map(|it| it.answer.map(|found| found.window)).collect::<Vec<_>>()
+        };
+        let found = windows(&drawn);
+        for task in found.iter().flatten().flat_map(Window::tasks) {
+            prop_assert_eq!(task.length, Span(estimate));
+        }
+        let reference: Vec<(u32, u32, i64)> =
+            drawn.iter().map(|&(nodes, _, price)| (nodes, 1_000, price)).collect();
+        prop_assert_eq!(found, windows(&reference));
     }
 }
 

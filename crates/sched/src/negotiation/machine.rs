@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use rand_pcg::Pcg64Mcg;
-use tradewind_model::{Span, Time, random};
+use tradewind_model::{Longest, Span, Time, random};
 
 use super::durable::{Durable, Entry};
 use super::message::{Body, Envelope, Offer, Parcel, Peer, Quote, Serial, Ticket};
@@ -77,8 +77,8 @@ pub enum Output {
 pub struct Pledged {
     /// Processors of all of them.
     pub processors: u32,
-    /// The longest estimate, on the reference node.
-    pub estimate: Span,
+    /// Their longest estimates.
+    pub longest: Longest,
 }
 
 /// The site's own scheduler, as far as negotiation must know it. Questions without effect.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tradewind_model::{Span, Time};
+use tradewind_model::{Demand, Longest, Span, Time};
 
 use super::durable::{Entry, Verdict};
 use super::machine::{Negotiator, Output, Pledged, Step};
@@ -12,7 +12,7 @@ use super::message::{Body, Offer, Parcel, Peer, Quote, Serial};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pledge {
     processors: u32,
-    estimate: Span,
+    longest: Longest,
     offer: Offer,
     /// The last second.
     until: Time,
@@ -33,7 +33,7 @@ impl Negotiator {
         let others = self.pledges.iter().filter(|(key, _)| Some(**key) != but);
         others.fold(Pledged::default(), |sum, (_, pledge)| Pledged {
             processors: sum.processors.saturating_add(pledge.processors),
-            estimate: sum.estimate.max(pledge.estimate),
+            longest: sum.longest.max(pledge.longest),
         })
     }
 
@@ -94,8 +94,9 @@ impl Negotiator {
         let holds = now <= offer.expires;
         if agreed || (holds && self.still(step, key, parcel, &offer, now + lead)) {
             let until = now + lead + self.settings.offer_life;
-            let (processors, estimate) = (parcel.demand.processors, parcel.demand.estimate);
-            self.pledges.insert(key, Pledge { processors, estimate, offer, until });
+            let Demand { processors, estimate, .. } = parcel.demand;
+            let longest = Longest::of(estimate, parcel.demand.mode());
+            self.pledges.insert(key, Pledge { processors, longest, offer, until });
             self.send(step, from, Body::Accepted { inquiry, offer });
         } else {
             self.pledges.remove(&key);

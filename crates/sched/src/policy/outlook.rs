@@ -3,8 +3,11 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use tradewind_model::{Demand, JobId, Market, Money, Place, Price, Span, Time};
+use tradewind_model::{
+    Demand, JobId, Longest, Market, Money, Performance, Place, Price, Span, Terms, Time,
+};
 
 use super::grid::{Booking, Books, Part, Spread, Wish};
 use super::inbox::Comes;
@@ -48,8 +51,8 @@ impl Opening {
 pub struct Promised {
     /// Of all of them together.
     pub processors: u32,
-    /// The longest estimate, on the reference node.
-    pub estimate: Span,
+    /// Their longest estimates.
+    pub longest: Longest,
 }
 
 impl Outlook {
@@ -109,7 +112,7 @@ impl Outlook {
             return None;
         }
         let mut books = self.books.borrow_mut();
-        let block = Demand::new(promised.processors, promised.estimate);
+        let block = block(market, promised);
         let block = match promised.processors {
             0 => None,
             _ => Some(earliest(market, &mut books, (job, &block), self.at)?),
@@ -118,6 +121,18 @@ impl Outlook {
         let booking = earliest(market, &mut books, (job, demand), from);
         block.iter().for_each(|block| books.give(block));
         booking.map(|booking| opening(market, &booking))
+    }
+}
+
+/// What is promised, as one job.
+fn block(market: &Market, promised: Promised) -> Demand {
+    let speeds = market.pools().as_slice().iter().map(|pool| pool.performance);
+    let fastest = speeds.max().unwrap_or(Performance::REFERENCE);
+    let (estimate, times) = promised.longest.estimate(fastest);
+    let block = Demand::new(promised.processors, estimate);
+    match times == block.mode() {
+        true => block,
+        false => Demand { terms: Some(Arc::new(Terms { times, ..Terms::default() })), ..block },
     }
 }
 

@@ -67,7 +67,7 @@ impl Scales {
     pub fn take(&mut self, market: &Market, demand: &Demand, place: &Place) {
         let now = market.now();
         for share in place.shares(demand.processors) {
-            let length = market.pools().pool(share.pool).length_of(demand.estimate);
+            let length = market.pools().pool(share.pool).length_of(demand);
             self.profiles[share.pool.index()].take(share.nodes, now, now + length);
         }
     }
@@ -81,7 +81,7 @@ impl Scales {
 }
 
 fn weigh(id: PoolId, pool: &Pool, profile: &Profile, demand: &Demand) -> Weighed {
-    let length = pool.length_of(demand.estimate);
+    let length = pool.length_of(demand);
     let verdict = match against(pool, demand, length) {
         Some(against) => Verdict::Against(against),
         None => earliest(profile, demand, length),

@@ -19,7 +19,7 @@ fn all_windows(grid: &Grid, slots: &SlotList, request: &Request) -> Vec<Window> 
             let chosen = grid.iter().filter(|(id, _)| set & (1 << id.0) != 0);
             let tasks: Vec<Task> = chosen
                 .map(|(id, node)| {
-                    let length = node.performance.length_of(request.work);
+                    let length = request.length_on(node);
                     Task { node: id, length, cost: node.price * length }
                 })
                 .collect();

@@ -1,6 +1,6 @@
 //! Which of a request's limits a search applies.
 
-use tradewind_model::{Money, Performance, Price, Request, Rho};
+use tradewind_model::{Money, Performance, Price, Request, Rho, TimeMode, Times};
 
 use super::{Algorithm, Search};
 
@@ -30,10 +30,15 @@ impl Limits {
 
 /// S = ρ·C·(t/P_min)·N in micro-credits, rounded down (paper 001, section 3, with t/P_min as the
 /// time that the user asked for). `None` without a price cap C. A request without a minimum
-/// performance means the reference node. Saturates at the range of money.
+/// performance means the reference node; wall-clock time is as long on every node, so that P_min
+/// does not shorten it. Saturates at the range of money.
 pub fn derived_budget(request: &Request, rho: Rho) -> Option<Money> {
     let cap = i128::from(request.max_price?.0);
-    let least = request.min_performance.unwrap_or(Performance::REFERENCE);
+    let least = match request.times {
+        TimeMode::Fixed(Times::Work) => request.min_performance,
+        TimeMode::Fixed(Times::Wall) | TimeMode::Owner => None,
+    };
+    let least = least.unwrap_or(Performance::REFERENCE);
     // ρ and P_min are both in thousandths, which cancel.
     let all = i128::from(rho.thousandths())
         .saturating_mul(cap)

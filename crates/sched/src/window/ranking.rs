@@ -67,7 +67,7 @@ impl Ranking {
                 continue;
             }
             // A task of no length could not be cut out of a slot; requests ask for some work.
-            let length = node.performance.length_of(request.work).max(Span(1));
+            let length = request.length_on(node).max(Span(1));
             let cost = (node.price * length).0;
             let Some(value) = value_of(criterion, node, length.0, cost) else {
                 continue;

@@ -14,7 +14,7 @@ impl Checker for Doors {
         let Some(demand) = market.demand(*job) else { return Ok(()) };
         let shut = place.shares(demand.processors).find(|share| {
             let pool = market.pools().pool(share.pool);
-            !pool.admission.admits(demand.processors, pool.length_of(demand.estimate))
+            !pool.admission.admits(demand.processors, pool.length_of(demand))
         });
         shut.map_or(Ok(()), |share| {
             let name = &market.pools().pool(share.pool).name;

@@ -46,7 +46,7 @@ fn possible(market: &Market, policy: &dyn Policy, head: JobId) -> Option<Time> {
     for (_, closure) in market.closures() {
         profile.take(closure.nodes, closure.from.max(now), closure.until);
     }
-    profile.earliest(demand.processors, pool.length_of(demand.estimate), now)
+    profile.earliest(demand.processors, pool.length_of(demand), now)
 }
 
 impl Checker for NotDelayed {

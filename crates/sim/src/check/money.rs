@@ -45,7 +45,7 @@ impl Conserved {
                 let Some(demand) = market.demand(*job) else { return };
                 let shares: Vec<Share> = place.shares(demand.processors).collect();
                 let expected = |share: &Share| {
-                    let length = market.pools().pool(share.pool).length_of(demand.estimate);
+                    let length = market.pools().pool(share.pool).length_of(demand);
                     price(market, *job, *share, length)
                 };
                 let held = shares.iter().map(expected).sum();

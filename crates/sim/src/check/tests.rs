@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tradewind_model::{
     Admission, Attributes, Cause, Closure, ClosureId, Command, Demand, JobId, Performance, Place,
-    Pool, PoolId, Pools, Price, Site, SiteId, Span, Time,
+    Pool, PoolId, Pools, Price, Site, SiteId, Span, Time, Times,
 };
 
 use super::*;
@@ -74,6 +74,7 @@ fn two_pools() -> Pools {
         price: Price::credits(price),
         attributes: Attributes::new(),
         admission: Admission::NONE,
+        times: Times::Work,
     };
     Pools::new(sites.to_vec(), vec![pool(0, 1_000, 1), pool(1, 2_000, 3)]).unwrap()
 }

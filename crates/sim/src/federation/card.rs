@@ -46,7 +46,7 @@ impl Card {
         Wanted {
             job: ticket.job,
             processors: demand.processors,
-            length: pool.length_of(demand.estimate),
+            length: pool.length_of(demand),
             submitted: *submitted,
         }
     }

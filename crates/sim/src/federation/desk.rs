@@ -17,17 +17,17 @@ pub(super) struct Desk<'a> {
 
 impl Desk<'_> {
     fn wanted(&self, parcel: &Parcel, pledged: Pledged) -> Wanted {
-        let estimate = parcel.demand.estimate.max(pledged.estimate);
+        let pledged_length = self.pool.longest_in(pledged.longest);
         Wanted {
             job: parcel.ticket.job,
             processors: parcel.demand.processors.saturating_add(pledged.processors),
-            length: self.pool.length_of(estimate),
+            length: self.pool.length_of(&parcel.demand).max(pledged_length),
             submitted: parcel.submitted,
         }
     }
 
     fn quoted(&self, parcel: &Parcel, start: Time) -> Quote {
-        let length = self.pool.length_of(parcel.demand.estimate);
+        let length = self.pool.length_of(&parcel.demand);
         let cost: Money = self.pool.price.of(parcel.demand.processors, length);
         let [first, second] = self.local.load().backfill;
         Quote { start, price: self.pool.price, cost, load: first.saturating_add(second) }

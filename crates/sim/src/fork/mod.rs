@@ -38,7 +38,7 @@ pub enum Clash {
 /// What is believed of the time ahead.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Beliefs {
-    /// How long jobs run in all, on the reference node. Whoever is not named here runs for the
+    /// How long jobs run in all, counted like their estimates. Whoever is not named here runs for the
     /// estimate. A job that has outlived its entry is believed to run for its estimate, and one
     /// that has outlived that, too, for twice as long as believed so far, again and again: what
     /// policies expect of it.
@@ -62,7 +62,7 @@ pub struct Coming {
     pub submit: Time,
     /// What it will ask for.
     pub demand: Demand,
-    /// How long it will run, on the reference node.
+    /// How long it will run, counted like its estimate.
     pub run: Span,
 }
 

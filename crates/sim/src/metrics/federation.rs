@@ -86,6 +86,7 @@ mod tests {
     use proptest::prelude::*;
     use tradewind_model::{
         Admission, Attributes, Performance, Place, Pool, PoolId, Pools, Price, Site, Span, Terms,
+        Times,
     };
 
     use super::*;
@@ -101,6 +102,7 @@ mod tests {
             price: Price(0),
             attributes: Attributes::new(),
             admission: Admission::NONE,
+            times: Times::Work,
         };
         let sites = vec![Site { name: "a".into() }, Site { name: "b".into() }];
         Arc::new(Pools::new(sites, vec![pool(0), pool(1)]).unwrap())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{
     Admission, Attributes, Cause, Closure, Command, Event, JobId, Market, Money, Performance,
-    Place, Pool, PoolId, Pools, Price, Reason, Site, SiteId, Terms, Time, Trade,
+    Place, Pool, PoolId, Pools, Price, Reason, Site, SiteId, Terms, Time, Times, Trade,
 };
 use tradewind_sched::policy::Policy;
 
@@ -26,6 +26,7 @@ fn pools() -> Arc<Pools> {
         price: Price::credits(price),
         attributes: Attributes::new(),
         admission: Admission::NONE,
+        times: Times::Work,
     };
     let sites = ["a", "b"].map(|name| Site { name: name.to_owned() }).to_vec();
     Arc::new(Pools::new(sites, vec![pool("a", 0, 4, 1_000, 1), pool("b", 1, 2, 2_000, 2)]).unwrap())

@@ -30,7 +30,7 @@ fn shares<'a>(
     (start, end): (Time, Time),
 ) -> impl Iterator<Item = Stay> + 'a {
     let of = &workload.jobs[job];
-    let done = move |pool: PoolId| start + workload.pools.pool(pool).length_of(of.run);
+    let done = move |pool: PoolId| start + of.length_in(workload.pools.pool(pool));
     let stay = move |nodes, pool| Stay { pool, nodes, start, end: done(pool).min(end) };
     place.shares(of.processors).map(move |share| stay(share.nodes, share.pool))
 }

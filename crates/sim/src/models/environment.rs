@@ -3,7 +3,7 @@
 
 use tradewind_model::{
     Attributes, Criterion, Grid, Horizon, Job, Money, Node, Performance, Price, Request, Site,
-    SiteId, Slot, SlotList, Snapshot, Span, Time, VoPolicy,
+    SiteId, Slot, SlotList, Snapshot, Span, Time, Times, VoPolicy,
 };
 
 use super::LocalLoad;
@@ -121,6 +121,7 @@ impl Environment {
                 performance: whole(speed)?,
                 price: micro(self.market(speed) * factor)?,
                 attributes: Attributes::new(),
+                times: Times::Work,
             })
         };
         (self.nodes > 0).then_some(())?;

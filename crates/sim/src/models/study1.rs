@@ -2,7 +2,7 @@
 
 use tradewind_model::{
     Attributes, Grid, Horizon, Job, Node, NodeId, Performance, Price, Request, Site, SiteId, Slot,
-    SlotList, Snapshot, Span, Time, VoPolicy,
+    SlotList, Snapshot, Span, Time, Times, VoPolicy,
 };
 
 use super::draws::{Draws, wide};
@@ -99,6 +99,7 @@ impl Study1 {
                 performance,
                 price: self.price(performance, factor),
                 attributes: Attributes::new(),
+                times: Times::Work,
             });
         }
         Some((nodes, slots))

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{
     Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Terms, Time,
+    Times,
 };
 use tradewind_sched::policy::backfill::{self, Backfill, Depth};
 use tradewind_sched::policy::bsf::{self, Bsf, First};
@@ -122,6 +123,7 @@ pub(crate) fn pools(drawn: &[(u32, u32, i64)]) -> Arc<Pools> {
         price: Price::credits(price),
         attributes: Attributes::new(),
         admission: Admission::NONE,
+        times: Times::Work,
     };
     let sites = (0..drawn.len().div_ceil(2)).map(|at| Site { name: format!("site{at}") });
     Arc::new(Pools::new(sites.collect(), drawn.iter().enumerate().map(pool).collect()).unwrap())

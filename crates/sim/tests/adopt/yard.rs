@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tradewind_model::{
     Cause, Closure, ClosureId, Command, Demand, Event, JobId, Market, MarketState, Place, PoolId,
-    Pools, Price, Share, Span, Terms, Time,
+    Pools, Price, Share, Span, Terms, Time, TimeMode,
 };
 use tradewind_sched::policy::backfill::expected_span;
 use tradewind_sched::policy::{Policy, Promise};
@@ -360,7 +360,7 @@ impl<'w> Yard<'w> {
         let now = self.market.now();
         let Job { run, processors, .. } = self.world.jobs[job.index()];
         let ends = |share: Share| {
-            let length = self.market.pools().pool(share.pool).length_of(Span(run));
+            let length = self.market.pools().pool(share.pool).length_in(TimeMode::WORK, Span(run));
             (now.0 + length.0.max(1), share.pool)
         };
         let ends: Vec<(i64, PoolId)> = place.shares(processors).map(ends).collect();
@@ -410,7 +410,7 @@ impl<'w> Yard<'w> {
         let jobs = self.market.running().any(|job| {
             job.shares().any(|share| {
                 let pool = self.market.pools().pool(share.pool);
-                late(job.start, pool.length_of(job.demand.estimate))
+                late(job.start, pool.length_of(&job.demand))
             })
         });
         jobs || self.market.closures().any(|(_, it)| late(it.from, it.until - it.from))

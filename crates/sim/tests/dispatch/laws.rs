@@ -68,7 +68,7 @@ proptest! {
             }
             let demand = Demand { terms: job.terms.clone(), ..Demand::new(job.processors, job.requested) };
             prop_assert!(pool.suits(&demand));
-            let length = pool.length_of(job.requested);
+            let length = pool.length_of(&demand);
             let cost = trade.price.of(job.processors, length);
             prop_assert!(terms.budget.is_none_or(|budget| cost <= budget));
             if knobs.clearing != Clearing::List {

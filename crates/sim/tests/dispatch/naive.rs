@@ -76,7 +76,7 @@ impl Now<'_> {
     }
 
     fn length(&self, job: JobId, queue: Queue) -> i64 {
-        self.pools()[queue].length_of(self.demand(job).estimate).0
+        self.pools()[queue].length_of(self.demand(job)).0
     }
 
     fn size(&self, job: JobId, queue: Queue) -> i128 {

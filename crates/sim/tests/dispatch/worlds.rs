@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{
     Admission, Attributes, Cause, Closure, Money, Performance, Pool, PoolId, Pools, Price, Site,
-    SiteId, Span, Terms, Time,
+    SiteId, Span, Terms, Time, Times,
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::dispatch::{
@@ -25,6 +25,7 @@ pub(crate) fn queue(nodes: u32, thousandths: u32, price: i64) -> Pool {
         price: Price(price),
         attributes: Attributes::new(),
         admission: Admission::NONE,
+        times: Times::Work,
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::{
     Admission, Attributes, Closure, ClosureId, JobId, Performance, Pool, Pools, Price, Site,
-    SiteId, Span, Terms, Time, random,
+    SiteId, Span, Terms, Time, Times, random,
 };
 use tradewind_sched::negotiation::{self, Choose, Discover};
 use tradewind_sched::policy::Policy as _;
@@ -110,6 +110,7 @@ pub(crate) fn pools(sites: &[(u32, u32, i64)]) -> Arc<Pools> {
         price: Price(price),
         attributes: Attributes::new(),
         admission: Admission::NONE,
+        times: Times::Work,
     };
     let all = sites.iter().enumerate().map(pool).collect();
     Arc::new(Pools::new((0..sites.len()).map(site).collect(), all).unwrap())

@@ -166,7 +166,7 @@ impl Host for Yard {
         let width = processors + pledged.processors;
         let foreign = self.waiting.iter().any(|waits| waits.whose == Whose::Foreign);
         let room = width <= self.nodes
-            && self.fits(&self.respected(), width, from, length.max(pledged.estimate));
+            && self.fits(&self.respected(), width, from, length.max(pledged.longest.work));
         let cost = Money(self.price.0 * length.0 * i64::from(processors));
         let load = self.waiting.len() as u32;
         (room && !foreign).then_some(Quote { start: from, price: self.price, cost, load })

@@ -17,7 +17,7 @@ use tradewind_sim::fork::{
     Beliefs, Clash, Coming, Forecast, Limits, Outcome, Runs, Stopped, compare, fork,
 };
 use tradewind_sim::outage::Outage;
-use tradewind_sim::workload::Workload;
+use tradewind_sim::workload::{self, Workload};
 use tradewind_sim::{Ran, Run, Settings, run};
 
 use crate::live::{Greedy, Idle, Recorder};
@@ -76,22 +76,23 @@ fn known(workload: Workload, outages: Vec<Outage>) -> Workload {
 /// Busy node-seconds by pool, counted from the replay.
 fn busy(run: &Run, workload: &Workload, from: Time) -> Vec<i128> {
     let mut busy = vec![0i128; workload.pools.as_slice().len()];
-    let mut add = |place: &Place, processors: u32, [start, end]: [Time; 2], work: Option<Span>| {
-        for Share { pool, nodes } in place.shares(processors) {
-            let end = match work {
-                Some(work) => end.min(start + workload.pools.pool(pool).length_of(work)),
-                None => end,
-            };
-            let span = (end - start.max(from)).0.max(0);
-            busy[pool.index()] += i128::from(nodes) * i128::from(span);
-        }
-    };
+    let mut add =
+        |place: &Place, processors: u32, [start, end]: [Time; 2], done: Option<&workload::Job>| {
+            for Share { pool, nodes } in place.shares(processors) {
+                let end = match done {
+                    Some(job) => end.min(start + job.length_in(workload.pools.pool(pool))),
+                    None => end,
+                };
+                let span = (end - start.max(from)).0.max(0);
+                busy[pool.index()] += i128::from(nodes) * i128::from(span);
+            }
+        };
     for (ran, job) in run.jobs.iter().zip(&workload.jobs).filter(|(ran, _)| ran.refused.is_none()) {
-        add(&ran.place, job.processors, [ran.start, ran.end], Some(job.run));
+        add(&ran.place, job.processors, [ran.start, ran.end], Some(job));
     }
     for lost in run.lost.iter() {
         let job = &workload.jobs[lost.job];
-        add(&lost.place, job.processors, [lost.start, lost.end], Some(job.run));
+        add(&lost.place, job.processors, [lost.start, lost.end], Some(job));
     }
     busy
 }

@@ -1,6 +1,6 @@
 //! Backfilling on several pools, second by second with flat arrays.
 
-use tradewind_model::{Demand, PoolId, Share, Span};
+use tradewind_model::{Demand, PoolId, Share, Span, TimeMode, Times};
 use tradewind_sched::policy::backfill::expected_span;
 use tradewind_sched::policy::gridfill::{Depth, Order, Settings, Spread};
 use tradewind_sim::workload::Workload;
@@ -42,9 +42,21 @@ struct Naive<'a> {
     fates: Vec<Option<Fate>>,
 }
 
+/// How long so much of a job takes in a pool: as long by the clock, or by the pool's performance.
+fn takes(workload: &Workload, job: usize, pool: PoolId, span: Span) -> Span {
+    let pool = workload.pools.pool(pool);
+    let mode = workload.jobs[job].terms.as_ref().map(|terms| terms.times);
+    let by_the_clock = match mode {
+        None | Some(TimeMode::Fixed(Times::Work)) => false,
+        Some(TimeMode::Fixed(Times::Wall)) => true,
+        Some(TimeMode::Owner) => pool.times == Times::Wall,
+    };
+    if by_the_clock { span } else { pool.performance.length_of(span) }
+}
+
 impl Naive<'_> {
     fn length(&self, job: usize, pool: PoolId) -> i64 {
-        self.workload.pools.pool(pool).length_of(self.workload.jobs[job].requested).0
+        takes(self.workload, job, pool, self.workload.jobs[job].requested).0
     }
 
     fn demand(&self, job: usize) -> Demand {
@@ -207,10 +219,9 @@ impl Naive<'_> {
     fn end(&mut self, now: i64) -> bool {
         let (workload, mut ended) = (self.workload, false);
         for runs in &mut self.running {
-            let run = workload.jobs[runs.job].run;
-            let over = |piece: &Piece| {
-                runs.start + workload.pools.pool(piece.share.pool).length_of(run).0 <= now
-            };
+            let (job, run) = (runs.job, workload.jobs[runs.job].run);
+            let over =
+                |piece: &Piece| runs.start + takes(workload, job, piece.share.pool, run).0 <= now;
             ended |= runs.pieces.iter().any(over);
             runs.pieces.retain(|piece| !over(piece));
         }
@@ -223,8 +234,8 @@ impl Naive<'_> {
         let workload = self.workload;
         for runs in &mut self.running {
             for piece in runs.pieces.iter_mut().filter(|piece| piece.end <= now) {
-                let pool = workload.pools.pool(piece.share.pool);
-                let length = pool.length_of(workload.jobs[runs.job].requested);
+                let requested = workload.jobs[runs.job].requested;
+                let length = takes(workload, runs.job, piece.share.pool, requested);
                 piece.end = runs.start + expected_span(length, Span(now - runs.start)).0;
                 upset = true;
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{
     Attributes, Cause, Closure, Criterion, Money, Performance, Pool, PoolId, Pools, Price, Site,
-    SiteId, Span, Terms, Time,
+    SiteId, Span, Terms, Time, TimeMode, Times,
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sim::outage::{Outage, in_order};
@@ -21,6 +21,7 @@ pub(crate) fn pool(site: u32, nodes: u32, thousandths: u32, price: i64) -> Pool 
         price: Price::credits(price),
         attributes: Attributes::new(),
         admission: tradewind_model::Admission::NONE,
+        times: Times::Work,
     }
 }
 
@@ -37,12 +38,13 @@ pub(crate) fn any_grid() -> impl Strategy<Value = Arc<Pools>> {
     let speed = prop::sample::select(vec![500u32, 1_000, 1_500, 2_000]);
     let one = (0u32..3, 1u32..4, speed, 0i64..4);
     prop::collection::vec(one, 1..5).prop_map(|pools| {
-        grid(
-            pools
-                .into_iter()
-                .map(|(site, nodes, speed, price)| pool(site, nodes, speed, price))
-                .collect(),
-        )
+        // Owners of every second pool count work, for jobs that leave it to them.
+        let times = |at: usize| if at.is_multiple_of(2) { Times::Work } else { Times::Wall };
+        let one = |(at, (site, nodes, speed, price)): (usize, (u32, u32, u32, i64))| Pool {
+            times: times(at),
+            ..pool(site, nodes, speed, price)
+        };
+        grid(pools.into_iter().enumerate().map(one).collect())
     })
 }
 
@@ -59,7 +61,10 @@ pub(crate) fn any_terms() -> impl Strategy<Value = Option<Arc<Terms>>> {
         prop::option::weighted(0.3, 0i64..80),
         prop::option::weighted(0.4, 20i64..150),
     );
-    let terms = (limits, any_criterion(), 0i64..3).prop_map(|(limits, criterion, priority)| {
+    let modes = [TimeMode::WORK, TimeMode::WORK, TimeMode::WALL, TimeMode::Owner];
+    let times = prop::sample::select(modes.to_vec());
+    let all = (limits, any_criterion(), 0i64..3, times);
+    let terms = all.prop_map(|(limits, criterion, priority, times)| {
         let (speed, price, budget, earliest, deadline) = limits;
         Arc::new(Terms {
             priority,
@@ -69,6 +74,7 @@ pub(crate) fn any_terms() -> impl Strategy<Value = Option<Arc<Terms>>> {
             earliest_start: earliest.map(Time),
             deadline: deadline.map(Time),
             criterion,
+            times,
             ..Terms::NONE
         })
     });

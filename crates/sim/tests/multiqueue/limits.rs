@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tradewind_model::{
     Admission, Attributes, Demand, JobId, Performance, Pool, Pools, Price, Reason, Site, SiteId,
-    Span, Terms, Time,
+    Span, Terms, Time, Times,
 };
 use tradewind_sched::policy::local::{Local, Origin, Wanted, home};
 use tradewind_sched::policy::multiqueue::{MultiQueue, Settings, SettingsError};
@@ -51,6 +51,7 @@ fn pool(name: &str, site: u32, nodes: u32, thousandths: u32) -> Pool {
         price: Price(0),
         attributes: Attributes::new(),
         admission: Admission::NONE,
+        times: Times::Work,
     }
 }
 

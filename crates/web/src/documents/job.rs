@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use super::amount::Credits;
 use super::choice::Choice;
+use super::limit::Limit;
 
 /// A job. Lists leave out `parts`, `history` and `submission`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -79,6 +80,10 @@ pub struct Job {
     /// If it has parts in several pools: how they begin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<Together>,
+    /// Its time limit where it runs or ran; while it waits in the queue, in the pools that suit it:
+    /// of one job, not in lists.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<Limit>,
     /// What else it could have had when it was given its nodes: of one job, not in lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<Choice>,
@@ -178,7 +183,7 @@ pub struct Part {
     pub nodes: u32,
     /// Per node and second.
     pub price: Credits,
-    /// How long it may run there.
+    /// How long it may run there: seconds of wall-clock time.
     pub limit: i64,
     /// Which ones, by the site's names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -9,6 +9,7 @@ mod choice;
 mod event;
 mod explanation;
 mod job;
+mod limit;
 mod market;
 mod peer;
 mod problem;
@@ -28,6 +29,7 @@ pub use job::{
     ArrayPlace, Booking, ExitStatus, Expectation, HistoryEntry, Home, Job, JobList, Part,
     Submitted, Together,
 };
+pub use limit::{Limit, Times, TimesBy};
 pub use market::{Health, JobCounts, Market, MoneyTotals, Myself, PolicyChoice};
 pub use peer::{Peer, PeerAnswers, PeerGlance, PeerLetters, PeerList, PeerQuestion, PeerQuestions};
 pub use problem::{Failure, Problem};

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::amount::Credits;
+use super::limit::Times;
 
 /// What a job could get now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -31,7 +32,8 @@ impl Quotes {
 #[schema(example = json!({
     "criterion": "cost", "exact": true, "id": 12, "start": 1_800_000_100, "finish": 1_800_000_700,
     "cost": 300, "expires": 1_800_000_300,
-    "nodes": [{"site": "alpha", "pool": "alpha/slow", "nodes": 1, "end": 1_800_000_700, "price": 0.5}]
+    "nodes": [{"site": "alpha", "pool": "alpha/slow", "nodes": 1, "end": 1_800_000_700,
+        "limit": 600, "times": "wall", "work": 300, "price": 0.5}]
 }))]
 pub struct Offer {
     /// What is least in it.
@@ -72,6 +74,15 @@ pub struct OfferedNodes {
     pub nodes: u32,
     /// Until when: the limit on these nodes.
     pub end: i64,
+    /// The time limit on these nodes: seconds of wall-clock time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<i64>,
+    /// What the job's limit counts on these nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<Times>,
+    /// The limit in seconds of work on a node of performance 1; left out if it is as many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<i64>,
     /// Per node and second.
     pub price: Credits,
 }

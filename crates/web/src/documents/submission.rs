@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::amount::{Credits, Thousandths};
+use super::limit::Times;
 
 /// A job with every field spelt out.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, ToSchema)]
@@ -34,6 +35,10 @@ pub struct Submission {
     /// How long it may run.
     #[schema(required = true)]
     pub time: TimeLimit,
+    /// What `time` counts: `wall` is wall-clock time, the same on all nodes; `work` is seconds on a
+    /// node of performance 1. Left out: as the project or the site's owner says, else `wall`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times: Option<Times>,
     /// Each node's at least.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_performance: Option<Thousandths>,
@@ -131,7 +136,8 @@ pub struct Submission {
     pub stay_home: Option<bool>,
 }
 
-/// Seconds on a node of performance 1, or by class of nodes; `10m` and its like will do, too.
+/// Seconds, counted as `times` says, or seconds of wall-clock time by class of nodes; `10m` and its
+/// like will do, too.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum TimeLimit {

@@ -131,6 +131,11 @@ impl Alternative {
     }
 }
 
+/// The limit on these nodes, and what it is in work at performance 1, if that is something else.
+pub(crate) fn both(nodes: &OfferedNodes) -> Option<(i64, i64)> {
+    nodes.limit.zip(nodes.work)
+}
+
 /// A price per node and second, as one per node and hour.
 pub(crate) fn hourly(price: &Credits) -> Credits {
     Credits(price.0 * 3_600)
@@ -145,6 +150,9 @@ mod tests {
             pool: pool.to_owned(),
             nodes: 1,
             end: finish,
+            limit: None,
+            times: None,
+            work: None,
             price: Credits(1),
         };
         Offer {

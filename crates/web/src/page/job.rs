@@ -14,7 +14,7 @@ use super::reply::{Shown, go, show as page};
 use super::shell::Shell;
 use super::words;
 use crate::api::{Context, blocking, present};
-use crate::documents::{Credits, Explanation, Job};
+use crate::documents::{Credits, Explanation, Job, Limit};
 use crate::doors::Caller;
 use crate::extract::At;
 use crate::failure::{Answer, Failure};
@@ -67,6 +67,11 @@ impl JobPage {
         let mut letters = text.chars();
         let first = letters.next().map(|first| first.to_uppercase().collect::<String>());
         first.unwrap_or_default() + letters.as_str()
+    }
+
+    /// How long it may run, in words.
+    fn limit(&self, it: &Limit) -> String {
+        it.sentence(|seconds| words::span(&seconds))
     }
 
     /// How much later an alternative would start than expected.

@@ -177,11 +177,12 @@ fn expected(state: &State, planned: &Planned) -> Vec<Task> {
     let job = number.and_then(|number| state.jobs.get(number));
     let Some(job) = job.filter(|job| job.phase == Phase::Waiting) else { return Vec::new() };
     let start = planned.start.max(present(state));
-    let estimate = state.market.demand(planned.job).map_or(Span(1), |demand| demand.estimate);
+    let demand = state.market.demand(planned.job);
     let why = words::reason(state, job).map(|(_, text)| text).unwrap_or_default();
     let of = |share: Share| {
         let pool = state.market.pools().pool(share.pool);
-        let end = start + pool.length_of(estimate).max(Span(1));
+        let length = demand.map_or(Span(1), |demand| pool.length_of(demand));
+        let end = start + length.max(Span(1));
         let (why, price) = (why.clone(), Some(pool.price.0));
         Task { why, price, ..of_job(job, share, (start, end), Kind::Expected) }
     };

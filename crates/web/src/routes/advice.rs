@@ -81,7 +81,7 @@ pub(crate) async fn offers(
             Err(reason) => no_offer(criterion, exact, words::sentence(&reason)),
             Ok((booking, cost)) => {
                 let pools = view.market.pools();
-                let mut offer = offer(pools, demand.processors, (criterion, exact), &booking, cost);
+                let mut offer = offer(pools, &demand, (criterion, exact), &booking, cost);
                 if standing == Standing::Kept {
                     let known = kept.iter().find(|(it, _)| *it == booking).map(|(_, id)| *id);
                     let quote = quote_of(context, &demand, &booking, cost);
@@ -134,6 +134,7 @@ fn quote_of(context: &Context, demand: &Demand, booking: &Booking, cost: Money) 
         user: String::new(),
         tasks: demand.processors,
         work: demand.estimate,
+        times: demand.mode(),
         booking: booking.clone(),
         cost,
         expires: now() + context.limits.quote_valid,

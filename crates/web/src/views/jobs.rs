@@ -8,7 +8,7 @@ use tradewind_daemon::live::state::{Finish, Hold, Job, Part, Phase, State};
 use tradewind_io::submission::document;
 use tradewind_model::PoolId;
 
-use super::{choice, words};
+use super::{choice, limits, words};
 use crate::api::present;
 use crate::documents::{
     self, ArrayPlace, Booking, Credits, ExitStatus, Expectation, HistoryEntry, Home, JobList,
@@ -91,6 +91,7 @@ pub(crate) fn line(state: &State, job: &Job) -> documents::Job {
         peer_nodes: peer_nodes(job),
         home: job.origin.as_ref().map(|it| Home { peer: it.name.clone(), job: it.job }),
         together: together(job),
+        limits: Vec::new(),
         choice: None,
         parts: Vec::new(),
         history: Vec::new(),
@@ -106,6 +107,7 @@ pub(crate) fn whole(state: &State, job: &Job) -> documents::Job {
     };
     documents::Job {
         choice: choice::document(state, job),
+        limits: limits::limits(state, job),
         parts: job.parts.iter().map(|it| part(state, job, it)).collect(),
         history: job.history.iter().map(entry).collect(),
         submission: Some(document::value(&job.submission)),

@@ -4,6 +4,7 @@ pub(crate) mod accounts;
 pub(crate) mod amounts;
 pub(crate) mod choice;
 pub(crate) mod jobs;
+pub(crate) mod limits;
 pub(crate) mod market;
 pub(crate) mod offers;
 pub(crate) mod peers;

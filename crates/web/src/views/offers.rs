@@ -1,9 +1,10 @@
 //! Windows as offers.
 
 use tradewind_daemon::live::state::Booking;
-use tradewind_model::{Money, Pools};
+use tradewind_model::{Demand, Money, Pools};
 
-use crate::documents::{Offer, OfferedNodes};
+use super::limits;
+use crate::documents::{Offer, OfferedNodes, Times};
 
 /// No window by this criterion.
 pub(crate) fn no_offer(criterion: String, exact: bool, reason: String) -> Offer {
@@ -24,23 +25,32 @@ fn empty(criterion: String, exact: bool) -> Offer {
     }
 }
 
-/// The window of `booking` for a job of so many tasks, best by `criterion`; nobody keeps it yet.
+/// The window of `booking` for a job that asks for this, best by `criterion`; nobody keeps it yet.
 /// `exact` if none is better.
 pub fn offer(
     pools: &Pools,
-    tasks: u32,
+    demand: &Demand,
     (criterion, exact): (String, bool),
     booking: &Booking,
     cost: Money,
 ) -> Offer {
-    let shares = booking.place.shares(tasks);
+    let shares = booking.place.shares(demand.processors);
     let nodes = shares.zip(&booking.ends).zip(&booking.prices).map(|((share, end), price)| {
         let pool = pools.pool(share.pool);
+        let limit = *end - booking.start;
+        let times = limits::times(demand, pool);
+        let work = match times {
+            Times::Work => Some(demand.estimate.0).filter(|work| *work != limit.0),
+            Times::Wall => limits::work(pool, limit),
+        };
         OfferedNodes {
             site: pools.sites()[pool.site.0 as usize].name.clone(),
             pool: pool.name.clone(),
             nodes: share.nodes,
             end: end.0,
+            limit: Some(limit.0),
+            times: Some(times),
+            work,
             price: (*price).into(),
         }
     });

@@ -20,7 +20,7 @@ use tradewind_daemon::store::memory::Disk;
 use tradewind_daemon::store::{Origin, Store};
 use tradewind_model::{
     Admission, Attribute, Demand, JobId, Money, Performance, Place, Pool, PoolId, Pools, Price,
-    Reason, SiteId, Span, Time,
+    Reason, SiteId, Span, Time, Times,
 };
 use tradewind_sched::policy::{Policy, gridfill};
 use tradewind_web::documents::{Explanation, Totals, WhatIf, WhatIfQuestion};
@@ -217,6 +217,7 @@ fn pools() -> Pools {
             price: Price(1_000_000),
             attributes: [("site".to_owned(), text(of)), ("pool".to_owned(), text(own))].into(),
             admission: Admission::NONE,
+            times: Times::Work,
         }
     };
     let site = |name: &str| tradewind_model::Site { name: name.to_owned() };

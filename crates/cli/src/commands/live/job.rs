@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use owo_colors::OwoColorize as _;
-use tradewind_web::documents::{Choice, Expectation, Explanation, Job, OtherPool, Part, Together};
+use tradewind_web::documents::{
+    Choice, Expectation, Explanation, Job, Limit, OtherPool, Part, Together,
+};
 
 use super::{Sheet, explain, jobs, output};
 use crate::cli::Format;
@@ -97,6 +99,9 @@ fn page(job: &Job) -> String {
     line("user", Some(job.user.clone()));
     line("project", job.project.clone());
     line("nodes", Some(job.nodes.to_string()));
+    for limit in limits(&job.limits) {
+        line("time limit", Some(limit));
+    }
     let array = job.array.map(|it| format!("index {} of the array of job {}", it.index, it.first));
     line("array", array);
     line("submitted", Some(moment(job.submitted)));
@@ -147,6 +152,15 @@ fn page(job: &Job) -> String {
         let _ = writeln!(text, "{}", line.trim_end());
     }
     text
+}
+
+/// A sentence for each limit that it has; where it has several, with their pools.
+fn limits(all: &[Limit]) -> Vec<String> {
+    let told = |it: &Limit| match all.len() {
+        1 => it.sentence(length),
+        _ => format!("{}: {}", it.pools.join(", "), it.sentence(length)),
+    };
+    all.iter().map(told).collect()
 }
 
 /// How its parts begin.

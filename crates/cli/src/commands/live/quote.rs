@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use tradewind_io::submission::document;
-use tradewind_web::documents::{Offer, Quotes};
+use tradewind_web::documents::{Offer, OfferedNodes, Quotes, Times};
 
 use super::options::JobOptions;
 use super::{Sheet, submit, work};
@@ -126,29 +126,56 @@ fn purse(all: &Quotes, lines: &[Line<'_>]) -> String {
     }
 }
 
-/// The limit and the price on the nodes of each quote.
+/// The limit and the price on the nodes of each quote; with what the limit is in work, if it is
+/// another number of seconds anywhere.
 fn limits(lines: &[Line<'_>]) -> String {
-    const COLUMNS: [Column; 5] = [
+    const COLUMNS: [Column; 6] = [
         ("QUOTE", Side::Right),
         ("POOL", Side::Left),
         ("NODES", Side::Right),
         ("LIMIT", Side::Right),
+        ("WORK", Side::Right),
         ("PRICE", Side::Right),
     ];
+    const WORK: usize = 4;
     let mut rows = Vec::new();
     for Line { offer, .. } in lines {
         for part in &offer.nodes {
+            let limit = limit(offer, part);
             rows.push(vec![
                 offer.id.map(|id| id.to_string()).unwrap_or_default(),
                 part.pool.clone(),
                 part.nodes.to_string(),
-                length(part.end - offer.start.unwrap_or(part.end)),
+                length(limit),
+                length(part.work.unwrap_or(limit)),
                 part.price.to_string(),
             ]);
         }
     }
-    let table = Sheet { columns: COLUMNS.to_vec(), rows }.table();
-    format!("\nthe time limit on each node, and its price per second\n\n{table}")
+    let mut columns = COLUMNS.to_vec();
+    let differs = lines.iter().flat_map(|line| &line.offer.nodes).any(|it| it.work.is_some());
+    if !differs {
+        columns.remove(WORK);
+        rows.iter_mut().for_each(|row| drop(row.remove(WORK)));
+    }
+    let work = match differs {
+        true => "; WORK is the same as work on a node of performance 1",
+        false => "",
+    };
+    let table = Sheet { columns, rows }.table();
+    let head = "the limit of wall-clock time on each node, and its price per second";
+    format!("\n{head}{work}\n\n{table}")
+}
+
+fn limit(offer: &Offer, part: &OfferedNodes) -> i64 {
+    part.limit.unwrap_or(part.end - offer.start.unwrap_or(part.end))
+}
+
+fn times(times: Times) -> &'static str {
+    match times {
+        Times::Wall => "wall",
+        Times::Work => "work",
+    }
 }
 
 /// One row for each criterion and pool.
@@ -166,6 +193,8 @@ fn csv(quotes: &[Offer]) -> Sheet {
         "limit",
         "price",
         "reason",
+        "times",
+        "work",
     ];
     let text = |at: Option<i64>| at.map(|at| at.to_string()).unwrap_or_default();
     let mut rows = Vec::new();
@@ -180,14 +209,17 @@ fn csv(quotes: &[Offer]) -> Sheet {
             text(offer.expires),
         ];
         for part in &offer.nodes {
-            let limit = part.end - offer.start.unwrap_or(part.end);
+            let limit = limit(offer, part);
             let (nodes, price) = (part.nodes.to_string(), part.price.to_string());
-            let more = vec![part.pool.clone(), nodes, limit.to_string(), price, String::new()];
+            let mut more = vec![part.pool.clone(), nodes, limit.to_string(), price, String::new()];
+            more.push(part.times.map(times).unwrap_or_default().to_owned());
+            more.push(part.work.unwrap_or(limit).to_string());
             rows.push([first.clone(), more].concat());
         }
         if offer.nodes.is_empty() {
             let mut more = vec![String::new(); 4];
             more.push(offer.reason.clone().unwrap_or_default());
+            more.extend([String::new(), String::new()]);
             rows.push([first, more].concat());
         }
     }

@@ -228,7 +228,7 @@ fn booking(market: &Market, demand: &Demand, free: &FreeTime, window: &Window) -
     let (mut ends, mut prices) = (Vec::new(), Vec::new());
     for share in place.shares(demand.processors) {
         let pool = market.pools().pool(share.pool);
-        ends.push(start + pool.length_of(demand.estimate));
+        ends.push(start + pool.length_of(demand));
         prices.push(pool.price);
     }
     (Booking { start, ends, place, prices }, window.cost())
@@ -248,7 +248,7 @@ fn fall_backs(
             continue;
         }
         let pools = view.market.pools();
-        offers.push(offer(pools, demand.processors, (criterion, exact), &booking, cost));
+        offers.push(offer(pools, demand, (criterion, exact), &booking, cost));
         seen.push(booking);
     }
     offers

@@ -61,7 +61,7 @@ fn asked((name, user, tasks, limit, seconds, budget, criterion): Line) -> (Actor
         name: name.to_owned(),
         work: Work::Command(command),
         tasks,
-        time: TimeLimit::Reference(Span(limit)),
+        time: TimeLimit::one(Span(limit)),
         terms,
         project: None,
         surroundings: Surroundings::default(),

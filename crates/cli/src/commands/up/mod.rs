@@ -13,6 +13,7 @@ mod tables;
 pub(crate) mod tariff;
 mod trials;
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -27,7 +28,7 @@ use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_daemon::store::sqlite::Sqlite;
 use tradewind_daemon::store::{Store, StoreError};
 use tradewind_io::settings::{Pool, Settings};
-use tradewind_model::SiteId;
+use tradewind_model::{SiteId, Times};
 use tradewind_web::{Api, Limits, Listen, Outputs, Rate, Server, Tls};
 
 use crate::exit::{Exit, Failure, Outcome};
@@ -119,6 +120,12 @@ fn read(args: &Args, report: &Report) -> Result<Settings, Failure> {
     input::configuration(&path.to_string_lossy(), report)
 }
 
+/// How the projects that say so count times.
+fn times_by_project(settings: &Settings) -> BTreeMap<String, Times> {
+    let said = settings.projects.iter().filter_map(|it| Some((it.name.clone(), it.times?)));
+    said.collect()
+}
+
 /// The market of the folder, running.
 fn start(place: &Place, settings: &Settings) -> Result<Engine, Failure> {
     let journal = place.journal();
@@ -136,6 +143,7 @@ fn start(place: &Place, settings: &Settings) -> Result<Engine, Failure> {
         new_user_grant: settings.money.new_user_grant,
         peers: settings.peers.iter().map(|peer| peer.name.clone()).collect(),
         gather: settings.market.gather,
+        times: times_by_project(settings),
         ..tradewind_daemon::live::Settings::default()
     };
     let setup = Setup {

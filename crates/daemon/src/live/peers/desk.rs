@@ -50,7 +50,7 @@ impl Host for Desk<'_> {
             return None;
         }
         let known = self.state.peers.directory.get(&parcel.ticket.home)?;
-        let promised = Promised { processors: pledged.processors, estimate: pledged.estimate };
+        let promised = Promised { processors: pledged.processors, longest: pledged.longest };
         let opening = self.outlook().open(&self.state.market, &parcel.demand, from, promised)?;
         let funds = self.funds(&Account::Peer(known.name.clone()));
         (i128::from(opening.cost.0) <= funds).then(|| self.quoted(&opening))

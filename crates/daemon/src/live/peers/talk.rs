@@ -192,6 +192,7 @@ impl Live {
             user: job.user.clone(),
             tasks: demand.processors,
             work: demand.estimate,
+            times: demand.mode(),
             booking: Booking { start, ends, place, prices },
             cost,
             expires: start,

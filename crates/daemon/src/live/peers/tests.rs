@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit, Work};
 use tradewind_model::{
-    Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Time,
+    Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Time, Times,
 };
 use tradewind_sched::negotiation::Peer;
 use tradewind_sched::policy::{Policy, gridfill};
@@ -44,6 +44,7 @@ fn live(place: usize, nodes: u32) -> Live {
         price: Price(1_000_000),
         attributes: Attributes::new(),
         admission: Admission::NONE,
+        times: Times::Work,
     };
     let pools = Pools::new(vec![Site { name: "s".to_owned() }], vec![pool]).unwrap();
     let mut state = State::empty(DAWN);

@@ -1,6 +1,6 @@
 //! Who cannot pay.
 
-use tradewind_model::{Place, PoolId};
+use tradewind_model::{Place, PoolId, TimeMode};
 
 use super::*;
 use crate::live::state::{Booking, Quote, Setback};
@@ -111,7 +111,8 @@ fn book(stage: &mut Stage, seconds: i64) {
     let booking = Booking { start, ends: vec![end], place, prices: vec![Price(1_000_000)] };
     let (expires, cost, user) = (later(50), booking.most(1), "ana".to_owned());
     let work = Span(2 * seconds);
-    let quote = Quote { number: 0, user, tasks: 1, work, booking, cost, expires };
+    let times = TimeMode::WORK;
+    let quote = Quote { number: 0, user, tasks: 1, work, times, booking, cost, expires };
     stage.step(DAY, Input::Asked { actor: ana(), ask: Ask::Keep { quote } });
     let (submission, key, quote) = (Arc::new(job(1, 2 * seconds)), None, Some(1));
     let ask = Ask::Submit { submission, key, quote };

@@ -1,5 +1,5 @@
 use tradewind_io::submission::Gather;
-use tradewind_model::{Place, PoolId};
+use tradewind_model::{Place, PoolId, TimeMode};
 
 use super::*;
 use crate::live::state::{Booking, Happening, Quote, Setback};
@@ -239,7 +239,8 @@ fn sites_keep_nodes_free_for_booked_windows() {
     let place = Place::Pool(PoolId(0));
     let booking = Booking { start, ends: vec![end], place, prices: vec![Price(1_000_000)] };
     let (expires, cost, user) = (later(50), Money(120_000_000), "ana".to_owned());
-    let quote = Quote { number: 0, user, tasks: 2, work: Span(60), booking, cost, expires };
+    let (work, times) = (Span(60), TimeMode::WORK);
+    let quote = Quote { number: 0, user, tasks: 2, work, times, booking, cost, expires };
     stage.step(DAY, Input::Asked { actor: ana(), ask: Ask::Keep { quote } });
     let (submission, key, quote) = (Arc::new(job(2, 60)), None, Some(1));
     let ask = Ask::Submit { submission, key, quote };

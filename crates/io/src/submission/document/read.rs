@@ -6,8 +6,8 @@ use tradewind_model::{Attribute, Attributes, Request, Span};
 
 use super::super::script::Wrong;
 use super::super::{
-    Append, Conditions, Dependency, Gather, Mail, OnLost, Submission, Surroundings, TimeLimit,
-    Work, lists,
+    Append, Conditions, Dependency, Gather, Mail, OnLost, Submission, Surroundings, TIMES,
+    TimeLimit, Work, lists,
 };
 use crate::diagnostics::{Diagnostics, did_you_mean, excerpt};
 use crate::duration;
@@ -23,6 +23,7 @@ const KEYS: [&str; 35] = [
     "command",
     "nodes",
     "time",
+    "times",
     "min_performance",
     "max_price",
     "budget",
@@ -221,9 +222,19 @@ fn entries<'v, 'i>(
 }
 
 fn time(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<TimeLimit> {
+    let limit = limit(fields, notes);
+    let Some(times) = fields.word("times", &TIMES, notes) else { return limit };
+    if let Some(TimeLimit::Classes(_)) = limit {
+        let (line, message) = (fields.line_of("times"), TimeLimit::BY_CLASS.to_owned());
+        notes.error(line, "times", message, TimeLimit::BY_CLASS_HINT);
+    }
+    limit.map(|limit| limit.counted_by(times))
+}
+
+fn limit(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<TimeLimit> {
     let range = 1..=Span::MAX.0;
     if !matches!(fields.get("time")?.kind, Kind::Table(_)) {
-        return fields.span("time", range, notes).map(TimeLimit::Reference);
+        return fields.span("time", range, notes).map(TimeLimit::one);
     }
     let mut limits = BTreeMap::new();
     for entry in entries(fields, "time", notes)? {

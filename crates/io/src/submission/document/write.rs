@@ -1,10 +1,11 @@
 //! A submission becomes a JSON object.
 
 use serde_json::{Map, Value, json};
-use tradewind_model::{Attribute, Attributes, Criterion};
+use tradewind_model::{Attribute, Attributes, Criterion, Times};
 
 use super::super::{
-    Append, Conditions, Gather, OnLost, Submission, Surroundings, TimeLimit, Work, lists,
+    Append, Conditions, Counted, Gather, OnLost, Submission, Surroundings, TIMES, TimeLimit, Work,
+    lists,
 };
 use crate::{decimal, scenario};
 
@@ -35,6 +36,8 @@ pub(super) fn object(it: &Submission) -> Map<String, Value> {
     }
     all.put("nodes", Some(it.tasks));
     all.put("time", Some(time(&it.time)));
+    let times = times(&it.time).and_then(|it| TIMES.iter().find(|(_, times)| *times == it));
+    all.put("times", times.map(|(name, _)| *name));
     terms(&mut all, &it.terms);
     all.put("project", it.project.as_deref());
     surroundings(&mut all, &it.surroundings);
@@ -85,9 +88,18 @@ fn texts(all: &[String]) -> Vec<Value> {
     all.iter().map(|text| Value::from(text.as_str())).collect()
 }
 
+/// What the submission itself says of how its limit is counted; a project says so anew.
+fn times(limit: &TimeLimit) -> Option<Times> {
+    match limit {
+        TimeLimit::One { counted: Counted::Job(times), .. } => Some(*times),
+        TimeLimit::Reference(_) => Some(Times::Work),
+        TimeLimit::One { .. } | TimeLimit::Classes(_) => None,
+    }
+}
+
 fn time(limit: &TimeLimit) -> Value {
     match limit {
-        TimeLimit::Reference(limit) => limit.0.into(),
+        TimeLimit::One { limit, .. } | TimeLimit::Reference(limit) => limit.0.into(),
         TimeLimit::Classes(limits) => {
             let each = limits.iter().map(|(class, limit)| (class.clone(), limit.0.into()));
             Value::Object(each.collect())

@@ -151,7 +151,17 @@ impl Reader<'_> {
             let it = Diagnostic::error(file, "there is no time limit").in_field("--time");
             self.problems.push(it.with_hint(hint));
         }
-        self.value("time", limits::limit)
+        let limit = self.value("time", limits::limit);
+        let Some(times) = self.value("times", limits::times) else { return limit };
+        match limit? {
+            TimeLimit::Classes(_) => {
+                let it = wrong(TimeLimit::BY_CLASS, TimeLimit::BY_CLASS_HINT);
+                let place = self.place("times");
+                self.problems.extend(place.map(|place| place.error(it)));
+                None
+            }
+            limit => Some(limit.counted_by(times)),
+        }
     }
 
     fn terms(&mut self, time: Option<&TimeLimit>) -> Conditions {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::Span;
+use tradewind_model::{Span, Times};
 
 use super::{Wrong, wrong};
 use crate::diagnostics::excerpt;
 use crate::duration;
-use crate::submission::{Gather, Submission, TimeLimit};
+use crate::submission::{Gather, Submission, TIMES, TimeLimit};
 
 /// What [`limit`] takes, for hints.
 pub(super) const FORMS: &str = "write minutes, `MM:SS`, `HH:MM:SS`, `D-HH`, `D-HH:MM`, `D-HH:MM:SS`, or `90s`, `15m`, `2h`, `2d`";
@@ -15,7 +15,7 @@ pub(super) const FORMS: &str = "write minutes, `MM:SS`, `HH:MM:SS`, `D-HH`, `D-H
 /// One limit, or limits by class: `fast:10m,slow:30m`.
 pub(super) fn limit(text: &str) -> Result<TimeLimit, Wrong> {
     if !text.contains(|c: char| c.is_alphabetic()) || !text.contains(':') {
-        return span(text).map(TimeLimit::Reference);
+        return span(text).map(TimeLimit::one);
     }
     let mut classes = BTreeMap::new();
     for part in text.split(',') {
@@ -53,6 +53,15 @@ fn span(text: &str) -> Result<Span, Wrong> {
         Some(_) => Err(wrong(format!("`{}` is too long", excerpt(text)), FORMS)),
         None => Err(wrong(format!("`{}` is not a time limit", excerpt(text)), FORMS)),
     }
+}
+
+/// What a limit counts: `wall` or `work`.
+pub(super) fn times(text: &str) -> Result<Times, Wrong> {
+    let found = TIMES.iter().find(|(name, _)| *name == text.trim());
+    found.map(|(_, times)| *times).ok_or_else(|| {
+        let message = format!("`{}` is no way to count times", excerpt(text));
+        wrong(message, "write `wall` (wall-clock time) or `work` (on a node of performance 1)")
+    })
 }
 
 /// How long parts wait for each other: with a unit, or `no`.
@@ -126,6 +135,14 @@ mod tests {
     }
 
     #[test]
+    fn what_limits_count_is_read() {
+        assert_eq!((times("wall"), times("work")), (Ok(Times::Wall), Ok(Times::Work)));
+        for text in ["", "Wall", "cpu", "wall,work"] {
+            assert!(times(text).unwrap_err().message.contains("no way to count"), "{text}");
+        }
+    }
+
+    #[test]
     fn every_form_of_a_limit_is_read() {
         for (text, seconds) in [
             ("10", 600),
@@ -140,7 +157,7 @@ mod tests {
             ("24h", 86_400),
             ("2d", 172_800),
         ] {
-            assert_eq!(limit(text), Ok(TimeLimit::Reference(Span(seconds))), "{text}");
+            assert_eq!(limit(text), Ok(TimeLimit::one(Span(seconds))), "{text}");
         }
         let classes = [("fast", 600), ("slow", 1_800), ("old", 90)];
         let classes = classes.map(|(name, s)| (name.to_owned(), Span(s))).into();
@@ -181,7 +198,7 @@ mod tests {
         fn days_and_the_rest_add_up(d in 0i64..500, h in 0i64..24, m in 0i64..60, s in 1i64..60) {
             let seconds = ((d * 24 + h) * 60 + m) * 60 + s;
             let text = format!("{d}-{h:02}:{m:02}:{s:02}");
-            prop_assert_eq!(limit(&text), Ok(TimeLimit::Reference(Span(seconds))));
+            prop_assert_eq!(limit(&text), Ok(TimeLimit::one(Span(seconds))));
         }
 
         #[test]

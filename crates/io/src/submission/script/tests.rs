@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use tradewind_model::{Attribute, Criterion, Money, Span, Time};
+use tradewind_model::{Attribute, Criterion, Money, Span, Time, Times};
 
 use super::super::options::Kind;
 use super::super::{Append, TimeLimit, When};
@@ -47,7 +47,7 @@ fn a_script_says_all_that_a_job_needs() {
          #TRADEWIND deadline=2026-03-30 quote=7 priority=5",
     );
     assert_eq!((it.name.as_str(), it.tasks), ("demo", 2));
-    assert_eq!(it.time, TimeLimit::Reference(Span(93_600)));
+    assert_eq!(it.time, TimeLimit::one(Span(93_600)));
     assert_eq!(it.terms.earliest_start, Some(NOW + Span(7_200)));
     assert_eq!(it.terms.deadline, Some(Time(1_774_828_800)));
     assert_eq!((it.terms.pools.len(), it.terms.sites), (2, vec!["alpha".to_owned()]));
@@ -61,6 +61,21 @@ fn a_script_says_all_that_a_job_needs() {
     assert!(it.held && it.on_lost == super::super::OnLost::Rerun);
     assert_eq!(it.passed_through, [("qos".to_owned(), "high".to_owned())]);
     assert_eq!((it.project.as_deref(), it.quote), (Some("climate"), Some(7)));
+}
+
+#[test]
+fn a_script_says_what_its_limit_counts() {
+    use super::super::Counted;
+    let counted = |text: &str| match good(text).time {
+        TimeLimit::One { limit: Span(60), counted } => counted,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(counted("#SBATCH -t 1"), Counted::Default);
+    assert_eq!(counted("#SBATCH -t 1\n#TRADEWIND times=work"), Counted::Job(Times::Work));
+    assert_eq!(counted("#SBATCH -t 1\n#TRADEWIND times=wall"), Counted::Job(Times::Wall));
+    let wrong = |text: &str| read(None, &["--wrap", "true", "-t", text, "--times", "wall"], &[]);
+    let wrong = wrong("fast:10m").unwrap_err().to_string();
+    assert!(wrong.contains("--times: limits by class are wall-clock time"), "{wrong}");
 }
 
 #[test]
@@ -82,7 +97,7 @@ fn the_command_line_wins_over_the_environment_and_that_over_the_script() {
     let env = [("SBATCH_TIMELIMIT", "6"), ("SBATCH_JOB_NAME", "c"), ("TRADEWIND_BUDGET", "3")];
     let seconds = |words: &[&str], env: &[(&str, &str)]| {
         let it = read(Some(script(lines)), words, env).unwrap().0;
-        let TimeLimit::Reference(limit) = it.time else { panic!("{:?}", it.time) };
+        let TimeLimit::One { limit, .. } = it.time else { panic!("{:?}", it.time) };
         (limit.0, it.name, it.terms.budget)
     };
     assert_eq!(seconds(&[], &[]), (420, "b".to_owned(), None));

@@ -7,7 +7,7 @@
 use tradewind_io::chart::Chart;
 use tradewind_model::{
     Attributes, Grid, Horizon, Job, Money, Node, NodeId, Performance, Plan, Price, Request, Site,
-    SiteId, Slot, SlotList, Snapshot, Span, Time, VoPolicy, Window,
+    SiteId, Slot, SlotList, Snapshot, Span, Time, Times, VoPolicy, Window,
 };
 use tradewind_sched::policy::cyclic::{Cyclic, SearchBy, plan};
 use tradewind_sched::window::{self, Algorithm, Search};
@@ -70,6 +70,7 @@ fn world(case: &Case) -> Option<Snapshot> {
         performance: Performance::REFERENCE,
         price: Price::credits(price),
         attributes: Attributes::new(),
+        times: Times::Work,
     };
     let sites = vec![Site { name: "grid".to_owned() }];
     let nodes = PRICES.into_iter().enumerate().map(node).collect();

@@ -120,7 +120,7 @@ pub(super) fn workload(case: &Case, workload: &Workload, tally: &mut Tally) {
     let (mut narrow, mut last) = (f64::INFINITY, Time(0));
     for job in &workload.jobs {
         let value = job.terms.as_deref().and_then(|terms| terms.value).unwrap_or(Money::ZERO);
-        let length = dearest.length_of(job.run).0 as f64;
+        let length = job.length_in(dearest).0 as f64;
         let cost = dearest.price.0 as f64 * length * f64::from(job.processors);
         tally.add_if("affords", value.0 as f64 >= cost);
         if class_of_value(job, value) == 0 {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tradewind_model::{
     Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Terms,
-    random,
+    Times, random,
 };
 use tradewind_sched::policy::dispatch::{Deadline, Dispatch, Rule, Settings};
 use tradewind_sim::models::{DrawnJob, Poisson, RunLaw};
@@ -178,6 +178,7 @@ fn grid(seed: u64, queues: [u32; 3]) -> Option<Pools> {
                 price,
                 attributes: Attributes::new(),
                 admission: Admission::NONE,
+                times: Times::Work,
             });
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tradewind_io::swf::{Log, Record};
 use tradewind_model::{
     Admission, Attributes, Money, Performance, Pool, Pools, Price, Site, SiteId, Span, Terms, Time,
-    random,
+    Times, random,
 };
 use tradewind_sim::workload::{Job, Workload};
 
@@ -107,6 +107,7 @@ fn grid(case: &Case, seed: u64) -> Option<Pools> {
                 price: Price(price / ticks(case)),
                 attributes: Attributes::new(),
                 admission: Admission::NONE,
+                times: Times::Work,
             });
         }
     }

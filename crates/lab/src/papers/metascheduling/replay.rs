@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tradewind_model::{
     Admission, Cause, Closure, Performance, Pool, PoolId, Pools, Snapshot, Span, Terms, Time,
-    Window, random,
+    Times, Window, random,
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sim::models::Cycle;
@@ -62,6 +62,7 @@ impl Replay {
             price: node.price,
             attributes: node.attributes.clone(),
             admission: Admission::NONE,
+            times: Times::Work,
         };
         let pools = snapshot.grid.nodes().iter().map(pool).collect();
         let pools = Pools::new(snapshot.grid.sites().to_vec(), pools).ok()?;

@@ -127,7 +127,7 @@ struct Counter {
 impl Counter {
     fn new(snapshot: &Snapshot, request: &Request) -> Counter {
         let nodes = snapshot.grid.nodes().iter();
-        let lengths = nodes.map(|node| node.performance.length_of(request.work)).collect();
+        let lengths = nodes.map(|node| request.length_on(node)).collect();
         Counter { wanted: request.tasks as usize, lengths, alive: Vec::new() }
     }
 

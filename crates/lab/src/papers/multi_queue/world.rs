@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tradewind_model::{
-    Admission, Attributes, Performance, Pool, Pools, Price, Site, SiteId, Span, Terms, random,
+    Admission, Attributes, Performance, Pool, Pools, Price, Site, SiteId, Span, Terms, Times,
+    random,
 };
 use tradewind_sim::Semantics;
 use tradewind_sim::models::{Poisson, RunLaw};
@@ -59,6 +60,7 @@ pub(super) fn pools(sites: u32) -> Option<Arc<Pools>> {
         price: Price(0),
         attributes: Attributes::new(),
         admission: Admission::NONE,
+        times: Times::Work,
     };
     let all: Vec<Pool> = (0..sites).map(pool).collect();
     let names = all.iter().map(|pool| Site { name: pool.name.clone() }).collect();

@@ -1,6 +1,10 @@
 //! Several windows for every job of a batch, none of which intersect.
 
-use tradewind_model::{Criterion, Reason, SlotList, Snapshot, Span, Time, Window};
+use std::collections::BTreeMap;
+
+use tradewind_model::{
+    Criterion, Reason, Request, SlotList, Snapshot, Span, Time, TimeMode, Window,
+};
 
 use super::{Cyclic, Meter, searcher};
 use crate::window::{Algorithm, Proof, Scratch, Searcher, Variant};
@@ -72,8 +76,16 @@ pub(super) fn search(
 
 /// By node, the length of the shortest task that any job of the batch would run there.
 fn shortest_lengths(snapshot: &Snapshot, batch: &[usize]) -> Vec<Span> {
-    let work = batch.iter().map(|&job| snapshot.jobs[job].request.work).min().unwrap_or_default();
-    snapshot.grid.nodes().iter().map(|node| node.performance.length_of(work)).collect()
+    // Of each way of counting, the shortest time is enough.
+    let mut least: BTreeMap<TimeMode, &Request> = BTreeMap::new();
+    for request in batch.iter().map(|&job| &snapshot.jobs[job].request) {
+        let known = least.entry(request.times).or_insert(request);
+        if request.work < known.work {
+            *known = request;
+        }
+    }
+    let shortest = |node| least.values().map(|request| request.length_on(node)).min();
+    snapshot.grid.nodes().iter().map(|node| shortest(node).unwrap_or_default()).collect()
 }
 
 /// Drops the slots that are too short for every job from here on: scraps that earlier windows

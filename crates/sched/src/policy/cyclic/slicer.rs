@@ -223,7 +223,7 @@ impl Purse {
 fn mean_demand(snapshot: &Snapshot, request: &Request) -> (i128, i128) {
     let (mut nodes, mut time, mut cost) = (0i128, 0i128, 0i128);
     for node in snapshot.grid.nodes().iter().filter(|node| request.suits(node)) {
-        let length = node.performance.length_of(request.work);
+        let length = request.length_on(node);
         nodes += 1;
         time += i128::from(length.0);
         cost += i128::from((node.price * length).0);

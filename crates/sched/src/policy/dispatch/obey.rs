@@ -118,6 +118,6 @@ impl Dispatch {
 /// The job as the queue of this pool sees it.
 fn task(market: &Market, (job, since): (JobId, Time), pool: PoolId) -> Option<Task> {
     let demand = market.demand(job)?;
-    let length = market.pools().pool(pool).length_of(demand.estimate).max(Span(1));
+    let length = market.pools().pool(pool).length_of(demand).max(Span(1));
     Some(Task { job, since, processors: demand.processors, length })
 }

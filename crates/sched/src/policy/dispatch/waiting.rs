@@ -134,7 +134,7 @@ fn latest(pool: &Pool, demand: &Demand, end: Time, pays: impl Fn(&Pool, Span) ->
     if pool.nodes < demand.processors || !pool.suits(demand) {
         return NEVER;
     }
-    let length = pool.length_of(demand.estimate).max(Span(1));
+    let length = pool.length_of(demand).max(Span(1));
     if pays(pool, length) { end - length } else { NEVER }
 }
 
@@ -145,7 +145,7 @@ fn nowhere(pools: &Pools, settings: &Settings, demand: &Demand) -> Reason {
     let suits = || pools.as_slice().iter().filter(|pool| pool.suits(demand));
     let fits = suits().filter(|pool| pool.nodes >= needed);
     let cost = |pool: &Pool| {
-        let length = pool.length_of(demand.estimate).max(Span(1));
+        let length = pool.length_of(demand).max(Span(1));
         let least = pricing::lowest(pool, settings.dynamics()).of(needed, length);
         (least, purse.whole.min(purse.each.of(needed, length)))
     };

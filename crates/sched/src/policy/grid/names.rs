@@ -46,6 +46,7 @@ impl Names {
                 performance: pool.performance,
                 price: pool.price,
                 attributes: pool.attributes.clone(),
+                times: pool.times,
             }));
         }
         Ok((Names { pools: named, most }, Grid::new(pools.sites().to_vec(), nodes)?))

@@ -245,7 +245,7 @@ fn offers(pools: &Pools, demand: &Demand, spread: Spread) -> Vec<Vec<Offer>> {
 }
 
 fn offer(id: PoolId, pool: &Pool, price: Price, demand: &Demand) -> Offer {
-    let length = pool.length_of(demand.estimate);
+    let length = pool.length_of(demand);
     Offer { pool: id, nodes: pool.nodes, length, cost: (price * length).0 }
 }
 

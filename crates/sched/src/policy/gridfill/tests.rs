@@ -5,12 +5,12 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tradewind_model::{
     Admission, Attributes, Cause, Closure, ClosureId, Demand, Money, Place, Pool, PoolId, Pools,
-    Price, Site, SiteId, Span, Terms,
+    Price, Site, SiteId, Span, Terms, Times,
 };
 
 use super::plain::PlainFill;
 use super::*;
-use crate::testing::performance;
+use crate::testing::{any_mode, performance};
 
 /// [`GridFill`] with the plain queue.
 struct Plain {
@@ -61,14 +61,16 @@ fn any_terms() -> impl Strategy<Value = Option<Arc<Terms>>> {
         prop::option::weighted(0.2, 0i64..150),
         prop::option::weighted(0.3, 20i64..400),
         prop::option::weighted(0.2, prop::sample::select(vec![1_000u32, 1_500])),
+        any_mode(),
     );
-    let terms = limits.prop_map(|(budget, price, earliest, deadline, speed)| {
+    let terms = limits.prop_map(|(budget, price, earliest, deadline, speed, times)| {
         Arc::new(Terms {
             budget: budget.map(Money::credits),
             max_price: price.map(Price::credits),
             earliest_start: earliest.map(Time),
             deadline: deadline.map(Time),
             min_performance: speed.map(performance),
+            times,
             ..Terms::NONE
         })
     });
@@ -106,6 +108,7 @@ fn any_pools() -> impl Strategy<Value = Arc<Pools>> {
             price: Price::credits(price),
             attributes: Attributes::new(),
             admission: Admission::NONE,
+            times: if at % 2 == 0 { Times::Work } else { Times::Wall },
         };
         let sites = (0..3).map(|at| Site { name: format!("site{at}") }).collect();
         Arc::new(Pools::new(sites, pools.into_iter().enumerate().map(pool).collect()).unwrap())
@@ -165,7 +168,7 @@ impl World {
         let mut ends = Vec::new();
         for run in self.market.running().filter(|run| run.job.0 % 16 != 15) {
             for share in run.shares().filter(|share| self.market.holds(run.job, share.pool)) {
-                let length = self.market.pools().pool(share.pool).length_of(run.demand.estimate);
+                let length = self.market.pools().pool(share.pool).length_of(&run.demand);
                 ends.push((run.start + length, run.job, share.pool));
             }
         }

@@ -336,8 +336,8 @@ fn wanted(
     processors: u32,
     submitted: Time,
 ) -> Wanted {
-    let estimate = market.demand(job).map_or(Span(1), |demand| demand.estimate);
-    Wanted { job, processors, length: market.pools().pool(pool).length_of(estimate), submitted }
+    let length = market.demand(job).map(|demand| market.pools().pool(pool).length_of(demand));
+    Wanted { job, processors, length: length.unwrap_or(Span(1)), submitted }
 }
 
 impl Policy for Isolated {

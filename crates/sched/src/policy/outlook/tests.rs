@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Admission, Attributes, Event, Pool, PoolId, Pools, Share, Site, SiteId, Terms,
+    Admission, Attributes, Event, Pool, PoolId, Pools, Share, Site, SiteId, Terms, TimeMode, Times,
 };
 
 use super::*;
@@ -26,6 +26,7 @@ pub(in crate::policy) fn market(
         price: Price(price),
         attributes: Attributes::new(),
         admission: Admission::NONE,
+        times: if at % 2 == 0 { Times::Work } else { Times::Wall },
     };
     let sites = vec![Site { name: "a".to_owned() }];
     let pools = Pools::new(sites, (0..).zip(pools).map(pool).collect()).unwrap();
@@ -47,8 +48,16 @@ pub(in crate::policy) fn market(
 }
 
 pub(in crate::policy) fn demand((tasks, estimate, budget): Wanted) -> Demand {
-    let terms = Terms { budget: budget.map(Money), ..Terms::default() };
+    let times = counted(estimate, Demand::new(1, Span(1))).mode();
+    let terms = Terms { budget: budget.map(Money), times, ..Terms::default() };
     Demand { terms: Some(Arc::new(terms)), ..Demand::new(tasks, Span(estimate)) }
+}
+
+/// The job with one of the ways of counting times, as the number says.
+fn counted(number: i64, demand: Demand) -> Demand {
+    let modes = [TimeMode::WORK, TimeMode::WALL, TimeMode::Owner];
+    let times = modes[number.unsigned_abs() as usize % modes.len()];
+    Demand { terms: Some(Arc::new(Terms { times, ..Terms::default() })), ..demand }
 }
 
 /// Long after everything.
@@ -66,7 +75,7 @@ impl<'m> Grid<'m> {
         let mut free: Vec<_> = pools.iter().map(|pool| [i64::from(pool.nodes); END]).collect();
         for job in market.running() {
             for Share { pool, nodes } in job.shares() {
-                let length = market.pools().pool(pool).length_of(job.demand.estimate);
+                let length = market.pools().pool(pool).length_of(&job.demand);
                 free[pool.index()][..length.0 as usize]
                     .iter_mut()
                     .for_each(|it| *it -= i64::from(nodes));
@@ -84,7 +93,7 @@ impl<'m> Grid<'m> {
     fn try_at(&mut self, demand: &Demand, at: usize) -> Option<Money> {
         let pools = self.market.pools();
         let mut offers: Vec<_> = pools.iter().collect();
-        let length = |pool: &Pool| pool.length_of(demand.estimate);
+        let length = |pool: &Pool| pool.length_of(demand);
         offers.sort_by_key(|(id, pool)| ((pool.price * length(pool)).0, length(pool), *id));
         let (mut left, mut cost, mut takes) = (demand.processors, Money::ZERO, Vec::new());
         for (id, pool) in offers {
@@ -129,10 +138,11 @@ proptest! {
             prop_assert_eq!(found, expected);
         }
         let (processors, estimate) = promised;
-        let block = Demand::new(processors.max(1), Span(estimate));
+        let block = counted(estimate, Demand::new(processors.max(1), Span(estimate)));
         let room = processors == 0 || grid.place(&block, 0).is_some();
         let expected = grid.place(&demand(one), from).filter(|_| room);
-        let promised = Promised { processors, estimate: Span(estimate) };
+        let longest = Longest::of(Span(estimate), block.mode());
+        let promised = Promised { processors, longest };
         let open = outlook.open(&market, &demand(one), Time(from as i64), promised);
         prop_assert_eq!(open.as_ref().map(|it| (it.start.0, it.cost)), expected);
         if let Some(Opening { place, terms, cost, .. }) = open {

@@ -33,7 +33,7 @@ fn windows_at(world: &World, criterion: &Criterion, start: i64, limits: InForce)
     };
     let mut tasks = Vec::new();
     for (id, node) in grid.iter() {
-        let length = node.performance.length_of(request.work);
+        let length = request.length_on(node);
         let cheap = limits.1.is_none_or(|cap| node.price <= cap);
         let counted = match criterion {
             Criterion::Sum(name) => node.attributes.contains_key(name),

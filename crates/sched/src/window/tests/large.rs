@@ -41,7 +41,7 @@ fn plain(
     for now in starts {
         let task = |slot: &Slot| {
             let node = grid.node(slot.node);
-            let length = node.performance.length_of(request.work);
+            let length = request.length_on(node);
             let alive = slot.start.0 <= now && now + length.0 <= slot.end.0;
             alive.then(|| ((node.price * length).0, length.0))
         };

@@ -9,7 +9,7 @@ mod rules;
 use proptest::prelude::*;
 use tradewind_model::{
     Attribute, Attributes, Criterion, Grid, Horizon, Money, Node, NodeId, Performance, Price,
-    Request, Site, SiteId, Slot, SlotList, Span, Time,
+    Request, Site, SiteId, Slot, SlotList, Span, Time, Times,
 };
 
 use super::*;
@@ -42,6 +42,7 @@ fn node(name: &str, thousandths: u32, price: i64) -> Node {
         performance: speed(thousandths),
         price: Price(price),
         attributes: Attributes::new(),
+        times: Times::Work,
     }
 }
 
@@ -76,6 +77,7 @@ fn any_grid() -> impl Strategy<Value = Grid> {
     prop::collection::vec(one, 1..=6).prop_map(|nodes| {
         let build = |(i, (fast, price, watts, arch)): (usize, (u32, i64, Option<i64>, bool))| {
             let mut node = node(&format!("n{i}"), fast, price);
+            node.times = if i % 2 == 0 { Times::Work } else { Times::Wall };
             if let Some(watts) = watts {
                 node.attributes.insert("watts".into(), Attribute::Number(watts));
             }
@@ -94,9 +96,11 @@ fn any_request() -> impl Strategy<Value = Request> {
         prop::option::weighted(0.3, prop::sample::select(vec![800_u32, 1_000, 1_500])),
     );
     let times = (prop::option::weighted(0.3, 0_i64..25), prop::option::weighted(0.3, 5_i64..45));
+    let times = (times, crate::testing::any_mode());
     (1_u32..5, 1_i64..13, limits, times, prop::bool::weighted(0.15)).prop_map(
-        |(tasks, work, (budget, cap, least), (earliest, deadline), arm)| {
+        |(tasks, work, (budget, cap, least), ((earliest, deadline), mode), arm)| {
             let mut request = Request::new(tasks, Span(work));
+            request.times = mode;
             request.budget = budget.map(Money);
             request.max_price = cap.map(Price);
             request.min_performance = least.map(speed);

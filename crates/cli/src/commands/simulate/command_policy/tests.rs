@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tradewind_model::{
     Attribute, Cause, Closure, ClosureId, Command, Criterion, Demand, Event, JobId, Market, Money,
-    Performance, Place, Pool, PoolId, Pools, Price, Share, Site, SiteId, Span, Terms, Time,
+    Performance, Place, Pool, PoolId, Pools, Price, Share, Site, SiteId, Span, Terms, Time, Times,
 };
 
 use super::read;
@@ -23,6 +23,7 @@ fn two_pools() -> Pools {
         price: Price(price),
         attributes: [("gpu".to_owned(), Attribute::Flag(true))].into(),
         admission: tradewind_model::Admission::NONE,
+        times: Times::Work,
     };
     let sites = ["north", "south"].map(|name| Site { name: name.to_owned() }).into();
     Pools::new(sites, vec![pool("a", 0, 1_000, 0), pool("b", 1, 2_500, 1_250_000)]).unwrap()

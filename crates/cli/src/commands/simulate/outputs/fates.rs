@@ -71,7 +71,7 @@ impl<'a> Fates<'a> {
 /// free again sooner.
 fn processor_time(workload: &Workload, job: &Job, place: &Place, at_most: Span) -> i128 {
     let share = |share: tradewind_model::Share| {
-        let length = workload.pools.pool(share.pool).length_of(job.run).min(at_most);
+        let length = job.length_in(workload.pools.pool(share.pool)).min(at_most);
         i128::from(length.0) * i128::from(share.nodes)
     };
     place.shares(job.processors).map(share).sum()

@@ -173,7 +173,7 @@ impl<'p> Numbers<'p> {
     fn until(&self, ranges: &[Range], job: &Job, ran: &Ran) -> Vec<Processors> {
         let processors = |range: &Range| {
             let pool = self.last.partition_point(|last| *last < range.first);
-            let length = self.pools.as_slice().get(pool).map(|pool| pool.length_of(job.run));
+            let length = self.pools.as_slice().get(pool).map(|pool| job.length_in(pool));
             let until = length.map_or(ran.end, |length| (ran.start + length).min(ran.end));
             Processors { first: range.first, last: range.last, until }
         };

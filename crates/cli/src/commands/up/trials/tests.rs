@@ -7,7 +7,7 @@ use tradewind_daemon::site::{PoolSetup, Site};
 use tradewind_io::submission::{
     Conditions, Dependency, OnLost, Submission, Surroundings, TimeLimit,
 };
-use tradewind_model::{Admission, Attributes, Performance, Pool, Pools, SiteId, Span};
+use tradewind_model::{Admission, Attributes, Performance, Pool, Pools, SiteId, Span, Times};
 use tradewind_web::Other;
 
 use super::super::policies::Policies;
@@ -40,6 +40,7 @@ fn pools() -> Pools {
         price: Price::credits(price),
         attributes: Attributes::new(),
         admission: Admission::NONE,
+        times: Times::Work,
     };
     let sites = ["a", "b"].map(|name| tradewind_model::Site { name: name.to_owned() });
     let both = [(0, "a/x", 1), (1, "b/x", 2)].map(pool);

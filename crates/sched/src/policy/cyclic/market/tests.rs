@@ -1,13 +1,13 @@
 use proptest::prelude::*;
 use tradewind_model::{
     Attributes, Criterion, Horizon, Job, Money, NodeId, Pool, PoolId, Pools, Price, Profile,
-    Request, Site, SiteId, Snapshot, Span, Time,
+    Request, Site, SiteId, Snapshot, Span, Time, Times,
 };
 
 use super::*;
 use crate::policy::cyclic::plan;
 use crate::policy::grid::{Booking, Names};
-use crate::testing::performance;
+use crate::testing::{any_mode, performance};
 
 #[test]
 fn the_first_nodes_have_the_longest_slots() {
@@ -34,6 +34,7 @@ fn pools(drawn: &[(u32, u32, i64)]) -> Pools {
         price: Price::credits(price),
         attributes: Attributes::new(),
         admission: tradewind_model::Admission::NONE,
+        times: if at % 2 == 0 { Times::Work } else { Times::Wall },
     };
     let all = drawn.iter().enumerate().map(pool).collect();
     Pools::new(vec![Site { name: "site".to_owned() }], all).unwrap()
@@ -58,10 +59,10 @@ fn profiles(pools: &Pools, holds: &[Hold]) -> Vec<Profile> {
 fn job() -> impl Strategy<Value = Job> {
     let criteria = vec![Criterion::Start, Criterion::Finish, Criterion::Runtime, Criterion::Cost];
     let budget = prop::option::of(0i64..200);
-    (1u32..5, 1i64..20, budget, prop::sample::select(criteria)).prop_map(
-        |(tasks, work, budget, criterion)| {
+    (1u32..5, 1i64..20, budget, prop::sample::select(criteria), any_mode()).prop_map(
+        |(tasks, work, budget, criterion, times)| {
             let budget = budget.map(Money::credits);
-            let request = Request { budget, criterion, ..Request::new(tasks, Span(work)) };
+            let request = Request { budget, criterion, times, ..Request::new(tasks, Span(work)) };
             Job { name: String::new(), priority: 0, request }
         },
     )
