@@ -147,7 +147,7 @@ impl Known {
 }
 
 /// All of them: those of `sbatch` by name, then Tradewind's own.
-pub static OPTIONS: [Known; 115] = [
+pub static OPTIONS: [Known; 116] = [
     honoured("account", 'A', Value, "ACCOUNT", "the project that pays"),
     passed("acctg-freq", NONE, Value, "ACCTG_FREQ", "sampling of usage"),
     honoured(

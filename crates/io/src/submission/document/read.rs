@@ -16,7 +16,7 @@ use crate::input::Input;
 use crate::scenario;
 use crate::value::{self, Entry, Kind, Value};
 
-const KEYS: [&str; 35] = [
+const KEYS: [&str; 36] = [
     "name",
     "script",
     "arguments",
