@@ -1,21 +1,15 @@
 //! The life of a job: into the queue, off its nodes, to its end.
 
-use tradewind_io::submission::{OnLost, When};
+use tradewind_io::submission::OnLost;
 use tradewind_model::{Demand, Time};
 
-use super::demand::{RESOURCES, demand};
+use super::demand::{Chosen, RESOURCES, choose};
+use super::dependencies::Waits;
 use super::peers::may_travel;
 use super::record::Record;
-use super::state::{Finish, Hold, Job, Part, Phase, Setback, Wanted};
+use super::state::{Finish, Hold, Part, Phase, Setback, Wanted};
 use super::{Live, Wrong};
 use crate::site::Exit;
-
-/// Whether what a job waits for has come.
-enum Waits {
-    No,
-    Still,
-    InVain(u64),
-}
 
 impl Live {
     /// A held job joins the queue, if nothing else holds it.
@@ -23,7 +17,10 @@ impl Live {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         match self.waits(job) {
             Waits::InVain(other) => return self.finish(at, number, Finish::Dependency(other)),
-            Waits::Still => return self.held(at, number, Hold::Dependency),
+            Waits::Still => {
+                self.remember_dependencies(number);
+                return self.held(at, number, Hold::Dependency);
+            }
             Waits::No => {}
         }
         if self.array_is_full(number) {
@@ -31,10 +28,11 @@ impl Live {
         }
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let place = self.state.users.iter().position(|user| *user == job.user).unwrap_or(0);
-        match demand(&job.submission, place, self.state.market.pools(), &self.most) {
-            Ok(demand) => match self.lacks(job, &demand) {
+        let promised = job.booking.as_ref().map(|_| job.nodes());
+        match choose(&job.submission, place, &self.state.market, &self.most, promised) {
+            Ok(Chosen { demand, processors }) => match self.lacks(job, &demand) {
                 Some(needed) => self.wait_for_funds(at, number, needed),
-                None => self.put(at, Record::Joined { job: number, demand }),
+                None => self.put(at, Record::Joined { job: number, demand, processors }),
             },
             Err(refusal) => match self.may_leave(number) {
                 true => self.held(at, number, Hold::Nowhere),
@@ -74,31 +72,6 @@ impl Live {
             Some(Phase::Held(now)) if *now == hold && hold != Hold::User => Ok(()),
             _ => self.put(at, Record::Held { job: number, hold }),
         }
-    }
-
-    fn waits(&self, job: &Job) -> Waits {
-        let mut waits = Waits::No;
-        for dependency in &job.submission.after {
-            // One that is gone was over long ago, and nobody knows how.
-            let Some(other) = self.state.jobs.get(&dependency.job) else {
-                match dependency.when {
-                    When::Any | When::Begun => continue,
-                    When::Ok | When::NotOk => return Waits::InVain(dependency.job),
-                }
-            };
-            let over = match &other.phase {
-                Phase::Over(finish) => Some(*finish == Finish::Completed),
-                _ => None,
-            };
-            let begun = other.began().is_some();
-            match (dependency.when, over) {
-                (When::Ok, Some(true)) | (When::NotOk, Some(false)) | (When::Any, Some(_)) => {}
-                (When::Begun, _) if begun || over.is_some() => {}
-                (When::Ok | When::NotOk, Some(_)) => return Waits::InVain(dependency.job),
-                _ => waits = Waits::Still,
-            }
-        }
-        waits
     }
 
     /// Whether as many jobs of the job's array are in the queue or run as may.
@@ -210,7 +183,9 @@ impl Live {
     /// have may have become known since it joined.
     fn reconsider(&mut self, at: Time, number: u64, why: String) -> Result<(), Wrong> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
-        let pools = |demand: &Demand| demand.terms().attributes.get(RESOURCES).cloned();
+        let pools = |demand: &Demand| {
+            (demand.processors, demand.terms().attributes.get(RESOURCES).cloned())
+        };
         let before = job.id.and_then(|id| self.state.market.demand(id)).map(pools);
         let now = self.wish_of(&job.user, &job.submission).ok().as_ref().map(pools);
         if before == now {

@@ -13,10 +13,12 @@ mod asks;
 pub mod choice;
 mod closures;
 mod demand;
+mod dependencies;
 mod funds;
 pub mod gather;
 pub mod input;
 mod jobs;
+mod layout;
 pub mod money;
 mod orders;
 mod pass;
@@ -31,6 +33,7 @@ mod tells;
 mod tests;
 mod tick;
 mod usage;
+mod width;
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -319,6 +322,7 @@ impl Live {
     /// What can be told from the state, told anew.
     fn remember(&mut self) {
         use state::{Hold, Phase};
+        let mut waiting = Vec::new();
         for (&number, job) in &self.state.jobs {
             match &job.phase {
                 Phase::Over(_) => {
@@ -332,9 +336,7 @@ impl Live {
                     self.away.insert(number);
                 }
                 Phase::Held(Hold::Dependency) => {
-                    for dependency in &job.submission.after {
-                        self.dependents.entry(dependency.job).or_default().insert(number);
-                    }
+                    waiting.push(number);
                 }
                 Phase::Held(Hold::Funds(_)) => {
                     self.short.insert(number);
@@ -349,5 +351,6 @@ impl Live {
             }
             *self.active.entry(job.user.clone()).or_default() += 1;
         }
+        waiting.into_iter().for_each(|number| self.remember_dependencies(number));
     }
 }

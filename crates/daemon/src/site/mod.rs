@@ -10,6 +10,7 @@ pub mod gridengine;
 pub mod local;
 pub mod managed;
 pub mod resources;
+pub mod size;
 pub mod slurm;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use tradewind_io::submission::{OnLost, Surroundings, Work};
 use tradewind_model::{Attributes, Performance, Span, Time};
 
 use resources::Resources;
+use size::Size;
 
 /// A task's name at its site, unique for ever: job, attempt and part. A site never runs two tasks
 /// of one tag, and tells of a task by its tag only: its own ids may be used twice.
@@ -92,6 +94,8 @@ pub struct PoolSurvey {
     pub local_waiting: u32,
     /// The most of each that one of its nodes can give a job; `None`: nobody knows, or cares.
     pub most: Option<Resources>,
+    /// How large its nodes are; `None`: nobody knows, and each is enough for one task.
+    pub size: Option<Size>,
 }
 
 /// Somebody else's task, or a reservation that is not ours.

@@ -97,6 +97,7 @@ fn page(job: &Job) -> String {
     line("user", Some(job.user.clone()));
     line("project", job.project.clone());
     line("nodes", Some(job.nodes.to_string()));
+    line("layout", job.layout.clone());
     let array = job.array.map(|it| format!("index {} of the array of job {}", it.index, it.first));
     line("array", array);
     line("submitted", Some(moment(job.submitted)));

@@ -61,6 +61,7 @@ fn asked((name, user, tasks, limit, seconds, budget, criterion): Line) -> (Actor
         name: name.to_owned(),
         work: Work::Command(command),
         tasks,
+        shape: None,
         time: TimeLimit::Reference(Span(limit)),
         terms,
         project: None,

@@ -428,6 +428,7 @@ impl Cluster {
             local_waiting: u32::try_from(own().filter(|(_, own)| waits(own)).count())
                 .unwrap_or(u32::MAX),
             most: None,
+            size: None,
         }
     }
 }
