@@ -11,6 +11,7 @@ mod market;
 mod memory;
 #[path = "../../../daemon/tests/ports/mod.rs"]
 mod ports;
+mod scripts;
 mod theft;
 mod together;
 mod wrong;

@@ -183,6 +183,8 @@ impl Live {
         let chosen = choose(submission, place, &self.state.market, &self.most, promised);
         let demand = match chosen {
             Ok(chosen) => chosen.demand,
+            // Perhaps it needs fewer nodes than that: nobody has said yet how large they are.
+            Err(_) if quote.is_none() && self.may_be_smaller(submission) => return Ok(()),
             // Perhaps a peer has nodes that suit.
             Err(_) if quote.is_none() && self.has_peers() && may_travel(submission) => {
                 return Ok(());

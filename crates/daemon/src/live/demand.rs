@@ -51,6 +51,12 @@ impl Live {
         Ok(wishes.best(None).demand)
     }
 
+    /// Whether it may need fewer nodes than it seems, since not all pools were looked at yet.
+    pub(super) fn may_be_smaller(&self, submission: &Submission) -> bool {
+        let mut pools = self.state.market.pools().iter();
+        submission.shape.is_some() && pools.any(|(id, _)| !self.most.contains_key(&id))
+    }
+
     fn place_of(&self, user: &str) -> usize {
         let users = &self.state.users;
         users.iter().position(|it| it == user).unwrap_or(users.len())
@@ -70,8 +76,33 @@ pub(super) fn demand(
     choose(submission, place, market, most, None).map(|chosen| chosen.demand)
 }
 
-/// The same, and what it was computed with. `width` is the number of nodes that was promised to the
-/// job, if one was.
+/// What a job asks for whose window of so many nodes is booked: these, whatever is known of nodes
+/// now.
+///
+/// # Errors
+/// As [`demand`].
+pub(super) fn promised(
+    submission: &Submission,
+    place: usize,
+    market: &Market,
+    most: &Most,
+    width: u32,
+) -> Result<Chosen, Refusal> {
+    let wishes = Wishes::of(submission, place, market, most)?;
+    if wishes.groups.iter().any(|group| group.width == width) {
+        return choose(submission, place, market, most, Some(width));
+    }
+    let terms = Some(Arc::new(wishes.base));
+    let demand = Demand { processors: width, estimate: wishes.estimate, terms };
+    let nodes = suitable(&demand, market.pools());
+    match nodes >= u64::from(width) {
+        true => Ok(Chosen { demand, processors: None }),
+        false => Err(few(width, nodes)),
+    }
+}
+
+/// The same as [`demand`], and what it was computed with. Pools of which the job needs `width`
+/// nodes come first, if that is given.
 ///
 /// # Errors
 /// As [`demand`].
@@ -148,12 +179,13 @@ impl<'a> Wishes<'a> {
     /// the cheapest, then the one with more nodes. A job waits for one group, and chooses again
     /// whenever it joins the queue.
     fn best(&self, width: Option<u32>) -> Chosen {
-        let groups = self.groups.iter();
-        let groups = groups.filter(|group| width.is_none_or(|width| group.width == width));
-        let ranked = groups.map(|group| (self.rank(group), group));
+        let ranked = self.groups.iter().map(|group| {
+            let is_other = width.is_some_and(|width| group.width != width);
+            ((is_other, self.rank(group)), group)
+        });
         match ranked.min_by_key(|(rank, _)| *rank) {
             Some((_, group)) => self.chosen(group),
-            None => Chosen { demand: self.of_none(width), processors: None },
+            None => Chosen { demand: self.of_none(), processors: None },
         }
     }
 
@@ -184,11 +216,11 @@ impl<'a> Wishes<'a> {
     }
 
     /// Where no pool could have it.
-    fn of_none(&self, width: Option<u32>) -> Demand {
+    fn of_none(&self) -> Demand {
         let mut terms = self.base.clone();
         terms.attributes.insert(RESOURCES.to_owned(), Attribute::OneOf(Vec::new()));
-        let processors = width.unwrap_or(self.submission.tasks);
-        Demand { processors, estimate: self.estimate, terms: Some(Arc::new(terms)) }
+        let (processors, terms) = (self.submission.tasks, Some(Arc::new(terms)));
+        Demand { processors, estimate: self.estimate, terms }
     }
 
     /// Why no nodes could ever meet what was asked for.

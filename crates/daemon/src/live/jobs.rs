@@ -3,7 +3,7 @@
 use tradewind_io::submission::OnLost;
 use tradewind_model::{Demand, Time};
 
-use super::demand::{Chosen, RESOURCES, choose};
+use super::demand::{Chosen, RESOURCES, choose, promised};
 use super::dependencies::Waits;
 use super::peers::may_travel;
 use super::record::Record;
@@ -28,13 +28,17 @@ impl Live {
         }
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let place = self.state.users.iter().position(|user| *user == job.user).unwrap_or(0);
-        let promised = job.booking.as_ref().map(|_| job.nodes());
-        match choose(&job.submission, place, &self.state.market, &self.most, promised) {
+        let (it, market, most) = (&job.submission, &self.state.market, &self.most);
+        let chosen = match job.booking {
+            Some(_) => promised(it, place, market, most, job.nodes()),
+            None => choose(it, place, market, most, None),
+        };
+        match chosen {
             Ok(Chosen { demand, processors }) => match self.lacks(job, &demand) {
                 Some(needed) => self.wait_for_funds(at, number, needed),
                 None => self.put(at, Record::Joined { job: number, demand, processors }),
             },
-            Err(refusal) => match self.may_leave(number) {
+            Err(refusal) => match self.may_leave(number) || self.may_be_smaller(&job.submission) {
                 true => self.held(at, number, Hold::Nowhere),
                 false => self.shelve(at, number, Hold::Rejected(refusal.message)),
             },

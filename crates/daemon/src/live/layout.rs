@@ -87,12 +87,14 @@ impl Job {
         let (Some(first), Some(last)) = (array.indices.first(), array.indices.last()) else {
             return Vec::new();
         };
-        let second = array.indices.get(1).unwrap_or(first);
+        let mut gaps = array.indices.windows(2).map(|two| two[1] - two[0]);
+        let gap = gaps.next().unwrap_or(1);
+        let step = if gaps.all(|other| other == gap) { gap } else { 1 };
         vec![
             ("SLURM_ARRAY_TASK_COUNT", array.indices.len().to_string()),
             ("SLURM_ARRAY_TASK_MIN", first.to_string()),
             ("SLURM_ARRAY_TASK_MAX", last.to_string()),
-            ("SLURM_ARRAY_TASK_STEP", (second - first).max(1).to_string()),
+            ("SLURM_ARRAY_TASK_STEP", step.to_string()),
         ]
     }
 }

@@ -121,8 +121,15 @@ impl Live {
     }
 
     /// Jobs that joined the queue before it was known how large nodes are join again, if they need
-    /// another number of nodes.
+    /// another number of nodes; those for which there seemed to be too few nodes join now.
     fn resize_waiting(&mut self, at: Time) -> Result<(), Wrong> {
+        let is_out =
+            |job: &&Job| job.phase == Phase::Held(Hold::Nowhere) && job.submission.shape.is_some();
+        let out = self.state.jobs.values().filter(is_out);
+        let out: Vec<u64> = out.map(|job| job.number).collect();
+        for job in out {
+            self.settle_in(at, job)?;
+        }
         let is_guess = |job: &&Job| {
             let is_counted = job.submission.shape.is_some() && job.booking.is_none();
             job.phase == Phase::Waiting && is_counted && job.processors.is_none()

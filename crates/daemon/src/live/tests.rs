@@ -17,6 +17,7 @@ mod choice;
 mod funds;
 mod gather;
 mod resources;
+mod shapes;
 
 #[derive(Debug)]
 struct Easy;
