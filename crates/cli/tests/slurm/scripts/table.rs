@@ -11,7 +11,7 @@ pub(super) enum Expected {
     Both,
     /// Tradewind refuses it, and names this option.
     Refused(&'static str),
-    /// Another number of nodes; why.
+    /// Fewer nodes, if Slurm had more free; why.
     Otherwise(&'static str),
 }
 

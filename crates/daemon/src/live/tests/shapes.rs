@@ -119,10 +119,11 @@ fn tasks_of_arrays_wait_for_those_of_their_index() {
     let corresponding = after(When::Corresponding, 1);
     stage.submit(DAY, Submission { array, after: corresponding, ..job(1, 60) }).unwrap();
     stage.submit(DAY, Submission { after: after(When::Any, 1), ..job(1, 60) }).unwrap();
-    cancel(&mut stage, 1);
-    let tag = stage.orders().iter().find(|it| it.tag.job == 1).unwrap().tag.clone();
-    stage.step(later(9), Input::Answered { tag, act: Act::Withdraw, answer: Ok(()) });
-    // The task of the same index was cancelled; the other's still runs; nor is the array over.
+    let first = stage.orders().into_iter().find(|it| it.tag.job == 1).unwrap();
+    let exit = Exit::Code(1);
+    let ended = Seen::Ended { since: Some(later(3)), at: later(9), exit };
+    stage.survey(later(9), first.site.0, vec![(first.tag, ended)], &[]);
+    // The task of the same index failed; the other's still runs, so that the array is not over.
     assert_eq!(stage.phase(3), &Phase::Over(Finish::Dependency(1)));
     assert_eq!(stage.phase(4), &Phase::Held(Hold::Dependency));
     assert_eq!(stage.phase(5), &Phase::Held(Hold::Dependency));
