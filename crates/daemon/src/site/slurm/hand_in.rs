@@ -123,7 +123,7 @@ fn shares(units: u32, own: &[(String, String)], cores: u32) -> (u32, u32) {
         Some(tasks) if u64::from(tasks) * u64::from(each) == u64::from(units) => {
             (tasks, each.saturating_mul(cores))
         }
-        _ if units % each == 0 => (units / each, each.saturating_mul(cores)),
+        None if units % each == 0 => (units / each, each.saturating_mul(cores)),
         _ => (units, cores),
     }
 }
@@ -152,5 +152,39 @@ fn is_passed(name: &str, unit: Unit) -> bool {
     match name {
         "ntasks" | "ntasks-per-node" | "cpus-per-task" => unit == Unit::Node,
         _ => OPTIONS.iter().any(|known| known.name == name && known.kind == Kind::PassedThrough),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own(options: &[(&str, u32)]) -> Vec<(String, String)> {
+        options.iter().map(|(name, count)| ((*name).to_owned(), count.to_string())).collect()
+    }
+
+    /// Tasks and processors of each, as the market has counted the units.
+    #[test]
+    fn units_of_processors_are_shared_out_to_tasks() {
+        for (units, options, cores, told) in [
+            (8, &[("ntasks", 8), ("cpus-per-task", 2)][..], 2, (8, 2)),
+            (16, &[("ntasks", 8), ("cpus-per-task", 4)], 2, (8, 4)),
+            (16, &[("ntasks", 8), ("cpus-per-task", 3)], 2, (8, 4)),
+            (8, &[("ntasks", 8)], 2, (8, 2)),
+            (6, &[("cpus-per-task", 4)], 2, (3, 4)),
+            (3, &[], 2, (3, 2)),
+            // What was queued by an earlier release has a unit for each task.
+            (8, &[("ntasks", 8), ("cpus-per-task", 4)], 2, (8, 2)),
+        ] {
+            assert_eq!(shares(units, &own(options), cores), told, "{units} {options:?}");
+        }
+    }
+
+    #[test]
+    fn tasks_are_told_beside_whole_nodes_only() {
+        for name in ["ntasks", "ntasks-per-node", "cpus-per-task"] {
+            assert!(is_passed(name, Unit::Node) && !is_passed(name, Unit::Cores(2)), "{name}");
+        }
+        assert!(is_passed("qos", Unit::Gpu) && !is_passed("nodes", Unit::Node));
     }
 }
