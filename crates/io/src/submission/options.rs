@@ -326,7 +326,7 @@ pub static OPTIONS: [Known; 114] = [
         Value,
         "",
         "tasks; without `--nodes` the job gets as many nodes as they need at each pool, by the size of \
-         its nodes: see below",
+         its nodes",
     ),
     passed("ntasks-per-core", NONE, Value, "", "placing of tasks"),
     passed("ntasks-per-gpu", NONE, Value, "", "placing of tasks"),

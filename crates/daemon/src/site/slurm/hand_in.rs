@@ -123,7 +123,7 @@ fn shares(units: u32, own: &[(String, String)], cores: u32) -> (u32, u32) {
         Some(tasks) if u64::from(tasks) * u64::from(each) == u64::from(units) => {
             (tasks, each.saturating_mul(cores))
         }
-        None if units % each == 0 => (units / each, each.saturating_mul(cores)),
+        None if units.is_multiple_of(each) => (units / each, each.saturating_mul(cores)),
         _ => (units, cores),
     }
 }
