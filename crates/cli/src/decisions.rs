@@ -159,6 +159,7 @@ mod tests {
             name: "j".to_owned(),
             work: fake::work(Span(10 + number % 50), 0),
             tasks: 1 + (number % 4) as u32,
+            shape: None,
             time: TimeLimit::Reference(Span(30 + number % 60)),
             terms: Conditions::default(),
             project: None,

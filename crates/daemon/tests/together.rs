@@ -89,6 +89,7 @@ fn submit(engine: &Engine, script: &str) -> u64 {
         name: "both".to_owned(),
         work: Work::Script { text: format!("#!/bin/sh\n{script}\n"), arguments: vec![] },
         tasks: 3,
+        shape: None,
         time: TimeLimit::Reference(Span(60)),
         terms: Conditions::default(),
         project: None,

@@ -78,7 +78,21 @@ fn the_schema_of_jobs_takes_what_the_reader_takes() {
     assert_eq!(verdicts(&schema, &job()), (true, true));
     let plain = json!({"name": "x", "command": ["/bin/true"], "nodes": 1, "time": 60});
     assert_eq!(verdicts(&schema, &plain), (true, true));
+    let shaped = json!({
+        "name": "x", "command": ["/bin/true"], "nodes": 1, "max_nodes": 4, "ntasks": 8,
+        "ntasks_per_node": 4, "cpus_per_task": 2, "time": 60,
+        "after": [{"when": "singleton"}, {"when": "aftercorr", "job": 3}]
+    });
+    assert_eq!(verdicts(&schema, &shaped), (true, true));
+    let tasks = json!({"name": "x", "command": ["/bin/true"], "ntasks": 8, "time": 60});
+    assert_eq!(verdicts(&schema, &tasks), (true, true));
+    let most = json!({"name": "x", "command": ["/bin/true"], "max_nodes": 8, "time": 60});
+    assert_eq!(verdicts(&schema, &most), (false, false));
     for (key, value) in [
+        ("ntasks", json!(0)),
+        ("cpus_per_task", json!("2")),
+        ("ntasks_per_node", json!(1.5)),
+        ("after", json!([{"when": "singleton", "job": 1}])),
         ("name", json!("")),
         ("name", json!("x".repeat(129))),
         ("script", json!("echo")),

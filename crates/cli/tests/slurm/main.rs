@@ -7,12 +7,13 @@ mod batch;
 mod cluster;
 mod faults;
 mod killed;
-mod lives;
 mod limits;
+mod lives;
 mod market;
 mod memory;
 #[path = "../../../daemon/tests/ports/mod.rs"]
 mod ports;
+mod scripts;
 mod theft;
 mod together;
 mod tutorial;

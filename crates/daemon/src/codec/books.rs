@@ -50,6 +50,8 @@ object!(Job {
     rendezvous,
     apart,
     history,
+    width,
+    processors,
     origin,
     away,
 });

@@ -11,7 +11,7 @@ choice!(Record {
     "chose" => Chose { job, choice },
     "submitted" => Submitted { job, user, submission, array, key },
     "held" => Held { job, hold },
-    "joined" => Joined { job, demand },
+    "joined" => Joined { job, demand, processors },
     "started" => Started { job },
     "expected" => Expected { starts },
     "left" => Left { job, hold },

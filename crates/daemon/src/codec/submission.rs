@@ -1,8 +1,8 @@
 //! What users hand in.
 
 use tradewind_io::submission::{
-    Append, Array, Conditions, Counted, Dependency, Gather, Mail, OnLost, Submission, Surroundings,
-    TimeLimit, When, Work,
+    Append, Array, Conditions, Counted, Dependency, Gather, Mail, OnLost, Shape, Submission,
+    Surroundings, TimeLimit, When, Work,
 };
 
 use super::wire::{choice, object};
@@ -11,6 +11,7 @@ object!(Submission {
     name,
     work,
     tasks,
+    shape,
     time,
     terms,
     project,
@@ -27,6 +28,7 @@ object!(Submission {
     passed_through,
     stay_home,
 });
+object!(Shape { nodes, max_nodes, tasks, tasks_per_node, cpus_per_task });
 choice!(Work { "script" => Script { text, arguments }, "command" => Command(words) });
 choice!(TimeLimit {
     "reference" => Reference(span), "classes" => Classes(limits), "one" => One { limit, counted },
@@ -49,7 +51,8 @@ object!(Surroundings { directory, output, error, input, append, environment });
 choice!(Gather { "within" => Within(span), "apart" => Apart });
 choice!(Append { "truncate" => Truncate, "append" => Append });
 object!(Dependency { when, job });
-choice!(When { "ok" => Ok, "not-ok" => NotOk, "any" => Any, "begun" => Begun });
+choice!(When { "ok" => Ok, "not-ok" => NotOk, "any" => Any, "begun" => Begun,
+    "corresponding" => Corresponding, "singleton" => Singleton });
 object!(Array { indices, at_once });
 choice!(OnLost { "fail" => Fail, "rerun" => Rerun, "hold" => Hold });
 object!(Mail { to, begin, end, fail });

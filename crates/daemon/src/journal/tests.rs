@@ -21,6 +21,7 @@ fn submission() -> Arc<Submission> {
         name: "sweep".to_owned(),
         work: Work::Command(vec!["sleep".to_owned(), "60".to_owned()]),
         tasks: 2,
+        shape: None,
         time: TimeLimit::Reference(Span(60)),
         terms: Conditions { budget: Some(Money::credits(5)), ..Conditions::default() },
         project: None,
@@ -89,7 +90,7 @@ fn history() -> Vec<(i64, Record)> {
             },
         ),
         (1003, submitted(1, Some("first"))),
-        (1003, Record::Joined { job: 1, demand: demand.clone() }),
+        (1003, Record::Joined { job: 1, demand: demand.clone(), processors: None }),
         (1004, submitted(2, None)),
         (1004, Record::Held { job: 2, hold: Hold::Dependency }),
         (
@@ -110,7 +111,7 @@ fn history() -> Vec<(i64, Record)> {
         (1030, Record::Reached { site: 0, away: Some(Time(1030)) }),
         (1051, saw(1, ended)),
         (1051, Record::Ended { job: 1, finish: Finish::Completed }),
-        (1052, Record::Joined { job: 2, demand }),
+        (1052, Record::Joined { job: 2, demand, processors: None }),
         (1053, Record::Decided { commands: vec![start(1)] }),
         (1054, Record::Forgot { tag: tag(1) }),
     ]

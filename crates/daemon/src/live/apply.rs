@@ -104,9 +104,10 @@ impl State {
         match record {
             Record::Submitted { .. } => self.submit(record)?,
             Record::Held { job, hold } => self.hold(*job, hold)?,
-            Record::Joined { job, demand } => {
+            Record::Joined { job, demand, processors } => {
                 let id = JobId(self.market.submitted());
                 self.held(*job)?;
+                self.job(*job)?.is_as_wide_as(demand.processors, *processors);
                 self.market.apply(&Event::Submitted { job: id, demand: demand.clone() })?;
                 self.numbers.insert(id, *job);
                 self.enter(*job, id)?;
@@ -225,6 +226,8 @@ impl State {
             rendezvous: None,
             apart: None,
             history: VecDeque::new(),
+            width: None,
+            processors: None,
             origin: None,
             away: None,
         };

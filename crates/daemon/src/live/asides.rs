@@ -59,7 +59,7 @@ impl State {
         let Some(booking) = job.booking.as_ref().filter(|_| job.has_window()) else {
             return Vec::new();
         };
-        let shares = booking.place.shares(job.submission.tasks).zip(&booking.ends);
+        let shares = booking.place.shares(job.nodes()).zip(&booking.ends);
         let over = |place: usize| job.parts.get(place).is_some_and(|part| part.exit.is_some());
         let runs = job.phase == Phase::Running;
         let kept = shares.enumerate().filter(|(place, _)| !(runs && over(*place)));

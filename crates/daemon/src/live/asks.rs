@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use tradewind_io::submission::{Conditions, Submission};
+use tradewind_io::submission::{Conditions, Submission, When};
 use tradewind_model::{Money, Pools, Time};
 
-use super::demand::demand;
+use super::demand::choose;
 use super::input::{Ask, Kind, Refusal, Reply};
 use super::money::Account;
 use super::peers::may_travel;
@@ -110,9 +110,6 @@ impl Live {
             };
             self.put(at, record)?;
             *self.active.entry(actor.user.clone()).or_default() += 1;
-            for dependency in &submission.after {
-                self.dependents.entry(dependency.job).or_default().insert(job);
-            }
             match quote {
                 Some(quote) => self.book(at, job, quote)?,
                 None if submission.held => {
@@ -183,8 +180,12 @@ impl Live {
             return Err(Refusal::new(Kind::Invalid, message, hint));
         }
         let place = self.state.users.len();
-        let demand = match demand(submission, place, self.state.market.pools(), &self.most) {
-            Ok(demand) => demand,
+        let promised = quote.and_then(|number| self.state.quotes.get(&number)).map(|it| it.tasks);
+        let chosen = choose(submission, place, &self.state.market, &self.most, promised);
+        let demand = match chosen {
+            Ok(chosen) => chosen.demand,
+            // Perhaps it needs fewer nodes than that: nobody has said yet how large they are.
+            Err(_) if quote.is_none() && self.may_be_smaller(submission) => return Ok(()),
             // Perhaps a peer has nodes that suit.
             Err(_) if quote.is_none() && self.has_peers() && may_travel(submission) => {
                 return Ok(());
@@ -204,7 +205,8 @@ impl Live {
             let job = self.state.jobs.get(&job);
             job.is_some_and(|job| actor.may_act_for(&job.user))
         };
-        let Some(missing) = submission.after.iter().find(|it| !own(it.job)) else {
+        let mut named = submission.after.iter().filter(|it| it.when != When::Singleton);
+        let Some(missing) = named.find(|it| !own(it.job)) else {
             return Ok(());
         };
         let message = format!("it is to wait for job {}, and you have no such job", missing.job);

@@ -63,7 +63,7 @@ impl Choice {
 
     /// Beside what the job got: its parts.
     pub fn merit(&self, job: &Job) -> Merit {
-        let tasks = job.submission.tasks;
+        let tasks = job.nodes();
         let cost: Money = job.parts.iter().map(|it| it.price.of(it.nodes, it.limit)).sum();
         let length = job.parts.iter().map(|it| it.limit).max().unwrap_or_default();
         let mut merit = Merit::default();

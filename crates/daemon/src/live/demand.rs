@@ -1,13 +1,17 @@
 //! What a submission asks of the market.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use tradewind_io::submission::{Submission, TimeLimit};
-use tradewind_model::{Attribute, Attributes, Demand, Pool, PoolId, Pools, Span, Terms};
+use tradewind_model::{
+    Attribute, Attributes, Criterion, Demand, Market, Money, Pool, PoolId, Pools, Span, Terms,
+};
 
 use super::Live;
 use super::input::{Kind, Refusal};
+pub(super) use super::width::Most;
+use super::width::{Group, Has, groups};
 use crate::site::resources::Resources;
 
 /// The attribute by which a pool's site is asked for.
@@ -20,8 +24,13 @@ pub(super) const CLASS: &str = "class";
 /// each pool's is its full name.
 pub const RESOURCES: &str = "resources";
 
-/// By pool, the most of each resource that a node can give a job, where that is known.
-pub(super) type Most = BTreeMap<PoolId, Resources>;
+/// What a job asks of the market, once it is known which pools it may have.
+#[derive(Debug, Clone)]
+pub(super) struct Chosen {
+    pub demand: Demand,
+    /// Processors of each of its nodes at least, where sites have told.
+    pub processors: Option<u32>,
+}
 
 impl Live {
     /// What the submission would ask of the market, if `user` handed it in now.
@@ -29,7 +38,7 @@ impl Live {
     /// # Errors
     /// If no nodes could ever meet it: the message says what is missing.
     pub fn demand_of(&self, user: &str, submission: &Submission) -> Result<Demand, Refusal> {
-        demand(submission, self.place_of(user), self.state.market.pools(), &self.most)
+        demand(submission, self.place_of(user), &self.state.market, &self.most)
     }
 
     /// The same, whether or not enough nodes suit it now: prices change.
@@ -37,7 +46,15 @@ impl Live {
     /// # Errors
     /// If it names sites, pools or classes that are not there.
     pub fn wish_of(&self, user: &str, submission: &Submission) -> Result<Demand, Refusal> {
-        wish(submission, self.place_of(user), self.state.market.pools(), &self.most)
+        let place = self.place_of(user);
+        let wishes = Wishes::of(submission, place, &self.state.market, &self.most)?;
+        Ok(wishes.best(None).demand)
+    }
+
+    /// Whether it may need fewer nodes than it seems, since not all pools were looked at yet.
+    pub(super) fn may_be_smaller(&self, submission: &Submission) -> bool {
+        let mut pools = self.state.market.pools().iter();
+        submission.shape.is_some() && pools.any(|(id, _)| !self.most.contains_key(&id))
     }
 
     fn place_of(&self, user: &str) -> usize {
@@ -53,44 +70,94 @@ impl Live {
 pub(super) fn demand(
     submission: &Submission,
     place: usize,
-    pools: &Pools,
+    market: &Market,
     most: &Most,
 ) -> Result<Demand, Refusal> {
-    let demand = wish(submission, place, pools, most)?;
-    let nodes = suitable(&demand, pools);
-    if nodes >= u64::from(demand.processors) {
-        return Ok(demand);
-    }
-    Err(match demand.terms().attributes.contains_key(RESOURCES) {
-        true => poor(submission, nodes, pools, most),
-        false => few(submission.tasks, nodes),
-    })
+    choose(submission, place, market, most, None).map(|chosen| chosen.demand)
 }
 
-fn wish(
+/// What a job asks for whose window of so many nodes is booked: these, whatever is known of nodes
+/// now.
+///
+/// # Errors
+/// As [`demand`].
+pub(super) fn promised(
     submission: &Submission,
     place: usize,
-    pools: &Pools,
+    market: &Market,
     most: &Most,
-) -> Result<Demand, Refusal> {
-    let terms = &submission.terms;
-    let mut attributes = terms.attributes.clone();
-    one_of(&mut attributes, SITE, &terms.sites, pools)?;
-    one_of(&mut attributes, POOL, &own_names(&terms.pools, pools), pools)?;
-    drop_needless_sites(&mut attributes, pools);
-    rich_enough(&mut attributes, &submission.passed_through, pools, most);
-    let estimate = match &submission.time {
-        TimeLimit::One { limit, .. } | TimeLimit::Reference(limit) => *limit,
-        TimeLimit::Classes(classes) => {
-            let names: Vec<String> = classes.keys().cloned().collect();
-            one_of(&mut attributes, CLASS, &names, pools)?;
-            work(classes, pools)
-        }
-    };
-    Ok(Demand {
-        processors: submission.tasks,
-        estimate,
-        terms: Some(Arc::new(Terms {
+    width: u32,
+) -> Result<Chosen, Refusal> {
+    let wishes = Wishes::of(submission, place, market, most)?;
+    if wishes.groups.iter().any(|group| group.width == width) {
+        return choose(submission, place, market, most, Some(width));
+    }
+    let terms = Some(Arc::new(wishes.base));
+    let demand = Demand { processors: width, estimate: wishes.estimate, terms };
+    let nodes = suitable(&demand, market.pools());
+    match nodes >= u64::from(width) {
+        true => Ok(Chosen { demand, processors: None }),
+        false => Err(few(width, nodes)),
+    }
+}
+
+/// The same as [`demand`], and what it was computed with. Pools of which the job needs `width`
+/// nodes come first, if that is given.
+///
+/// # Errors
+/// As [`demand`].
+pub(super) fn choose(
+    submission: &Submission,
+    place: usize,
+    market: &Market,
+    most: &Most,
+    width: Option<u32>,
+) -> Result<Chosen, Refusal> {
+    let wishes = Wishes::of(submission, place, market, most)?;
+    let chosen = wishes.best(width);
+    let nodes = suitable(&chosen.demand, market.pools());
+    match nodes >= u64::from(chosen.demand.processors) && !wishes.groups.is_empty() {
+        true => Ok(chosen),
+        false => Err(wishes.refusal(&chosen, nodes, most)),
+    }
+}
+
+/// Smaller is better: too few nodes, never looked at, not enough free now, cost, nodes, width.
+type Rank = (bool, bool, bool, Money, Reverse<u64>, u32);
+
+/// All that a submission could ask of a market: a number of nodes for each group of pools.
+struct Wishes<'a> {
+    submission: &'a Submission,
+    market: &'a Market,
+    /// Without a number of nodes.
+    base: Terms,
+    estimate: Span,
+    groups: Vec<Group>,
+    /// Pools that could not have it, and what their nodes have.
+    unfit: Vec<(PoolId, String)>,
+}
+
+impl<'a> Wishes<'a> {
+    fn of(
+        submission: &'a Submission,
+        place: usize,
+        market: &'a Market,
+        most: &Most,
+    ) -> Result<Wishes<'a>, Refusal> {
+        let (terms, pools) = (&submission.terms, market.pools());
+        let mut attributes = terms.attributes.clone();
+        one_of(&mut attributes, SITE, &terms.sites, pools)?;
+        one_of(&mut attributes, POOL, &own_names(&terms.pools, pools), pools)?;
+        drop_needless_sites(&mut attributes, pools);
+        let estimate = match &submission.time {
+            TimeLimit::One { limit, .. } | TimeLimit::Reference(limit) => *limit,
+            TimeLimit::Classes(classes) => {
+                let names: Vec<String> = classes.keys().cloned().collect();
+                one_of(&mut attributes, CLASS, &names, pools)?;
+                work(classes, pools)
+            }
+        };
+        let base = Terms {
             user: place as i64,
             priority: terms.priority,
             home: None,
@@ -103,8 +170,76 @@ fn wish(
             criterion: terms.criterion.clone(),
             attributes,
             times: submission.time.mode(),
-        })),
-    })
+        };
+        let (groups, unfit) = groups(submission, pools, most);
+        Ok(Wishes { submission, market, base, estimate, groups, unfit })
+    }
+
+    /// The group that is best for the job now: first those that have enough nodes which suit it;
+    /// of them, for a job that wants to begin or end early, those that have enough free now; then
+    /// the cheapest, then the one with more nodes. A job waits for one group, and chooses again
+    /// whenever it joins the queue.
+    fn best(&self, width: Option<u32>) -> Chosen {
+        let ranked = self.groups.iter().map(|group| {
+            let is_other = width.is_some_and(|width| group.width != width);
+            ((is_other, self.rank(group)), group)
+        });
+        match ranked.min_by_key(|(rank, _)| *rank) {
+            Some((_, group)) => self.chosen(group),
+            None => Chosen { demand: self.of_none(), processors: None },
+        }
+    }
+
+    fn rank(&self, group: &Group) -> Rank {
+        let demand = self.chosen(group).demand;
+        let suits = |(_, pool): &(PoolId, &Pool)| pool.suits(&demand);
+        let pools: Vec<(PoolId, &Pool)> = self.market.pools().iter().filter(suits).collect();
+        let nodes: u64 = pools.iter().map(|(_, pool)| u64::from(pool.nodes)).sum();
+        let free: u64 = pools.iter().map(|(id, _)| u64::from(self.market.free_in(*id))).sum();
+        let is_short = nodes < u64::from(group.width);
+        let is_hasty = matches!(self.base.criterion, Criterion::Start | Criterion::Finish);
+        let cost = |pool: &Pool| pool.price.of(group.width, pool.length_of(&demand));
+        let cost = pools.iter().map(|(_, pool)| cost(pool)).min().unwrap_or(Money::ZERO);
+        let waits = is_hasty && free < u64::from(group.width);
+        (is_short, !group.is_known, waits, cost, Reverse(nodes), group.width)
+    }
+
+    fn chosen(&self, group: &Group) -> Chosen {
+        let mut terms = self.base.clone();
+        let pools = self.market.pools();
+        if group.pools.len() < pools.as_slice().len() {
+            let names = group.pools.iter().map(|id| pools.pool(*id).name.clone());
+            terms.attributes.insert(RESOURCES.to_owned(), Attribute::OneOf(names.collect()));
+        }
+        let (estimate, terms) = (self.estimate, Some(Arc::new(terms)));
+        let processors = group.processors.filter(|_| self.submission.shape.is_some());
+        Chosen { demand: Demand { processors: group.width, estimate, terms }, processors }
+    }
+
+    /// Where no pool could have it.
+    fn of_none(&self) -> Demand {
+        let mut terms = self.base.clone();
+        terms.attributes.insert(RESOURCES.to_owned(), Attribute::OneOf(Vec::new()));
+        let (processors, terms) = (self.submission.tasks, Some(Arc::new(terms)));
+        Demand { processors, estimate: self.estimate, terms }
+    }
+
+    /// Why no nodes could ever meet what was asked for.
+    fn refusal(&self, chosen: &Chosen, nodes: u64, most: &Most) -> Refusal {
+        let pools = self.market.pools();
+        let asked = Resources::asked(&self.submission.passed_through);
+        let is_rich = |has: &Has| has.most.as_ref().is_none_or(|most| most.hold(&asked));
+        if !most.values().all(is_rich) {
+            return poor(chosen.demand.processors, &asked, nodes, pools, most);
+        }
+        if !self.groups.is_empty() || self.unfit.is_empty() {
+            return few(chosen.demand.processors, nodes);
+        }
+        let each = self.unfit.iter().map(|(id, has)| format!("{}: {has}", pools.pool(*id).name));
+        let message = format!("{} do not fit on any node", self.submission.layout().words());
+        let hint = format!("nodes have: {}", each.collect::<Vec<_>>().join("; "));
+        Refusal::new(Kind::Invalid, message, hint)
+    }
 }
 
 /// Pools that all lie at the sites which are asked for say more than these: what binds a job to
@@ -178,23 +313,6 @@ fn work(classes: &std::collections::BTreeMap<String, Span>, pools: &Pools) -> Sp
     pools.as_slice().iter().filter_map(of).max().unwrap_or(Span(1))
 }
 
-/// Restricts to pools whose nodes have the memory and the generic resources that managers are asked
-/// for, if others are known to have less.
-fn rich_enough(
-    attributes: &mut Attributes,
-    options: &[(String, String)],
-    pools: &Pools,
-    most: &Most,
-) {
-    let asked = Resources::asked(options);
-    let is_rich = |id: PoolId| most.get(&id).is_none_or(|most| most.hold(&asked));
-    if pools.iter().all(|(id, _)| is_rich(id)) {
-        return;
-    }
-    let rich = pools.iter().filter(|(id, _)| is_rich(*id)).map(|(_, pool)| pool.name.clone());
-    attributes.insert(RESOURCES.to_owned(), Attribute::OneOf(rich.collect()));
-}
-
 /// Nodes that suit, if nothing else ran.
 fn suitable(demand: &Demand, pools: &Pools) -> u64 {
     let suits = |pool: &&Pool| pool.suits(demand);
@@ -209,11 +327,10 @@ fn few(tasks: u32, nodes: u64) -> Refusal {
 }
 
 /// The same, where some have too little memory or too few generic resources.
-fn poor(submission: &Submission, nodes: u64, pools: &Pools, most: &Most) -> Refusal {
-    let asked = Resources::asked(&submission.passed_through);
-    let tasks = submission.tasks;
-    let message = format!("needs {tasks} nodes that have {asked} each, and {nodes} suit");
-    let each = most.iter().map(|(id, most)| format!("{}: {most}", pools.pool(*id).name));
+fn poor(width: u32, asked: &Resources, nodes: u64, pools: &Pools, most: &Most) -> Refusal {
+    let message = format!("needs {width} nodes that have {asked} each, and {nodes} suit");
+    let known = most.iter().filter_map(|(id, has)| Some((id, has.most.as_ref()?)));
+    let each = known.map(|(id, most)| format!("{}: {most}", pools.pool(*id).name));
     let each: Vec<String> = each.collect();
     let hint = format!("the most that a node has: {}", each.join("; "));
     Refusal::new(Kind::Invalid, message, hint)

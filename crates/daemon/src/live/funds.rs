@@ -46,7 +46,7 @@ impl Job {
 
     /// What its booked window costs.
     fn promised(&self) -> Option<Money> {
-        self.booking.as_ref().map(|booking| booking.most(self.submission.tasks))
+        self.booking.as_ref().map(|booking| booking.most(self.nodes()))
     }
 }
 

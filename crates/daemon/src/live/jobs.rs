@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use tradewind_io::submission::{OnLost, When};
+use tradewind_io::submission::OnLost;
 use tradewind_model::{Demand, Money, Span, Time};
 
-use super::demand::{RESOURCES, demand};
+use super::demand::{Chosen, RESOURCES, choose, promised};
+use super::dependencies::Waits;
 use super::input::{Kind, Refusal};
 use super::peers::may_travel;
 use super::record::Record;
@@ -13,20 +14,16 @@ use super::state::{Finish, Hold, Job, Part, Phase, Setback, Wanted};
 use super::{Live, Wrong};
 use crate::site::Exit;
 
-/// Whether what a job waits for has come.
-enum Waits {
-    No,
-    Still,
-    InVain(u64),
-}
-
 impl Live {
     /// A held job joins the queue, if nothing else holds it.
     pub(super) fn settle_in(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         match self.waits(job) {
             Waits::InVain(other) => return self.finish(at, number, Finish::Dependency(other)),
-            Waits::Still => return self.held(at, number, Hold::Dependency),
+            Waits::Still => {
+                self.remember_dependencies(number);
+                return self.held(at, number, Hold::Dependency);
+            }
             Waits::No => {}
         }
         if self.array_is_full(number) {
@@ -34,13 +31,17 @@ impl Live {
         }
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let place = self.state.users.iter().position(|user| *user == job.user).unwrap_or(0);
-        let wanted = demand(&job.submission, place, self.state.market.pools(), &self.most);
-        match wanted.and_then(|demand| within_budget(job, demand)) {
-            Ok(demand) => match self.lacks(job, &demand) {
+        let (it, market, most) = (&job.submission, &self.state.market, &self.most);
+        let chosen = match job.booking {
+            Some(_) => promised(it, place, market, most, job.nodes()),
+            None => choose(it, place, market, most, None),
+        };
+        match chosen.and_then(|chosen| within_budget(job, chosen)) {
+            Ok(Chosen { demand, processors }) => match self.lacks(job, &demand) {
                 Some(needed) => self.wait_for_funds(at, number, needed),
-                None => self.put(at, Record::Joined { job: number, demand }),
+                None => self.put(at, Record::Joined { job: number, demand, processors }),
             },
-            Err(refusal) => match self.may_leave(number) {
+            Err(refusal) => match self.may_leave(number) || self.may_be_smaller(&job.submission) {
                 true => self.held(at, number, Hold::Nowhere),
                 false => self.shelve(at, number, Hold::Rejected(refusal.message)),
             },
@@ -78,31 +79,6 @@ impl Live {
             Some(Phase::Held(now)) if *now == hold && hold != Hold::User => Ok(()),
             _ => self.put(at, Record::Held { job: number, hold }),
         }
-    }
-
-    fn waits(&self, job: &Job) -> Waits {
-        let mut waits = Waits::No;
-        for dependency in &job.submission.after {
-            // One that is gone was over long ago, and nobody knows how.
-            let Some(other) = self.state.jobs.get(&dependency.job) else {
-                match dependency.when {
-                    When::Any | When::Begun => continue,
-                    When::Ok | When::NotOk => return Waits::InVain(dependency.job),
-                }
-            };
-            let over = match &other.phase {
-                Phase::Over(finish) => Some(*finish == Finish::Completed),
-                _ => None,
-            };
-            let begun = other.began().is_some();
-            match (dependency.when, over) {
-                (When::Ok, Some(true)) | (When::NotOk, Some(false)) | (When::Any, Some(_)) => {}
-                (When::Begun, _) if begun || over.is_some() => {}
-                (When::Ok | When::NotOk, Some(_)) => return Waits::InVain(dependency.job),
-                _ => waits = Waits::Still,
-            }
-        }
-        waits
     }
 
     /// Whether as many jobs of the job's array are in the queue or run as may.
@@ -249,7 +225,9 @@ impl Live {
     /// have may have become known since it joined.
     fn reconsider(&mut self, at: Time, number: u64, why: String) -> Result<(), Wrong> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
-        let pools = |demand: &Demand| demand.terms().attributes.get(RESOURCES).cloned();
+        let pools = |demand: &Demand| {
+            (demand.processors, demand.terms().attributes.get(RESOURCES).cloned())
+        };
         let before = job.id.and_then(|id| self.state.market.demand(id)).map(pools);
         let now = self.wish_of(&job.user, &job.submission).ok().as_ref().map(pools);
         if before == now {
@@ -370,18 +348,19 @@ impl Live {
 }
 
 /// The demand with what is left of the job's budget: earlier attempts may have cost something.
-fn within_budget(job: &Job, demand: Demand) -> Result<Demand, Refusal> {
+fn within_budget(job: &Job, chosen: Chosen) -> Result<Chosen, Refusal> {
     let Some(budget) = job.submission.terms.budget.filter(|_| job.paid > Money::ZERO) else {
-        return Ok(demand);
+        return Ok(chosen);
     };
     let rest = budget - job.paid;
     if rest <= Money::ZERO && budget > Money::ZERO {
         let message = format!("its earlier attempts have used its budget of {budget} credits");
         return Err(Refusal::new(Kind::Conflict, message, ""));
     }
-    let mut terms = demand.terms().clone();
+    let mut terms = chosen.demand.terms().clone();
     terms.budget = Some(rest);
-    Ok(Demand { terms: Some(Arc::new(terms)), ..demand })
+    let demand = Demand { terms: Some(Arc::new(terms)), ..chosen.demand };
+    Ok(Chosen { demand, ..chosen })
 }
 
 /// The worst of what the parts say: what was lost, then what failed, in the order of parts.

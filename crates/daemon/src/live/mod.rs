@@ -13,11 +13,13 @@ mod asks;
 pub mod choice;
 mod closures;
 mod demand;
+mod dependencies;
 mod funds;
 pub mod gather;
 mod held;
 pub mod input;
 mod jobs;
+mod layout;
 pub mod money;
 mod orders;
 mod pass;
@@ -33,6 +35,7 @@ mod tests;
 mod tick;
 pub mod times;
 mod usage;
+mod width;
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -332,6 +335,7 @@ impl Live {
     /// What can be told from the state, told anew.
     fn remember(&mut self) {
         use state::{Hold, Phase};
+        let mut waiting = Vec::new();
         for (&number, job) in &self.state.jobs {
             match &job.phase {
                 Phase::Over(_) => {
@@ -345,9 +349,7 @@ impl Live {
                     self.away.insert(number);
                 }
                 Phase::Held(Hold::Dependency) => {
-                    for dependency in &job.submission.after {
-                        self.dependents.entry(dependency.job).or_default().insert(number);
-                    }
+                    waiting.push(number);
                 }
                 Phase::Held(Hold::Funds(_)) => {
                     self.short.insert(number);
@@ -362,5 +364,6 @@ impl Live {
             }
             *self.active.entry(job.user.clone()).or_default() += 1;
         }
+        waiting.into_iter().for_each(|number| self.remember_dependencies(number));
     }
 }

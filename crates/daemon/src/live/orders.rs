@@ -106,7 +106,7 @@ impl Live {
             variables: state.variables(job, tag, part),
             on_lost: submission.on_lost,
             is_preemptible: submission.on_preempted.is_some(),
-            passed_through: submission.passed_through.clone(),
+            passed_through: job.options_of(tag.part as usize),
         })
     }
 }
@@ -184,7 +184,9 @@ impl State {
         if let Some((first, index)) = array {
             all.push(("SLURM_ARRAY_JOB_ID", first.to_string()));
             all.push(("SLURM_ARRAY_TASK_ID", index.to_string()));
+            all.extend(job.array_variables());
         }
+        all.extend(job.shape_variables(tag.part as usize));
         all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 }

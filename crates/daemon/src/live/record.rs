@@ -76,6 +76,9 @@ pub enum Record {
         job: u64,
         /// What it asks for.
         demand: Demand,
+        /// Processors of each of the nodes that it may have, at least, if that decided how many it
+        /// asks for.
+        processors: Option<u32>,
     },
     /// A booked job starts where and at the price that it was promised; it has just joined.
     Started {

@@ -110,6 +110,11 @@ pub struct Job {
     pub apart: Option<Vec<i64>>,
     /// What happened to it: the last [`Job::KEPT`] entries.
     pub history: VecDeque<(Time, Happening)>,
+    /// Nodes that it asks for, if its submission alone does not say so: since it joined the queue
+    /// last, or a window was promised to it.
+    pub width: Option<u32>,
+    /// Processors of each of these nodes, if that decided how many there are.
+    pub processors: Option<u32>,
     /// Where it came from, if it is a peer's.
     pub origin: Option<Origin>,
     /// Where it goes or went, if it is passed on.
@@ -134,6 +139,17 @@ impl Job {
     /// What its present parts cost if all last to their limits.
     pub fn most(&self) -> Money {
         self.parts.iter().map(|part| part.price.of(part.nodes, part.limit)).sum()
+    }
+
+    /// Nodes that it asks for, or has.
+    pub fn nodes(&self) -> u32 {
+        self.width.unwrap_or(self.submission.tasks)
+    }
+
+    /// It asks for so many nodes from now on, of so many processors each.
+    pub(super) fn is_as_wide_as(&mut self, nodes: u32, processors: Option<u32>) {
+        self.width = Some(nodes).filter(|nodes| *nodes != self.submission.tasks);
+        self.processors = processors;
     }
 
     /// The name at its site of one of its parts.

@@ -6,7 +6,8 @@ use tradewind_model::{PoolId, Pools, SiteId, Span, Time};
 
 use super::input::Act;
 use super::record::Record;
-use super::state::{Known, Phase, Wanted};
+use super::state::{Hold, Job, Known, Phase, Wanted};
+use super::width::Has;
 use super::{Live, Wrong};
 use crate::site::{Exit, LocalTask, Seen, SiteError, Survey, Tag};
 
@@ -106,7 +107,9 @@ impl Live {
         if away {
             self.put(at, Record::Reached { site: site.0, away: None })?;
         }
-        self.learn_resources(site, &survey);
+        if self.learn_resources(site, &survey) {
+            self.resize_waiting(at)?;
+        }
         self.skip_numbers(at, &survey)?;
         let mut touched = BTreeSet::new();
         for tag in self.tasks_at(site) {
@@ -153,18 +156,48 @@ impl Live {
         }
     }
 
-    fn learn_resources(&mut self, site: SiteId, survey: &Survey) {
+    /// Notes what the site says of its nodes; whether their sizes are news.
+    fn learn_resources(&mut self, site: SiteId, survey: &Survey) -> bool {
+        let mut is_news = false;
         let pools = self.state.market.pools().iter().filter(|(_, pool)| pool.site == site);
         for ((id, _), seen) in pools.zip(&survey.pools) {
-            match &seen.most {
-                Some(most) => drop(self.most.insert(id, most.clone())),
-                None => drop(self.most.remove(&id)),
-            }
+            let has = Has { most: seen.most.clone(), size: seen.size };
+            let before = self.most.insert(id, has);
+            is_news |= before.is_none_or(|before| before.size != seen.size);
             match &seen.problem {
                 Some(problem) => drop(self.problems.insert(id, problem.clone())),
                 None => drop(self.problems.remove(&id)),
             }
         }
+        is_news
+    }
+
+    /// Jobs that joined the queue before it was known how large nodes are join again, if they need
+    /// another number of nodes; those for which there seemed to be too few nodes join now.
+    fn resize_waiting(&mut self, at: Time) -> Result<(), Wrong> {
+        let is_out =
+            |job: &&Job| job.phase == Phase::Held(Hold::Nowhere) && job.submission.shape.is_some();
+        let out = self.state.jobs.values().filter(is_out);
+        let out: Vec<u64> = out.map(|job| job.number).collect();
+        for job in out {
+            self.settle_in(at, job)?;
+        }
+        let is_guess = |job: &&Job| {
+            let is_counted = job.submission.shape.is_some() && job.booking.is_none();
+            job.phase == Phase::Waiting && is_counted && job.processors.is_none()
+        };
+        let guesses = self.state.jobs.values().filter(is_guess);
+        let is_other = |job: &&Job| {
+            let now = self.demand_of(&job.user, &job.submission);
+            now.is_ok_and(|now| now.processors != job.nodes())
+        };
+        let others: Vec<u64> = guesses.filter(is_other).map(|job| job.number).collect();
+        for job in others {
+            let why = "how large nodes are has become known: it needs another number of them";
+            self.put(at, Record::Left { job, hold: Hold::Rejected(why.to_owned()) })?;
+            self.settle_in(at, job)?;
+        }
+        Ok(())
     }
 
     fn tasks_at(&self, site: SiteId) -> Vec<Tag> {

@@ -20,6 +20,7 @@ mod held;
 mod preempted;
 mod recall;
 mod resources;
+mod shapes;
 mod times;
 
 #[derive(Debug)]
@@ -67,6 +68,7 @@ fn job(tasks: u32, seconds: i64) -> Submission {
         name: "t".to_owned(),
         work: Work::Command(vec!["true".to_owned()]),
         tasks,
+        shape: None,
         time: TimeLimit::Reference(Span(seconds)),
         terms: Conditions::default(),
         project: None,

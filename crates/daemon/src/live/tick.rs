@@ -50,7 +50,7 @@ impl Live {
         };
         let free =
             |share: tradewind_model::Share| self.state.market.free_in(share.pool) >= share.nodes;
-        booking.place.shares(job.submission.tasks).all(free)
+        booking.place.shares(job.nodes()).all(free)
     }
 
     /// Jobs that are over for long leave the state; the journal keeps them.

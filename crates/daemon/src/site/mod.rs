@@ -10,6 +10,7 @@ pub mod gridengine;
 pub mod local;
 pub mod managed;
 pub mod resources;
+pub mod size;
 pub mod slurm;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ use tradewind_io::submission::{OnLost, Surroundings, Work};
 use tradewind_model::{Attributes, Performance, Span, Time};
 
 use resources::Resources;
+use size::Size;
 
 /// A task's name at its site, unique for ever: job, attempt and part. A site never runs two tasks
 /// of one tag, and tells of a task by its tag only: its own ids may be used twice.
@@ -106,6 +108,8 @@ pub struct PoolSurvey {
     pub most: Option<Resources>,
     /// Why the pool has no nodes at all, and what there is instead: the configuration is wrong.
     pub problem: Option<String>,
+    /// How large its nodes are; `None`: nobody knows, and each is enough for one task.
+    pub size: Option<Size>,
 }
 
 /// Somebody else's task, or a reservation that is not ours.

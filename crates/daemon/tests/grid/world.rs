@@ -382,6 +382,7 @@ impl World {
             name: "job".to_owned(),
             work: fake::work(Span(length), code),
             tasks: rng.random_range(1..6),
+            shape: None,
             time: TimeLimit::Reference(Span(length + rng.random_range(0..40))),
             terms: Conditions { budget, ..Conditions::default() },
             project: None,

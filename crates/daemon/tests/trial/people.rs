@@ -84,6 +84,7 @@ fn submit(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> Ask {
         name: "job".to_owned(),
         work: fake::work(Span(length), code),
         tasks: rng.random_range(1..5),
+        shape: None,
         time: counted(limit, limit.0),
         terms: Conditions { budget, ..Conditions::default() },
         project: None,

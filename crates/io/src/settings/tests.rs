@@ -135,6 +135,7 @@ fn a_cluster_is_read_as_it_is_written() {
         spool: "/scratch/{user}/.tw".to_owned(),
         unit: cluster::Unit::Cores(4),
         grace: Span(2),
+        held_after: Span(600),
         options: vec![pair("qos", "low")],
         stage_in: vec![texts(&["cp", "/a", "/b"])],
         stage_out: Vec::new(),

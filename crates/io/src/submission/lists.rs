@@ -64,11 +64,13 @@ pub(super) fn array_text(array: &Array) -> String {
     }
 }
 
-pub(super) const WHEN: [(&str, When); 4] = [
+pub(super) const WHEN: [(&str, When); 6] = [
     ("after", When::Begun),
     ("afterany", When::Any),
+    ("aftercorr", When::Corresponding),
     ("afternotok", When::NotOk),
     ("afterok", When::Ok),
+    ("singleton", When::Singleton),
 ];
 
 /// `afterok:12:13,afterany:14`.
@@ -85,6 +87,13 @@ pub(super) fn dependencies(text: &str) -> Result<Vec<Dependency>, Wrong> {
             return Err(unknown_kind(kind));
         };
         let jobs: Vec<&str> = words.collect();
+        if *when == When::Singleton {
+            if !jobs.is_empty() {
+                return Err(wrong("`singleton` names no job", "write `singleton`"));
+            }
+            all.push(Dependency { when: *when, job: 0 });
+            continue;
+        }
         if jobs.is_empty() {
             return Err(wrong(format!("`{kind}` names no job"), "write `afterok:12`"));
         }
@@ -105,10 +114,11 @@ pub(super) fn dependencies(text: &str) -> Result<Vec<Dependency>, Wrong> {
 }
 
 fn unknown_kind(kind: &str) -> Wrong {
-    const OTHERS: [&str; 4] = ["afterburstbuffer", "aftercorr", "expand", "singleton"];
+    const OTHERS: [&str; 2] = ["afterburstbuffer", "expand"];
     if OTHERS.contains(&kind) {
         let message = format!("dependencies of the type `{kind}` are not supported");
-        return wrong(message, "use `after`, `afterok`, `afternotok` or `afterany`");
+        let hint = "use `after`, `afterok`, `afternotok`, `afterany`, `aftercorr` or `singleton`";
+        return wrong(message, hint);
     }
     let message = format!("`{}` is no type of dependency", excerpt(kind));
     wrong(message, did_you_mean(kind, &WHEN.map(|(name, _)| name)))
@@ -247,7 +257,8 @@ pub(super) fn mail(text: &str, to: Option<String>) -> Result<Option<Mail>, Wrong
 
 /// Whether a submission may have it among what is passed through.
 pub(super) fn is_passed(option: &str) -> bool {
-    let tasks = ["ntasks", "ntasks-per-node"].contains(&option);
+    // What earlier releases passed through; now it is part of the shape.
+    let tasks = ["ntasks", "ntasks-per-node", "cpus-per-task"].contains(&option);
     let passed = |known: &Known| known.name == option && known.kind == Kind::PassedThrough;
     tasks || OPTIONS.iter().any(passed)
 }

@@ -6,11 +6,13 @@ pub mod document;
 mod lists;
 pub mod options;
 pub mod script;
+mod shape;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
+pub use shape::Shape;
 use tradewind_model::{
     Attribute, Attributes, Criterion, Money, Performance, Price, Span, Time, TimeMode, Times,
 };
@@ -22,8 +24,11 @@ pub struct Submission {
     pub name: String,
     /// What runs.
     pub work: Work,
-    /// Nodes, each for one task that starts with the others: at least 1.
+    /// Nodes of the market, at least 1: where it has a `shape`, those that it needs where nobody
+    /// knows how large nodes are, [`Shape::units`].
     pub tasks: u32,
+    /// How many tasks it has and how they lie on nodes, if that is more than a number of nodes.
+    pub shape: Option<Shape>,
     /// How long it may run.
     pub time: TimeLimit,
     /// Where, when and for how much.
@@ -241,7 +246,7 @@ pub enum Append {
 pub struct Dependency {
     /// What the other must have done.
     pub when: When,
-    /// The other's number.
+    /// The other's number; 0 with [`When::Singleton`], which names none.
     pub job: u64,
 }
 
@@ -256,6 +261,11 @@ pub enum When {
     Any,
     /// Begun (`after`).
     Begun,
+    /// Of an array, the task of the same index ended with exit code 0 (`aftercorr`); else this job
+    /// is cancelled.
+    Corresponding,
+    /// All earlier jobs of the same user and name are over (`singleton`).
+    Singleton,
 }
 
 /// The indices of an array of jobs, and how many may run at once.

@@ -196,7 +196,7 @@ pub static OPTIONS: [Known; 116] = [
     passed("cores-per-socket", NONE, Value, "", "kind of node"),
     passed("cpu-freq", NONE, Value, "", "frequency of processors"),
     passed("cpus-per-gpu", NONE, Value, "CPUS_PER_GPU", "processors"),
-    passed("cpus-per-task", 'c', Value, "", "processors"),
+    honoured("cpus-per-task", 'c', Value, "", "processors of each task; see `--ntasks`"),
     honoured(
         "deadline",
         NONE,
@@ -210,8 +210,9 @@ pub static OPTIONS: [Known; 116] = [
         'd',
         Value,
         "",
-        "`afterok:12:13,afterany:14`; types `after`, `afterok`, `afternotok`, `afterany`; `,` is \"and\"; \
-         your own jobs, an administrator's may be anybody's",
+        "`afterok:12:13,afterany:14`; types `after`, `afterok`, `afternotok`, `afterany`, `aftercorr`, \
+         `singleton`; `,` is \"and\", `?` is refused; your own jobs, an administrator's may be \
+         anybody's",
     ),
     passed("distribution", 'm', Value, "DISTRIBUTION", "order of tasks"),
     honoured("error", 'e', Value, "ERROR", "standard error; patterns below"),
@@ -267,7 +268,13 @@ pub static OPTIONS: [Known; 116] = [
         "",
         "`yes`: always so, a job whose dependency cannot be met any more is cancelled; `no` is refused",
     ),
-    refused("licenses", 'L', Value, "", "the market cannot reserve licences"),
+    refused(
+        "licenses",
+        'L',
+        Value,
+        "",
+        "the market cannot reserve licences: ask for a pool that has them, by `--partition` or `--constraint`",
+    ),
     honoured(
         "mail-type",
         NONE,
@@ -311,18 +318,19 @@ pub static OPTIONS: [Known; 116] = [
         'N',
         Value,
         "",
-        "nodes, each for one task of the window; `2-2` is `2`, a real range is refused",
+        "number of nodes; of a range such as `1-4`, the least number that is enough for the tasks",
     ),
     honoured(
         "ntasks",
         'n',
         Value,
         "",
-        "without `--nodes`: nodes = tasks / tasks per node, rounded up; several tasks on a node are passed through",
+        "tasks; without `--nodes` the job gets as many nodes as they need at each pool, by the size of \
+         its nodes",
     ),
     passed("ntasks-per-core", NONE, Value, "", "placing of tasks"),
     passed("ntasks-per-gpu", NONE, Value, "", "placing of tasks"),
-    honoured("ntasks-per-node", NONE, Value, "", "see `--ntasks`"),
+    honoured("ntasks-per-node", NONE, Value, "", "tasks of a node at most; see `--ntasks`"),
     passed("ntasks-per-socket", NONE, Value, "", "placing of tasks"),
     honoured("open-mode", NONE, Value, "OPEN_MODE", "`append` or `truncate`; default `truncate`"),
     honoured("output", 'o', Value, "OUTPUT", "standard output; patterns below"),
@@ -363,7 +371,13 @@ pub static OPTIONS: [Known; 116] = [
     refused("quiet", 'Q', Nothing, "", "an output option: use `tradewind --quiet submit`"),
     passed("reboot", NONE, Nothing, "", "nodes that must be started anew"),
     honoured("requeue", NONE, Nothing, "REQUEUE", "`on-lost=rerun`"),
-    refused("reservation", NONE, Value, "RESERVATION", "the market reserves by itself"),
+    refused(
+        "reservation",
+        NONE,
+        Value,
+        "RESERVATION",
+        "the market counts reservations as the owner's: ask for a pool that its owner offers inside it (`options` of the site)",
+    ),
     passed("signal", NONE, Value, "SIGNAL", "a signal before the limit"),
     passed("sockets-per-node", NONE, Value, "", "kind of node"),
     refused(
@@ -388,12 +402,12 @@ pub static OPTIONS: [Known; 116] = [
     passed("tmp", NONE, Value, "", "disk space"),
     refused("uid", NONE, Value, "", "jobs run as their own user"),
     refused("usage", NONE, Nothing, "", "of `tradewind submit` itself: `tradewind submit --help`"),
-    refused(
+    honoured(
         "use-min-nodes",
         NONE,
         Nothing,
         "USE_MIN_NODES",
-        "the number of nodes is fixed: give `--nodes`",
+        "always so: the least number of nodes that is enough",
     ),
     refused("verbose", 'v', Nothing, "DEBUG", "an output option: use `tradewind --verbose submit`"),
     refused("version", 'V', Nothing, "", "of `tradewind` itself: `tradewind --version`"),

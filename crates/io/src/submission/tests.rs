@@ -106,10 +106,32 @@ fn surroundings() -> impl Strategy<Value = Surroundings> {
     )
 }
 
+/// What options can say; a number of nodes alone is told from it.
+fn shape() -> impl Strategy<Value = Option<Shape>> {
+    use proptest::option::of;
+    let nodes = of((1u32..99, 0u32..9));
+    let rest = (of(1u32..99), of(1u32..9), of(1u32..9));
+    (nodes, rest).prop_map(|(nodes, (tasks, tasks_per_node, cpus_per_task))| {
+        let most = nodes.map(|(least, more)| least + more);
+        let nodes = nodes.map(|(least, _)| least);
+        Some(Shape { nodes, max_nodes: most, tasks, tasks_per_node, cpus_per_task })
+    })
+}
+
 fn submission() -> impl Strategy<Value = Submission> {
     use proptest::option::of;
-    let when = prop_oneof![Just(When::Ok), Just(When::NotOk), Just(When::Any), Just(When::Begun)];
-    let dependency = (when, 1u64..99).prop_map(|(when, job)| Dependency { when, job });
+    let when = prop_oneof![
+        Just(When::Ok),
+        Just(When::NotOk),
+        Just(When::Any),
+        Just(When::Begun),
+        Just(When::Corresponding),
+        Just(When::Singleton)
+    ];
+    let dependency = (when, 1u64..99).prop_map(|(when, job)| match when {
+        When::Singleton => Dependency { when, job: 0 },
+        _ => Dependency { when, job },
+    });
     let indices = proptest::collection::btree_set(0u32..30, 1..9);
     let array = (indices, of(1u32..9))
         .prop_map(|(all, at_once)| Array { indices: all.into_iter().collect(), at_once });
@@ -126,12 +148,13 @@ fn submission() -> impl Strategy<Value = Submission> {
         prop_oneof![Just(Gather::Apart), (1i64..9_999).prop_map(|it| Gather::Within(Span(it)))];
     let state =
         (proptest::collection::vec(dependency, 0..3), of(array), any::<bool>(), lost, of(gather));
-    let head = (text(), work(), 1u32..99, time());
+    let head = (text(), work(), shape(), time());
     (head, conditions(), of(text()), surroundings(), state, of(mail), last).prop_map(
         |(head, terms, project, surroundings, state, mail, last)| Submission {
             name: head.0,
             work: head.1,
-            tasks: head.2,
+            tasks: head.2.map_or(1, |shape| shape.units()),
+            shape: head.2.filter(|shape| !shape.is_plain() || shape.nodes.is_none()),
             time: head.3,
             terms,
             project,

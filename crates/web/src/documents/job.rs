@@ -39,6 +39,9 @@ pub struct Job {
     pub array: Option<ArrayPlace>,
     /// Nodes.
     pub nodes: u32,
+    /// How its tasks became that many nodes: of one job, not in lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<String>,
     /// When.
     pub submitted: i64,
     /// When it was given its nodes.

@@ -29,9 +29,26 @@ pub struct Submission {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(nullable)]
     pub command: Vec<String>,
-    /// At least 1.
-    #[schema(required = true, minimum = 1, maximum = 16_777_216)]
-    pub nodes: u32,
+    /// Nodes at least; without it, as many as the tasks need at each pool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 16_777_216)]
+    pub nodes: Option<u32>,
+    /// Nodes at most, `nodes` or more; without it, `nodes` is the number of nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 16_777_216)]
+    pub max_nodes: Option<u32>,
+    /// Tasks of all nodes together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 16_777_216)]
+    pub ntasks: Option<u32>,
+    /// Tasks of a node at most; without `ntasks`, each node has as many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 16_777_216)]
+    pub ntasks_per_node: Option<u32>,
+    /// Processors of each task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 16_777_216)]
+    pub cpus_per_task: Option<u32>,
     /// How long it may run.
     #[schema(required = true)]
     pub time: TimeLimit,
@@ -173,10 +190,11 @@ pub enum Attribute {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(example = json!({"when": "afterok", "job": 6}))]
 pub struct Dependency {
-    /// `afterok`, `afternotok`, `afterany` or `after`.
+    /// `afterok`, `afternotok`, `afterany`, `after`, `aftercorr` or `singleton`.
     pub when: String,
-    /// Which.
-    pub job: u64,
+    /// Which; `singleton` names none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job: Option<u64>,
 }
 
 /// Mail about a job.

@@ -45,7 +45,7 @@ impl Teller {
         let pools = state.market.pools();
         let jobs = state.jobs.values().map(|job| {
             let began = job.began().is_some();
-            let (user, nodes) = (job.user.clone(), job.submission.tasks);
+            let (user, nodes) = (job.user.clone(), job.nodes());
             (job.number, Known { user, nodes, submitted: job.submitted, began })
         });
         let sites = pools.sites().iter().zip(&state.owners);
@@ -87,6 +87,12 @@ impl Teller {
                 self.jobs.insert(*job, Known { user, nodes, submitted: news.at, began: false });
                 let message = Some(submission.name.clone());
                 vec![self.of_job(*job, Event { kind: "submitted".to_owned(), message, ..base })]
+            }
+            Record::Joined { job, demand, .. } => {
+                if let Some(known) = self.jobs.get_mut(job) {
+                    known.nodes = demand.processors;
+                }
+                self.job_record(&news.record, &base).into_iter().collect()
             }
             Record::Dropped { job } => {
                 let entry = self.of_job(*job, Event { kind: "dropped".to_owned(), ..base });

@@ -262,7 +262,7 @@ fn compare(column: &str, a: &Job, b: &Job) -> Ordering {
         "name" => a.submission.name.cmp(&b.submission.name),
         "user" => a.user.cmp(&b.user),
         "state" => states::state(a).cmp(states::state(b)),
-        "nodes" => a.submission.tasks.cmp(&b.submission.tasks),
+        "nodes" => a.nodes().cmp(&b.nodes()),
         "submitted" => a.submitted.cmp(&b.submitted),
         "start" => start(a).cmp(&start(b)),
         "end" => end(a).cmp(&end(b)),

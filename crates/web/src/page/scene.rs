@@ -77,7 +77,7 @@ fn missing(state: &State, why: &Why, nodes: u32, (start, end): (Time, Time)) -> 
 /// What a job with a booked window pays in that pool.
 fn price_in(state: &State, job: &Job, pool: PoolId) -> Option<i64> {
     let booking = job.booking.as_ref()?;
-    let mut shares = booking.place.shares(job.submission.tasks).zip(&booking.prices);
+    let mut shares = booking.place.shares(job.nodes()).zip(&booking.prices);
     let own = shares.find(|(share, _)| share.pool == pool).map(|(_, price)| price.0);
     own.or_else(|| Some(state.market.pools().pool(pool).price.0))
 }
@@ -159,7 +159,7 @@ fn set_back(state: &State, job: &Job) -> Vec<Task> {
             Happening::Setback(why) => {
                 let Some((place, since)) = had.take() else { continue };
                 let why = words::set_back(why, |pool| pool_name(state, pool).to_owned());
-                let shares = place.shares(job.submission.tasks);
+                let shares = place.shares(job.nodes());
                 lost.extend(shares.map(|share| Task {
                     why: why.clone(),
                     ..of_job(job, share, (since, *at), Kind::SetBack)
@@ -186,7 +186,7 @@ fn expected(state: &State, planned: &Planned) -> Vec<Task> {
         let (why, price) = (why.clone(), Some(pool.price.0));
         Task { why, price, ..of_job(job, share, (start, end), Kind::Expected) }
     };
-    planned.place.shares(job.submission.tasks).map(of).collect()
+    planned.place.shares(job.nodes()).map(of).collect()
 }
 
 /// A lane for each peer that has jobs of ours, with a row per node that they ask for at once.
@@ -197,7 +197,7 @@ fn elsewhere(state: &State, scene: &mut Scene) {
         let since = away.news.as_ref().and_then(|news| news.since);
         let Some(start) = since.or(job.started).filter(|_| job.parts.is_empty()) else { continue };
         let end = job.ended.unwrap_or(present(state) + Span(60));
-        let share = Share { pool: PoolId(0), nodes: job.submission.tasks };
+        let share = Share { pool: PoolId(0), nodes: job.nodes() };
         let why = format!("it was passed on to {}; when it ends is known there", away.name);
         let task = Task { why, ..of_job(job, share, (start, end), Kind::Away) };
         peers.entry(&away.name).or_default().push(task);

@@ -38,13 +38,13 @@ pub(crate) fn document(state: &State, job: &Job) -> Option<documents::Choice> {
 
 /// A pool as it would have the job; beside what the job got, if it got anything.
 pub(crate) fn other(state: &State, job: &Job, it: &Weighed, got: Option<Got>) -> OtherPool {
-    let cost = it.price.of(job.submission.tasks, it.length);
+    let cost = it.price.of(job.nodes(), it.length);
     let start = match it.verdict {
         Verdict::From(start) => Some(start),
         Verdict::Against(_) => None,
     };
     let verdict = match (&it.verdict, got) {
-        (Verdict::Against(why), _) => against(why, job.submission.tasks),
+        (Verdict::Against(why), _) => against(why, job),
         (Verdict::From(_), None) => "suits".to_owned(),
         (Verdict::From(start), Some(got)) => {
             beside(Got { start: *start, length: it.length, cost }, got)
@@ -88,12 +88,16 @@ fn why(merit: Merit, is_spread: bool) -> String {
 }
 
 /// Why a pool could not have the job.
-fn against(why: &Against, tasks: u32) -> String {
+fn against(why: &Against, job: &Job) -> String {
+    let tasks = job.nodes();
     let credits = |amount: Money| amounts::credits(&amount.into());
     match why {
         Against::Attribute(name) => match name.as_str() {
             "site" => "another site was asked for".to_owned(),
             "pool" => "another pool was asked for".to_owned(),
+            RESOURCES if job.submission.shape.is_some() => {
+                "its tasks would need another number of its nodes, or do not fit on them".to_owned()
+            }
             RESOURCES => {
                 "no node of it has the memory or the generic resources that were asked for"
                     .to_owned()

@@ -6,7 +6,7 @@ use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::rights::Actor;
 use tradewind_daemon::live::state::{Finish, Hold, Job, Part, Phase, State};
 use tradewind_io::submission::document;
-use tradewind_model::PoolId;
+use tradewind_model::{Pool, PoolId};
 
 use super::{choice, limits, words};
 use crate::api::present;
@@ -75,7 +75,8 @@ pub(crate) fn line(state: &State, job: &Job) -> documents::Job {
         reason: reason.map(str::to_owned),
         message,
         array: job.array.map(|(first, index)| ArrayPlace { first, index }),
-        nodes: job.submission.tasks,
+        nodes: job.nodes(),
+        layout: None,
         submitted: job.submitted.0,
         started: job.started.map(|at| at.0),
         ended: job.ended.map(|at| at.0),
@@ -102,10 +103,11 @@ pub(crate) fn line(state: &State, job: &Job) -> documents::Job {
 /// A job with all that is known of it.
 pub(crate) fn whole(state: &State, job: &Job) -> documents::Job {
     let entry = |(at, what): &(tradewind_model::Time, _)| {
-        let (what, detail) = words::happening(state, job.submission.tasks, what);
+        let (what, detail) = words::happening(state, job.nodes(), what);
         HistoryEntry { at: at.0, what: what.to_owned(), detail }
     };
     documents::Job {
+        layout: layout(state, job),
         choice: choice::document(state, job),
         limits: limits::limits(state, job),
         parts: job.parts.iter().map(|it| part(state, job, it)).collect(),
@@ -113,6 +115,29 @@ pub(crate) fn whole(state: &State, job: &Job) -> documents::Job {
         submission: Some(document::value(&job.submission)),
         ..line(state, job)
     }
+}
+
+/// `8 tasks of 1 processor: 2 nodes of 4 processors at alpha/main`, once the number of nodes is
+/// known.
+fn layout(state: &State, job: &Job) -> Option<String> {
+    let shape = job.submission.shape.as_ref()?;
+    let demand = job.id.and_then(|id| state.market.demand(id));
+    let suits = |pool: &&Pool| demand.is_some_and(|demand| pool.suits(demand));
+    let mut places: Vec<&str> = job.parts.iter().map(|part| pool_name(state, part.pool)).collect();
+    if places.is_empty() {
+        let pools = state.market.pools().as_slice().iter();
+        places = pools.filter(suits).map(|pool| pool.name.as_str()).collect();
+    }
+    if places.is_empty() {
+        return None;
+    }
+    let many = |count: u32, what: &str| match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
+    };
+    let size = job.processors.map(|count| format!(" of {}", many(count, "processor")));
+    let (nodes, size) = (many(job.nodes(), "node"), size.unwrap_or_default());
+    Some(format!("{}: {nodes}{size} at {}", shape.words(), places.join(" or ")))
 }
 
 fn part(state: &State, job: &Job, part: &Part) -> documents::Part {
@@ -145,7 +170,7 @@ fn exit(phase: &Phase) -> Option<ExitStatus> {
 
 fn booking(state: &State, job: &Job) -> Option<Booking> {
     let booking = job.booking.as_ref()?;
-    let shares = booking.place.shares(job.submission.tasks);
+    let shares = booking.place.shares(job.nodes());
     Some(Booking {
         start: booking.start.0,
         end: booking.ends.iter().max().map_or(booking.start.0, |at| at.0),

@@ -111,7 +111,7 @@ pub(crate) fn known(state: &State) -> Time {
 fn jobs(state: &State, now: Time, bins: &Bins, waited: &mut [i64], pools: &mut [PoolTrend]) {
     for job in state.jobs.values() {
         let until = job.started.or(job.ended).unwrap_or(now);
-        bins.add(waited, job.submitted, until, job.submission.tasks);
+        bins.add(waited, job.submitted, until, job.nodes());
         for part in &job.parts {
             let Some(pool) = pools.get_mut(part.pool.index()) else { continue };
             let end = part.exit.as_ref().map(|(at, _)| *at).or(job.ended).unwrap_or(now);

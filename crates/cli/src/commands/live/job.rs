@@ -102,6 +102,7 @@ fn page(job: &Job) -> String {
     for limit in limits(&job.limits) {
         line("time limit", Some(limit));
     }
+    line("layout", job.layout.clone());
     let array = job.array.map(|it| format!("index {} of the array of job {}", it.index, it.first));
     line("array", array);
     line("submitted", Some(moment(job.submitted)));

@@ -86,10 +86,19 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
 
 /// A market on this machine runs jobs where they were handed in, as `sbatch` has it.
 pub(super) fn at_home(submission: &mut Submission, market: &Market) {
-    let directory = &mut submission.surroundings.directory;
-    if market.is_here() && directory.is_none() {
-        let here = std::env::current_dir().ok();
-        *directory = here.and_then(|path| path.into_os_string().into_string().ok());
+    if !market.is_here() {
+        return;
+    }
+    let here = std::env::current_dir().ok();
+    let here = here.and_then(|path| path.into_os_string().into_string().ok());
+    let around = &mut submission.surroundings;
+    match (&around.directory, here) {
+        (None, here) => around.directory = here,
+        // It runs elsewhere, and is told where it was submitted, as by `sbatch`.
+        (Some(_), Some(here)) => {
+            around.environment.entry("SLURM_SUBMIT_DIR".to_owned()).or_insert(here);
+        }
+        (Some(_), None) => {}
     }
 }
 

@@ -62,6 +62,7 @@ fn asked((name, user, tasks, limit, seconds, budget, criterion): Line) -> (Actor
         work: Work::Command(command),
         tasks,
         time: TimeLimit::one(Span(limit)),
+        shape: None,
         terms,
         project: None,
         surroundings: Surroundings::default(),

@@ -147,7 +147,11 @@ impl State {
                 let gone = self.quotes.remove(quote);
                 let gone = gone.ok_or(Wrong::Other("a quote that is not there"))?;
                 match job {
-                    Some(job) => self.job(*job)?.booking = Some(gone.booking),
+                    Some(job) => {
+                        let job = self.job(*job)?;
+                        job.is_as_wide_as(gone.tasks, None);
+                        job.booking = Some(gone.booking);
+                    }
                     None => return Ok(()),
                 }
                 Ok(())

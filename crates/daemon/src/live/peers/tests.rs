@@ -63,6 +63,7 @@ fn job(tasks: u32) -> Submission {
         name: "t".to_owned(),
         work: Work::Command(vec!["secret".to_owned()]),
         tasks,
+        shape: None,
         time: TimeLimit::Reference(Span(100)),
         terms: Conditions::default(),
         project: None,

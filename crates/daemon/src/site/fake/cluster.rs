@@ -454,6 +454,7 @@ impl Cluster {
                 .unwrap_or(u32::MAX),
             most: None,
             problem: None,
+            size: None,
         }
     }
 }

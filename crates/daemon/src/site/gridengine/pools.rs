@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{Span, Time};
 
-use super::Pool;
 use super::replies::{Instance, Job, Reservation, Status};
+use super::{Pool, Unit};
 use crate::site::resources::Resources;
+use crate::site::size::Size;
 use crate::site::{LocalTask, PoolSurvey};
 
 /// What a job without a limit is expected to run.
@@ -43,10 +44,20 @@ pub(super) fn look(pools: &[Pool], status: &Status, others: &Others<'_>) -> Vec<
     pools.iter().map(|pool| look_at(pool, status, others)).collect()
 }
 
+/// How large the market's nodes are: by the smallest host, so that enough of them are asked for.
+fn size(pool: &Pool, status: &Status) -> Option<Size> {
+    let own = status.instances.iter().filter(|instance| pool.has(instance));
+    let slots = own.map(|instance| pool.slots_on(instance)).filter(|slots| *slots > 0).min()?;
+    Some(match pool.unit {
+        Unit::Host => Size::Node(slots),
+        Unit::Slots(slots) => Size::Cores(slots.max(1)),
+    })
+}
+
 fn look_at(pool: &Pool, status: &Status, others: &Others<'_>) -> PoolSurvey {
     // Whoever asks for any of that is refused: see `words::unmet`.
     let most = Some(Resources::default());
-    let mut survey = PoolSurvey { most, ..PoolSurvey::default() };
+    let mut survey = PoolSurvey { most, size: size(pool, status), ..PoolSurvey::default() };
     for instance in status.instances.iter().filter(|instance| pool.has(instance)) {
         survey.up += match instance.is_well() {
             true => instance.slots / pool.slots_on(instance),

@@ -14,6 +14,8 @@ at_home "$tw_spool"
 tw_spool=$place
 at_home "$tw_directory"
 tw_directory=$place
+# Scripts go to the folder from which they were submitted.
+export SLURM_SUBMIT_DIR="$tw_directory"
 at_home "$tw_output"
 tw_output=$place
 at_home "$tw_error"

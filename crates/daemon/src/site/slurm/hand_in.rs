@@ -93,8 +93,9 @@ fn place(nodes: u32, own: &[(String, String)], terms: &Terms<'_>) -> Vec<String>
             all.push("--exclusive".to_owned());
         }
         Unit::Cores(cores) => {
-            add("ntasks", &count);
-            add("cpus-per-task", &cores.to_string());
+            let (tasks, each) = shares(nodes, own, cores.max(1));
+            add("ntasks", &tasks.to_string());
+            add("cpus-per-task", &each.to_string());
         }
         Unit::Gpu => {
             add("ntasks", &count);
@@ -110,10 +111,27 @@ fn place(nodes: u32, own: &[(String, String)], terms: &Terms<'_>) -> Vec<String>
     all
 }
 
+/// Tasks, and processors of each, where the market's nodes are so many processors: each task has
+/// whole units. Without a number of tasks each unit is one.
+fn shares(units: u32, own: &[(String, String)], cores: u32) -> (u32, u32) {
+    let count = |name: &str| {
+        let found = own.iter().find(|(option, _)| option == name);
+        found.and_then(|(_, value)| value.parse::<u32>().ok()).filter(|count| *count > 0)
+    };
+    let each = count("cpus-per-task").unwrap_or(1).div_ceil(cores).max(1);
+    match count("ntasks") {
+        Some(tasks) if u64::from(tasks) * u64::from(each) == u64::from(units) => {
+            (tasks, each.saturating_mul(cores))
+        }
+        None if units.is_multiple_of(each) => (units / each, each.saturating_mul(cores)),
+        _ => (units, cores),
+    }
+}
+
 /// The site's options, then the job's own; constraints of pool, site and job hold together.
 fn options(own: &[(String, String)], terms: &Terms<'_>) -> Vec<String> {
     let mut constraints: Vec<String> = terms.members.features.clone();
-    let own = own.iter().filter(|(name, _)| is_passed(name));
+    let own = own.iter().filter(|(name, _)| is_passed(name, terms.unit));
     let mut rest = Vec::new();
     for (name, value) in terms.options.iter().chain(own) {
         match (name.as_str(), value.as_str()) {
@@ -128,7 +146,45 @@ fn options(own: &[(String, String)], terms: &Terms<'_>) -> Vec<String> {
     rest
 }
 
-/// Whether users may say it to the manager.
-fn is_passed(name: &str) -> bool {
-    OPTIONS.iter().any(|known| known.name == name && known.kind == Kind::PassedThrough)
+/// Whether users may say it to the manager. Of the tasks it is told beside a number of whole nodes;
+/// smaller units are counted by them already.
+fn is_passed(name: &str, unit: Unit) -> bool {
+    match name {
+        "ntasks" | "ntasks-per-node" | "cpus-per-task" => unit == Unit::Node,
+        _ => OPTIONS.iter().any(|known| known.name == name && known.kind == Kind::PassedThrough),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own(options: &[(&str, u32)]) -> Vec<(String, String)> {
+        options.iter().map(|(name, count)| ((*name).to_owned(), count.to_string())).collect()
+    }
+
+    /// Tasks and processors of each, as the market has counted the units.
+    #[test]
+    fn units_of_processors_are_shared_out_to_tasks() {
+        for (units, options, cores, told) in [
+            (8, &[("ntasks", 8), ("cpus-per-task", 2)][..], 2, (8, 2)),
+            (16, &[("ntasks", 8), ("cpus-per-task", 4)], 2, (8, 4)),
+            (16, &[("ntasks", 8), ("cpus-per-task", 3)], 2, (8, 4)),
+            (8, &[("ntasks", 8)], 2, (8, 2)),
+            (6, &[("cpus-per-task", 4)], 2, (3, 4)),
+            (3, &[], 2, (3, 2)),
+            // What was queued by an earlier release has a unit for each task.
+            (8, &[("ntasks", 8), ("cpus-per-task", 4)], 2, (8, 2)),
+        ] {
+            assert_eq!(shares(units, &own(options), cores), told, "{units} {options:?}");
+        }
+    }
+
+    #[test]
+    fn tasks_are_told_beside_whole_nodes_only() {
+        for name in ["ntasks", "ntasks-per-node", "cpus-per-task"] {
+            assert!(is_passed(name, Unit::Node) && !is_passed(name, Unit::Cores(2)), "{name}");
+        }
+        assert!(is_passed("qos", Unit::Gpu) && !is_passed("nodes", Unit::Node));
+    }
 }

@@ -8,6 +8,7 @@ use tradewind_model::Time;
 use super::hostlist;
 use super::listing::{Job, Reservation};
 use super::nodes::Node;
+use crate::site::size::Size;
 use crate::site::{LocalTask, PoolSurvey};
 
 /// A job without an end, or behind it, is expected to hold its nodes so much longer, seconds.
@@ -157,6 +158,7 @@ pub(super) fn survey(listed: &Listed<'_>, members: &Members, unit: Unit, most: u
         format!("no node of Slurm's belongs to it: {}{there}", absent.unwrap_or_default())
     });
     let has = own.iter().map(|node| node.has.clone()).reduce(|one, other| one.most(&other));
+    let size = size(&own, unit);
     let nodes: BTreeMap<&str, &Node> =
         own.into_iter().filter(|node| node.is_up).map(|node| (node.name.as_str(), node)).collect();
     let up: u32 = nodes.values().map(|node| units(node, unit)).sum();
@@ -181,12 +183,16 @@ pub(super) fn survey(listed: &Listed<'_>, members: &Members, unit: Unit, most: u
     for reservation in listed.reservations {
         reserve(&mut local, reservation, &nodes, &busy, unit);
     }
-    PoolSurvey {
-        up: up.min(most),
-        local,
-        local_waiting: waiting(listed, members),
-        most: has,
-        problem,
+    let local_waiting = waiting(listed, members);
+    PoolSurvey { up: up.min(most), local, local_waiting, most: has, size, problem }
+}
+
+/// How large the market's nodes are: by the smallest one, so that enough of them are asked for.
+fn size(nodes: &[&Node], unit: Unit) -> Option<Size> {
+    match unit {
+        Unit::Node => nodes.iter().map(|node| node.cpus).filter(|it| *it > 0).min().map(Size::Node),
+        Unit::Cores(cores) => Some(Size::Cores(cores.max(1))),
+        Unit::Gpu => Some(Size::Gpu),
     }
 }
 

@@ -199,6 +199,7 @@ fn trial(tag: &Tag, pool: &str, user: &str) -> Order {
         surroundings: Surroundings { output: Some(output), ..Surroundings::default() },
         variables: BTreeMap::new(),
         on_lost: OnLost::Fail,
+        is_preemptible: false,
         passed_through: Vec::new(),
     }
 }

@@ -6,8 +6,8 @@ use tradewind_model::{Attribute, Attributes, Request, Span};
 
 use super::super::script::Wrong;
 use super::super::{
-    Append, Conditions, Dependency, Gather, Mail, OnLost, Submission, Surroundings, TIMES,
-    TimeLimit, Work, lists,
+    Append, Conditions, Dependency, Gather, Mail, OnLost, Shape, Submission, Surroundings, TIMES,
+    TimeLimit, When, Work, lists,
 };
 use crate::diagnostics::{Diagnostics, did_you_mean, excerpt};
 use crate::duration;
@@ -16,12 +16,16 @@ use crate::input::Input;
 use crate::scenario;
 use crate::value::{self, Entry, Kind, Value};
 
-const KEYS: [&str; 36] = [
+const KEYS: [&str; 40] = [
     "name",
     "script",
     "arguments",
     "command",
     "nodes",
+    "max_nodes",
+    "ntasks",
+    "ntasks_per_node",
+    "cpus_per_task",
     "time",
     "times",
     "min_performance",
@@ -69,14 +73,14 @@ pub(super) fn parse(input: &Input) -> Result<Submission, Diagnostics> {
 }
 
 fn submission(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<Submission> {
-    fields.require(&["name", "nodes", "time"], notes);
+    fields.require(&["name", "time"], notes);
     let name = text(fields, "name", notes);
     if name.as_ref().is_some_and(|name| name.chars().count() > Submission::MAX_NAME) {
         let message = format!("a name of more than {} characters", Submission::MAX_NAME);
         notes.error(fields.line_of("name"), "name", message, "shorten it");
     }
     let work = work(fields, notes);
-    let tasks = fields.whole("nodes", 1..=i64::from(Request::MAX_TASKS), notes);
+    let shape = shape(fields, notes);
     let time = time(fields, notes);
     let terms = terms(fields, notes);
     if terms.attributes.contains_key(lists::CLASS) && matches!(time, Some(TimeLimit::Classes(_))) {
@@ -106,9 +110,45 @@ fn submission(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<Submissio
         stay_home: flag(fields, "stay_home", notes).unwrap_or(false),
         name: name?,
         work: work?,
-        tasks: u32::try_from(tasks?).ok()?,
+        tasks: shape.units(),
+        shape: Some(shape).filter(|shape| !shape.is_plain() || shape.nodes.is_none()),
         time: time?,
     })
+}
+
+/// Tasks and nodes; a document without any of it asks for one task.
+fn shape(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Shape {
+    let mut count = |key: &str| {
+        let found = fields.whole(key, 1..=i64::from(Request::MAX_TASKS), notes);
+        found.and_then(|count| u32::try_from(count).ok())
+    };
+    let nodes = count("nodes");
+    let shape = Shape {
+        nodes,
+        max_nodes: count("max_nodes"),
+        tasks: count("ntasks"),
+        tasks_per_node: count("ntasks_per_node"),
+        cpus_per_task: count("cpus_per_task"),
+    };
+    let place = ("max_nodes", fields.line_of("max_nodes"));
+    match (shape.nodes, shape.max_nodes) {
+        (Some(least), Some(most)) if most < least => {
+            let message = format!("less than `nodes`, which is {least}");
+            notes.error(
+                place.1,
+                place.0,
+                message,
+                "give the most that it may have, or leave it out",
+            );
+        }
+        (None, Some(_)) => {
+            let message = "`max_nodes` without `nodes`".to_owned();
+            notes.error(place.1, place.0, message, "give both, as in `1` and `4`");
+        }
+        _ => {}
+    }
+    // A number of nodes alone is that number.
+    Shape { max_nodes: shape.max_nodes.or(nodes), ..shape }
 }
 
 /// Seconds, or a text with a unit; 0: each part by itself.
@@ -364,10 +404,18 @@ fn surroundings(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Surroundings {
 
 fn dependency(value: &Value<'_>, place: &str, notes: &mut Notes<'_>) -> Option<Dependency> {
     let fields = Fields::of(value, place.to_owned(), &["when", "job"], notes)?;
-    fields.require(&["when", "job"], notes);
-    let when = fields.word("when", &lists::WHEN, notes);
+    fields.require(&["when"], notes);
+    let when = fields.word("when", &lists::WHEN, notes)?;
+    if when != When::Singleton {
+        fields.require(&["job"], notes);
+    } else if fields.get("job").is_some() {
+        let message = "`singleton` names no job".to_owned();
+        notes.error(fields.line_of("job"), &fields.place("job"), message, "leave it out");
+    } else {
+        return Some(Dependency { when, job: 0 });
+    }
     let job = fields.whole("job", 1..=i64::MAX - 1, notes);
-    Some(Dependency { when: when?, job: u64::try_from(job?).ok()? })
+    Some(Dependency { when, job: u64::try_from(job?).ok()? })
 }
 
 fn mail(value: &Value<'_>, notes: &mut Notes<'_>) -> Option<Mail> {

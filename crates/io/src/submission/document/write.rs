@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 use tradewind_model::{Attribute, Attributes, Criterion, Times};
 
 use super::super::{
-    Append, Conditions, Counted, Gather, OnLost, Submission, Surroundings, TIMES, TimeLimit, Work,
-    lists,
+    Append, Conditions, Counted, Gather, OnLost, Submission, Surroundings, TIMES, TimeLimit, When,
+    Work, lists,
 };
 use crate::{decimal, scenario};
 
@@ -34,7 +34,7 @@ pub(super) fn object(it: &Submission) -> Map<String, Value> {
         }
         Work::Command(words) => all.put("command", Some(texts(words))),
     }
-    all.put("nodes", Some(it.tasks));
+    shape(&mut all, it);
     all.put("time", Some(time(&it.time)));
     let times = times(&it.time).and_then(|it| TIMES.iter().find(|(_, times)| *times == it));
     all.put("times", times.map(|(name, _)| *name));
@@ -43,7 +43,11 @@ pub(super) fn object(it: &Submission) -> Map<String, Value> {
     surroundings(&mut all, &it.surroundings);
     let after = it.after.iter().map(|it| {
         let when = lists::WHEN.iter().find(|(_, when)| *when == it.when);
-        json!({"when": when.map_or("after", |(name, _)| name), "job": it.job})
+        let when = when.map_or("after", |(name, _)| *name);
+        match it.when {
+            When::Singleton => json!({"when": when}),
+            _ => json!({"when": when, "job": it.job}),
+        }
     });
     all.put_list("after", after.collect());
     all.put("array", it.array.as_ref().map(lists::array_text));
@@ -82,6 +86,16 @@ pub(super) fn object(it: &Submission) -> Map<String, Value> {
     all.put_list("passed_through", passed.collect());
     all.put("stay_home", Some(true).filter(|_| it.stay_home));
     all.0
+}
+
+fn shape(all: &mut Object, it: &Submission) {
+    let Some(shape) = &it.shape else { return all.put("nodes", Some(it.tasks)) };
+    let most = shape.max_nodes.filter(|most| shape.nodes != Some(*most));
+    all.put("nodes", shape.nodes);
+    all.put("max_nodes", most);
+    all.put("ntasks", shape.tasks);
+    all.put("ntasks_per_node", shape.tasks_per_node);
+    all.put("cpus_per_task", shape.cpus_per_task);
 }
 
 fn texts(all: &[String]) -> Vec<Value> {

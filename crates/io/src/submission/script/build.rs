@@ -6,9 +6,12 @@ use tradewind_model::{Attribute, Attributes, Criterion, Money, Performance, Pric
 
 use super::super::lists;
 use super::super::options::{Kind, OPTIONS};
-use super::super::{Append, Conditions, Mail, OnLost, Submission, Surroundings, TimeLimit, Work};
+use super::super::{
+    Append, Conditions, Mail, OnLost, Shape, Submission, Surroundings, TimeLimit, Work,
+};
 use super::chosen::{Chosen, Place};
 use super::moments::{Now, moment};
+use super::shape::{self, Said};
 use super::{Around, Wrong, limits, wrong};
 use crate::decimal;
 use crate::diagnostics::{Diagnostic, Diagnostics, did_you_mean, excerpt};
@@ -33,19 +36,19 @@ pub(super) fn submission(
     let mut reader = Reader { chosen, around, problems };
     let work = reader.work(file, work);
     let name = reader.value("job-name", job_name);
-    let (tasks, on_a_node) = reader.tasks();
+    let (tasks, shape) = reader.shape();
     let time = reader.time(file);
     let terms = reader.terms(time.as_ref());
     let surroundings = reader.surroundings();
     let (mail, on_lost) = (reader.mail(), reader.on_lost());
     reader.always_so();
-    let mut passed_through = reader.passed_through();
-    passed_through.extend(on_a_node);
+    let passed_through = reader.passed_through();
     let work = work?;
     Some(Submission {
         name: name.unwrap_or_else(|| default_name(file, &work)),
         work,
         tasks,
+        shape,
         time: time?,
         terms,
         project: reader.value("account", text),
@@ -112,37 +115,28 @@ impl Reader<'_> {
         self.problems.push(Diagnostic::error(file, "there is nothing to run").with_hint(hint));
     }
 
-    /// Nodes, and what a site must know if several tasks share one.
-    fn tasks(&mut self) -> (u32, Vec<(String, String)>) {
-        let nodes = self.value("nodes", nodes);
-        let tasks = self.value("ntasks", |text| limits::count(text, Request::MAX_TASKS));
-        let most = |text: &str| limits::count(text, Request::MAX_TASKS);
-        let most = self.value("ntasks-per-node", most);
-        let (nodes, on_a_node) = match (nodes, tasks, most) {
-            (Some(nodes), Some(tasks), most) => {
-                let needed = tasks.div_ceil(nodes);
-                if tasks < nodes {
-                    self.misfit(format!("{tasks} tasks leave some of {nodes} nodes without one"));
-                } else if most.is_some_and(|most| needed > most) {
-                    self.misfit(format!("{tasks} tasks do not fit on {nodes} nodes"));
-                }
-                (nodes, most.unwrap_or(needed))
-            }
-            (None, Some(tasks), most) => (tasks.div_ceil(most.unwrap_or(1)), most.unwrap_or(1)),
-            (nodes, None, most) => (nodes.unwrap_or(1), most.unwrap_or(1)),
+    /// Nodes where nobody knows how large they are, and what else is said of tasks and nodes.
+    fn shape(&mut self) -> (u32, Option<Shape>) {
+        let count = |text: &str| limits::count(text, Request::MAX_TASKS);
+        let said = Said {
+            nodes: self.value("nodes", shape::nodes),
+            tasks: self.value("ntasks", count),
+            per_node: self.value("ntasks-per-node", count),
+            cpus: self.value("cpus-per-task", count),
+            has_gpus: self.chosen.contains_key("gpus"),
         };
-        if on_a_node == 1 {
-            return (nodes, Vec::new());
+        let place = self.place("ntasks").or_else(|| self.place("nodes"));
+        match said.shape() {
+            Ok((units, shape, warning)) => {
+                let warning = place.zip(warning).map(|(place, it)| place.warning(it));
+                self.problems.extend(warning);
+                (units, shape)
+            }
+            Err(it) => {
+                self.problems.extend(place.map(|place| place.error(it)));
+                (1, None)
+            }
         }
-        let per_node = ("ntasks-per-node".to_owned(), on_a_node.to_string());
-        let all = tasks.map(|tasks| ("ntasks".to_owned(), tasks.to_string()));
-        (nodes, all.into_iter().chain([per_node]).collect())
-    }
-
-    fn misfit(&mut self, message: String) {
-        let hint = "change `--ntasks`, `--nodes` or `--ntasks-per-node`";
-        let place = self.place("ntasks");
-        self.problems.extend(place.map(|place| place.error(wrong(message, hint))));
     }
 
     fn time(&mut self, file: &str) -> Option<TimeLimit> {
@@ -316,19 +310,6 @@ fn job_name(name: &str) -> Result<String, Wrong> {
         return Err(wrong(message, "shorten it; `--comment` takes more"));
     }
     Ok(name)
-}
-
-/// `2`, or `2-2`.
-fn nodes(text: &str) -> Result<u32, Wrong> {
-    let (least, most) = text.split_once('-').unwrap_or((text, text));
-    let least = limits::count(least, Request::MAX_TASKS)?;
-    match limits::count(most, Request::MAX_TASKS)? == least {
-        true => Ok(least),
-        false => {
-            let message = format!("`{}` is a range of nodes", excerpt(text));
-            Err(wrong(message, "a window has a fixed number of nodes: give one number"))
-        }
-    }
 }
 
 fn whole(text: &str) -> Result<i64, Wrong> {

@@ -11,6 +11,7 @@ mod chosen;
 mod directives;
 mod limits;
 mod moments;
+mod shape;
 #[cfg(test)]
 mod tests;
 mod words;

@@ -108,28 +108,42 @@ fn the_command_line_wins_over_the_environment_and_that_over_the_script() {
     assert_eq!(again.on_lost, super::super::OnLost::Fail);
 }
 
+/// Nodes where nobody knows how large they are, and what else was said: least and most nodes,
+/// tasks, tasks of a node, processors of a task.
 #[test]
-fn nodes_follow_from_tasks() {
-    for (options, nodes, passed) in [
-        ("-N 3", 3, ""),
-        ("-N 3-3", 3, ""),
-        ("-n 4", 4, ""),
-        ("-n 9 --ntasks-per-node=4", 3, "ntasks=9 ntasks-per-node=4"),
-        ("-N 2 -n 8", 2, "ntasks=8 ntasks-per-node=4"),
-        ("-N 2 -n 2", 2, ""),
-        ("-N 2 --ntasks-per-node=2", 2, "ntasks-per-node=2"),
-        ("-N 1k", 1_024, ""),
+fn tasks_and_nodes_are_kept_as_they_were_said() {
+    for (options, nodes, said) in [
+        ("", 1, None),
+        ("-N 3", 3, None),
+        ("-N 3-3", 3, None),
+        ("-N 1k", 1_024, None),
+        ("-N 2-4", 2, Some([2, 4, 0, 0, 0])),
+        ("-n 4", 4, Some([0, 0, 4, 0, 0])),
+        ("-n 4 -c 2", 4, Some([0, 0, 4, 0, 2])),
+        ("-n 9 --ntasks-per-node=4", 3, Some([0, 0, 9, 4, 0])),
+        ("-N 2 -n 8", 2, Some([2, 2, 8, 0, 0])),
+        ("-N 2 --ntasks-per-node=2", 2, Some([2, 2, 0, 2, 0])),
+        ("-N 1-3 -n 8", 1, Some([1, 3, 8, 0, 0])),
+        // As `sbatch` does it.
+        ("-N 4 -n 2", 2, Some([2, 2, 2, 0, 0])),
+        ("--gpus=4", 1, Some([0; 5])),
+        ("-N 2 --gpus=4", 2, None),
     ] {
         let it = good(&format!("#SBATCH -t1 {options}"));
-        let all = it.passed_through.iter().map(|(name, value)| format!("{name}={value}"));
-        assert_eq!((it.tasks, all.collect::<Vec<_>>().join(" ").as_str()), (nodes, passed));
+        let kept = it.shape.map(|it| {
+            [it.nodes, it.max_nodes, it.tasks, it.tasks_per_node, it.cpus_per_task]
+                .map(Option::unwrap_or_default)
+        });
+        assert_eq!((it.tasks, kept), (nodes, said), "{options}");
+        let names = it.passed_through.iter().map(|(name, _)| name.as_str());
+        assert_eq!(names.filter(|name| *name != "gpus").count(), 0, "{options}");
     }
     for (options, expected) in [
-        ("-N 2-4", "a range of nodes"),
-        ("-N 4 -n 2", "without one"),
+        ("-N 4-2", "begins with the larger number"),
         ("-N 2 -n 8 --ntasks-per-node=3", "do not fit"),
         ("-N 0", "not a number of them"),
         ("-n x", "not a number of them"),
+        ("-c 0", "not a number of them"),
     ] {
         assert!(bad(&format!("#SBATCH -t1 {options}")).contains(expected), "{options}");
     }
@@ -211,7 +225,7 @@ fn the_environment_is_read_as_sbatch_reads_it() {
 }
 
 /// A good value of each option that is honoured, and something that shows beside `--time=1`.
-const SAMPLES: [(&str, &str); 43] = [
+const SAMPLES: [(&str, &str); 45] = [
     ("account", "x"),
     ("array", "1-2"),
     ("begin", "16:00"),
@@ -243,6 +257,7 @@ const SAMPLES: [(&str, &str); 43] = [
     ("nodes", "2"),
     ("ntasks", "2"),
     ("ntasks-per-node", "2"),
+    ("cpus-per-task", "2"),
     ("on-lost", "hold"),
     ("open-mode", "append"),
     ("output", "x"),
@@ -253,6 +268,7 @@ const SAMPLES: [(&str, &str); 43] = [
     ("sites", "x"),
     ("stay-home", ""),
     ("time", "2"),
+    ("use-min-nodes", ""),
     ("value", "1"),
     ("wait-all-nodes", "1"),
 ];

@@ -52,6 +52,7 @@ fn submission(tasks: u32, (run, limit): (i64, i64), dearest: i64) -> Submission 
         name: "t".to_owned(),
         work: work(Span(run), 0),
         tasks,
+        shape: None,
         time: TimeLimit::Reference(Span(limit)),
         terms: Conditions { max_price: Some(Price::credits(dearest)), ..Conditions::default() },
         project: None,
