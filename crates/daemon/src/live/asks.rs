@@ -176,13 +176,13 @@ impl Live {
             return Err(Refusal::new(Kind::Invalid, message, hint));
         }
         self.may_wait(actor, submission)?;
-        if submission.terms.deadline.is_some_and(|deadline| deadline <= at) {
+        if submission.terms.deadline.is_some_and(|it| it + self.state.lead() <= at) {
             let message = "its deadline has passed: it could not be finished by then";
             let hint = "a deadline is the moment by which the job has ended; give one to come";
             return Err(Refusal::new(Kind::Invalid, message, hint));
         }
         let place = self.state.users.len();
-        let demand = match demand(submission, place, self.state.market.pools(), &self.most) {
+        let demand = match demand(submission, place, &self.state, &self.most) {
             Ok(demand) => demand,
             // Perhaps a peer has nodes that suit.
             Err(_) if quote.is_none() && self.has_peers() && may_travel(submission) => {
@@ -268,8 +268,8 @@ impl Live {
 
     fn keep(&mut self, at: Time, actor: &Actor, quote: Quote) -> Answer {
         let number = self.state.last_quote + 1;
-        let user = actor.user.clone();
-        self.put(at, Record::Quoted { quote: Quote { number, user, ..quote } })?;
+        let (user, expires) = (actor.user.clone(), quote.expires + self.state.lead());
+        self.put(at, Record::Quoted { quote: Quote { number, user, expires, ..quote } })?;
         Ok(Ok(Reply::Number(number)))
     }
 

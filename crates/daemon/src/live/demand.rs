@@ -8,6 +8,7 @@ use tradewind_model::{Attribute, Attributes, Demand, Pool, PoolId, Pools, Span, 
 
 use super::Live;
 use super::input::{Kind, Refusal};
+use super::state::State;
 use crate::site::resources::Resources;
 
 /// The attribute by which a pool's site is asked for.
@@ -29,7 +30,7 @@ impl Live {
     /// # Errors
     /// If no nodes could ever meet it: the message says what is missing.
     pub fn demand_of(&self, user: &str, submission: &Submission) -> Result<Demand, Refusal> {
-        demand(submission, self.place_of(user), self.state.market.pools(), &self.most)
+        demand(submission, self.place_of(user), &self.state, &self.most)
     }
 
     /// The same, whether or not enough nodes suit it now: prices change.
@@ -37,7 +38,7 @@ impl Live {
     /// # Errors
     /// If it names sites, pools or classes that are not there.
     pub fn wish_of(&self, user: &str, submission: &Submission) -> Result<Demand, Refusal> {
-        wish(submission, self.place_of(user), self.state.market.pools(), &self.most)
+        wish(submission, self.place_of(user), &self.state, &self.most)
     }
 
     fn place_of(&self, user: &str) -> usize {
@@ -53,10 +54,11 @@ impl Live {
 pub(super) fn demand(
     submission: &Submission,
     place: usize,
-    pools: &Pools,
+    state: &State,
     most: &Most,
 ) -> Result<Demand, Refusal> {
-    let demand = wish(submission, place, pools, most)?;
+    let pools = state.market.pools();
+    let demand = wish(submission, place, state, most)?;
     let nodes = suitable(&demand, pools);
     if nodes >= u64::from(demand.processors) {
         return Ok(demand);
@@ -70,10 +72,10 @@ pub(super) fn demand(
 fn wish(
     submission: &Submission,
     place: usize,
-    pools: &Pools,
+    state: &State,
     most: &Most,
 ) -> Result<Demand, Refusal> {
-    let terms = &submission.terms;
+    let (terms, pools) = (&submission.terms, state.market.pools());
     let mut attributes = terms.attributes.clone();
     one_of(&mut attributes, SITE, &terms.sites, pools)?;
     one_of(&mut attributes, POOL, &own_names(&terms.pools, pools), pools)?;
@@ -98,8 +100,8 @@ fn wish(
             min_performance: terms.min_performance,
             max_price: terms.max_price,
             budget: terms.budget,
-            earliest_start: terms.earliest_start,
-            deadline: terms.deadline,
+            earliest_start: terms.earliest_start.map(|at| at + state.lead()),
+            deadline: terms.deadline.map(|at| at + state.lead()),
             criterion: terms.criterion.clone(),
             attributes,
         })),

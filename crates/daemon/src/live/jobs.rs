@@ -31,7 +31,7 @@ impl Live {
         }
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let place = self.state.users.iter().position(|user| *user == job.user).unwrap_or(0);
-        match demand(&job.submission, place, self.state.market.pools(), &self.most) {
+        match demand(&job.submission, place, &self.state, &self.most) {
             Ok(demand) => match self.lacks(job, &demand) {
                 Some(needed) => self.wait_for_funds(at, number, needed),
                 None => self.put(at, Record::Joined { job: number, demand }),

@@ -23,6 +23,9 @@ pub(super) struct Sheet {
     pub nodes: u32,
     /// Seconds since 1970.
     pub start: i64,
+    /// When it was handed in: seconds since 1970.
+    #[serde(default)]
+    pub handed_in: Option<i64>,
     /// Seconds.
     pub limit: i64,
     /// So many seconds it waits for others at most, if it does.
@@ -44,6 +47,25 @@ pub(super) struct Sheet {
     pub node_variables: Vec<String>,
     /// Milliseconds from `SIGTERM` to `SIGKILL`.
     pub grace: u64,
+}
+
+/// A clock that shows so many seconds less than before was set back.
+const SET_BACK: i64 = 5;
+
+/// The start that still counts at `now`: one that was meant by a clock that has been set back
+/// since lies in a future that never was, and holds nothing up.
+pub(super) fn start_at(start: i64, handed_in: Option<i64>, now: Time) -> i64 {
+    match handed_in.is_some_and(|then| then > now.0 + SET_BACK) {
+        true => now.0,
+        false => start,
+    }
+}
+
+impl Sheet {
+    /// See [`start_at`].
+    pub fn start_at(&self, now: Time) -> i64 {
+        start_at(self.start, self.handed_in, now)
+    }
 }
 
 /// Which of the pool's slots it has.

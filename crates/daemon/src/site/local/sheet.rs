@@ -34,6 +34,7 @@ pub(super) fn of(order: &Order, settings: &Settings, folder: &Path, number: u64)
         pool: order.pool.clone(),
         nodes: order.nodes,
         start: order.start.0,
+        handed_in: Some(records::now().0),
         limit: order.limit.0,
         gather: order.gather.map(|most| most.0),
         argv: argv(&order.work, folder),

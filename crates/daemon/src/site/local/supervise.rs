@@ -67,7 +67,7 @@ fn run(folder: &Folder) -> io::Result<()> {
     let (sender, events) = channel();
     listen(folder, sender.clone())?;
     let never = || Ended { since: None, at: now().0, exit: Ending::Withdrawn };
-    if is_withdrawn_before(folder, sheet.start, &events) {
+    if is_withdrawn_before(folder, sheet.start_at(now()), &events) {
         finish(folder, &never());
         return Ok(());
     }
@@ -118,11 +118,17 @@ fn listen(folder: &Folder, sender: Sender<Event>) -> io::Result<()> {
 
 /// Waits for the start; `true`: it was withdrawn before.
 fn is_withdrawn_before(folder: &Folder, start: i64, events: &Receiver<Event>) -> bool {
+    let begin = Instant::now();
+    let longest = until(start).unwrap_or_default();
     loop {
         if folder.has(Folder::WITHDRAWN) {
             return true;
         }
         let Some(left) = until(start) else { return false };
+        // It was set back meanwhile: the moment is over that was meant.
+        let Some(left) = longest.checked_sub(begin.elapsed()).map(|it| it.min(left)) else {
+            return false;
+        };
         // In small pieces, since the clock may be set meanwhile.
         let _ = events.recv_timeout(left.min(Duration::from_millis(500)));
     }

@@ -207,7 +207,7 @@ impl Slurm {
     fn release(&mut self, all: &Marked<'_>) -> Result<(), SiteError> {
         let now = now().0;
         let is_due =
-            |ticket: &Ticket| ticket.start <= now && ticket.ended.is_none() && !ticket.is_withdrawn;
+            |ticket: &Ticket| ticket.start_at(Time(now)) <= now && ticket.ended.is_none() && !ticket.is_withdrawn;
         let holds = |ticket: &Ticket, job: &Job| {
             ticket.is_held || job.is_held && job.reason == "JobHeldUser"
         };
