@@ -63,7 +63,7 @@ pub(super) fn start_at(start: i64, handed_in: Option<i64>, now: Time) -> i64 {
 
 impl Sheet {
     /// See [`start_at`].
-    pub fn start_at(&self, now: Time) -> i64 {
+    pub(super) fn start_at(&self, now: Time) -> i64 {
         start_at(self.start, self.handed_in, now)
     }
 }
