@@ -59,7 +59,7 @@ pub(crate) fn ready(bench: &mut SlurmBench<'_>, job: u64, act: &Act) -> Order {
 }
 
 /// Slurm's number of the job with this tag.
-fn number(cluster: &Cluster, tag: &Tag) -> String {
+pub(crate) fn number(cluster: &Cluster, tag: &Tag) -> String {
     let all = cluster.say(&["squeue", "-h", "-t", "all", "-o", "%i %k"]);
     let line = all.lines().find(|line| line.contains(&tag.to_string()));
     line.unwrap_or_else(|| panic!("no {tag} in {all}")).split(' ').next().unwrap().to_owned()

@@ -7,6 +7,7 @@ mod gotchas;
 mod modes;
 #[path = "../ports/mod.rs"]
 mod ports;
+mod signals;
 mod together;
 mod users;
 

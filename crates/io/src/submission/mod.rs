@@ -6,6 +6,7 @@ pub mod document;
 mod lists;
 pub mod options;
 pub mod script;
+pub mod signal;
 #[cfg(test)]
 mod tests;
 

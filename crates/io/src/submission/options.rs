@@ -364,7 +364,13 @@ pub static OPTIONS: [Known; 114] = [
     passed("reboot", NONE, Nothing, "", "nodes that must be started anew"),
     honoured("requeue", NONE, Nothing, "REQUEUE", "`on-lost=rerun`"),
     refused("reservation", NONE, Value, "RESERVATION", "the market reserves by itself"),
-    passed("signal", NONE, Value, "SIGNAL", "a signal before the limit"),
+    passed(
+        "signal",
+        NONE,
+        Value,
+        "SIGNAL",
+        "a signal before the limit, at every site: `[B:]SIGNAL[@SECONDS]`, see below",
+    ),
     passed("sockets-per-node", NONE, Value, "", "kind of node"),
     refused(
         "spread-job",

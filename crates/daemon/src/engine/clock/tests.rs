@@ -167,7 +167,8 @@ fn what_sites_say_is_converted_once_and_stays() {
 #[test]
 fn the_owners_tasks_are_converted_and_a_market_without_lead_believes_its_sites() {
     let local = LocalTask { nodes: 1, from: TEN, until: TEN + Span(60) };
-    let pool = PoolSurvey { local: BTreeMap::from([("7".to_owned(), local)]), ..Default::default() };
+    let pool =
+        PoolSurvey { local: BTreeMap::from([("7".to_owned(), local)]), ..Default::default() };
     let before = Survey { pools: vec![pool], ..Survey::default() };
     let mut state = State::empty(Time(0));
     let at = TEN + Span(HOUR + 1);

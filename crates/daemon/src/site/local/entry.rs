@@ -7,7 +7,9 @@ use std::process::{Child, Command, Stdio};
 use tradewind_model::Time;
 
 use super::processes;
-use super::records::{start_at, Begun, Ended, Ending, Folder, Gathering, Go, Placed, Sheet, Started, now};
+use super::records::{
+    Begun, Ended, Ending, Folder, Gathering, Go, Placed, Sheet, Started, now, start_at,
+};
 use crate::site::Seen;
 
 /// So often a supervisor is started that never comes to begin its task.

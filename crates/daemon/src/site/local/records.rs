@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use tradewind_io::submission::signal::{Receiver, Warning};
 use tradewind_model::Time;
 
 use crate::site::Exit;
@@ -47,6 +48,27 @@ pub(super) struct Sheet {
     pub node_variables: Vec<String>,
     /// Milliseconds from `SIGTERM` to `SIGKILL`.
     pub grace: u64,
+    /// A signal before the limit, if one is wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<Warned>,
+}
+
+/// A signal before the limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Warned {
+    /// Its number.
+    pub signal: i32,
+    /// Seconds before the limit.
+    pub before: i64,
+    /// To the first process; else to all others of its group.
+    pub to_first: bool,
+}
+
+impl From<Warning> for Warned {
+    fn from(it: Warning) -> Warned {
+        let to_first = it.to == Receiver::Script;
+        Warned { signal: it.number, before: it.before.0, to_first }
+    }
 }
 
 /// A clock that shows so many seconds less than before was set back.

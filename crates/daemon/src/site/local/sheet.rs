@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use tradewind_io::submission::signal::Warning;
 use tradewind_io::submission::{Append, Work};
 
-use super::records::{Folder, Sheet};
+use super::records::{Folder, Sheet, Warned};
 use super::{Settings, records};
 use crate::site::Order;
 
@@ -46,6 +47,7 @@ pub(super) fn of(order: &Order, settings: &Settings, folder: &Path, number: u64)
         environment,
         node_variables,
         grace: u64::try_from(settings.grace.as_millis()).unwrap_or(u64::MAX),
+        warning: Warning::among(&order.passed_through).map(Warned::from),
     }
 }
 

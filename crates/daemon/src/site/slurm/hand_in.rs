@@ -2,6 +2,7 @@
 
 use tradewind_io::settings::cluster::{Members, Unit};
 use tradewind_io::submission::options::{Kind, OPTIONS};
+use tradewind_io::submission::signal;
 use tradewind_model::{Span, Time};
 
 use crate::site::Order;
@@ -113,7 +114,8 @@ fn place(nodes: u32, own: &[(String, String)], terms: &Terms<'_>) -> Vec<String>
 /// The site's options, then the job's own; constraints of pool, site and job hold together.
 fn options(own: &[(String, String)], terms: &Terms<'_>) -> Vec<String> {
     let mut constraints: Vec<String> = terms.members.features.clone();
-    let own = own.iter().filter(|(name, _)| is_passed(name));
+    // The task's script sends the signal itself, counted from its own limit.
+    let own = own.iter().filter(|(name, _)| is_passed(name) && name != signal::OPTION);
     let mut rest = Vec::new();
     for (name, value) in terms.options.iter().chain(own) {
         match (name.as_str(), value.as_str()) {

@@ -206,8 +206,9 @@ impl Slurm {
     /// died before it had written down that they were let go.
     fn release(&mut self, all: &Marked<'_>) -> Result<(), SiteError> {
         let now = now().0;
-        let is_due =
-            |ticket: &Ticket| ticket.start_at(Time(now)) <= now && ticket.ended.is_none() && !ticket.is_withdrawn;
+        let is_due = |ticket: &Ticket| {
+            ticket.start_at(Time(now)) <= now && ticket.ended.is_none() && !ticket.is_withdrawn
+        };
         let holds = |ticket: &Ticket, job: &Job| {
             ticket.is_held || job.is_held && job.reason == "JobHeldUser"
         };

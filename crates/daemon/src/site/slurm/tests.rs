@@ -439,6 +439,7 @@ fn submissions_say_what_was_ordered_and_no_more() {
     };
     let mut order = order();
     order.passed_through = vec![pair("constraint", "z"), pair("uid", "0"), pair("overcommit", "")];
+    order.passed_through.push(pair("signal", "B:USR1@30"));
     let words = hand_in::words(&order, "tw-m-1-0-0 17", &terms).join(" ");
     for wanted in [
         "sbatch --parsable --no-requeue ",
@@ -448,7 +449,7 @@ fn submissions_say_what_was_ordered_and_no_more() {
     ] {
         assert!(words.contains(wanted), "{wanted}: {words}");
     }
-    assert!(!words.contains("uid"), "{words}");
+    assert!(!words.contains("uid") && !words.contains("signal"), "{words}");
     let terms = Terms { unit: Unit::Cores(4), begin: &Begin::Held, ..terms };
     let words = hand_in::words(&order, "x", &terms).join(" ");
     assert!(words.contains("--ntasks=3 --cpus-per-task=4") && words.contains(" --hold"));
