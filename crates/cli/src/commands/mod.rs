@@ -44,7 +44,7 @@ pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
         Command::Hold(args) => live::control::hold(args, format, report),
         Command::Release(args) => live::control::release(args, format, report),
         Command::Whatif(args) => live::whatif::run(args, format),
-        Command::Sites(args) => live::sites::run(args, format),
+        Command::Sites(args) => live::sites::run(args, format, report),
         Command::Peers(args) => live::peers::run(args, format),
         Command::Price(args) => live::price::run(args, format),
         Command::Ledger(args) => live::ledger::run(args, format),

@@ -8,6 +8,7 @@ mod modes;
 #[path = "../ports/mod.rs"]
 mod ports;
 mod signals;
+mod ssh;
 mod together;
 mod users;
 

@@ -35,6 +35,12 @@ fn mistakes_have_lines_and_hints() {
         ("[notify]\nmail_command = 'mail'", "expected a list"),
         ("[[site]]\nname = 'a'\nkind = 'slurm'\npool = []", "there are no pools"),
         ("[[site]]\nname = 'a'\nkind = 'locl'\npool = []", "did you mean `local`?"),
+        ("[[site]]\nname = 'a'\nkind = 'slurm'\nssh = '-p 2'\npool = []", "is no destination"),
+        (
+            "[[site]]\nname = 'a'\nkind = 'slurm'\nssh = 'b'\ncommand = ['ssh', 'c']\npool = []",
+            ":5: site[0].command: `ssh` says already",
+        ),
+        ("[[site]]\nname = 'a'\nkind = 'slurm'\nssh_options = ['-4']\npool = []", "no `ssh`"),
         (SITE, "`pool` is missing"),
         ("[[peers]]\nname = 'b'\nurl = 'https://b.example'\ntoken = 'x'", "peers[0].token"),
     ] {

@@ -75,7 +75,7 @@ fn look(settings: &Settings, folder: &Path) -> Result<Vec<(String, Finding)>, Fa
         Failure::usage(message).hint("choose another folder: `--state DIR`")
     })?;
     let mut all = Vec::new();
-    for mut setup in sites::open(settings, &scratch.0)? {
+    for mut setup in sites::open_beside(settings, &scratch.0, folder)? {
         let unread = lend(&setup.name, folder, &scratch.0);
         let findings = setup.site.doctor().into_iter().map(|it| at_home(it, folder, &scratch.0));
         all.extend(findings.chain(unread).map(|finding| (setup.name.clone(), finding)));

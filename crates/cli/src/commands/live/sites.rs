@@ -6,6 +6,7 @@ use super::Sheet;
 use crate::cli::Format;
 use crate::client::{Market, Place};
 use crate::exit::{Exit, Outcome};
+use crate::report::Report;
 use crate::tables::Side;
 
 /// Of which market.
@@ -23,10 +24,15 @@ pub(crate) struct Args {
     place: Place,
 }
 
-pub(crate) fn run(args: &Args, format: Format) -> Outcome {
+pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let sent = Market::open(&args.place)?.get("/v1/sites")?;
     let SiteList { sites } = sent.read()?;
     sheet(&sites).print(&sent, format)?;
+    for site in &sites {
+        if let Some(why) = &site.away_reason {
+            report.note(&format!("the site `{}` does not answer: {why}", site.name));
+        }
+    }
     Ok(Exit::Ok)
 }
 

@@ -34,6 +34,7 @@ impl Place {
             users: Prefix::default(),
             environment: BTreeMap::new(),
             timeout: Duration::from_secs(20),
+            connection: None,
         };
         Place { folder, tool, spool, shell: "/bin/sh" }
     }
