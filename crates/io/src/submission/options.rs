@@ -369,7 +369,7 @@ pub static OPTIONS: [Known; 114] = [
         NONE,
         Value,
         "SIGNAL",
-        "a signal before the limit, at every site: `[B:]SIGNAL[@SECONDS]`, see below",
+        "a [signal before the limit](#a-signal-before-the-limit), at every site",
     ),
     passed("sockets-per-node", NONE, Value, "", "kind of node"),
     refused(

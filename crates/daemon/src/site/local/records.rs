@@ -315,3 +315,16 @@ pub(in crate::site) fn now() -> Time {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     Time(since.map_or(0, |since| since.as_secs().cast_signed()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_that_a_clock_set_back_will_not_show_soon_holds_nothing_up() {
+        assert_eq!(start_at(7_310, Some(100), Time(110)), 7_310, "it was meant so");
+        assert_eq!(start_at(7_310, Some(7_300), Time(110)), 110);
+        assert_eq!(start_at(7_310, Some(7_300), Time(7_295)), 7_310, "a small step");
+        assert_eq!(start_at(7_310, None, Time(110)), 7_310, "an older release wrote it");
+    }
+}

@@ -526,3 +526,16 @@ fn silence_is_told_from_a_refusal() {
         "sbatch: error: Batch job submission failed: Invalid qos specification"
     ));
 }
+
+/// A task that was handed in while the clock was ahead is not held for its start.
+#[test]
+fn a_start_that_a_clock_set_back_will_not_show_soon_holds_nothing_up() {
+    let runs = Job { start: 100, ..job("RUNNING") };
+    let judge = |ticket: &Ticket, now| judge(ticket, Some(&runs), None, Time(now));
+    let since = |at| Verdict::Seen(Seen::Running { since: Time(at), nodes: vec!["a1".to_owned()] });
+    let ahead = Ticket { start: 7_310, ..ticket() };
+    assert_eq!(judge(&ahead, 110), Verdict::Seen(Seen::Waiting), "it was meant so");
+    let set_back = Ticket { handed_in: 7_300_000_000, ..ahead };
+    assert_eq!(judge(&set_back, 110), since(100));
+    assert_eq!(set_back.start_at(Time(7_295)), 7_310, "a small step changes nothing");
+}
