@@ -365,22 +365,28 @@ fn a_signal_before_the_limit_comes_in_time_and_once() {
 
 #[test]
 fn a_signal_from_outside_reaches_the_work_and_its_end_is_written_down() {
-    let place = Place::new();
-    for (job, signal, wanted) in [(1, Signal::USR1, "script "), (2, Signal::TERM, "script-term ")] {
-        let order = Order { limit: Span(60), passed_through: Vec::new(), ..listener(job, "") };
-        let mut child = place.start(&order);
-        let tag = order.tag.to_string();
-        let ready = std::path::Path::new(&place.spool).join(tag).join("script.heard");
-        let end = Instant::now() + Duration::from_secs(60);
-        while !ready.exists() {
-            assert!(Instant::now() < end, "it does not begin");
-            std::thread::sleep(Duration::from_millis(20));
+    let bash = std::path::Path::new("/bin/bash").exists().then_some("/bin/bash");
+    for shell in ["/bin/sh"].into_iter().chain(bash) {
+        let place = Place { shell, ..Place::new() };
+        for (job, signal, wanted) in
+            [(1, Signal::USR1, "script "), (2, Signal::TERM, "script-term ")]
+        {
+            let order = Order { limit: Span(60), passed_through: Vec::new(), ..listener(job, "") };
+            let mut child = place.start(&order);
+            let tag = order.tag.to_string();
+            let ready = std::path::Path::new(&place.spool).join(tag).join("script.heard");
+            let end = Instant::now() + Duration::from_secs(60);
+            while !ready.exists() {
+                assert!(Instant::now() < end, "it does not begin");
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), signal).unwrap();
+            assert_eq!(child.wait().unwrap().code(), Some(3), "{shell}");
+            let said = heard(&place, &order);
+            assert!(said.len() == 1 && said[0].starts_with(wanted), "{shell}: {said:?}");
+            let end = place.trace(&order.tag).unwrap().end.unwrap();
+            assert_eq!(end.exit, Exit::Code(3), "{shell}");
         }
-        kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), signal).unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(3));
-        let said = heard(&place, &order);
-        assert!(said.len() == 1 && said[0].starts_with(wanted), "{said:?}");
-        assert_eq!(place.trace(&order.tag).unwrap().end.unwrap().exit, Exit::Code(3));
     }
 }
 
