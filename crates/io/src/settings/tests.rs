@@ -109,6 +109,9 @@ fn a_cluster_is_read_as_it_is_written() {
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let texts = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     let wanted = cluster::Cluster {
+        ssh: None,
+        ssh_options: Vec::new(),
+        socket: None,
         command: texts(&["ssh", "login"]),
         remote_shell: Some(true),
         user_command: texts(&["ssh", "{user}@login"]),
@@ -136,6 +139,9 @@ fn a_cluster_is_read_as_it_is_written() {
         let pool = "pool = [{name = 'p', nodes = 1}]";
         read(&format!("[[site]]\nname = 'a'\nkind = '{kind}'\n{more}\n{pool}\n"))
     };
+    let far = kind("gridengine", "ssh = 'me@login'\nssh_options = ['-p', '22']").unwrap().0;
+    let Kind::GridEngine(far) = &far.sites[0].kind else { panic!("{far:?}") };
+    assert_eq!((far.ssh.as_deref(), far.ssh_options.len()), (Some("me@login"), 2));
     let bare = kind("gridengine", "accounts = 'same'").unwrap().0.sites.remove(0).kind;
     let accounts = cluster::Accounts::Same;
     let wanted = cluster::Cluster { accounts, ..cluster::Cluster::default() };
