@@ -72,7 +72,7 @@ impl Stage {
 fn library() -> PathBuf {
     let all = std::fs::read_dir("/usr/lib").into_iter().flatten().flatten();
     let places = all.map(|entry| entry.path().join("faketime/libfaketimeMT.so.1"));
-    places.into_iter().find(|path| path.exists()).expect(MISSING)
+    places.into_iter().find(|path| path.exists()).unwrap_or_else(|| panic!("{MISSING}"))
 }
 
 #[test]
