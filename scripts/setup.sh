@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what the full tests need beyond Rust and a C compiler: Python 3 with venv, for the MIP
 # solver that our optima are compared with, Evalys, which reads our results, and Schemathesis,
-# which fuzzes the API; Slurm and Grid Engine, on which the sites for them are tried; Chromium and
+# which fuzzes the API; Slurm and Grid Engine, on which the sites for them are tried, with
+# an SSH server and a clock that can be set, for the daemon alone, beside them; Chromium and
 # its driver, which look at the pages. Does nothing when they are there.
 set -euo pipefail
 PATH=$PATH:/usr/sbin
@@ -12,6 +13,9 @@ missing=()
 { [ -x /usr/lib/gridengine/sge_qmaster ] && [ -x /usr/lib/gridengine/sge_execd ] &&
     [ -x /usr/lib/gridengine/qstat ]; } ||
     missing+=(gridengine-master gridengine-exec gridengine-client)
+compgen -G '/usr/lib/*/faketime/libfaketimeMT.so.1' >/dev/null || missing+=(libfaketime)
+command -v sshd >/dev/null || missing+=(openssh-server)
+command -v ssh >/dev/null || missing+=(openssh-client)
 command -v ip >/dev/null || missing+=(iproute2)
 command -v chromium >/dev/null || missing+=(chromium)
 command -v chromedriver >/dev/null || missing+=(chromium-driver)

@@ -83,10 +83,30 @@ pub(crate) fn pools(settings: &Settings) -> Result<Pools, Failure> {
 
 /// Opens every site; what each keeps is below `state`, in `sites/NAME`.
 pub(crate) fn open(settings: &Settings, state: &Path) -> Result<Vec<SiteSetup>, Failure> {
-    configured(settings).iter().map(|site| open_one(site, state)).collect()
+    open_beside(settings, state, state)
 }
 
-fn open_one(site: &Site, state: &Path) -> Result<SiteSetup, Failure> {
+/// The same, with the connections of the market in `home`.
+pub(crate) fn open_beside(
+    settings: &Settings,
+    state: &Path,
+    home: &Path,
+) -> Result<Vec<SiteSetup>, Failure> {
+    configured(settings).iter().map(|site| open_one(site, state, home)).collect()
+}
+
+/// How the cluster is reached, by a connection that is kept in the site's folder.
+fn connected(cluster: &Cluster, site: &Site, home: &Path) -> io::Result<Cluster> {
+    let mut cluster = cluster.clone();
+    if cluster.ssh.is_some() {
+        let folder = home.join("sites").join(&site.name);
+        std::fs::create_dir_all(&folder)?;
+        cluster.socket = Some(folder.canonicalize()?.join("ssh"));
+    }
+    Ok(cluster)
+}
+
+fn open_one(site: &Site, state: &Path, home: &Path) -> Result<SiteSetup, Failure> {
     let failed = |wrong: &dyn std::fmt::Display| {
         let hint = "`tradewind doctor` looks at every site and says what to do";
         Failure::usage(format!("failed to open the site `{}`: {wrong}", site.name)).hint(hint)
@@ -104,7 +124,7 @@ fn open_one(site: &Site, state: &Path) -> Result<SiteSetup, Failure> {
             let settings = slurm::Settings {
                 name: site.name.clone(),
                 folder: state.join("sites").join(&site.name),
-                cluster: Cluster::clone(cluster),
+                cluster: connected(cluster, site, home).map_err(|wrong| failed(&wrong))?,
                 pools: site.pools.iter().map(|pool| (setup(pool), pool.members.clone())).collect(),
             };
             (Box::new(Slurm::open(settings).map_err(|wrong| failed(&wrong))?), every(cluster))
@@ -112,6 +132,7 @@ fn open_one(site: &Site, state: &Path) -> Result<SiteSetup, Failure> {
         Kind::GridEngine(cluster) => {
             let pools = site.pools.iter().map(|pool| (setup(pool), pool.members.clone())).collect();
             let folder = state.join("sites").join(&site.name);
+            let cluster = &connected(cluster, site, home).map_err(|wrong| failed(&wrong))?;
             let settings = gridengine::Settings::of(&site.name, folder, cluster, pools)
                 .map_err(|wrong| failed(&wrong))?;
             (Box::new(GridEngine::open(settings).map_err(|wrong| failed(&wrong))?), every(cluster))

@@ -104,6 +104,8 @@ pub struct MarketView {
     /// Processor-seconds that users have used lately, by place, as the policy counts them: where
     /// the order is by fair share. Others have used nothing.
     pub used: std::collections::BTreeMap<i64, u64>,
+    /// By how much its time is ahead of the system's clock.
+    pub lead: Span,
 }
 
 /// The best window by one criterion, or why there is none.
@@ -309,9 +311,9 @@ impl Context {
 
     /// The market as it will be in so long, if nothing happens.
     pub(crate) async fn view_in(&self, ahead: Span) -> Answer<MarketView> {
-        let at = now() + ahead;
         self.look(move |live| {
             let state = live.state();
+            let at = present(state) + ahead;
             let used = live.policy().standing(state.now()).into_iter();
             let mut market = state.market.clone();
             // Its own moment is that of the last record; a clock that was set back changes nothing.
@@ -321,6 +323,7 @@ impl Context {
                 policy: state.policy.clone(),
                 numbers: state.numbers.clone(),
                 users: state.users.clone(),
+                lead: state.lead(),
                 used: used.map(|it| (it.user, it.used)).collect(),
             }
         })
@@ -339,7 +342,7 @@ impl Context {
     }
 }
 
-/// Seconds since 1970.
+/// Seconds since 1970, by the system's clock.
 pub(crate) fn now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Time(i64::try_from(since.as_secs()).unwrap_or(0))
@@ -348,7 +351,7 @@ pub(crate) fn now() -> Time {
 /// The moment at which a market is looked at. Its own is that of the last record, which may be hours
 /// ago when jobs just run; a clock that was set back changes nothing.
 pub fn present(state: &State) -> Time {
-    now().max(state.now())
+    (now() + state.lead()).max(state.now())
 }
 
 /// Does something that waits, on a thread that may.

@@ -72,6 +72,14 @@ pub(crate) fn url(folder: &Path) -> PathBuf {
 }
 
 impl Place {
+    /// The market that runs in this folder, as its administrator; `None`: it does not say where it
+    /// listens.
+    pub(crate) fn of_folder(folder: &Path) -> Option<Place> {
+        let text = std::fs::read_to_string(url(folder)).ok()?;
+        let (token_file, state) = (Some(token(folder)), Some(folder.to_owned()));
+        Some(Place { url: Some(text), token_file, state, ca: None, timeout: Some(5) })
+    }
+
     /// How long an answer may take.
     pub(crate) fn timeout(&self) -> Duration {
         self.bound().unwrap_or(Duration::from_secs(30))

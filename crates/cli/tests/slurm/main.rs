@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod batch;
+mod clock;
 #[path = "../../../daemon/tests/slurm/cluster.rs"]
 mod cluster;
 mod faults;

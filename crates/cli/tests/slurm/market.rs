@@ -123,11 +123,17 @@ impl Market {
     }
 
     pub(crate) fn spawn(&self) {
+        self.spawn_with(&[]);
+    }
+
+    /// With variables of its own.
+    pub(crate) fn spawn_with(&self, environment: &[(&str, String)]) {
         drop(std::fs::remove_file(self.state().join("url")));
         let log = std::fs::OpenOptions::new().create(true).append(true).open(self.path("log"));
         let mut up = Command::new(PROGRAM);
         up.args(["up", "--listen", "127.0.0.1:0", "--state"]).arg(self.state());
         up.arg("--config").arg(self.config()).env("NO_COLOR", "1");
+        up.envs(environment.iter().map(|(name, value)| (name, value)));
         up.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log.unwrap());
         *self.daemon.lock().unwrap() = Some(up.spawn().unwrap());
     }

@@ -52,4 +52,5 @@ choice!(Record {
     "launched" => Launched { job, began },
     "unkept" => Unkept { job, site, why },
     "skipped" => Skipped { job },
+    "clock" => Clock { lead },
 });

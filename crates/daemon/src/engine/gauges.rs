@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use tradewind_model::SiteId;
 
+use crate::site::SiteError;
+
 /// A number of things, and the time that they took in all.
 #[derive(Debug, Default)]
 pub struct Tally {
@@ -54,6 +56,7 @@ pub struct Gauges {
     pub appends: Tally,
     last_row: AtomicU64,
     looks: Mutex<BTreeMap<SiteId, Look>>,
+    reasons: Mutex<BTreeMap<SiteId, String>>,
 }
 
 impl Gauges {
@@ -66,9 +69,19 @@ impl Gauges {
         self.last_row.load(Ordering::Acquire)
     }
 
-    pub(super) fn looked(&self, site: SiteId, took: Duration, answered: bool) {
-        let look = Look { at: Instant::now(), took, answered };
+    pub(super) fn looked(&self, site: SiteId, took: Duration, wrong: Option<&SiteError>) {
+        let look = Look { at: Instant::now(), took, answered: wrong.is_none() };
+        let mut reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
+        match wrong {
+            Some(wrong) => drop(reasons.insert(site, wrong.to_string())),
+            None => drop(reasons.remove(&site)),
+        }
         self.looks.lock().unwrap_or_else(PoisonError::into_inner).insert(site, look);
+    }
+
+    /// Of sites whose last look had no answer: why.
+    pub fn reasons(&self) -> BTreeMap<SiteId, String> {
+        self.reasons.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The last look at each site.

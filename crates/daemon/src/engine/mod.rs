@@ -5,6 +5,7 @@
 //! sites and peers. If the journal cannot be written, nothing that was not written counts: the state is
 //! made anew from the journal, and whoever asks is told to try again.
 
+mod clock;
 pub mod gauges;
 mod handle;
 mod nothing;

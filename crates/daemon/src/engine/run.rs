@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use tradewind_model::{Pools, Span, Time};
 use tradewind_sched::negotiation::Peer;
 
+use super::clock::{self, Clock, Reading};
 use super::gauges::Gauges;
 use super::handle::{Handle, Message, News};
 use super::nothing::Nothing;
@@ -17,6 +18,7 @@ use super::recovery::{RecoveryError, recover};
 use super::sites::{Reader, SiteSetup, Worker};
 use crate::codec::Codec;
 use crate::live::peers::Letter;
+use crate::live::state::{Job, Phase};
 use crate::live::{Act, Input, Kind, Live, Make, Record, Refusal, Reply, Settings, State, Step};
 use crate::site::{Aside, Tag};
 use crate::store::{Snapshot, Store, StoreError};
@@ -87,7 +89,10 @@ impl Engine {
         let gauges = Arc::clone(handle.gauges());
         let store = open().map_err(|wrong| wrong.to_string())?;
         let mut journal = Journal { store, open, sound: true, snapshot_at: 0, gauges };
-        let (live, first) = base.live(&mut journal).map_err(|wrong| wrong.to_string())?;
+        let mut clock = Clock::new();
+        let begun = base.live(&mut journal, &mut clock);
+        let (live, first) = begun.map_err(|wrong| wrong.to_string())?;
+        let at = live.state().now();
         let postmen = postmen(&live, peers, &handle)?;
         let mut workers = Vec::new();
         for (place, site) in sites.into_iter().enumerate() {
@@ -99,6 +104,8 @@ impl Engine {
         let looping = Loop {
             base,
             journal,
+            clock,
+            at,
             live: Some(live),
             workers,
             told: BTreeMap::new(),
@@ -120,12 +127,6 @@ impl Engine {
     pub fn wait(self) {
         drop(self.thread.join());
     }
-}
-
-/// Seconds since 1970.
-fn clock() -> Time {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Time(i64::try_from(since.as_secs()).unwrap_or(0))
 }
 
 /// What does not change while the engine runs.
@@ -195,11 +196,21 @@ enum StartError {
 
 impl<C: Codec> Base<C> {
     /// The market of the journal, with the sites of now, begun anew.
-    fn live(&self, journal: &mut Journal) -> Result<(Live, Letters), StartError> {
+    fn live(
+        &self,
+        journal: &mut Journal,
+        clock: &mut Clock,
+    ) -> Result<(Live, Letters), StartError> {
         let mut state = recover(&mut *journal.store, &self.codec)?;
         journal.snapshot_at = journal.store.last();
-        let at = clock().max(state.now());
+        let is_idle = |job: &Job| matches!(job.phase, Phase::Over(_));
+        let is_idle = state.jobs.values().all(is_idle) && state.quotes.is_empty();
+        let (last, lead) = (state.now(), state.lead());
+        let Reading { at, lead: now, .. } = clock.read(clock::Market { last, lead, is_idle });
         let mut first = Vec::new();
+        if now != lead {
+            first.push(Record::Clock { lead: now });
+        }
         if state.name.is_empty() {
             first.push(Record::Created { market: journal.store.origin().market.clone() });
         }
@@ -262,6 +273,9 @@ type Waiting = (SyncSender<Result<Reply, Refusal>>, Result<Reply, Refusal>);
 struct Loop<C> {
     base: Base<C>,
     journal: Journal,
+    clock: Clock,
+    /// The market's time, as it was last read.
+    at: Time,
     /// `None` while the journal cannot be written.
     live: Option<Live>,
     workers: Vec<Worker>,
@@ -312,19 +326,24 @@ impl<C: Codec> Loop<C> {
     /// How long there may be nothing to do.
     fn pause(&self) -> Duration {
         let Some(live) = &self.live else { return Duration::from_secs(1) };
-        let seconds = live.sleep(clock(), Span(1)).0;
+        let seconds = live.sleep(self.at, Span(1)).0;
         Duration::from_millis(if seconds > 0 { 1_000 } else { 50 })
     }
 
     /// Makes a step of each message, and writes all of them down at once.
     fn take_in(&mut self, batch: Vec<Message>, ticked: &mut Time) {
-        let at = clock();
         if self.live.is_none() && !self.revive() {
             batch.into_iter().for_each(refuse);
             return;
         }
         let Some(live) = &mut self.live else { return };
-        let at = at.max(live.state().now());
+        let (last, lead) = (live.state().now(), live.state().lead());
+        // Whoever asks for something gets it without waiting for the clock.
+        let is_asked = batch.iter().any(|message| matches!(message, Message::Ask(..)));
+        let is_free = || live.is_idle() && live.state().quotes.is_empty();
+        let is_idle = lead > Span::ZERO && !is_asked && is_free();
+        let Reading { at, lead: now, .. } = self.clock.read(clock::Market { last, lead, is_idle });
+        self.at = at;
         let (mut records, mut answers, mut looks) = (Vec::new(), Vec::<Waiting>::new(), Vec::new());
         let mut letters = Letters::new();
         let mut step =
@@ -341,9 +360,12 @@ impl<C: Codec> Loop<C> {
                 }
             };
         let mut sound = true;
+        if now != lead {
+            sound = step(live, Input::Clock { lead: now }, None);
+        }
         if at > *ticked {
             *ticked = at;
-            sound = step(live, Input::Tick, None);
+            sound &= step(live, Input::Tick, None);
         }
         for message in batch {
             match message {
@@ -354,7 +376,8 @@ impl<C: Codec> Loop<C> {
                     if let Input::Answered { tag, act, .. } = &*input {
                         self.told.remove(&(tag.clone(), *act));
                     }
-                    sound &= step(live, *input, None);
+                    let input = in_time(live.state(), at, *input);
+                    sound &= step(live, input, None);
                 }
                 Message::Look(look) => looks.push(look),
                 Message::Watch(watcher) => self.watchers.push(watcher),
@@ -408,7 +431,7 @@ impl<C: Codec> Loop<C> {
             false => self.journal.reopen(),
         };
         let opened = opened.map_err(StartError::Store);
-        match opened.and_then(|()| self.base.live(&mut self.journal)) {
+        match opened.and_then(|()| self.base.live(&mut self.journal, &mut self.clock)) {
             Ok((live, first)) => {
                 tracing::info!("the journal is whole; going on");
                 self.live = Some(live);
@@ -426,7 +449,7 @@ impl<C: Codec> Loop<C> {
     /// Asks the policy, if it has news.
     fn plan(&mut self) {
         let Some(live) = &mut self.live else { return };
-        let at = clock().max(live.state().now());
+        let at = self.at.max(live.state().now());
         // A decision may bring news: a job that nobody can pay for leaves the queue again.
         for _ in 0..8 {
             let Some(live) = &mut self.live else { return };
@@ -458,7 +481,7 @@ impl<C: Codec> Loop<C> {
         }
         for (peer, letters) in by_peer {
             if let Some(postman) = self.postmen.get(&peer) {
-                postman.letters(clock(), letters);
+                postman.letters(self.at, letters);
             }
         }
     }
@@ -485,7 +508,7 @@ impl<C: Codec> Loop<C> {
         self.told.retain(|_, when| now.duration_since(*when) < patience);
         let told = |tag: &Tag, act| self.told.contains_key(&(tag.clone(), act));
         let mut by_site = BTreeMap::<usize, Vec<_>>::new();
-        for order in live.orders(told) {
+        for order in clock::orders(live.orders(told), live.state().lead()) {
             by_site.entry(order.site.0 as usize).or_default().push(order);
         }
         for (site, orders) in by_site {
@@ -503,6 +526,7 @@ impl<C: Codec> Loop<C> {
         for (place, worker) in self.workers.iter().enumerate() {
             let site = tradewind_model::SiteId(place as u32);
             let wanted = all.remove(&site).unwrap_or_default();
+            let wanted = clock::asides(wanted, live.state().lead());
             let known = self.asides.get(&place).is_some_and(|(told, when)| {
                 *told == wanted && (wanted.is_empty() || when.elapsed() < self.base.timing.patience)
             });
@@ -529,6 +553,16 @@ impl<C: Codec> Loop<C> {
         if let Err(wrong) = self.journal.store.keep(&snapshot) {
             tracing::warn!(%wrong, "no snapshot");
         }
+    }
+}
+
+/// What happened, with moments of the market's time.
+fn in_time(state: &State, at: Time, input: Input) -> Input {
+    match input {
+        Input::Surveyed { site, survey: Ok(survey) } => {
+            Input::Surveyed { site, survey: Ok(clock::survey(state, at, survey)) }
+        }
+        other => other,
     }
 }
 

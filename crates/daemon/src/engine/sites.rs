@@ -228,7 +228,7 @@ impl Talk {
         let survey = self.setup.site.survey();
         let took = begin.elapsed();
         self.voice.hear(&survey);
-        self.engine.gauges().looked(self.id, took, survey.is_ok());
+        self.engine.gauges().looked(self.id, took, survey.as_ref().err());
         tracing::trace!(site = self.setup.name, took_ms = took.as_millis(), "surveyed");
         let every = self.setup.survey_every;
         let pause = match &survey {

@@ -76,6 +76,7 @@ impl State {
                 self.accounts.post(at, from.clone(), to.clone(), *amount, motive);
             }
             Record::Reached { site, away } => self.reached(*site, *away),
+            Record::Clock { lead } => self.lead = Some(*lead),
             Record::Skipped { job } => self.last_job = self.last_job.max(*job),
             Record::Acknowledged { .. }
             | Record::Declined { .. }

@@ -174,14 +174,14 @@ impl Live {
             return Err(Refusal::new(Kind::Invalid, message, hint));
         }
         self.may_wait(actor, submission)?;
-        if submission.terms.deadline.is_some_and(|deadline| deadline <= at) {
+        if submission.terms.deadline.is_some_and(|it| it + self.state.lead() <= at) {
             let message = "its deadline has passed: it could not be finished by then";
             let hint = "a deadline is the moment by which the job has ended; give one to come";
             return Err(Refusal::new(Kind::Invalid, message, hint));
         }
         let place = self.state.users.len();
         let promised = quote.and_then(|number| self.state.quotes.get(&number)).map(|it| it.tasks);
-        let chosen = choose(submission, place, &self.state.market, &self.most, promised);
+        let chosen = choose(submission, place, &self.state, &self.most, promised);
         let demand = match chosen {
             Ok(chosen) => chosen.demand,
             // Perhaps it needs fewer nodes than that: nobody has said yet how large they are.
@@ -271,8 +271,8 @@ impl Live {
 
     fn keep(&mut self, at: Time, actor: &Actor, quote: Quote) -> Answer {
         let number = self.state.last_quote + 1;
-        let user = actor.user.clone();
-        self.put(at, Record::Quoted { quote: Quote { number, user, ..quote } })?;
+        let (user, expires) = (actor.user.clone(), quote.expires + self.state.lead());
+        self.put(at, Record::Quoted { quote: Quote { number, user, expires, ..quote } })?;
         Ok(Ok(Reply::Number(number)))
     }
 

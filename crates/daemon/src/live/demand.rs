@@ -10,6 +10,7 @@ use tradewind_model::{
 
 use super::Live;
 use super::input::{Kind, Refusal};
+use super::state::State;
 pub(super) use super::width::Most;
 use super::width::{Group, Has, groups};
 use crate::site::resources::Resources;
@@ -38,7 +39,7 @@ impl Live {
     /// # Errors
     /// If no nodes could ever meet it: the message says what is missing.
     pub fn demand_of(&self, user: &str, submission: &Submission) -> Result<Demand, Refusal> {
-        demand(submission, self.place_of(user), &self.state.market, &self.most)
+        demand(submission, self.place_of(user), &self.state, &self.most)
     }
 
     /// The same, whether or not enough nodes suit it now: prices change.
@@ -47,7 +48,7 @@ impl Live {
     /// If it names sites, pools or classes that are not there.
     pub fn wish_of(&self, user: &str, submission: &Submission) -> Result<Demand, Refusal> {
         let place = self.place_of(user);
-        let wishes = Wishes::of(submission, place, &self.state.market, &self.most)?;
+        let wishes = Wishes::of(submission, place, &self.state, &self.most)?;
         Ok(wishes.best(None).demand)
     }
 
@@ -70,10 +71,10 @@ impl Live {
 pub(super) fn demand(
     submission: &Submission,
     place: usize,
-    market: &Market,
+    state: &State,
     most: &Most,
 ) -> Result<Demand, Refusal> {
-    choose(submission, place, market, most, None).map(|chosen| chosen.demand)
+    choose(submission, place, state, most, None).map(|chosen| chosen.demand)
 }
 
 /// What a job asks for whose window of so many nodes is booked: these, whatever is known of nodes
@@ -84,17 +85,17 @@ pub(super) fn demand(
 pub(super) fn promised(
     submission: &Submission,
     place: usize,
-    market: &Market,
+    state: &State,
     most: &Most,
     width: u32,
 ) -> Result<Chosen, Refusal> {
-    let wishes = Wishes::of(submission, place, market, most)?;
+    let wishes = Wishes::of(submission, place, state, most)?;
     if wishes.groups.iter().any(|group| group.width == width) {
-        return choose(submission, place, market, most, Some(width));
+        return choose(submission, place, state, most, Some(width));
     }
     let terms = Some(Arc::new(wishes.base));
     let demand = Demand { processors: width, estimate: wishes.estimate, terms };
-    let nodes = suitable(&demand, market.pools());
+    let nodes = suitable(&demand, state.market.pools());
     match nodes >= u64::from(width) {
         true => Ok(Chosen { demand, processors: None }),
         false => Err(few(width, nodes)),
@@ -109,13 +110,13 @@ pub(super) fn promised(
 pub(super) fn choose(
     submission: &Submission,
     place: usize,
-    market: &Market,
+    state: &State,
     most: &Most,
     width: Option<u32>,
 ) -> Result<Chosen, Refusal> {
-    let wishes = Wishes::of(submission, place, market, most)?;
+    let wishes = Wishes::of(submission, place, state, most)?;
     let chosen = wishes.best(width);
-    let nodes = suitable(&chosen.demand, market.pools());
+    let nodes = suitable(&chosen.demand, state.market.pools());
     match nodes >= u64::from(chosen.demand.processors) && !wishes.groups.is_empty() {
         true => Ok(chosen),
         false => Err(wishes.refusal(&chosen, nodes, most)),
@@ -141,9 +142,10 @@ impl<'a> Wishes<'a> {
     fn of(
         submission: &'a Submission,
         place: usize,
-        market: &'a Market,
+        state: &'a State,
         most: &Most,
     ) -> Result<Wishes<'a>, Refusal> {
+        let market = &state.market;
         let (terms, pools) = (&submission.terms, market.pools());
         let mut attributes = terms.attributes.clone();
         one_of(&mut attributes, SITE, &terms.sites, pools)?;
@@ -165,8 +167,8 @@ impl<'a> Wishes<'a> {
             min_performance: terms.min_performance,
             max_price: terms.max_price,
             budget: terms.budget,
-            earliest_start: terms.earliest_start,
-            deadline: terms.deadline,
+            earliest_start: terms.earliest_start.map(|at| at + state.lead()),
+            deadline: terms.deadline.map(|at| at + state.lead()),
             criterion: terms.criterion.clone(),
             attributes,
             times: submission.time.mode(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tradewind_io::submission::Submission;
-use tradewind_model::{Money, PoolId, Price, SiteId, Time};
+use tradewind_model::{Money, PoolId, Price, SiteId, Span, Time};
 use tradewind_sched::negotiation::Peer;
 
 use super::money::Account;
@@ -17,6 +17,11 @@ use crate::site::{SiteError, Survey, Tag};
 pub enum Input {
     /// Time has passed.
     Tick,
+    /// The system's clock was set: the market's time is ahead of it by this from now on.
+    Clock {
+        /// Zero: the two are the same again.
+        lead: Span,
+    },
     /// Somebody wants something.
     Asked {
         /// Who.
@@ -169,7 +174,7 @@ pub enum Ask {
         /// As the command line writes it.
         policy: String,
     },
-    /// To have a quote kept. Its number is given anew.
+    /// To have a quote kept. Its number is given anew; it expires by the system's clock.
     Keep {
         /// What was found.
         quote: Quote,

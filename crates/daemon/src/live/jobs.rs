@@ -31,10 +31,10 @@ impl Live {
         }
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         let place = self.state.users.iter().position(|user| *user == job.user).unwrap_or(0);
-        let (it, market, most) = (&job.submission, &self.state.market, &self.most);
+        let (it, state, most) = (&job.submission, &self.state, &self.most);
         let chosen = match job.booking {
-            Some(_) => promised(it, place, market, most, job.nodes()),
-            None => choose(it, place, market, most, None),
+            Some(_) => promised(it, place, state, most, job.nodes()),
+            None => choose(it, place, state, most, None),
         };
         match chosen.and_then(|chosen| within_budget(job, chosen)) {
             Ok(Chosen { demand, processors }) => match self.lacks(job, &demand) {

@@ -244,6 +244,11 @@ impl Live {
         self.problems.get(&pool).map(String::as_str)
     }
 
+    /// Whether no job waits, runs, or has a window booked.
+    pub fn is_idle(&self) -> bool {
+        self.active.is_empty()
+    }
+
     /// What it allows.
     pub fn settings(&self) -> &Settings {
         &self.settings
@@ -268,6 +273,10 @@ impl Live {
         let answer = match input {
             Input::Tick => {
                 self.tick(at)?;
+                None
+            }
+            Input::Clock { lead } => {
+                self.put(at, Record::Clock { lead })?;
                 None
             }
             Input::Asked { actor, ask } => Some(self.ask(at, &actor, ask)?),

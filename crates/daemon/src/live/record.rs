@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tradewind_io::submission::Submission;
-use tradewind_model::{Closure, Command, Demand, Money, PoolId, Pools, Price, Time};
+use tradewind_model::{Closure, Command, Demand, Money, PoolId, Pools, Price, Span, Time};
 use tradewind_sched::negotiation::{Entry, Peer};
 
 use super::choice::Choice;
@@ -346,5 +346,11 @@ pub enum Record {
     Skipped {
         /// The last of them.
         job: u64,
+    },
+    /// The system's clock was set back, or has caught up: from now on the market's time is ahead
+    /// of it by this.
+    Clock {
+        /// By how much; zero: the two are the same again.
+        lead: Span,
     },
 }

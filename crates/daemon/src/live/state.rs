@@ -62,6 +62,9 @@ pub struct State {
     pub peers: Peers,
     /// What was lately, for people.
     pub past: Past,
+    /// By how much the market's time is ahead of the system's clock, since that was set back;
+    /// `None`: it never was.
+    pub lead: Option<Span>,
 }
 
 /// A job, from its submission until it is dropped.
@@ -450,7 +453,14 @@ impl State {
             slips: BTreeMap::new(),
             peers: Peers::default(),
             past: Past::default(),
+            lead: None,
         }
+    }
+
+    /// By how much the market's time is ahead of the system's clock. Moments that come from outside
+    /// (people's, sites') are of the clock; all moments in here are the market's.
+    pub fn lead(&self) -> Span {
+        self.lead.unwrap_or(Span::ZERO)
     }
 
     /// The moment of the last record.

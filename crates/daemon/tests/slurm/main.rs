@@ -9,6 +9,8 @@ mod modes;
 mod ports;
 mod preempted;
 mod recall;
+mod signals;
+mod ssh;
 mod together;
 mod trial;
 mod users;

@@ -81,6 +81,16 @@ fn nodes_are_kept_for_a_promise() {
     assert!((0..30).contains(&late.0), "{late:?}");
     assert_eq!(bench.site().set_aside("suite", &all[1..]), Ok(Vec::new()));
     assert_eq!(names(&cluster), ["tw-suite-2-cpu"]);
+    // The clock was set back meanwhile: the same moment is called otherwise.
+    let start = || {
+        let text = cluster.say(&["scontrol", "-o", "show", "reservation", "tw-suite-2-cpu"]);
+        text.split("StartTime=").nth(1).unwrap().split(' ').next().unwrap().to_owned()
+    };
+    let (before, sooner) = (start(), [aside(2, 1, 1_800)]);
+    for _ in 0..2 {
+        assert_eq!(bench.site().set_aside("suite", &sooner), Ok(Vec::new()));
+    }
+    assert!(start() < before, "{before}");
     assert_eq!(bench.site().set_aside("other", &[]), Ok(Vec::new()));
     assert_eq!(names(&cluster), ["tw-suite-2-cpu"], "it is another market's");
     assert_eq!(bench.site().set_aside("suite", &[]), Ok(Vec::new()));

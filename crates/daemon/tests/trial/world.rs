@@ -276,6 +276,8 @@ impl World {
         }
         if self.chance(self.rates.clock) {
             self.skew = Span(self.rng.random_range(-100..100));
+            // What people say by their clocks is later by this from now on.
+            self.inbox.push_back(Input::Clock { lead: Span(self.skew.0.max(0)) });
         }
         if self.chance(self.rates.disk) {
             let faults = [DiskFault::Full, DiskFault::DiesBefore, DiskFault::DiesAfter];

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 
 use tradewind_model::Span;
 
@@ -12,8 +13,10 @@ use crate::fields::{Fields, Notes};
 use crate::value::Kind;
 
 /// Keys of such a site beside those that all sites have.
-pub(super) const KEYS: [&str; 16] = [
+pub(super) const KEYS: [&str; 18] = [
     "command",
+    "ssh",
+    "ssh_options",
     "remote_shell",
     "user_command",
     "environment",
@@ -39,6 +42,13 @@ const DAYS: RangeInclusive<i64> = 1..=30 * 24 * 3_600;
 /// A cluster under a manager of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cluster {
+    /// Where the cluster is reached by one SSH connection that is kept, as `ssh` writes it;
+    /// `None`: by `command`.
+    pub ssh: Option<String>,
+    /// Further options of that `ssh`.
+    pub ssh_options: Vec<String>,
+    /// The socket of that connection: said by who opens the site, not by the configuration.
+    pub socket: Option<PathBuf>,
     /// Words before each of the manager's commands, such as `ssh login`; empty: they run here.
     pub command: Vec<String>,
     /// Whether a shell reads what comes behind them; `None`: if it is `ssh`.
@@ -77,6 +87,9 @@ pub struct Cluster {
 impl Default for Cluster {
     fn default() -> Cluster {
         Cluster {
+            ssh: None,
+            ssh_options: Vec::new(),
+            socket: None,
             command: Vec::new(),
             remote_shell: None,
             user_command: Vec::new(),
@@ -184,7 +197,11 @@ pub(super) fn cluster(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Cluster
         ("reservation", Mode::Reservation),
         ("begin", Mode::Begin),
     ];
+    let ssh = ssh(fields, notes);
     Cluster {
+        ssh,
+        ssh_options: plain("ssh_options", notes),
+        socket: None,
         command: plain("command", notes),
         remote_shell: flag(fields, "remote_shell", notes),
         user_command,
@@ -202,6 +219,29 @@ pub(super) fn cluster(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Cluster
         stage_in: commands(fields, "stage_in", notes),
         stage_out: commands(fields, "stage_out", notes),
     }
+}
+
+/// The other end of the connection.
+fn ssh(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<String> {
+    let hint = "such as `ssh = \"tradewind@login.example\"`";
+    let mut refuse = |key: &str, message: &str| {
+        notes.error(fields.line_of(key), &fields.place(key), message.to_owned(), hint);
+    };
+    let is_given = |key: &str| fields.get(key).is_some();
+    if !is_given("ssh") && is_given("ssh_options") {
+        refuse("ssh_options", "there is no `ssh` that they are for");
+    }
+    for key in ["command", "remote_shell"] {
+        if is_given("ssh") && is_given(key) {
+            refuse(key, "`ssh` says already how the cluster is reached");
+        }
+    }
+    let ssh = text(fields, "ssh", notes)?;
+    if ssh.starts_with('-') || ssh.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        let message = format!("`{}` is no destination", excerpt(&ssh));
+        notes.error(fields.line_of("ssh"), &fields.place("ssh"), message, hint);
+    }
+    Some(ssh)
 }
 
 fn flag(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<bool> {

@@ -35,6 +35,12 @@ fn mistakes_have_lines_and_hints() {
         ("[notify]\nmail_command = 'mail'", "expected a list"),
         ("[[site]]\nname = 'a'\nkind = 'slurm'\npool = []", "there are no pools"),
         ("[[site]]\nname = 'a'\nkind = 'locl'\npool = []", "did you mean `local`?"),
+        ("[[site]]\nname = 'a'\nkind = 'slurm'\nssh = '-p 2'\npool = []", "is no destination"),
+        (
+            "[[site]]\nname = 'a'\nkind = 'slurm'\nssh = 'b'\ncommand = ['ssh', 'c']\npool = []",
+            ":5: site[0].command: `ssh` says already",
+        ),
+        ("[[site]]\nname = 'a'\nkind = 'slurm'\nssh_options = ['-4']\npool = []", "no `ssh`"),
         (SITE, "`pool` is missing"),
         (
             "[[site]]\nname = 'a'\nkind = 'local'\ntimes = 'cpu'\npool = []",
@@ -123,6 +129,9 @@ fn a_cluster_is_read_as_it_is_written() {
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let texts = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     let wanted = cluster::Cluster {
+        ssh: None,
+        ssh_options: Vec::new(),
+        socket: None,
         command: texts(&["ssh", "login"]),
         remote_shell: Some(true),
         user_command: texts(&["ssh", "{user}@login"]),
@@ -151,6 +160,9 @@ fn a_cluster_is_read_as_it_is_written() {
         let pool = "pool = [{name = 'p', nodes = 1}]";
         read(&format!("[[site]]\nname = 'a'\nkind = '{kind}'\n{more}\n{pool}\n"))
     };
+    let far = kind("gridengine", "ssh = 'me@login'\nssh_options = ['-p', '22']").unwrap().0;
+    let Kind::GridEngine(far) = &far.sites[0].kind else { panic!("{far:?}") };
+    assert_eq!((far.ssh.as_deref(), far.ssh_options.len()), (Some("me@login"), 2));
     let bare = kind("gridengine", "accounts = 'same'").unwrap().0.sites.remove(0).kind;
     let accounts = cluster::Accounts::Same;
     let wanted = cluster::Cluster { accounts, ..cluster::Cluster::default() };

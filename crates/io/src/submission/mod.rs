@@ -7,6 +7,7 @@ mod lists;
 pub mod options;
 pub mod script;
 mod shape;
+pub mod signal;
 #[cfg(test)]
 mod tests;
 

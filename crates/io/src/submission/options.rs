@@ -378,7 +378,13 @@ pub static OPTIONS: [Known; 116] = [
         "RESERVATION",
         "the market counts reservations as the owner's: ask for a pool that its owner offers inside it (`options` of the site)",
     ),
-    passed("signal", NONE, Value, "SIGNAL", "a signal before the limit"),
+    passed(
+        "signal",
+        NONE,
+        Value,
+        "SIGNAL",
+        "a [signal before the limit](#a-signal-before-the-limit), at every site",
+    ),
     passed("sockets-per-node", NONE, Value, "", "kind of node"),
     refused(
         "spread-job",

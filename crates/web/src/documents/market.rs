@@ -23,6 +23,11 @@ pub struct Market {
     pub policy: String,
     /// The moment of the last change.
     pub time: i64,
+    /// By how many seconds the market's time is ahead of the system's clock, since that was set
+    /// back; left out while they are the same. All moments of the market that are told are ahead by
+    /// this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ahead_of_clock: Option<i64>,
     /// How many.
     pub sites: u32,
     /// Of all sites.

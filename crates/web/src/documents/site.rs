@@ -17,6 +17,9 @@ pub struct Site {
     /// Since when it does not answer; left out while it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub away_since: Option<i64>,
+    /// Why it does not answer: for administrators and its owner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub away_reason: Option<String>,
     /// Its nodes.
     pub pools: Vec<Pool>,
     /// How much later than expected its last jobs started.

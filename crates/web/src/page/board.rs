@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tradewind_daemon::live::Live;
+use tradewind_model::Span;
 
 use super::choice::Choice;
 use super::scene::scene;
@@ -31,6 +32,8 @@ struct Known {
     seq: u64,
     planned: Option<i64>,
     now: i64,
+    /// By how much that is ahead of the system's clock.
+    lead: Span,
 }
 
 /// A board and what it was made of.
@@ -84,7 +87,7 @@ async fn known(context: &Context) -> Answer<Arc<Known>> {
     let planned = plan.map(|plan| plan.jobs).unwrap_or_default();
     let look = move |live: &Live| {
         let (scene, now) = (scene(live.state(), &planned), live.state().now().0);
-        Known { scene, seq: gauges.last_row(), planned: at, now }
+        Known { scene, seq: gauges.last_row(), planned: at, now, lead: live.state().lead() }
     };
     let known = Arc::new(context.look(look).await?);
     *locked(&context.boards.last) = Some(Arc::clone(&known));
@@ -123,7 +126,7 @@ impl Shown {
 
     /// The moment at which it is shown.
     pub(crate) fn now(&self) -> i64 {
-        self.known.now.max(now().0)
+        self.known.now.max((now() + self.known.lead).0)
     }
 
     /// When the forecast was made, if there is one.

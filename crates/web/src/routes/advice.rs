@@ -120,7 +120,7 @@ async fn windows(
         let (advisor, asked) = (Arc::clone(&context.advisor), demand.clone());
         let done = blocking(move || (advisor.quote(&view, &asked), view, turn)).await?;
         let (found, view) = (done.0?, done.1);
-        if now() < view.market.now() || ahead >= FURTHEST {
+        if now() + view.lead < view.market.now() || ahead >= FURTHEST {
             return Ok((view, found));
         }
         turn = done.2;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use tradewind_daemon::live::Ask;
-use tradewind_model::PoolId;
+use tradewind_model::{PoolId, SiteId};
 
 use crate::api::{Context, blocking};
 use crate::documents::{PriceChange, SiteList};
@@ -20,8 +20,17 @@ use crate::views::{jobs::site_name, sites};
     get, path = "/v1/sites", tag = "sites", operation_id = "list_sites",
     responses((status = 200, description = "all sites with their pools", body = SiteList), Refusals),
 )]
-pub(crate) async fn list(State(context): State<Context>, _: Caller) -> Answer<Json<SiteList>> {
-    context.look(sites::list_now).await.map(Json)
+pub(crate) async fn list(State(context): State<Context>, caller: Caller) -> Answer<Json<SiteList>> {
+    let mut all = context.look(sites::list_now).await?;
+    let reasons = context.market.gauges().reasons();
+    for (place, site) in all.sites.iter_mut().enumerate() {
+        let id = SiteId(u32::try_from(place).unwrap_or(u32::MAX));
+        // It names accounts, paths and commands.
+        if site.away_since.is_some() && caller.actor.may_manage(&site.owner) {
+            site.away_reason = reasons.get(&id).cloned();
+        }
+    }
+    Ok(Json(all))
 }
 
 /// Sets what a pool costs: its owner and administrators may. An empty document brings the

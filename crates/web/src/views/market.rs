@@ -13,6 +13,7 @@ pub(crate) fn market(state: &State) -> Market {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         policy: state.policy.clone(),
         time: state.now().0,
+        ahead_of_clock: Some(state.lead().0).filter(|lead| *lead > 0),
         sites: pools.sites().len() as u32,
         nodes: pools.nodes(),
         free: state.market.free(),

@@ -36,6 +36,7 @@ pub(crate) fn list(state: &State) -> SiteList {
             name: site.name.clone(),
             owner: state.owners.get(place).cloned().unwrap_or_default(),
             away_since: state.away.get(&id).map(|at| at.0),
+            away_reason: None,
             pools: own.map(|(id, _)| pool(state, id)).collect(),
             delay: delay(state, id),
         }

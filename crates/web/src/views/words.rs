@@ -132,7 +132,7 @@ fn held_there((site, since, why): (&str, Time, &str)) -> (&'static str, String) 
 fn waiting(state: &State, job: &Job) -> (&'static str, String) {
     let start = job.submission.terms.earliest_start;
     let head = state.market.head();
-    match start.filter(|start| *start > present(state)) {
+    match start.filter(|start| *start + state.lead() > present(state)) {
         Some(start) => ("BeginTime", format!("it is not to start before {}", moment(start))),
         None if job.id.is_some() && job.id == head => {
             ("Resources", "it is the first in the queue, and waits for nodes".to_owned())

@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 use tradewind_daemon::site::{Finding, Verdict};
 use tradewind_io::duration::parse_span;
 use tradewind_io::settings::Settings;
+use tradewind_web::documents::Market as MarketDocument;
 
 use super::Sheet;
 use crate::cli::Format;
-use crate::client::{Sent, place};
+use crate::client::{Market, Place, Sent, place};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::report::Report;
 use crate::tables::Side;
@@ -53,11 +54,30 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         None => Settings::default(),
     };
     let folder = place::folder(args.state.as_deref())?;
-    let all = look(&settings, &folder, args, report)?;
+    let mut all = look(&settings, &folder, args, report)?;
+    all.extend(clock(&folder).map(|finding| ("market".to_owned(), finding)));
     let bad = all.iter().any(|(_, finding)| finding.verdict == Verdict::Bad);
     let document = Sent(Value::Array(all.iter().map(|(site, it)| document(site, it)).collect()));
     sheet(&all).print(&document, format)?;
     Ok(if bad { Exit::Negative } else { Exit::Ok })
+}
+
+/// What there is to say of the system's clock, if a market runs and knows more than we.
+fn clock(folder: &Path) -> Option<Finding> {
+    let place = Place::of_folder(folder)?;
+    let sent = Market::open(&place).and_then(|market| market.get("/v1/market")).ok()?;
+    let ahead = sent.read::<MarketDocument>().ok()?.ahead_of_clock?;
+    Some(Finding {
+        what: "the system clock".to_owned(),
+        verdict: Verdict::Warning,
+        found: format!(
+            "it was set back: the market's time is {ahead} s ahead of it, and so are the times \
+             that commands show"
+        ),
+        remedy: "have the clock set by NTP; jobs run as usual, and once the market has had no \
+                 unfinished job for so long, its time is the clock's again"
+            .to_owned(),
+    })
 }
 
 /// A running market has its sites' folders to itself, so ours are beside them, on the same disk,
@@ -74,7 +94,7 @@ fn look(
         Failure::usage(message).hint("choose another folder: `--state DIR`")
     })?;
     let mut all = Vec::new();
-    for mut setup in sites::open(settings, &scratch.0)? {
+    for mut setup in sites::open_beside(settings, &scratch.0, folder)? {
         let unread = lend(&setup.name, folder, &scratch.0);
         let mut findings = setup.site.doctor();
         let answers = !findings.iter().take(2).all(|it| it.verdict == Verdict::Bad);

@@ -34,6 +34,11 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         let hint = Some("`tradewind doctor` says what to do".to_owned());
         report.warning(&Problem { message, hint });
     }
+    for site in &sites {
+        if let Some(why) = &site.away_reason {
+            report.note(&format!("the site `{}` does not answer: {why}", site.name));
+        }
+    }
     Ok(Exit::Ok)
 }
 

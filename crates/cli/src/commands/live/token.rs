@@ -210,6 +210,7 @@ mod tests {
             name: "alpha".to_owned(),
             owner: "olga".to_owned(),
             away_since: None,
+            away_reason: None,
             pools: vec![],
             delay: None,
         };

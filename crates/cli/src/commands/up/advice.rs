@@ -389,6 +389,7 @@ mod tests {
             numbers: Default::default(),
             users: ["ana", "ben", "cay"].map(str::to_owned).to_vec(),
             used: [(0, 300), (1, 100)].into(),
+            lead: Span::ZERO,
         };
         let demand = |user: i64| Demand {
             processors: 1,

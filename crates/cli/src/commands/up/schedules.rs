@@ -73,9 +73,9 @@ struct Eye {
 impl Eye {
     fn look(&mut self) -> Result<(), Gone> {
         let now = now();
-        let (loads, all, tariffs) = self.market.look(|live| {
+        let (loads, all, tariffs, lead) = self.market.look(|live| {
             let tariffs = live.state().tariffs.clone();
-            (loads(live), load_of_all(live), tariffs)
+            (loads(live), load_of_all(live), tariffs, live.state().lead())
         })?;
         let mut prices = Vec::new();
         let mut withheld = Vec::new();
@@ -89,8 +89,9 @@ impl Eye {
             withheld.extend(spans.into_iter().map(|it| Withheld {
                 pool: id,
                 nodes: it.nodes,
-                from: it.from,
-                until: it.until,
+                // Hours are the clock's; what the market is told is in its own time.
+                from: it.from + lead,
+                until: it.until + lead,
             }));
         }
         self.tell(prices, withheld)?;

@@ -182,13 +182,13 @@ impl State {
     }
 
     fn parcel_of(&self, from: Peer, job: &Traveller, most: &Most) -> Option<Parcel> {
-        let demand = demand(&job.submission, self.users.len(), &self.market, most).ok()?;
+        let demand = demand(&job.submission, self.users.len(), self, most).ok()?;
         Some(Parcel { demand, ..self.any_parcel_of(from, job, most) })
     }
 
     fn any_parcel_of(&self, from: Peer, job: &Traveller, most: &Most) -> Parcel {
         let place = self.users.len();
-        let suits = demand(&job.submission, place, &self.market, most);
+        let suits = demand(&job.submission, place, self, most);
         Parcel {
             ticket: Ticket { home: from, job: JobId(job.job) },
             demand: suits.unwrap_or_else(|_| loosely(&job.submission, place)),

@@ -319,7 +319,8 @@ impl Live {
             Wish::Better => job.phase == Phase::Waiting,
             Wish::Must => job.phase == Phase::Held(Hold::Nowhere),
         };
-        let ripe = job.submission.terms.earliest_start.is_none_or(|start| start <= at);
+        let lead = self.state.lead();
+        let ripe = job.submission.terms.earliest_start.is_none_or(|start| start + lead <= at);
         let fresh = job.attempt < self.settings.max_refusals;
         let free = job.origin.is_none() && job.booking.is_none();
         here && ripe && fresh && free && may_travel(&job.submission)

@@ -45,7 +45,8 @@ impl Fate {
             Some(job) if job.state.contains('E') => Fate::Broken,
             // What the manager says while the task is on its way is too early.
             Some(_) => here.map_or(Fate::Waiting, |here| {
-                let since = Time(seconds(here.at).0.max(ticket.start));
+                let at = seconds(here.at);
+                let since = Time(at.0.max(ticket.start_at(at)));
                 Fate::Running { since }
             }),
             None if here.is_none() && trace.is_none() && !ticket.is_taken => Fate::Unheard,

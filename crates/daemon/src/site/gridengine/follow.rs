@@ -90,7 +90,7 @@ impl GridEngine {
             Fate::Unheard => Ok(None),
             Fate::Waiting => Ok(Some(Seen::Waiting)),
             // It has its nodes, and waits there for its start.
-            Fate::Running { .. } if ticket.start > now().0 => Ok(Some(Seen::Waiting)),
+            Fate::Running { .. } if ticket.start_at(now()) > now().0 => Ok(Some(Seen::Waiting)),
             Fate::Running { since } => {
                 let here = trace.and_then(|trace| trace.here.as_ref());
                 let nodes = here.map(|here| self.nodes(ticket, here)).unwrap_or_default();

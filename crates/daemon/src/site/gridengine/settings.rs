@@ -8,7 +8,7 @@ use tradewind_model::Span;
 
 use super::replies::{Instance, Status};
 use crate::site::PoolSetup;
-use crate::site::managed::tool::{Prefix, Tool};
+use crate::site::managed::tool::Tool;
 use crate::site::slurm::hostlist;
 
 /// The queue of a fresh installation.
@@ -108,10 +108,6 @@ impl Settings {
         };
         let environment = cluster.options.iter().find(|(name, _)| name == ENVIRONMENT);
         let environment = environment.map(|(_, value)| value.clone());
-        let prefix = |words: &[String]| {
-            let usual = Prefix::new(words.to_vec());
-            Prefix { remote_shell: cluster.remote_shell.unwrap_or(usual.remote_shell), ..usual }
-        };
         let pool = |(setup, members): (PoolSetup, Members)| {
             if let Some(feature) = members.features.first() {
                 return Err(format!(
@@ -125,13 +121,7 @@ impl Settings {
         };
         Ok(Settings {
             folder,
-            tool: Tool {
-                site: name.to_owned(),
-                ours: prefix(&cluster.command),
-                users: prefix(&cluster.user_command),
-                environment: cluster.environment.clone(),
-                timeout: duration(cluster.timeout),
-            },
+            tool: Tool::of(name, cluster),
             accounts: cluster.accounts.clone(),
             directory: cluster.directory.clone(),
             spool: cluster.spool.clone(),

@@ -23,6 +23,7 @@ pub(super) const WORDS: Words = Words {
             echo \"$host\"; slots=$((slots - ${TRADEWIND_SLOTS:-1})); \
             done; done <\"$PE_HOSTFILE\"; \
             else uname -n; fi",
+    signal: "",
 };
 
 /// Comes first in the script: Grid Engine runs a job again, in spite of `-r n`, that ends with 99,

@@ -7,7 +7,9 @@ use std::process::{Child, Command, Stdio};
 use tradewind_model::Time;
 
 use super::processes;
-use super::records::{Begun, Ended, Ending, Folder, Gathering, Go, Placed, Sheet, Started, now};
+use super::records::{
+    Begun, Ended, Ending, Folder, Gathering, Go, Placed, Sheet, Started, now, start_at,
+};
 use crate::site::Seen;
 
 /// So often a supervisor is started that never comes to begin its task.
@@ -20,7 +22,8 @@ pub(super) struct Entry {
     /// Index of its pool.
     pub pool: usize,
     pub nodes: u32,
-    pub start: Time,
+    /// When it is to start, and when it was handed in.
+    start: (i64, Option<i64>),
     /// Counts submissions.
     pub number: u64,
     pub output: PathBuf,
@@ -50,13 +53,19 @@ pub(super) enum State {
 }
 
 impl Entry {
+    /// The start that still counts at `now`.
+    pub(super) fn start_at(&self, now: Time) -> Time {
+        let (start, handed_in) = self.start;
+        Time(start_at(start, handed_in, now))
+    }
+
     /// A task that was just laid down.
     pub(super) fn new(folder: Folder, pool: usize, sheet: &Sheet) -> Entry {
         Entry {
             folder,
             pool,
             nodes: sheet.nodes,
-            start: Time(sheet.start),
+            start: (sheet.start, sheet.handed_in),
             number: sheet.number,
             output: sheet.output.clone(),
             state: State::Waiting,

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use super::records::{Folder, Gathering, Go, Sheet, now_ms};
+use super::records::{Folder, Gathering, Go, Sheet, now, now_ms};
 use super::supervise::Event;
 
 /// So often it looks even if nobody wakes it.
@@ -21,7 +21,7 @@ pub(super) enum Met {
 /// Waits until the task is told when to begin; one that waits for nobody begins at its start.
 pub(super) fn wait(folder: &Folder, sheet: &Sheet, events: &Receiver<Event>) -> io::Result<Met> {
     let Some(most) = sheet.gather else {
-        return Ok(Met::Go(Go { at: sheet.start, variables: Default::default() }));
+        return Ok(Met::Go(Go { at: sheet.start_at(now()), variables: Default::default() }));
     };
     // A supervisor before this one may have begun to wait.
     let since = match folder.read_note::<Gathering>(Folder::GATHERING)? {

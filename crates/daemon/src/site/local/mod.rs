@@ -209,8 +209,8 @@ impl Local {
         let mut waiting: Vec<(Time, u64, &Tag)> = Vec::new();
         let mut used = vec![BTreeSet::new(); self.settings.pools.len()];
         for (tag, entry) in self.live.iter().filter_map(|tag| self.entries.get_key_value(tag)) {
-            if entry.state == State::Waiting && entry.start <= now + AHEAD {
-                waiting.push((entry.start, entry.number, tag));
+            if entry.state == State::Waiting && entry.start_at(now) <= now + AHEAD {
+                waiting.push((entry.start_at(now), entry.number, tag));
             }
             if let Some(used) = used.get_mut(entry.pool) {
                 used.extend(entry.slots().iter().copied());
@@ -283,7 +283,8 @@ impl Local {
         let now = records::now();
         let load = Load::read(&self.owner_folder(), &self.settings.pools, now)?;
         self.place_waiting(&load, now)?;
-        let waits = |entry: &Entry| entry.state == State::Waiting && entry.start <= now + AHEAD;
+        let waits =
+            |entry: &Entry| entry.state == State::Waiting && entry.start_at(now) <= now + AHEAD;
         if self.entries.get(tag).is_some_and(waits) {
             self.look()?;
         }

@@ -22,6 +22,7 @@ pub(super) fn boot() -> String {
 struct Stat {
     zombie: bool,
     parent: i32,
+    group: i32,
     born: u64,
 }
 
@@ -33,8 +34,9 @@ fn stat(pid: i32) -> Option<Stat> {
     let mut fields = rest.split_ascii_whitespace();
     let zombie = fields.next()? == "Z";
     let parent = fields.next()?.parse().ok()?;
-    let born = fields.nth(17)?.parse().ok()?;
-    Some(Stat { zombie, parent, born })
+    let group = fields.next()?.parse().ok()?;
+    let born = fields.nth(16)?.parse().ok()?;
+    Some(Stat { zombie, parent, group, born })
 }
 
 /// When the process was born, in ticks since boot; `None`: there is no such process, or it is
@@ -97,6 +99,21 @@ pub(super) fn send(pid: i32, signal: Signal) {
 pub(super) fn send_group(pid: i32, signal: Signal) {
     if let Some(pid) = Pid::from_raw(pid) {
         let _ = kill_process_group(pid, signal);
+    }
+}
+
+/// The signal of this number to one process.
+pub(super) fn send_number(pid: i32, number: i32) {
+    if let Some(signal) = Signal::from_named_raw(number) {
+        send(pid, signal);
+    }
+}
+
+/// The signal of this number to all processes of a group but its first.
+pub(super) fn send_others(group: i32, number: i32) {
+    let others = all().filter(|pid| *pid != group);
+    for pid in others.filter(|pid| stat(*pid).is_some_and(|stat| stat.group == group)) {
+        send_number(pid, number);
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use tradewind_io::submission::signal::{Receiver, Warning};
 use tradewind_model::Time;
 
 use crate::site::Exit;
@@ -23,6 +24,9 @@ pub(super) struct Sheet {
     pub nodes: u32,
     /// Seconds since 1970.
     pub start: i64,
+    /// When it was handed in: seconds since 1970.
+    #[serde(default)]
+    pub handed_in: Option<i64>,
     /// Seconds.
     pub limit: i64,
     /// So many seconds it waits for others at most, if it does.
@@ -44,6 +48,46 @@ pub(super) struct Sheet {
     pub node_variables: Vec<String>,
     /// Milliseconds from `SIGTERM` to `SIGKILL`.
     pub grace: u64,
+    /// A signal before the limit, if one is wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<Warned>,
+}
+
+/// A signal before the limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Warned {
+    /// Its number.
+    pub signal: i32,
+    /// Seconds before the limit.
+    pub before: i64,
+    /// To the first process; else to all others of its group.
+    pub to_first: bool,
+}
+
+impl From<Warning> for Warned {
+    fn from(it: Warning) -> Warned {
+        let to_first = it.to == Receiver::Script;
+        Warned { signal: it.number, before: it.before.0, to_first }
+    }
+}
+
+/// A clock that shows so many seconds less than before was set back.
+const SET_BACK: i64 = 5;
+
+/// The start that still counts at `now`: one that was meant by a clock that has been set back
+/// since lies in a future that never was, and holds nothing up.
+pub(super) fn start_at(start: i64, handed_in: Option<i64>, now: Time) -> i64 {
+    match handed_in.is_some_and(|then| then > now.0 + SET_BACK) {
+        true => now.0,
+        false => start,
+    }
+}
+
+impl Sheet {
+    /// See [`start_at`].
+    pub(super) fn start_at(&self, now: Time) -> i64 {
+        start_at(self.start, self.handed_in, now)
+    }
 }
 
 /// Which of the pool's slots it has.
@@ -276,4 +320,17 @@ pub(super) fn now_ms() -> i64 {
 pub(in crate::site) fn now() -> Time {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     Time(since.map_or(0, |since| since.as_secs().cast_signed()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_that_a_clock_set_back_will_not_show_soon_holds_nothing_up() {
+        assert_eq!(start_at(7_310, Some(100), Time(110)), 7_310, "it was meant so");
+        assert_eq!(start_at(7_310, Some(7_300), Time(110)), 110);
+        assert_eq!(start_at(7_310, Some(7_300), Time(7_295)), 7_310, "a small step");
+        assert_eq!(start_at(7_310, None, Time(110)), 7_310, "an older release wrote it");
+    }
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use tradewind_io::submission::signal::Warning;
 use tradewind_io::submission::{Append, Work};
 
-use super::records::{Folder, Sheet};
+use super::records::{Folder, Sheet, Warned};
 use super::{Settings, records};
 use crate::site::Order;
 
@@ -34,6 +35,7 @@ pub(super) fn of(order: &Order, settings: &Settings, folder: &Path, number: u64)
         pool: order.pool.clone(),
         nodes: order.nodes,
         start: order.start.0,
+        handed_in: Some(records::now().0),
         limit: order.limit.0,
         gather: order.gather.map(|most| most.0),
         argv: argv(&order.work, folder),
@@ -45,6 +47,7 @@ pub(super) fn of(order: &Order, settings: &Settings, folder: &Path, number: u64)
         environment,
         node_variables,
         grace: u64::try_from(settings.grace.as_millis()).unwrap_or(u64::MAX),
+        warning: Warning::among(&order.passed_through).map(Warned::from),
     }
 }
 

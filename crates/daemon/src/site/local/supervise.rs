@@ -13,7 +13,9 @@ use rustix::process::{Signal, WaitOptions, WaitStatus};
 
 use super::gather::{Met, wait};
 use super::processes::{self, MARK};
-use super::records::{Begun, Ended, Ending, Folder, Go, Placed, Sheet, Started, at, now, now_ms};
+use super::records::{
+    Begun, Ended, Ending, Folder, Go, Placed, Sheet, Started, Warned, at, now, now_ms,
+};
 
 /// How long processes may take to vanish after `SIGKILL`; more means that the kernel is stuck.
 const LAST_WAIT: Duration = Duration::from_secs(30);
@@ -67,7 +69,7 @@ fn run(folder: &Folder) -> io::Result<()> {
     let (sender, events) = channel();
     listen(folder, sender.clone())?;
     let never = || Ended { since: None, at: now().0, exit: Ending::Withdrawn };
-    if is_withdrawn_before(folder, sheet.start, &events) {
+    if is_withdrawn_before(folder, sheet.start_at(now()), &events) {
         finish(folder, &never());
         return Ok(());
     }
@@ -118,11 +120,17 @@ fn listen(folder: &Folder, sender: Sender<Event>) -> io::Result<()> {
 
 /// Waits for the start; `true`: it was withdrawn before.
 fn is_withdrawn_before(folder: &Folder, start: i64, events: &Receiver<Event>) -> bool {
+    let begin = Instant::now();
+    let longest = until(start).unwrap_or_default();
     loop {
         if folder.has(Folder::WITHDRAWN) {
             return true;
         }
         let Some(left) = until(start) else { return false };
+        // It was set back meanwhile: the moment is over that was meant.
+        let Some(left) = longest.checked_sub(begin.elapsed()).map(|it| it.min(left)) else {
+            return false;
+        };
         // In small pieces, since the clock may be set meanwhile.
         let _ = events.recv_timeout(left.min(Duration::from_millis(500)));
     }
@@ -218,8 +226,13 @@ fn watch(
     let _ = folder.note(Folder::STARTED, &started);
     let reaper = thread::Builder::new().spawn(move || reap(&sender));
     let limit = began + Duration::from_secs(sheet.limit.try_into().unwrap_or(0));
+    let due = Due {
+        limit,
+        grace: Duration::from_millis(sheet.grace),
+        warning: sheet.warning.map(|it| (warned_at(limit, began, it.before), it)),
+    };
     let (status, cause) = match reaper {
-        Ok(_) => wait_for(folder, pid, events, limit, Duration::from_millis(sheet.grace)),
+        Ok(_) => wait_for(folder, pid, events, due),
         Err(_) => (None, None),
     };
     // A clock that was set back must not make an end before the start.
@@ -249,19 +262,48 @@ fn reap(sender: &Sender<Event>) {
     }
 }
 
+/// When a running task is to hear what.
+struct Due {
+    limit: Instant,
+    /// From `SIGTERM` to `SIGKILL`.
+    grace: Duration,
+    /// The signal before the limit.
+    warning: Option<(Instant, Warned)>,
+}
+
+impl Due {
+    /// Sends the signal before the limit, once its time has come; until when there is nothing to do.
+    fn warn(&mut self, pid: i32) -> Instant {
+        if let Some((_, it)) = self.warning.take_if(|(at, _)| *at <= Instant::now()) {
+            match it.to_first {
+                true => processes::send_number(pid, it.signal),
+                false => processes::send_others(pid, it.signal),
+            }
+        }
+        self.warning.map_or(self.limit, |(at, _)| at.min(self.limit))
+    }
+}
+
+/// So many seconds before the limit; at the beginning, if that is later.
+fn warned_at(limit: Instant, began: Instant, before: i64) -> Instant {
+    let before = Duration::from_secs(before.try_into().unwrap_or(0));
+    limit.checked_sub(before).map_or(began, |at| at.max(began))
+}
+
 /// Until the first process is over; stops it at its limit or when it is withdrawn.
 fn wait_for(
     folder: &Folder,
     pid: i32,
     events: &Receiver<Event>,
-    limit: Instant,
-    grace: Duration,
+    mut due: Due,
 ) -> (Option<WaitStatus>, Option<Cause>) {
+    let (limit, grace) = (due.limit, due.grace);
     let mut cause = None;
     let mut next = limit;
     let mut is_woken = true;
     loop {
         if cause.is_none() {
+            next = due.warn(pid);
             if is_woken && folder.has(Folder::WITHDRAWN) {
                 cause = Some(Cause::Withdrawn);
             } else if Instant::now() >= limit {

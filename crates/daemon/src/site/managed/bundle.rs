@@ -14,6 +14,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
+use tradewind_io::submission::signal::{Receiver, Warning};
 use tradewind_io::submission::{Append, Work};
 use tradewind_model::{Span, Time};
 
@@ -51,6 +52,9 @@ pub struct Words {
     pub id: &'static str,
     /// Writes the names of the job's nodes, one to a line, the first node first.
     pub nodes: &'static str,
+    /// Sends the signal `$1` to the job's steps; empty: the manager knows no steps, and all
+    /// processes of the work but its first get it.
+    pub signal: &'static str,
 }
 
 /// What a task's script is made of.
@@ -114,10 +118,15 @@ impl Bundle<'_> {
             lines.push('\n');
             packed = rest;
         }
+        let signal = match self.words.signal {
+            "" => "signal_others \"$1\"",
+            words => words,
+        };
         format!(
             "#!/bin/sh\npayload=$(base64 -d <<'PAYLOAD'\n{lines}{packed}\nPAYLOAD\n) || exit 125\n\
-             task_id() {{ {}; }}\ntask_nodes() {{ {}; }}\n{PROGRAM}",
-            self.words.id, self.words.nodes
+             task_id() {{ {}; }}\ntask_nodes() {{ {}; }}\n\
+             task_signal() {{ {}; }}\n{PROGRAM}",
+            self.words.id, self.words.nodes, signal
         )
     }
 
@@ -126,6 +135,11 @@ impl Bundle<'_> {
         let order = self.order;
         let seconds = |span: tradewind_model::Span| span.0.to_string();
         let grace = format!("{}.{:03}", self.grace.as_secs(), self.grace.subsec_millis());
+        let warning = Warning::among(&order.passed_through);
+        let (number, before) = warning
+            .map(|it| (it.number.to_string(), it.before.0.min(order.limit.0).to_string()))
+            .unwrap_or_default();
+        let to_script = warning.is_some_and(|it| it.to == Receiver::Script);
         let append = order.surroundings.append == Append::Append;
         let mut text = String::new();
         for (name, value) in [
@@ -140,6 +154,9 @@ impl Bundle<'_> {
             ("gather", &order.gather.map(seconds).unwrap_or_default()),
             ("start", &self.start.map(|start| start.0.to_string()).unwrap_or_default()),
             ("grace", &grace),
+            ("signal", &number),
+            ("before", &before),
+            ("batch", if to_script { "yes" } else { "" }),
             ("script", if matches!(order.work, Work::Script { .. }) { "yes" } else { "" }),
         ] {
             let _ = writeln!(text, "tw_{name}={}", quote(value));
@@ -147,11 +164,11 @@ impl Bundle<'_> {
         if let Work::Script { text: script, .. } = &order.work {
             let _ = writeln!(text, "task_script() {{ printf %s {}; }}", quote(script));
         }
-        // In a shell of its own, which becomes the command: others would write into the files that
-        // it was stopped.
+        // For a shell of its own, which becomes the command: others would write into the files that
+        // it was stopped, and signals would not reach it.
         let words = self.work().join(" ");
         let files = "<\"$tw_input\" >>\"$tw_output\" 2>>\"$tw_error\"";
-        let _ = writeln!(text, "task_work() {{ (exec setsid -w env {words} {files}); }}");
+        let _ = writeln!(text, "task_work() {{ exec setsid -w env $tw_default {words} {files}; }}");
         text
     }
 

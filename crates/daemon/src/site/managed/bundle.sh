@@ -127,10 +127,29 @@ if [ -z "$tw_append" ]; then
     : >"$tw_error"
 fi
 
+# signal_others NUMBER: to all processes of the work but its first.
+signal_others() {
+    ps -A -o pid= -o pgid= | while read -r one of; do
+        [ "$of" != "$group" ] || [ "$one" = "$group" ] || kill "-$1" "$one"
+    done
+}
+
+# Warns of the limit, once: who is slow to hear of it holds nothing up.
+warn() {
+    read -r group <"$folder/pid" || return
+    if [ -n "$tw_batch" ]; then
+        kill "-$tw_signal" "$group"
+    else
+        task_signal "$tw_signal" &
+    fi
+    tw_signal=
+}
+
 # Stops the work at its limit, or when its manager has lost sight of it.
 watch() {
     trap 'kill "$nap" 2>/dev/null; exit 0' TERM
-    trap '' HUP
+    # Signals to all processes of the job are not for us.
+    trap '' HUP INT QUIT USR1 USR2 ALRM
     while :; do
         [ -f "$folder/began" ] && read -r began <"$folder/began" && since=$began
         moment
@@ -138,6 +157,13 @@ watch() {
         left=$((since + tw_limit * 1000 - moment + 10))
         [ -f "$folder/stop" ] && why=withdrawn && break
         [ "$left" -le 0 ] && why=limit && break
+        if [ -n "$tw_signal" ]; then
+            first=$((left - tw_before * 1000))
+            [ "$first" -gt 0 ] || ! [ -f "$folder/began" ] || warn
+            # Until its first process is known nobody can be warned.
+            [ "$first" -gt 100 ] || first=100
+            [ -z "$tw_signal" ] || [ "$first" -ge "$left" ] || left=$first
+        fi
         pause=2
         [ "$left" -lt 2000 ] && pause=$((left / 1000)).$(printf '%03d' $((left % 1000)))
         sleep "$pause" &
@@ -156,15 +182,48 @@ watch() {
     kill -s KILL -- "-$group"
 }
 
-# What is withdrawn by its manager has its end written down all the same, if there is time.
-trap : TERM INT HUP USR1 USR2
+# end_of_work: waits for it; its exit code, in `code`. A signal ends a wait, too.
+end_of_work() {
+    while :; do
+        got=
+        wait "$work"
+        code=$?
+        [ -n "$got" ] || return
+        kill -0 "$work" 2>/dev/null && continue
+        # It was over already: shells say so once, or as often as they are asked.
+        wait "$work" 2>/dev/null
+        again=$?
+        [ "$again" = 127 ] || code=$again
+        return
+    done
+}
+
+# What somebody sends to us is for the work: to its first process, as it would be without us. We
+# stay, and write its end down, if there is time.
+forward() {
+    got=yes
+    [ -z "$work" ] || [ -f "$folder/why" ] || kill -s "$1" "$work" 2>/dev/null
+}
+forwarded='HUP INT QUIT USR1 USR2 ALRM TERM CONT'
+work=
+for signal in $forwarded; do trap "forward $signal" "$signal"; done
+# Traps wait for what runs in front, so the work runs behind us. There the shell ignores two signals,
+# and only newer tools undo that: with older ones it runs in front, and nothing is forwarded.
+tw_default=--default-signal=INT,QUIT
+env "$tw_default" true 2>/dev/null || tw_default=
 moment
 since=$moment
 watch </dev/null >/dev/null 2>&1 &
 watcher=$!
 export tw_umask="$umask_before" tw_at="$folder"
-task_work
-code=$?
+if [ -n "$tw_default" ]; then
+    task_work &
+    work=$!
+    end_of_work
+else
+    (task_work)
+    code=$?
+fi
 kill "$watcher" 2>/dev/null
 [ -f "$folder/began" ] && read -r began <"$folder/began" && since=$began
 [ -f "$folder/pid" ] && read -r group <"$folder/pid" && kill -s KILL -- "-$group" 2>/dev/null
@@ -176,7 +235,7 @@ elif [ -f "$folder/missing" ]; then
     unfit "$(cat "$folder/missing"): no such program"
 elif [ "$code" -gt 128 ] && [ "$code" -le 192 ]; then
     over "$since" signal "$((code - 128))"
-    trap - TERM INT HUP USR1 USR2
+    trap - $forwarded
     kill -s "$((code - 128))" $$ 2>/dev/null || kill "-$((code - 128))" $$
 else
     over "$since" code "$code"

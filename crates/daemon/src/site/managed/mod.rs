@@ -20,6 +20,7 @@ pub mod accounts;
 pub mod bundle;
 mod log;
 pub mod spool;
+pub mod ssh;
 pub mod stage;
 pub mod tickets;
 pub mod tool;

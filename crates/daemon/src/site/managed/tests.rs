@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tradewind_io::submission::{OnLost, Surroundings, Work};
 use tradewind_model::{Span, Time};
@@ -14,7 +15,7 @@ use super::tool::{Prefix, Tool};
 use crate::site::conformance::Act;
 use crate::site::{Exit, Go, Order, Tag};
 
-const WORDS: Words = Words { id: "echo 42", nodes: "printf 'n1\\nn2\\n'" };
+const WORDS: Words = Words { id: "echo 42", nodes: "printf 'n1\\nn2\\n'", signal: "" };
 
 struct Place {
     folder: TempDir,
@@ -33,6 +34,7 @@ impl Place {
             users: Prefix::default(),
             environment: BTreeMap::new(),
             timeout: Duration::from_secs(20),
+            connection: None,
         };
         Place { folder, tool, spool, shell: "/bin/sh" }
     }
@@ -312,4 +314,90 @@ fn a_tilde_is_the_home() {
     let program = format!("{}{show}", include_str!("home.sh"));
     let output = Command::new("/bin/sh").args(["-c", &program]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "/a b\n/a b/c d\n/e~\nf/~\n~g\n");
+}
+
+/// A script that says which signals reach it, and its child those that reach that, with the second
+/// since its beginning.
+fn listener(job: u64, signal: &str) -> Order {
+    let text = r#"
+begin=$(date +%s)
+said() { echo "$1 $(($(date +%s) - begin))" >>"$2"; }
+trap 'said script "$0.heard"; over=yes' USR1
+trap 'said script-term "$0.heard"; over=yes' TERM
+sh -c 'trap "echo child >>\"$1\"; exit" USR1; echo ready >>"$1"; while :; do sleep 0.1; done' sh "$0.heard" &
+until [ -n "$over" ]; do wait $!; done
+kill %1 2>/dev/null
+sleep 1
+exit 3
+"#;
+    let mut order = sh(job, text);
+    order.limit = Span(8);
+    order.passed_through = vec![("signal".to_owned(), signal.to_owned())];
+    order
+}
+
+/// What was heard, without the child's beginning.
+fn heard(place: &Place, order: &Order) -> Vec<String> {
+    let tag = order.tag.to_string();
+    let path = std::path::Path::new(&place.spool).join(tag).join("script.heard");
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.lines().filter(|line| *line != "ready").map(str::to_owned).collect()
+}
+
+#[test]
+fn a_signal_before_the_limit_comes_in_time_and_once() {
+    let bash = std::path::Path::new("/bin/bash").exists().then_some("/bin/bash");
+    for shell in ["/bin/sh"].into_iter().chain(bash) {
+        let place = Place { shell, ..Place::new() };
+        let to_script = listener(1, "B:USR1@5");
+        assert_eq!(place.exit(&to_script), Exit::Code(3), "{shell}");
+        let said = heard(&place, &to_script);
+        let second: i64 = said[0].strip_prefix("script ").unwrap().parse().unwrap();
+        assert!((2..=6).contains(&second) && said.len() == 1, "{shell}: {said:?}");
+        // To all others, where the manager knows no steps; the script goes on to its limit.
+        let to_others = listener(2, "SIGUSR1@6");
+        assert_eq!(place.exit(&to_others), Exit::TimeLimit, "{shell}");
+        let said = heard(&place, &to_others);
+        assert_eq!(said.first().map(String::as_str), Some("child"), "{shell}: {said:?}");
+        assert!(!said.iter().any(|it| it.starts_with("script ")), "{shell}: {said:?}");
+        // Longer before than it may run: at its beginning.
+        let at_once = listener(3, "B:10@3600");
+        let exit = place.exit(&at_once);
+        // Whether or not it had time to set its trap.
+        assert!([Exit::Signal(10), Exit::Code(3)].contains(&exit), "{shell}: {exit:?}");
+    }
+}
+
+#[test]
+fn a_signal_from_outside_reaches_the_work_and_its_end_is_written_down() {
+    let bash = std::path::Path::new("/bin/bash").exists().then_some("/bin/bash");
+    for shell in ["/bin/sh"].into_iter().chain(bash) {
+        let place = Place { shell, ..Place::new() };
+        for (job, signal, wanted) in
+            [(1, Signal::USR1, "script "), (2, Signal::TERM, "script-term ")]
+        {
+            let order = Order { limit: Span(60), passed_through: Vec::new(), ..listener(job, "") };
+            let mut child = place.start(&order);
+            let tag = order.tag.to_string();
+            let ready = std::path::Path::new(&place.spool).join(tag).join("script.heard");
+            let end = Instant::now() + Duration::from_secs(60);
+            while !ready.exists() {
+                assert!(Instant::now() < end, "it does not begin");
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), signal).unwrap();
+            assert_eq!(child.wait().unwrap().code(), Some(3), "{shell}");
+            let said = heard(&place, &order);
+            assert!(said.len() == 1 && said[0].starts_with(wanted), "{shell}: {said:?}");
+            let end = place.trace(&order.tag).unwrap().end.unwrap();
+            assert_eq!(end.exit, Exit::Code(3), "{shell}");
+        }
+    }
+}
+
+#[test]
+fn work_is_interrupted_as_if_it_ran_in_front() {
+    let place = Place::new();
+    let order = sh(1, "kill -INT $$; sleep 5; exit 4");
+    assert_eq!(place.exit(&order), Exit::Signal(2), "the signal is not ignored");
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tradewind_model::Time;
+use tradewind_model::{Span, Time};
 
 use super::log::{Haste, Log};
 use crate::site::local::gone::Gone;
@@ -142,6 +142,15 @@ impl From<&Ending> for Exit {
 }
 
 impl Ticket {
+    /// The start that still counts at `now`: one that was meant by a clock that has been set back
+    /// since lies in a future that never was, and holds nothing up.
+    pub fn start_at(&self, now: Time) -> i64 {
+        match self.handed_in > (now + SET_BACK).0.saturating_mul(1_000_000) {
+            true => i64::MIN,
+            false => self.start,
+        }
+    }
+
     /// Whether it may have its nodes before its work is to begin.
     pub fn waits_there(&self) -> bool {
         self.gather.is_some() || self.start.saturating_mul(1_000_000) > self.handed_in
@@ -169,6 +178,9 @@ pub fn stamp() -> i64 {
         LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(next(last)));
     next(last)
 }
+
+/// A clock that shows so much less than before was set back.
+const SET_BACK: Span = Span(5);
 
 impl Ended {
     /// The end of a task that never ran.

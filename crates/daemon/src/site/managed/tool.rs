@@ -5,18 +5,21 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use super::ssh::Connection;
 use crate::site::SiteError;
 use crate::site::slurm::munge;
 
 /// What commands see of the daemon's own environment; the rest may be secret, and what a
 /// submission sees may end up in the job.
-const KEPT: [&str; 6] = ["PATH", "HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK", "KRB5CCNAME"];
+pub(super) const KEPT: [&str; 6] =
+    ["PATH", "HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK", "KRB5CCNAME"];
 /// More than this is no answer: bytes.
 const MOST: u64 = 256 << 20;
 /// What a killed command has said by then is waited for so long.
@@ -37,6 +40,8 @@ pub struct Tool {
     pub environment: BTreeMap<String, String>,
     /// A command that takes longer is killed.
     pub timeout: Duration,
+    /// What must be there before any of them is run.
+    pub connection: Option<Arc<Connection>>,
 }
 
 /// Words before a command.
@@ -154,6 +159,10 @@ impl Tool {
     /// If it cannot be started, takes too long or says too much: the error names the site and the
     /// command. That it failed is no error.
     pub fn run(&self, call: &Call<'_>) -> Result<Answer, Trouble> {
+        if let Some(connection) = &self.connection {
+            let named = |why: String| Trouble::NotRun(format!("site {}: {why}", self.site));
+            connection.ensure().map_err(named)?;
+        }
         let mut command = self.command(call);
         let named = |what: &str| format!("site {}: `{}` {what}", self.site, call.shown());
         let mut child = command.spawn().map_err(|error| {
@@ -305,6 +314,7 @@ mod tests {
             users: Prefix::default(),
             environment: BTreeMap::from([("A".to_owned(), "it's".to_owned())]),
             timeout: Duration::from_secs(20),
+            connection: None,
         }
     }
 

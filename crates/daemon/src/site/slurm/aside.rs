@@ -37,6 +37,15 @@ pub(super) fn is_name(text: &str, market: Option<&str>, pools: &[PoolSetup]) -> 
     pools.iter().any(|pool| is_of(pool).is_some())
 }
 
+/// Whether a reservation has not begun, and is for another moment than is wanted now: the system's
+/// clock was set since it was made.
+fn is_moved(start: Time, wanted: Time, now: Time) -> bool {
+    start > now && (start - wanted.max(now)).0.abs() > MOVED.0
+}
+
+/// Reservations begin on whole minutes, some of them.
+const MOVED: Span = Span(90);
+
 /// A reservation to be made.
 struct Wish<'a> {
     name: String,
@@ -182,9 +191,13 @@ impl Slurm {
         }
         let mut denied = Vec::new();
         for (name, aside) in names {
-            let is_there = there.iter().any(|it| it.name == name);
-            if is_there || aside.until <= now() {
+            let known = there.iter().find(|it| it.name == name);
+            let is_moved = known.is_some_and(|it| is_moved(it.start, aside.from, now()));
+            if known.is_some() && !is_moved || aside.until <= now() {
                 continue;
+            }
+            if is_moved {
+                self.give_back(&name);
             }
             match self.put_aside(name, aside) {
                 Err(SiteError::Refused(why)) => denied.push((aside.job, why)),

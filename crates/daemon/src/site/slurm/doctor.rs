@@ -9,6 +9,7 @@ use super::hand_in::{self, Begin, Terms};
 use super::nodes::Node;
 use super::{NODE_LIST, Slurm, WHOLE_LIST, conf, listing, munge, pools, versions};
 use crate::site::local::records::now;
+use crate::site::managed::ssh;
 use crate::site::managed::tool::{Answer, Call, Who};
 use crate::site::{Finding, Verdict};
 
@@ -30,6 +31,7 @@ pub(super) fn finding(what: &str, verdict: Verdict, found: String, remedy: &str)
     let remedy = match verdict {
         Verdict::Good => "",
         _ if conf::is_missing(&found) => conf::REMEDY,
+        _ if ssh::is_no_connection(&found) && found.contains("sign in") => ssh::REMEDY,
         _ => remedy,
     };
     Finding { what: what.to_owned(), verdict, found, remedy: remedy.to_owned() }

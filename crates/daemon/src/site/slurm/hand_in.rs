@@ -2,6 +2,7 @@
 
 use tradewind_io::settings::cluster::{Members, Unit};
 use tradewind_io::submission::options::{Kind, OPTIONS};
+use tradewind_io::submission::signal;
 use tradewind_model::{Span, Time};
 
 use crate::site::Order;
@@ -131,7 +132,9 @@ fn shares(units: u32, own: &[(String, String)], cores: u32) -> (u32, u32) {
 /// The site's options, then the job's own; constraints of pool, site and job hold together.
 fn options(own: &[(String, String)], terms: &Terms<'_>) -> Vec<String> {
     let mut constraints: Vec<String> = terms.members.features.clone();
-    let own = own.iter().filter(|(name, _)| is_passed(name, terms.unit));
+    // The task's script sends the signal itself, counted from its own limit.
+    let is_told = |name: &str| is_passed(name, terms.unit) && name != signal::OPTION;
+    let own = own.iter().filter(|(name, _)| is_told(name));
     let mut rest = Vec::new();
     for (name, value) in terms.options.iter().chain(own) {
         match (name.as_str(), value.as_str()) {

@@ -40,7 +40,7 @@ use super::local::records::now;
 use super::managed::accounts::account_of;
 use super::managed::spool::Spool;
 use super::managed::tickets::{Ended, Ticket, Tickets};
-use super::managed::tool::{Answer, Call, Prefix, Tool, Who};
+use super::managed::tool::{Answer, Call, Tool, Who};
 use super::{Aside, Exit, Finding, Go, Order, PoolSetup, Site, SiteError, Survey, Tag};
 
 /// What `sbatch` and its like say if the controller did not answer.
@@ -101,7 +101,7 @@ impl Slurm {
         let Settings { name, folder, cluster, pools } = settings;
         let tickets = Tickets::open(&folder)?;
         let (pools, members) = pools.into_iter().unzip();
-        let tool = tool(&name, &cluster);
+        let tool = Tool::of(&name, &cluster);
         Ok(Slurm {
             name,
             cluster,
@@ -222,21 +222,6 @@ impl Slurm {
 /// Whether a complaint says that the controller did not answer: it may have done as asked.
 fn is_unanswered(complaint: &str) -> bool {
     NO_ANSWER.iter().any(|sign| complaint.contains(sign))
-}
-
-/// How commands of this cluster are run.
-fn tool(name: &str, cluster: &Cluster) -> Tool {
-    let prefix = |words: &[String]| {
-        let prefix = Prefix::new(words.to_vec());
-        Prefix { remote_shell: cluster.remote_shell.unwrap_or(prefix.remote_shell), ..prefix }
-    };
-    Tool {
-        site: name.to_owned(),
-        ours: prefix(&cluster.command),
-        users: prefix(&cluster.user_command),
-        environment: cluster.environment.clone(),
-        timeout: Duration::from_secs(u64::try_from(cluster.timeout.0).unwrap_or(1)),
-    }
 }
 
 fn unwritten(error: &io::Error) -> SiteError {

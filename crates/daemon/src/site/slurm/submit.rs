@@ -27,6 +27,8 @@ const WORDS: Words = Words {
     nodes: "case $SLURM_JOB_NODELIST in *[[,]*) \
             scontrol show hostnames \"$SLURM_JOB_NODELIST\" 2>/dev/null && return ;; esac; \
             echo \"$SLURM_JOB_NODELIST\"",
+    // To steps alone: without `--batch` or `--full` the script is left out.
+    signal: "scancel --signal=\"$1\" \"$SLURM_JOB_ID\"",
 };
 
 /// So many submissions are under way at once.

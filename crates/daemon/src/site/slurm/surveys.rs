@@ -210,8 +210,9 @@ impl Slurm {
     /// died before it had written down that they were let go.
     fn release(&mut self, all: &Marked<'_>) -> Result<(), SiteError> {
         let now = now().0;
-        let is_due =
-            |ticket: &Ticket| ticket.start <= now && ticket.ended.is_none() && !ticket.is_withdrawn;
+        let is_due = |ticket: &Ticket| {
+            ticket.start_at(Time(now)) <= now && ticket.ended.is_none() && !ticket.is_withdrawn
+        };
         let holds = |ticket: &Ticket, job: &Job| {
             let was_ours = ticket.is_held && job.reason != "JobHeldAdmin";
             was_ours || job.is_held && self.is_own_hold(ticket, job, now)

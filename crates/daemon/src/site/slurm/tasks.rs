@@ -220,10 +220,11 @@ pub(super) fn meanwhile(ticket: &Ticket, job: Option<&Job>, now: Time) -> Seen {
 
 /// It has its nodes; it may wait there for its start.
 fn running(ticket: &Ticket, job: &Job, now: Time) -> Seen {
-    match ticket.start > now.0 {
+    let start = ticket.start_at(now);
+    match start > now.0 {
         true => Seen::Waiting,
         false => {
-            let since = Time(job.start.max(ticket.start));
+            let since = Time(job.start.max(start));
             Seen::Running { since, nodes: job.nodes.clone() }
         }
     }
@@ -335,7 +336,7 @@ fn absent(ticket: &Ticket, trace: Option<Option<&Trace>>, now: Time) -> Verdict 
     match now > last {
         true => Verdict::Seen(Seen::Ended { since, at: last.min(now), exit: Exit::Lost }),
         false => {
-            let since = Time(seconds(here.at).0.max(ticket.start));
+            let since = Time(seconds(here.at).0.max(ticket.start_at(now)));
             Verdict::Seen(Seen::Running { since, nodes: here.nodes.clone() })
         }
     }

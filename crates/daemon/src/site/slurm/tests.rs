@@ -498,6 +498,7 @@ fn submissions_say_what_was_ordered_and_no_more() {
     };
     let mut order = order();
     order.passed_through = vec![pair("constraint", "z"), pair("uid", "0"), pair("overcommit", "")];
+    order.passed_through.push(pair("signal", "B:USR1@30"));
     let words = hand_in::words(&order, "tw-m-1-0-0 17", &terms).join(" ");
     for wanted in [
         "sbatch --parsable --no-requeue ",
@@ -507,7 +508,7 @@ fn submissions_say_what_was_ordered_and_no_more() {
     ] {
         assert!(words.contains(wanted), "{wanted}: {words}");
     }
-    assert!(!words.contains("uid"), "{words}");
+    assert!(!words.contains("uid") && !words.contains("signal"), "{words}");
     let terms = Terms { unit: Unit::Cores(4), begin: &Begin::Held, ..terms };
     let words = hand_in::words(&order, "x", &terms).join(" ");
     assert!(words.contains("--ntasks=3 --cpus-per-task=4") && words.contains(" --hold"));
@@ -583,4 +584,17 @@ fn silence_is_told_from_a_refusal() {
     assert!(!is_unanswered(
         "sbatch: error: Batch job submission failed: Invalid qos specification"
     ));
+}
+
+/// A task that was handed in while the clock was ahead is not held for its start.
+#[test]
+fn a_start_that_a_clock_set_back_will_not_show_soon_holds_nothing_up() {
+    let runs = Job { start: 100, ..job("RUNNING") };
+    let judge = |ticket: &Ticket, now| judge(ticket, Some(&runs), None, Time(now));
+    let since = |at| Verdict::Seen(Seen::Running { since: Time(at), nodes: vec!["a1".to_owned()] });
+    let ahead = Ticket { start: 7_310, ..ticket() };
+    assert_eq!(judge(&ahead, 110), Verdict::Seen(Seen::Waiting), "it was meant so");
+    let set_back = Ticket { handed_in: 7_300_000_000, ..ahead };
+    assert_eq!(judge(&set_back, 110), since(100));
+    assert_eq!(set_back.start_at(Time(7_295)), 7_310, "a small step changes nothing");
 }

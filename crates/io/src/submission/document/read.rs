@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use tradewind_model::{Attribute, Attributes, Request, Span};
 
 use super::super::script::Wrong;
+use super::super::signal;
 use super::super::{
     Append, Conditions, Dependency, Gather, Mail, OnLost, Shape, Submission, Surroundings, TIMES,
     TimeLimit, When, Work, lists,
@@ -444,6 +445,9 @@ fn passed(value: &Value<'_>, place: &str, notes: &mut Notes<'_>) -> Option<(Stri
     if value.chars().any(char::is_control) {
         let message = "the value has control characters".to_owned();
         notes.error(given.line, &fields.place("value"), message, "keep to one line");
+    }
+    if option == signal::OPTION {
+        accept(&fields, "value", signal::parse(&value), notes)?;
     }
     Some((option.to_owned(), value))
 }

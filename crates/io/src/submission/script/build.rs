@@ -6,6 +6,7 @@ use tradewind_model::{Attribute, Attributes, Criterion, Money, Performance, Pric
 
 use super::super::lists;
 use super::super::options::{Kind, OPTIONS};
+use super::super::signal;
 use super::super::{
     Append, Conditions, Mail, OnLost, Shape, Submission, Surroundings, TimeLimit, Work,
 };
@@ -268,6 +269,9 @@ impl Reader<'_> {
         for known in passed {
             let plain = |text: &str| match text.chars().any(char::is_control) {
                 true => Err(control()),
+                false if known.name == signal::OPTION => {
+                    signal::parse(text).map(|_| text.to_owned())
+                }
                 false => Ok(text.to_owned()),
             };
             all.extend(self.value(known.name, plain).map(|value| (known.name.to_owned(), value)));

@@ -302,7 +302,11 @@ fn no_option_is_ignored() {
                 assert!(!option.says.is_empty());
             }
             (Kind::PassedThrough, _) => {
-                let value = if option.takes == Takes::Value { "x" } else { "" };
+                let value = match option.takes {
+                    Takes::Value if option.name == "signal" => "B:USR1@90",
+                    Takes::Value => "x",
+                    _ => "",
+                };
                 let expected = vec![(option.name.to_owned(), value.to_owned())];
                 assert_eq!(good(&line(value)).passed_through, expected);
             }
@@ -365,4 +369,14 @@ fn spell(name: &str, value: &str, how: usize) -> String {
         _ if value.is_empty() => format!("#SBATCH --{name}"),
         _ => format!("#SBATCH --{name}={value}"),
     }
+}
+
+#[test]
+fn a_signal_that_is_none_is_refused_where_it_stands() {
+    for value in ["USR9", "B:USR1@soon", "X:USR1"] {
+        let told = bad(&format!("#SBATCH --time=1\n#SBATCH --signal={value}"));
+        assert!(told.contains("job.sh:3: ") && told.contains("signal"), "{told}");
+    }
+    let kept = good("#SBATCH --time=1\n#SBATCH --signal=B:SIGUSR1@30").passed_through;
+    assert_eq!(kept, [("signal".to_owned(), "B:SIGUSR1@30".to_owned())]);
 }

@@ -166,6 +166,7 @@ impl World {
             numbers: state.numbers.clone(),
             users: state.users.clone(),
             used: Default::default(),
+            lead: state.lead(),
         }
     }
 }
