@@ -12,7 +12,7 @@ use crate::fields::{Fields, Notes};
 use crate::value::Kind;
 
 /// Keys of such a site beside those that all sites have.
-pub(super) const KEYS: [&str; 15] = [
+pub(super) const KEYS: [&str; 17] = [
     "command",
     "remote_shell",
     "user_command",
@@ -20,6 +20,8 @@ pub(super) const KEYS: [&str; 15] = [
     "accounts",
     "timeout",
     "survey_every",
+    "requests_at_rest",
+    "requests_busy",
     "mode",
     "directory",
     "spool",
@@ -32,6 +34,7 @@ pub(super) const KEYS: [&str; 15] = [
 /// Keys of its pools beside those that all pools have.
 pub(super) const POOL: [&str; 3] = ["partition", "features", "hosts"];
 const SECONDS: RangeInclusive<i64> = 1..=3_600;
+const REQUESTS: RangeInclusive<i64> = 1..=6_000;
 
 /// A cluster under a manager of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,8 +52,13 @@ pub struct Cluster {
     pub accounts: Accounts,
     /// For each command.
     pub timeout: Span,
-    /// How often the site is looked at.
+    /// How often the site is looked at; under Slurm, at most.
     pub survey_every: Span,
+    /// Lists that Slurm's controller is asked for in a minute in which nothing of ours is due there,
+    /// at most.
+    pub requests_at_rest: u32,
+    /// The same while jobs run or wait, whatever their number.
+    pub requests_busy: u32,
     /// How jobs get their nodes in time.
     pub mode: Mode,
     /// Where jobs run that do not say where; `{user}` is the account, `~` its home.
@@ -79,6 +87,8 @@ impl Default for Cluster {
             accounts: Accounts::Of(BTreeMap::new()),
             timeout: Span(10),
             survey_every: Span(1),
+            requests_at_rest: 2,
+            requests_busy: 10,
             mode: Mode::HoldRelease,
             directory: "~".to_owned(),
             spool: "~/.tradewind".to_owned(),
@@ -186,6 +196,8 @@ pub(super) fn cluster(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Cluster
         accounts: accounts(fields, notes),
         timeout: span("timeout", usual.timeout, notes),
         survey_every: span("survey_every", usual.survey_every, notes),
+        requests_at_rest: requests(fields, "requests_at_rest", usual.requests_at_rest, notes),
+        requests_busy: requests(fields, "requests_busy", usual.requests_busy, notes),
         mode: fields.word("mode", &modes, notes).unwrap_or(usual.mode),
         directory: path(fields, "directory", notes).unwrap_or(usual.directory),
         spool: path(fields, "spool", notes).unwrap_or(usual.spool),
@@ -195,6 +207,11 @@ pub(super) fn cluster(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Cluster
         stage_in: commands(fields, "stage_in", notes),
         stage_out: commands(fields, "stage_out", notes),
     }
+}
+
+fn requests(fields: &Fields<'_, '_>, key: &str, usual: u32, notes: &mut Notes<'_>) -> u32 {
+    let given = fields.whole(key, REQUESTS, notes);
+    given.and_then(|it| u32::try_from(it).ok()).unwrap_or(usual)
 }
 
 fn flag(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<bool> {

@@ -1,6 +1,7 @@
 //! From a configuration to what the adapter works with.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tradewind_io::settings::cluster::{self, Accounts, Cluster, Members};
@@ -129,6 +130,7 @@ impl Settings {
                 users: prefix(&cluster.user_command),
                 environment: cluster.environment.clone(),
                 timeout: duration(cluster.timeout),
+                requests: Arc::default(),
             },
             accounts: cluster.accounts.clone(),
             directory: cluster.directory.clone(),

@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use super::requests::Requests;
 use crate::site::SiteError;
 
 /// What commands see of the daemon's own environment; the rest may be secret, and what a
@@ -24,7 +26,7 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 const USER: &str = "{user}";
 
 /// How commands are run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Tool {
     /// The site's name, for errors.
     pub site: String,
@@ -36,6 +38,8 @@ pub struct Tool {
     pub environment: BTreeMap<String, String>,
     /// A command that takes longer is killed.
     pub timeout: Duration,
+    /// Counts what asks the manager.
+    pub requests: Arc<Requests>,
 }
 
 /// Words before a command.
@@ -153,6 +157,7 @@ impl Tool {
     /// If it cannot be started, takes too long or says too much: the error names the site and the
     /// command. That it failed is no error.
     pub fn run(&self, call: &Call<'_>) -> Result<Answer, Trouble> {
+        self.requests.count(&call.words);
         let mut command = self.command(call);
         let named = |what: &str| format!("site {}: `{}` {what}", self.site, call.shown());
         let mut child = command.spawn().map_err(|error| {
@@ -188,6 +193,20 @@ impl Tool {
             true => Ok(answer),
             false => Err(SiteError::Unknown(self.failure(call, &answer))),
         }
+    }
+
+    /// Starts a command that goes on beside us, with its input; its standard output is a pipe, and
+    /// what it complains of is lost. It is in a process group of its own.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start(&self, call: &Call<'_>) -> std::io::Result<Child> {
+        let mut child = self.command(call).stderr(Stdio::null()).spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            let input = call.input.to_vec();
+            thread::spawn(move || drop(stdin.write_all(&input)));
+        }
+        Ok(child)
     }
 
     /// Site, command, exit code and the first words of its complaint.
@@ -286,7 +305,8 @@ fn end(child: &mut Child, deadline: Instant) -> Option<Option<i32>> {
     }
 }
 
-fn kill(child: &mut Child) {
+/// Ends a command and what it has started.
+pub fn kill(child: &mut Child) {
     if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
         let _ = kill_process_group(group, Signal::KILL);
     }
@@ -304,6 +324,7 @@ mod tests {
             users: Prefix::default(),
             environment: BTreeMap::from([("A".to_owned(), "it's".to_owned())]),
             timeout: Duration::from_secs(20),
+            requests: Arc::default(),
         }
     }
 

@@ -63,6 +63,7 @@ impl Slurm {
             ready.iter().for_each(|one| answer(one.place, Err(unwritten(&error))));
             return answers;
         }
+        self.listen();
         let (mut taken, mut refused) = (Vec::new(), Vec::new());
         for (one, said) in ready.iter().zip(self.hand_in_all(&ready)) {
             match &said {
@@ -71,6 +72,9 @@ impl Slurm {
                 Err(_) => {}
             }
             answer(one.place, said);
+        }
+        if !refused.is_empty() {
+            self.rhythm.distrust();
         }
         let taken = self.tickets.change_each(&taken, |_, ticket| ticket.is_taken = true);
         if let Err(error) = taken.and_then(|()| self.tickets.remove(&refused)) {
