@@ -88,7 +88,8 @@ impl Worker {
         }
         let bell = errands.clone();
         let mut setup = setup;
-        setup.site.attend(Wake::by(move || drop(bell.send(Errand::Wake))));
+        // A thread that has ended needs no waking.
+        setup.site.attend(Wake::by(move || bell.send(Errand::Wake).unwrap_or_default()));
         let thread = std::thread::Builder::new().name(name).spawn(move || {
             let voice = Voice::new(&setup);
             let tasks = BTreeMap::new();

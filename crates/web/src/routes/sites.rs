@@ -21,7 +21,12 @@ use crate::views::{jobs::site_name, sites};
     responses((status = 200, description = "all sites with their pools", body = SiteList), Refusals),
 )]
 pub(crate) async fn list(State(context): State<Context>, _: Caller) -> Answer<Json<SiteList>> {
-    context.look(|live| sites::list(live.state())).await.map(Json)
+    all(&context).await
+}
+
+async fn all(context: &Context) -> Answer<Json<SiteList>> {
+    let list = context.look(|live| sites::list(live.state())).await?;
+    Ok(Json(sites::counted(list, context.market.gauges())))
 }
 
 /// Sets what a pool costs: its owner and administrators may. An empty document brings the
@@ -50,7 +55,7 @@ pub(crate) async fn price(
         sound.map_err(|wrong| Failure::invalid(wrong, "see `price`").in_field(field))?;
     }
     context.ask(caller.actor, Ask::Tariff { pool: id, text }).await?;
-    context.look(|live| sites::list(live.state())).await.map(Json)
+    all(&context).await
 }
 
 /// The table in TOML that the change asks for.

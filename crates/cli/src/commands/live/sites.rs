@@ -17,7 +17,8 @@ Examples:
 
 OURS are nodes with jobs of the market, LOCAL those of the owner's own jobs, WITHHELD not offered
 now, BOOKED set aside for accepted quotes. LATE is how much later than expected the last jobs
-started there: half of them, and nine in ten; in seconds.")]
+started there: half of them, and nine in ten; in seconds. REQ/MIN are the requests that the site's
+manager got from the market in the last minute.")]
 pub(crate) struct Args {
     #[command(flatten)]
     place: Place,
@@ -46,6 +47,7 @@ pub(super) fn sheet(sites: &[Site]) -> Sheet {
         ("PRICE", Side::Right),
         ("OWNER", Side::Left),
         ("LATE", Side::Right),
+        ("REQ/MIN", Side::Right),
     ];
     let row = |site: &Site, pool: &Pool| {
         let late = site.delay.map(|it| format!("{} {}", it.p50, it.p90));
@@ -57,6 +59,8 @@ pub(super) fn sheet(sites: &[Site]) -> Sheet {
         row.push(pool.price.to_string());
         row.push(site.owner.clone());
         row.push(late.unwrap_or_else(|| "N/A".to_owned()));
+        let requests = site.requests_per_minute.map(|it| it.to_string());
+        row.push(requests.unwrap_or_else(|| "N/A".to_owned()));
         row
     };
     let pools = sites.iter().flat_map(|site| site.pools.iter().map(move |pool| (site, pool)));

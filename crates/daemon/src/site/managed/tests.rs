@@ -33,6 +33,7 @@ impl Place {
             users: Prefix::default(),
             environment: BTreeMap::new(),
             timeout: Duration::from_secs(20),
+            requests: std::sync::Arc::default(),
         };
         Place { folder, tool, spool, shell: "/bin/sh" }
     }

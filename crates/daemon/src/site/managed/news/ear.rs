@@ -72,7 +72,7 @@ impl Work {
 
     fn begin(&self) {
         self.hears.store(true, Ordering::Release);
-        self.heard.add(|news| drop(news.begun.insert(self.place.clone())));
+        self.heard.add(|news| news.begun.extend([self.place.clone()]));
     }
 
     fn is_over(&self) -> bool {
