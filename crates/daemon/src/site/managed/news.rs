@@ -23,6 +23,8 @@ use crate::site::{Tag, Wake};
 const AGAIN: Duration = Duration::from_secs(2);
 /// At last so rarely.
 const RARELY: Duration = Duration::from_secs(300);
+/// A listener goes on for so long after the last task.
+const IDLE: Duration = Duration::from_secs(120);
 
 /// Where tasks of a market ring.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,6 +76,8 @@ struct Ear {
     hears: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
     began: Instant,
+    /// When somebody last wanted it.
+    wanted: Instant,
     /// How often it has ended soon after it was started.
     failed: u32,
 }
@@ -100,7 +104,8 @@ impl Listeners {
     pub fn listen(&mut self, tool: &Tool, place: &Place) {
         let Some(heard) = &self.heard else { return };
         let mut failed = 0;
-        if let Some(ear) = self.ears.get(place) {
+        if let Some(ear) = self.ears.get_mut(place) {
+            ear.wanted = Instant::now();
             let is_alive = ear.thread.as_ref().is_some_and(|thread| !thread.is_finished());
             let pause = (AGAIN * 2_u32.saturating_pow(ear.failed.min(16))).min(RARELY);
             if is_alive || ear.began.elapsed() < pause {
@@ -120,8 +125,20 @@ impl Listeners {
         let name = format!("news-{}", tool.site);
         let thread = std::thread::Builder::new().name(name).spawn(move || work.go_on());
         let thread = thread.inspect_err(|error| tracing::warn!(%error, "no thread")).ok();
-        let ear = Ear { stop, hears, thread, began: Instant::now(), failed };
+        let (began, wanted) = (Instant::now(), Instant::now());
+        let ear = Ear { stop, hears, thread, began, wanted, failed };
         self.ears.insert(place.clone(), ear);
+    }
+
+    /// Ends listeners that nobody has wanted for a while: they hold a connection.
+    pub fn sweep(&mut self) {
+        self.ears.retain(|_, ear| {
+            let is_wanted = ear.wanted.elapsed() < IDLE;
+            if !is_wanted {
+                ear.stop.store(true, Ordering::Release);
+            }
+            is_wanted
+        });
     }
 
     /// Whether news of the place are heard now.

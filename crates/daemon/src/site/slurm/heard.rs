@@ -68,3 +68,83 @@ pub(super) fn word(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::site::managed::spool::{End, Here};
+
+    fn ticket() -> Ticket {
+        Ticket {
+            tag: "tw-m-1-0-0".to_owned(),
+            account: "ana".to_owned(),
+            pool: "cpu".to_owned(),
+            nodes: 1,
+            handed_in: 100_500_000,
+            start: 100,
+            limit: 60,
+            gather: None,
+            directory: String::new(),
+            output: String::new(),
+            spool: String::new(),
+            is_held: false,
+            is_taken: true,
+            is_withdrawn: false,
+            ended: None,
+            is_forgotten: false,
+        }
+    }
+
+    fn trace(end: Option<Exit>) -> Trace {
+        let here = Here { at: 101_900, id: "7".to_owned(), nodes: vec!["a1".to_owned()] };
+        let end = end.map(|exit| End { since: Some(101_950), at: 105_200, exit });
+        Trace { here: Some(here), began: Some(102_000), end }
+    }
+
+    const NOW: Time = Time(106);
+
+    fn ended(since: i64, exit: Exit) -> Word {
+        Word::Is(Seen::Ended { since: Some(Time(since)), at: Time(105), exit })
+    }
+
+    #[test]
+    fn a_task_that_has_its_nodes_runs() {
+        let runs = Seen::Running { since: Time(101), nodes: vec!["a1".to_owned()] };
+        let of = |known, now| word(&ticket(), None, known, &trace(None), now);
+        assert_eq!(of(Some(&Seen::Waiting), NOW), Word::Is(runs.clone()));
+        assert_eq!(of(None, NOW), Word::Is(runs.clone()));
+        assert_eq!(of(Some(&runs), NOW), Word::Nothing, "as is known");
+        let later = Ticket { start: 110, ..ticket() };
+        assert_eq!(word(&later, None, None, &trace(None), NOW), Word::NotYet);
+        assert_eq!(word(&ticket(), None, None, &Trace::default(), NOW), Word::Nothing);
+    }
+
+    #[test]
+    fn only_an_end_by_itself_counts_without_slurm() {
+        let of = |exit| word(&ticket(), None, None, &trace(Some(exit)), NOW);
+        for exit in [Exit::Code(3), Exit::TimeLimit] {
+            assert_eq!(of(exit.clone()), ended(101, exit));
+        }
+        for exit in [Exit::Signal(9), Exit::Withdrawn] {
+            assert_eq!(of(exit), Word::AskSlurm);
+        }
+        // What was said of its beginning stands.
+        let runs = Seen::Running { since: Time(100), nodes: Vec::new() };
+        let told = word(&ticket(), None, Some(&runs), &trace(Some(Exit::Code(0))), NOW);
+        assert_eq!(told, ended(100, Exit::Code(0)));
+        let other = Job { id: 8, ..Job::default() };
+        let told = word(&ticket(), Some(&other), None, &trace(Some(Exit::Code(0))), NOW);
+        assert_eq!(told, Word::AskSlurm, "two jobs of one tag");
+    }
+
+    #[test]
+    fn what_we_stopped_is_over_once_it_says_so() {
+        let stopped = Ticket { is_withdrawn: true, ..ticket() };
+        let of = |exit| word(&stopped, None, None, &trace(Some(exit)), NOW);
+        for exit in [Exit::Signal(15), Exit::Withdrawn] {
+            assert_eq!(of(exit), ended(101, Exit::Withdrawn));
+        }
+        // It may have been over before: Slurm knows.
+        assert_eq!(of(Exit::Code(0)), Word::AskSlurm);
+    }
+}

@@ -113,7 +113,12 @@ impl Rhythm {
             // Each in its turn, jobs twice as often as the others.
             let order = [(Part::Jobs, 4), (Part::Nodes, 2), (Part::Reservations, 2)];
             let weight = |(part, times): &(Part, u32)| age(*part).saturating_mul(*times);
-            return order.iter().max_by_key(|it| weight(it)).map(|(part, _)| *part).into_iter().collect();
+            return order
+                .iter()
+                .max_by_key(|it| weight(it))
+                .map(|(part, _)| *part)
+                .into_iter()
+                .collect();
         }
         let old = if need == Need::Urgent { OLD } else { 2 * OLD };
         let mut parts = Part::ALL.to_vec();
@@ -155,7 +160,12 @@ mod tests {
     use super::*;
 
     /// Looks of a site on which all need is the same; when each request came, in milliseconds.
-    fn requests(mut rhythm: Rhythm, need: impl Fn(u64) -> Need, took: u64, fails: bool) -> Vec<u64> {
+    fn requests(
+        mut rhythm: Rhythm,
+        need: impl Fn(u64) -> Need,
+        took: u64,
+        fails: bool,
+    ) -> Vec<u64> {
         let begin = Instant::now();
         let mut all = Vec::new();
         for ms in (0..600_000).step_by(100) {
@@ -179,7 +189,8 @@ mod tests {
 
     /// The most in any minute that begins with one of them, from a moment on.
     fn most(all: &[u64], from: u64) -> usize {
-        let within = |first: &u64| all.iter().filter(|it| (*first..first + 60_000).contains(it)).count();
+        let within =
+            |first: &u64| all.iter().filter(|it| (*first..first + 60_000).contains(it)).count();
         all.iter().filter(|first| **first >= from).map(within).max().unwrap_or(0)
     }
 
@@ -235,6 +246,9 @@ mod tests {
         let slow = requests(rhythm.clone(), |_| Need::Urgent, 2_000, false).len();
         let silent = requests(rhythm.clone(), |_| Need::Urgent, 20, true).len();
         let hung = requests(rhythm, |_| Need::Urgent, 10_000, true).len();
-        assert!(slow * 2 < usual && silent * 2 < usual && hung <= silent, "{usual} {slow} {silent} {hung}");
+        assert!(
+            slow * 2 < usual && silent * 2 < usual && hung <= silent,
+            "{usual} {slow} {silent} {hung}"
+        );
     }
 }

@@ -7,8 +7,8 @@ use tradewind_io::settings::cluster::Unit;
 use tradewind_model::Time;
 
 use super::listing::{self, Job, Reservation};
-use super::rhythm::Part;
 use super::pools::{self, Listed};
+use super::rhythm::Part;
 use super::tasks::{self, Verdict};
 use super::{Slurm, aside, doctor, unwritten};
 use crate::site::local::records::now;
@@ -102,7 +102,7 @@ impl Slurm {
         Ok(survey)
     }
 
-    fn list_reservations(&mut self) -> Result<(), SiteError> {
+    pub(super) fn list_reservations(&mut self) -> Result<(), SiteError> {
         self.rhythm.asked(Part::Reservations, Instant::now());
         let answer = self.ours(&["scontrol", "-o", "show", "reservation"])?;
         self.known.reservations = listing::reservations(&answer.text())
@@ -362,7 +362,11 @@ impl Slurm {
                 ticket.map_or(self.tickets.is_gone(&tag), |it| it.ended.is_some())
             })
         };
-        self.known.reservations.iter().filter(|it| is_over(it)).for_each(|it| self.give_back(&it.name));
+        self.known
+            .reservations
+            .iter()
+            .filter(|it| is_over(it))
+            .for_each(|it| self.give_back(&it.name));
         let mut kept = std::mem::take(&mut self.known.reservations);
         kept.retain(|it| !is_over(it));
         self.known.reservations = kept;

@@ -128,6 +128,7 @@ impl Slurm {
         let open = self.tickets.iter().filter(|(_, ticket)| is_open(ticket));
         let places: BTreeSet<Place> = open.map(|(tag, ticket)| place(tag, ticket)).collect();
         places.iter().for_each(|place| self.listeners.listen(&self.tool, place));
+        self.listeners.sweep();
         self.known.looked.retain(|place, _| places.contains(place));
     }
 
@@ -162,9 +163,16 @@ impl Slurm {
             let tags: Vec<Tag> =
                 self.tickets.iter().filter(of_it).map(|(tag, _)| tag.clone()).collect();
             let spool = Spool { tool: &self.tool, account: &place.account, path: &place.spool };
-            if !tags.is_empty() {
-                let found = spool.look(&tags)?.into_iter();
-                news.traces.extend(found.map(|(tag, it)| (tag, (place.account.clone(), it))));
+            if tags.is_empty() {
+                continue;
+            }
+            // One account that cannot be used is no reason to lose what others said.
+            match spool.look(&tags) {
+                Ok(found) => {
+                    let found = found.into_iter();
+                    news.traces.extend(found.map(|(tag, it)| (tag, (place.account.clone(), it))));
+                }
+                Err(wrong) => tracing::debug!(%wrong, "to be tried again"),
             }
         }
         let at = now().0;

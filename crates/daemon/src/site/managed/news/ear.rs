@@ -89,8 +89,8 @@ impl Work {
         let word = format!("{}-{}", std::process::id(), since.as_nanos());
         let folder = PathBuf::from(self.spool().place(&self.place.bells(), &word)?);
         let us = rustix::process::geteuid().as_raw();
-        let is_own = fs::symlink_metadata(&folder)
-            .is_ok_and(|found| found.is_dir() && found.uid() == us);
+        let is_own =
+            fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir() && found.uid() == us);
         let is_same = || read(&folder.join(HERE)).is_some_and(|found| found == word);
         Ok((is_own && is_same()).then_some(folder))
     }
@@ -128,7 +128,10 @@ impl Work {
             let name = entry?.file_name();
             let Some(tag) = name.to_str().and_then(Tag::parse) else { continue };
             // First: what is written from now on rings again.
-            fs::remove_file(bells.join(&name))?;
+            if let Err(error) = fs::remove_file(bells.join(&name)) {
+                tracing::debug!(%error, %tag, "its bell stays");
+                continue;
+            }
             found.extend(trace_in(spool, &tag).map(|trace| (tag, trace)));
         }
         self.tell(found);
