@@ -217,7 +217,7 @@ fn what_nobody_heard_is_found() {
     let mut guest = guest(&cluster, 1, (20, 60), "", |_| {});
     let mute = guest.submit(2, 5);
     guest.until_running(&mute.tag);
-    let bells = guest.bench.folder.path().join("spool/.tw-suite");
+    let bells = guest.bench.folder.path().join("spool/.tw-suite-alpha");
     std::fs::create_dir(bells.join(mute.tag.to_string())).unwrap();
     let before = guest.lists();
     assert_eq!(guest.until_ended(&mute.tag), Exit::Code(0));

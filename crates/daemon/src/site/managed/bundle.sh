@@ -41,8 +41,8 @@ moment() {
 }
 
 # A bell for whoever waits for news of this task, if there are bells.
-bell=$tw_spool/.${tw_folder%-*-*-*}
-[ -d "$bell" ] && bell=$bell/$tw_folder || bell=
+bell=
+[ -z "$tw_bells" ] || [ ! -d "$tw_spool/$tw_bells" ] || bell=$tw_spool/$tw_bells/$tw_folder
 ring() { [ -z "$bell" ] || printf '' 2>/dev/null >"$bell"; }
 
 # note NAME TEXT: a file of the task's folder. Who reads it waits for the end of its line.

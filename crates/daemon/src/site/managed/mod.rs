@@ -14,7 +14,7 @@
 //! | `began` | when its work itself began |
 //! | `stop` | it is to stop, though its manager does not know it any more |
 //! | `../TAG.go` | a task that gathers may begin: when, and variables |
-//! | `../.tw-MARKET/TAG` | a bell: the task has written something new; there if somebody listens |
+//! | `../.tw-MARKET-SITE/TAG` | a bell: the task has written something new; there if somebody listens |
 //! | `end` | since when, until when and how; none of its processes is left in its group |
 
 pub mod accounts;

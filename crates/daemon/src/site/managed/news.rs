@@ -1,5 +1,5 @@
 //! News of tasks without a request to their manager: each task rings a bell, a file of its name in
-//! the folder `.tw-MARKET` of its spool, when it has written into its own folder.
+//! the folder `.tw-MARKET-SITE` of its spool, when it has written into its own folder.
 //!
 //! Each spool has a listener, a thread of its own. Where the daemon's own account owns the spool and
 //! sees it under the same path, the thread watches the folder (`inotify`), and looks through it once
@@ -37,11 +37,10 @@ pub struct Place {
     pub market: String,
 }
 
-impl Place {
-    /// The name of the folder of bells in the spool.
-    fn bells(&self) -> String {
-        format!(".{}", folder_name(&format!("tw-{}", self.market)))
-    }
+/// The name of the folder of bells in the spool. Sites may share a spool, and who hears a bell takes
+/// it away: each site has a folder of its own.
+pub fn bells(market: &str, site: &str) -> String {
+    format!(".{}", folder_name(&format!("tw-{market}-{site}")))
 }
 
 /// What was heard and not taken yet.

@@ -13,7 +13,7 @@ tell() {
         [ -f "$spool/$1/$file" ] && read -r text <"$spool/$1/$file" && echo "$1 $file $text"
     done
 }
-# Bells of a market's tasks: `.tw-MARKET`.
+# Bells of a market's tasks at a site: `.tw-MARKET-SITE`.
 case $verb in
 listen)
     bells=$spool/$1

@@ -50,6 +50,7 @@ impl Place {
             variables: &variables,
             paths: &Paths::of(order, &home),
             spool: &self.spool,
+            bells: "",
             start: Some(order.start).filter(|start| *start > Time(0)),
             grace: Duration::from_millis(300),
             words: &WORDS,

@@ -13,6 +13,7 @@ use super::{Slurm, is_unanswered, pools, unwritten};
 use crate::site::local::records::now;
 use crate::site::local::sheet::refusal;
 use crate::site::managed::bundle::{Bundle, Paths, Words, ahead, near};
+use crate::site::managed::news::bells;
 use crate::site::managed::stage::Stage;
 use crate::site::managed::tickets::{Ticket, stamp};
 use crate::site::managed::tool::{Call, Who};
@@ -122,7 +123,9 @@ impl Slurm {
         let is_ours = |name: &str| !name.starts_with("SLURM_") || name.starts_with("SLURM_ARRAY_");
         let variables = order.variables.clone().into_iter();
         let variables = variables.filter(|(name, _)| is_ours(name)).collect();
+        let bells = bells(&order.tag.market, &self.name);
         let bundle = Bundle {
+            bells: &bells,
             order,
             variables: &variables,
             paths,

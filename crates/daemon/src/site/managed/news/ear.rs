@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::fs::{OFlags, inotify};
 
-use super::{Heard, Place};
+use super::{Heard, Place, bells};
 use crate::site::local::sheet::folder_name;
 use crate::site::managed::spool::{FILES, Spool, Trace, trace};
 use crate::site::managed::tool::{Tool, kill};
@@ -79,6 +79,10 @@ impl Work {
         self.stop.load(Ordering::Acquire)
     }
 
+    fn bells(&self) -> String {
+        bells(&self.place.market, &self.tool.site)
+    }
+
     fn spool(&self) -> Spool<'_> {
         Spool { tool: &self.tool, account: &self.place.account, path: &self.place.spool }
     }
@@ -87,7 +91,7 @@ impl Work {
     fn own(&self) -> Result<Option<PathBuf>, SiteError> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let word = format!("{}-{}", std::process::id(), since.as_nanos());
-        let folder = PathBuf::from(self.spool().place(&self.place.bells(), &word)?);
+        let folder = PathBuf::from(self.spool().place(&self.bells(), &word)?);
         let us = rustix::process::geteuid().as_raw();
         let is_own =
             fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir() && found.uid() == us);
@@ -148,7 +152,7 @@ impl Work {
 
     /// Reads what a shell of the account says until it ends or is silent for too long.
     fn follow(&self) -> io::Result<()> {
-        let mut child = self.spool().listen(&self.place.bells())?;
+        let mut child = self.spool().listen(&self.bells())?;
         let (lines, said) = sync_channel(1_024);
         if let Some(out) = child.stdout.take() {
             std::thread::spawn(move || {
