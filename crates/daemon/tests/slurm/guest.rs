@@ -225,6 +225,28 @@ fn what_nobody_heard_is_found() {
 }
 
 #[test]
+fn sites_that_share_a_spool_hear_their_own_tasks() {
+    let cluster = Cluster::start(&Plan::of("n", 2));
+    let spool = cluster.path().join("shared");
+    let share = |name: &str, settings: &mut Settings| {
+        settings.name = name.to_owned();
+        settings.cluster.spool = spool.display().to_string();
+    };
+    let mut one = guest(&cluster, 2, (1, 60), "", |settings| share("one", settings));
+    let mut other = guest(&cluster, 2, (1, 60), "", |settings| share("other", settings));
+    let long = other.submit(1, 50);
+    other.until_running(&long.tag);
+    for job in 2..6 {
+        let short = one.submit(job, 1);
+        assert_eq!(one.until_ended(&short.tag), Exit::Code(0));
+        let end = spool.join(short.tag.to_string()).join("end");
+        let late = std::fs::metadata(end).unwrap().modified().unwrap().elapsed();
+        let late = late.unwrap_or_default();
+        assert!(late < Duration::from_secs(2), "{late:?}");
+    }
+}
+
+#[test]
 fn a_withdrawn_task_is_over_when_it_says_so() {
     let cluster = Cluster::start(&Plan::of("k", 1));
     let mut guest = guest(&cluster, 1, (1, 60), "", |_| {});
