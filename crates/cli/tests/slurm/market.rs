@@ -56,7 +56,7 @@ impl Offer {
             "[[site]]\nname = {name:?}\nkind = \"slurm\"\nowner = \"owner-{name}\"\n\
              environment = {{ {variables} }}\naccounts = {{ \"*\" = {account:?} }}\n\
              directory = \"{folder}/work\"\nspool = \"{folder}/work/.{name}\"\n\
-             grace = \"1s\"\n{more}\npool = [{{ name = \"{name}-main\", {pool} }}]\n"
+             grace = \"1s\"\nrequests_at_rest = 600\nrequests_busy = 600\n{more}\npool = [{{ name = \"{name}-main\", {pool} }}]\n"
         )
     }
 }

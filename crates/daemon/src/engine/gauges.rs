@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tradewind_model::SiteId;
 
-use crate::site::SiteError;
+use crate::site::managed::requests::{Count, Requests};
 
 /// A number of things, and the time that they took in all.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ impl Tally {
 }
 
 /// The last look at a site.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Look {
     /// When it was over.
     pub at: Instant,
@@ -43,6 +43,10 @@ pub struct Look {
     pub took: Duration,
     /// Whether the site answered.
     pub answered: bool,
+    /// Since when it has answered, or not, without a break: seconds since 1970.
+    pub since: i64,
+    /// What was wrong at the last look that was not answered.
+    pub wrong: Option<String>,
 }
 
 /// What the engine counts since its start. Reading does not disturb it.
@@ -56,7 +60,7 @@ pub struct Gauges {
     pub appends: Tally,
     last_row: AtomicU64,
     looks: Mutex<BTreeMap<SiteId, Look>>,
-    reasons: Mutex<BTreeMap<SiteId, String>>,
+    requests: Mutex<BTreeMap<SiteId, Arc<Requests>>>,
 }
 
 impl Gauges {
@@ -69,19 +73,25 @@ impl Gauges {
         self.last_row.load(Ordering::Acquire)
     }
 
-    pub(super) fn looked(&self, site: SiteId, took: Duration, wrong: Option<&SiteError>) {
-        let look = Look { at: Instant::now(), took, answered: wrong.is_none() };
-        let mut reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
-        match wrong {
-            Some(wrong) => drop(reasons.insert(site, wrong.to_string())),
-            None => drop(reasons.remove(&site)),
-        }
-        self.looks.lock().unwrap_or_else(PoisonError::into_inner).insert(site, look);
+    /// Remembers a look; `wrong` is what the site said instead of an answer.
+    pub(super) fn looked(&self, site: SiteId, took: Duration, wrong: Option<String>) {
+        let mut looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = looks.get(&site);
+        let answered = wrong.is_none();
+        let since = before.filter(|it| it.answered == answered).map(|it| it.since);
+        let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let since = since.unwrap_or_else(|| i64::try_from(now()).unwrap_or(0));
+        looks.insert(site, Look { at: Instant::now(), took, answered, since, wrong });
     }
 
-    /// Of sites whose last look had no answer: why.
-    pub fn reasons(&self) -> BTreeMap<SiteId, String> {
-        self.reasons.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(super) fn counts(&self, site: SiteId, requests: Arc<Requests>) {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).insert(site, requests);
+    }
+
+    /// How many requests each site's manager got, by kind; sites without a manager are left out.
+    pub fn requests(&self) -> BTreeMap<SiteId, BTreeMap<String, Count>> {
+        let all = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().map(|(site, requests)| (*site, requests.counts())).collect()
     }
 
     /// The last look at each site.

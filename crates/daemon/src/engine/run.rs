@@ -20,7 +20,7 @@ use crate::codec::Codec;
 use crate::live::peers::Letter;
 use crate::live::state::{Job, Phase};
 use crate::live::{Act, Input, Kind, Live, Make, Record, Refusal, Reply, Settings, State, Step};
-use crate::site::{Aside, Tag};
+use crate::site::{Aside, Demand, Tag};
 use crate::store::{Snapshot, Store, StoreError};
 
 /// Opens a journal.
@@ -110,6 +110,7 @@ impl Engine {
             workers,
             told: BTreeMap::new(),
             asides: BTreeMap::new(),
+            demand: Demand::Calm,
             watchers: vec![],
             tried: None,
             postmen,
@@ -283,6 +284,8 @@ struct Loop<C> {
     told: BTreeMap<(Tag, Act), Instant>,
     /// By site: what it was told to keep free, and when.
     asides: BTreeMap<usize, (Vec<Aside>, Instant)>,
+    /// As sites were told.
+    demand: Demand,
     watchers: Vec<SyncSender<News>>,
     /// When it was last tried to go on.
     tried: Option<Instant>,
@@ -314,6 +317,7 @@ impl<C: Codec> Loop<C> {
             self.instruct();
             self.inquire();
             self.set_aside();
+            self.tell_demand();
             if stop {
                 break;
             }
@@ -534,6 +538,19 @@ impl<C: Codec> Loop<C> {
                 worker.set_aside(&live.state().name, wanted.clone());
                 self.asides.insert(place, (wanted, Instant::now()));
             }
+        }
+    }
+
+    /// Tells sites when jobs begin to wait for nodes, and when none does any more.
+    fn tell_demand(&mut self) {
+        let Some(live) = &self.live else { return };
+        let demand = match live.state().market.head() {
+            None => Demand::Calm,
+            Some(_) => Demand::Waiting,
+        };
+        if demand != self.demand {
+            self.demand = demand;
+            self.workers.iter().for_each(|worker| worker.expect(demand));
         }
     }
 

@@ -9,7 +9,7 @@ use tradewind_model::SiteId;
 
 use super::handle::Handle;
 use crate::live::{Act, Input, Instruction};
-use crate::site::{Aside, Seen, Site, SiteError, Survey, Tag};
+use crate::site::{Aside, Demand, Seen, Site, SiteError, Survey, Tag, Turn, Wake};
 
 /// The remedy.
 const DOCTOR: &str = "`tradewind doctor` says what to do";
@@ -41,6 +41,10 @@ enum Errand {
     SetAside(String, Vec<Aside>),
     /// To get the end of what a task has written.
     Tail(Tag, usize, SyncSender<Result<Vec<u8>, SiteError>>),
+    /// To take a turn: the site has news.
+    Wake,
+    /// To tell the site whether jobs wait for nodes.
+    Expect(Demand),
     /// To stop, when all else is done.
     Stop,
 }
@@ -79,6 +83,13 @@ impl Worker {
     pub(super) fn start(id: SiteId, setup: SiteSetup, engine: Handle) -> std::io::Result<Worker> {
         let (errands, receive) = channel();
         let name = format!("site-{}", setup.name);
+        if let Some(requests) = setup.site.requests() {
+            engine.gauges().counts(id, requests);
+        }
+        let bell = errands.clone();
+        let mut setup = setup;
+        // A thread that has ended needs no waking.
+        setup.site.attend(Wake::by(move || bell.send(Errand::Wake).unwrap_or_default()));
         let thread = std::thread::Builder::new().name(name).spawn(move || {
             let voice = Voice::new(&setup);
             let tasks = BTreeMap::new();
@@ -95,6 +106,11 @@ impl Worker {
     /// Tells the site what it is to keep free.
     pub(super) fn set_aside(&self, market: &str, wanted: Vec<Aside>) {
         drop(self.errands.send(Errand::SetAside(market.to_owned(), wanted)));
+    }
+
+    /// Tells the site whether jobs wait for nodes.
+    pub(super) fn expect(&self, demand: Demand) {
+        drop(self.errands.send(Errand::Expect(demand)));
     }
 
     pub(super) fn reader(&self) -> Reader {
@@ -178,13 +194,16 @@ impl Talk {
     fn go_on(mut self) {
         let mut waiting: VecDeque<Instruction> = VecDeque::new();
         let mut next = Instant::now();
-        let mut stopping = false;
+        let (mut stopping, mut is_woken) = (false, false);
         loop {
-            if Instant::now() >= next && !stopping {
-                match self.survey() {
+            next = self.setup.site.due().unwrap_or(next);
+            if (is_woken || Instant::now() >= next) && !stopping {
+                is_woken = false;
+                match self.turn() {
                     Ok(pause) => next = Instant::now() + pause,
                     Err(super::Gone) => return,
                 }
+                next = self.setup.site.due().unwrap_or(next);
             }
             let more = match waiting.is_empty() && !stopping {
                 true => self.errands.recv_timeout(next.saturating_duration_since(Instant::now())),
@@ -206,6 +225,8 @@ impl Talk {
                 Ok(Errand::Tail(tag, most, answer)) => {
                     drop(answer.send(self.setup.site.output(&tag, most)));
                 }
+                Ok(Errand::Wake) => is_woken = true,
+                Ok(Errand::Expect(demand)) => self.setup.site.expect(demand),
                 Ok(Errand::Stop) => stopping = true,
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {
@@ -222,15 +243,23 @@ impl Talk {
         }
     }
 
-    /// Looks at the site; how long to wait until the next look.
-    fn survey(&mut self) -> Result<Duration, super::Gone> {
+    /// Lets the site have its turn; how long to wait until the next, if the site does not mind.
+    fn turn(&mut self) -> Result<Duration, super::Gone> {
         let begin = Instant::now();
-        let survey = self.setup.site.survey();
+        let turn = self.setup.site.turn();
         let took = begin.elapsed();
-        self.voice.hear(&survey);
-        self.engine.gauges().looked(self.id, took, survey.as_ref().err());
-        tracing::trace!(site = self.setup.name, took_ms = took.as_millis(), "surveyed");
         let every = self.setup.survey_every;
+        let survey = match turn {
+            Turn::Nothing => return Ok(every),
+            Turn::Heard(survey) => Ok(survey),
+            Turn::Looked(survey) => {
+                self.voice.hear(&survey);
+                let wrong = survey.as_ref().err().map(ToString::to_string);
+                self.engine.gauges().looked(self.id, took, wrong);
+                tracing::trace!(site = self.setup.name, took_ms = took.as_millis(), "surveyed");
+                survey
+            }
+        };
         let pause = match &survey {
             Ok(survey) if self.is_news(survey) => (every / SOONER).max(took).min(every),
             _ => every,

@@ -12,16 +12,20 @@ pub mod managed;
 pub mod resources;
 pub mod size;
 pub mod slurm;
+mod watching;
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tradewind_io::submission::{OnLost, Surroundings, Work};
 use tradewind_model::{Attributes, Performance, Span, Time};
 
+use managed::requests::Requests;
 use resources::Resources;
 use size::Size;
+pub use watching::{Demand, Turn, Wake};
 
 /// A task's name at its site, unique for ever: job, attempt and part. A site never runs two tasks
 /// of one tag, and tells of a task by its tag only: its own ids may be used twice.
@@ -294,6 +298,32 @@ pub trait Site: Debug + Send {
     /// # Errors
     /// If it cannot tell: never an empty survey instead.
     fn survey(&mut self) -> Result<Survey, SiteError>;
+
+    /// From now on the site may wake its thread when it has news, which a [`Site::turn`] then tells.
+    fn attend(&mut self, wake: Wake) {
+        let _ = wake;
+    }
+
+    /// Whether jobs of the market wait for nodes: then it matters more when others' jobs end.
+    fn expect(&mut self, demand: Demand) {
+        let _ = demand;
+    }
+
+    /// When the site wants its next [`Site::turn`]; `None`: as often as its settings say.
+    fn due(&self) -> Option<Instant> {
+        None
+    }
+
+    /// What the site's thread asks for when it is due or was woken: news that cost the manager
+    /// nothing, or a survey that may be of things that were listed a while ago.
+    fn turn(&mut self) -> Turn {
+        Turn::Looked(self.survey())
+    }
+
+    /// How many requests its manager got; `None`: it has no manager.
+    fn requests(&self) -> Option<Arc<Requests>> {
+        None
+    }
 
     /// Hands a task in; asked again, too, as long as there was no answer. With a tag that the site knows (running, waiting or ended and not
     /// forgotten) it does nothing and returns `Ok`.

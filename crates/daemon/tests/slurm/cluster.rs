@@ -156,7 +156,7 @@ impl Cluster {
     }
 
     /// A signal to the controller, which goes on.
-    pub(crate) fn signal_controller(&mut self, signal: Signal) {
+    pub(crate) fn signal_controller(&self, signal: Signal) {
         send(self.controller.as_ref().unwrap(), signal);
     }
 

@@ -58,6 +58,13 @@ pub(crate) fn ready(bench: &mut SlurmBench<'_>, job: u64, act: &Act) -> Order {
     order
 }
 
+/// One that starts at this moment.
+pub(crate) fn ready_later(bench: &mut SlurmBench<'_>, job: u64, start: Time) -> Order {
+    let order = Order { start, ..order(bench, job, &sleeps(0, 0)) };
+    bench.site().submit(&order).unwrap();
+    order
+}
+
 /// Slurm's number of the job with this tag.
 pub(crate) fn number(cluster: &Cluster, tag: &Tag) -> String {
     let all = cluster.say(&["squeue", "-h", "-t", "all", "-o", "%i %k"]);
@@ -150,7 +157,7 @@ fn an_answer_that_is_cut_off_is_none() {
 
 #[test]
 fn a_hung_controller_may_have_heard_us_and_the_task_runs_once() {
-    let mut cluster = Cluster::start(&Plan::of("i", 2));
+    let cluster = Cluster::start(&Plan::of("i", 2));
     let bench = SlurmBench::with(&cluster, "main", 2, |settings| {
         settings.cluster.timeout = Span(1);
     });

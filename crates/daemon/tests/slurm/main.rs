@@ -4,6 +4,7 @@
 mod bench;
 mod cluster;
 mod gotchas;
+mod guest;
 mod modes;
 #[path = "../ports/mod.rs"]
 mod ports;

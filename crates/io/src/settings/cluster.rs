@@ -13,7 +13,7 @@ use crate::fields::{Fields, Notes};
 use crate::value::Kind;
 
 /// Keys of such a site beside those that all sites have.
-pub(super) const KEYS: [&str; 18] = [
+pub(super) const KEYS: [&str; 20] = [
     "command",
     "ssh",
     "ssh_options",
@@ -23,6 +23,8 @@ pub(super) const KEYS: [&str; 18] = [
     "accounts",
     "timeout",
     "survey_every",
+    "requests_at_rest",
+    "requests_busy",
     "mode",
     "directory",
     "spool",
@@ -38,6 +40,7 @@ pub(super) const POOL: [&str; 3] = ["partition", "features", "hosts"];
 const SECONDS: RangeInclusive<i64> = 1..=3_600;
 /// Thirty days.
 const DAYS: RangeInclusive<i64> = 1..=30 * 24 * 3_600;
+const REQUESTS: RangeInclusive<i64> = 1..=6_000;
 
 /// A cluster under a manager of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,8 +65,13 @@ pub struct Cluster {
     pub accounts: Accounts,
     /// For each command.
     pub timeout: Span,
-    /// How often the site is looked at.
+    /// How often the site is looked at; under Slurm, at most.
     pub survey_every: Span,
+    /// Lists that Slurm's controller is asked for in a minute in which nothing of ours is due there,
+    /// at most.
+    pub requests_at_rest: u32,
+    /// The same while jobs run or wait, whatever their number.
+    pub requests_busy: u32,
     /// How jobs get their nodes in time.
     pub mode: Mode,
     /// Where jobs run that do not say where; `{user}` is the account, `~` its home.
@@ -97,6 +105,8 @@ impl Default for Cluster {
             accounts: Accounts::Of(BTreeMap::new()),
             timeout: Span(10),
             survey_every: Span(1),
+            requests_at_rest: 2,
+            requests_busy: 10,
             mode: Mode::HoldRelease,
             directory: "~".to_owned(),
             spool: "~/.tradewind".to_owned(),
@@ -209,6 +219,8 @@ pub(super) fn cluster(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Cluster
         accounts: accounts(fields, notes),
         timeout: span("timeout", usual.timeout, notes),
         survey_every: span("survey_every", usual.survey_every, notes),
+        requests_at_rest: requests(fields, "requests_at_rest", usual.requests_at_rest, notes),
+        requests_busy: requests(fields, "requests_busy", usual.requests_busy, notes),
         mode: fields.word("mode", &modes, notes).unwrap_or(usual.mode),
         directory: path(fields, "directory", notes).unwrap_or(usual.directory),
         spool: path(fields, "spool", notes).unwrap_or(usual.spool),
@@ -242,6 +254,11 @@ fn ssh(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<String> {
         notes.error(fields.line_of("ssh"), &fields.place("ssh"), message, hint);
     }
     Some(ssh)
+}
+
+fn requests(fields: &Fields<'_, '_>, key: &str, usual: u32, notes: &mut Notes<'_>) -> u32 {
+    let given = fields.whole(key, REQUESTS, notes);
+    given.and_then(|it| u32::try_from(it).ok()).unwrap_or(usual)
 }
 
 fn flag(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<bool> {

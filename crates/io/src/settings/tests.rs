@@ -120,7 +120,7 @@ fn a_cluster_is_read_as_it_is_written() {
     let text = "[[site]]\nname = 'a'\nkind = 'slurm'\n\
          command = ['ssh', 'login']\nuser_command = ['ssh', '{user}@login']\n\
          environment = { SLURM_CONF = '/etc/x.conf' }\naccounts = { ana = 'ana01' }\n\
-         timeout = '30s'\nsurvey_every = 2\nmode = 'reservation'\nunit = 'cores:4'\n\
+         timeout = '30s'\nsurvey_every = 2\nrequests_at_rest = 1\nrequests_busy = 20\nmode = 'reservation'\nunit = 'cores:4'\n\
          directory = '/scratch/{user}'\nspool = '/scratch/{user}/.tw'\ngrace = '2s'\n\
          options = { qos = 'low' }\nstage_in = [['cp', '/a', '/b']]\nremote_shell = true\n\
          pool = [{name = 'p', nodes = 2, partition = 'main', features = ['x', 'y'], \
@@ -139,6 +139,8 @@ fn a_cluster_is_read_as_it_is_written() {
         accounts: cluster::Accounts::Of([pair("ana", "ana01")].into()),
         timeout: Span(30),
         survey_every: Span(2),
+        requests_at_rest: 1,
+        requests_busy: 20,
         mode: cluster::Mode::Reservation,
         directory: "/scratch/{user}".to_owned(),
         spool: "/scratch/{user}/.tw".to_owned(),

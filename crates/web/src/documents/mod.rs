@@ -35,7 +35,7 @@ pub use peer::{Peer, PeerAnswers, PeerGlance, PeerLetters, PeerList, PeerQuestio
 pub use problem::{Failure, Problem};
 pub use quote::{Offer, OfferedNodes, Quotes};
 pub use report::{Report, SiteReport, TogetherReport, UserReport};
-pub use site::{Delay, Pool, PriceChange, Site, SiteList};
+pub use site::{Delay, Pool, PriceChange, Reach, Site, SiteList};
 pub use submission::{
     Attribute, Dependency, Mail, Passed, ScriptSubmission, Submission, TimeLimit,
 };

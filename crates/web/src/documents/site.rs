@@ -14,17 +14,42 @@ pub struct Site {
     pub name: String,
     /// Who sets its prices.
     pub owner: String,
+    /// Whether it answers.
+    #[serde(default)]
+    pub state: Reach,
+    /// Since when it does, or does not: seconds since 1970; left out before the first look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<i64>,
+    /// Why it does not answer, in its own words for administrators and its owner; left out while it
+    /// answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Requests that its manager got from the market in the last minute; left out where there is no
+    /// manager.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_minute: Option<u64>,
+    /// The same by kind: the manager's own commands.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub requests: BTreeMap<String, u64>,
     /// Since when it does not answer; left out while it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub away_since: Option<i64>,
-    /// Why it does not answer: for administrators and its owner.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub away_reason: Option<String>,
     /// Its nodes.
     pub pools: Vec<Pool>,
     /// How much later than expected its last jobs started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Delay>,
+}
+
+/// Whether a site answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Reach {
+    /// It does.
+    #[default]
+    Up,
+    /// It does not.
+    Away,
 }
 
 /// How much later than expected jobs started: seconds, negative if they were early.

@@ -33,6 +33,12 @@ pub(crate) struct OfSite {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct OfKind {
+    pub(crate) site: String,
+    pub(crate) kind: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct OfPool {
     pub(crate) pool: String,
 }
@@ -59,6 +65,8 @@ pub(crate) struct Metrics {
     survey_time: Family<OfSite, Number>,
     survey_age: Family<OfSite, Number>,
     site_up: Family<OfSite, Gauge>,
+    site_requests: Family<OfKind, Counter>,
+    site_requests_minute: Family<OfSite, Gauge>,
     passes: Counter,
     pass_time: Seconds,
     rows: Counter,
@@ -88,6 +96,8 @@ impl Metrics {
             survey_time: Family::default(),
             survey_age: Family::default(),
             site_up: Family::default(),
+            site_requests: Family::default(),
+            site_requests_minute: Family::default(),
             passes: Counter::default(),
             pass_time: Counter::default(),
             rows: Counter::default(),
@@ -135,6 +145,10 @@ impl Metrics {
         let help = "Time since the last look at a site";
         all.register_with_unit("site_survey_age", help, Unit::Seconds, self.survey_age.clone());
         all.register("site_up", "1 if the site answered at last", self.site_up.clone());
+        let help = "Requests to the site's manager since the start, by its commands";
+        all.register("site_requests", help, self.site_requests.clone());
+        let help = "Requests to the site's manager in the last minute";
+        all.register("site_requests_per_minute", help, self.site_requests_minute.clone());
         all.register("passes", "Calls of the policy", self.passes.clone());
         let help = "Time that the policy took in all";
         all.register_with_unit("pass", help, Unit::Seconds, self.pass_time.clone());

@@ -7,7 +7,7 @@ use prometheus_client::encoding::text::encode;
 use tradewind_daemon::live::Live;
 use tradewind_model::SiteId;
 
-use super::{Metrics, OfPool, OfSite, Phase};
+use super::{Metrics, OfKind, OfPool, OfSite, Phase};
 use crate::api::Context;
 use crate::documents::JobCounts;
 use crate::failure::{Answer, Failure};
@@ -76,6 +76,18 @@ impl Metrics {
             let age = now.saturating_duration_since(look.at).as_secs_f64();
             self.survey_age.get_or_create(&label).set(age);
             self.site_up.get_or_create(&label).set(look.answered.into());
+        }
+        for (id, kinds) in gauges.requests() {
+            let Some(site) = sites.get(id.0 as usize) else { continue };
+            let minute: u64 = kinds.values().map(|count| count.minute).sum();
+            let label = OfSite { site: site.clone() };
+            let minute = i64::try_from(minute).unwrap_or(i64::MAX);
+            self.site_requests_minute.get_or_create(&label).set(minute);
+            for (kind, count) in kinds {
+                let label = OfKind { site: site.clone(), kind };
+                let counter = self.site_requests.get_or_create(&label);
+                counter.inner().store(count.total, Ordering::Relaxed);
+            }
         }
         let set = |counter: &super::Seconds, seconds: f64| {
             counter.inner().store(seconds.to_bits(), Ordering::Relaxed);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use tradewind_daemon::live::Ask;
-use tradewind_model::{PoolId, SiteId};
+use tradewind_model::PoolId;
 
 use crate::api::{Context, blocking};
 use crate::documents::{PriceChange, SiteList};
@@ -21,16 +21,18 @@ use crate::views::{jobs::site_name, sites};
     responses((status = 200, description = "all sites with their pools", body = SiteList), Refusals),
 )]
 pub(crate) async fn list(State(context): State<Context>, caller: Caller) -> Answer<Json<SiteList>> {
-    let mut all = context.look(sites::list_now).await?;
-    let reasons = context.market.gauges().reasons();
-    for (place, site) in all.sites.iter_mut().enumerate() {
-        let id = SiteId(u32::try_from(place).unwrap_or(u32::MAX));
-        // It names accounts, paths and commands.
-        if site.away_since.is_some() && caller.actor.may_manage(&site.owner) {
-            site.away_reason = reasons.get(&id).cloned();
-        }
+    all(&context, &caller).await
+}
+
+async fn all(context: &Context, caller: &Caller) -> Answer<Json<SiteList>> {
+    let list = context.look(sites::list_now).await?;
+    let mut list = sites::counted(list, context.market.gauges());
+    // What a site said names accounts, paths and commands: it is for those who mend it.
+    for site in list.sites.iter_mut().filter(|site| !caller.actor.may_manage(&site.owner)) {
+        let short = || "the site does not answer".to_owned();
+        site.reason = site.reason.take().map(|_| short());
     }
-    Ok(Json(all))
+    Ok(Json(list))
 }
 
 /// Sets what a pool costs: its owner and administrators may. An empty document brings the
@@ -58,8 +60,8 @@ pub(crate) async fn price(
         let sound = blocking(move || tariffs.check(id, &text)).await?;
         sound.map_err(|wrong| Failure::invalid(wrong, "see `price`").in_field(field))?;
     }
-    context.ask(caller.actor, Ask::Tariff { pool: id, text }).await?;
-    context.look(sites::list_now).await.map(Json)
+    context.ask(caller.actor.clone(), Ask::Tariff { pool: id, text }).await?;
+    all(&context, &caller).await
 }
 
 /// The table in TOML that the change asks for.

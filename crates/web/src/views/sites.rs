@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use tradewind_daemon::engine::Gauges;
 use tradewind_daemon::live::state::{State, Why};
 use tradewind_daemon::live::{Live, RESOURCES};
 use tradewind_model::{PoolId, SiteId};
 
 use super::jobs::quantile;
-use crate::documents::{Delay, Pool, Site, SiteList};
+use crate::documents::{Delay, Pool, Reach, Site, SiteList};
 
 /// All sites, with what is wrong with their pools: they are public.
 pub(crate) fn list_now(live: &Live) -> SiteList {
@@ -35,13 +36,37 @@ pub(crate) fn list(state: &State) -> SiteList {
         Site {
             name: site.name.clone(),
             owner: state.owners.get(place).cloned().unwrap_or_default(),
+            state: if state.away.contains_key(&id) { Reach::Away } else { Reach::Up },
+            since: state.away.get(&id).map(|at| at.0),
+            reason: None,
+            requests_per_minute: None,
+            requests: BTreeMap::new(),
             away_since: state.away.get(&id).map(|at| at.0),
-            away_reason: None,
             pools: own.map(|(id, _)| pool(state, id)).collect(),
             delay: delay(state, id),
         }
     });
     SiteList { sites: sites.collect() }
+}
+
+/// The same with what the engine counts beside the state.
+pub(crate) fn counted(mut list: SiteList, gauges: &Gauges) -> SiteList {
+    let (looks, requests) = (gauges.looks(), gauges.requests());
+    for (place, site) in list.sites.iter_mut().enumerate() {
+        let id = SiteId(place as u32);
+        if let Some(look) = looks.get(&id) {
+            // The journal knows better since when it is away.
+            let is_same = look.answered == (site.state == Reach::Up);
+            site.since = site.since.or_else(|| is_same.then_some(look.since));
+            site.reason = look.wrong.clone().filter(|_| site.state == Reach::Away);
+        }
+        if let Some(kinds) = requests.get(&id) {
+            let recent = kinds.iter().filter(|(_, count)| count.minute > 0);
+            site.requests = recent.map(|(kind, count)| (kind.clone(), count.minute)).collect();
+            site.requests_per_minute = Some(site.requests.values().sum());
+        }
+    }
+    list
 }
 
 fn delay(state: &State, site: SiteId) -> Option<Delay> {

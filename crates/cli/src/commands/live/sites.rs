@@ -18,7 +18,8 @@ Examples:
 
 OURS are nodes with jobs of the market, LOCAL those of the owner's own jobs, WITHHELD not offered
 now, BOOKED set aside for accepted quotes. LATE is how much later than expected the last jobs
-started there: half of them, and nine in ten; in seconds. A pool whose STATE is `error` has no nodes.")]
+started there: half of them, and nine in ten; in seconds. REQ/MIN are the requests that the site's
+manager got from the market in the last minute. A pool whose STATE is `error` has no nodes.")]
 pub(crate) struct Args {
     #[command(flatten)]
     place: Place,
@@ -35,7 +36,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         report.warning(&Problem { message, hint });
     }
     for site in &sites {
-        if let Some(why) = &site.away_reason {
+        if let Some(why) = &site.reason {
             report.note(&format!("the site `{}` does not answer: {why}", site.name));
         }
     }
@@ -58,6 +59,7 @@ pub(super) fn sheet(sites: &[Site]) -> Sheet {
         ("PRICE", Side::Right),
         ("OWNER", Side::Left),
         ("LATE", Side::Right),
+        ("REQ/MIN", Side::Right),
     ];
     let row = |site: &Site, pool: &Pool| {
         let late = site.delay.map(|it| format!("{} {}", it.p50, it.p90));
@@ -69,6 +71,8 @@ pub(super) fn sheet(sites: &[Site]) -> Sheet {
         row.push(pool.price.to_string());
         row.push(site.owner.clone());
         row.push(late.unwrap_or_else(|| "N/A".to_owned()));
+        let requests = site.requests_per_minute.map(|it| it.to_string());
+        row.push(requests.unwrap_or_else(|| "N/A".to_owned()));
         row
     };
     let pools = sites.iter().flat_map(|site| site.pools.iter().map(move |pool| (site, pool)));

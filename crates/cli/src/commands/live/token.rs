@@ -202,6 +202,10 @@ fn role(role: Role) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use tradewind_web::documents::Reach;
+
     use super::*;
 
     #[test]
@@ -209,8 +213,12 @@ mod tests {
         let site = Site {
             name: "alpha".to_owned(),
             owner: "olga".to_owned(),
+            state: Reach::Up,
+            since: None,
+            reason: None,
+            requests_per_minute: None,
+            requests: BTreeMap::new(),
             away_since: None,
-            away_reason: None,
             pools: vec![],
             delay: None,
         };

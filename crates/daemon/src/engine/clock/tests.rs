@@ -140,7 +140,14 @@ fn heard(known: Option<Seen>, seen: Seen) -> Seen {
     let mut state = State::empty(Time(0));
     state.lead = Some(Span(2 * HOUR));
     let known = known.map_or(Known::Acknowledged, Known::Seen);
-    let task = Task { pool: tradewind_model::PoolId(0), wanted: Wanted::Run, known, go: None, begun: None, held: None };
+    let task = Task {
+        pool: tradewind_model::PoolId(0),
+        wanted: Wanted::Run,
+        known,
+        go: None,
+        begun: None,
+        held: None,
+    };
     state.tasks.insert(tag(1), task);
     let survey = Survey { tasks: BTreeMap::from([(tag(1), seen)]), ..Survey::default() };
     let at = TEN + Span(2 * HOUR + 30);

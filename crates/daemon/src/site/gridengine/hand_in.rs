@@ -125,6 +125,7 @@ impl GridEngine {
             variables: &order.variables,
             paths,
             spool: &self.settings.spool.replace(USER, account),
+            bells: "",
             start: near(order, now()),
             grace: self.settings.grace,
             words: &words::WORDS,

@@ -32,6 +32,7 @@ mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::sync::Arc;
 use std::time::Instant;
 
 use self::cluster::Cluster;
@@ -40,6 +41,7 @@ use self::replies::{Job, Reservation, Status};
 pub use self::settings::{Mode, Pool, Settings, Unit};
 use super::local::records::now;
 use super::managed::accounts::account_of;
+use super::managed::requests::Requests;
 use super::managed::spool::{Spool, Taken};
 use super::managed::tickets::{Ended, Ticket, Tickets};
 use super::managed::tool::Call;
@@ -243,6 +245,10 @@ impl Site for GridEngine {
 
     fn lists_by(&self) -> Option<&'static str> {
         Some("qstat -f")
+    }
+
+    fn requests(&self) -> Option<Arc<Requests>> {
+        Some(Arc::clone(&self.settings.tool.requests))
     }
 
     fn survey(&mut self) -> Result<Survey, SiteError> {

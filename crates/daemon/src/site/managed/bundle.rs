@@ -68,6 +68,8 @@ pub struct Bundle<'a> {
     pub paths: &'a Paths,
     /// The folder, at the cluster, of all tasks' folders; `~` at its beginning is the home.
     pub spool: &'a str,
+    /// The folder of bells in it: the task rings there if there is one.
+    pub bells: &'a str,
     /// Its work does not begin before, to the millisecond; `None`: it does not wait.
     pub start: Option<Time>,
     /// From `SIGTERM` to `SIGKILL` at the limit.
@@ -145,6 +147,7 @@ impl Bundle<'_> {
         for (name, value) in [
             ("folder", folder_name(&order.tag.to_string()).as_str()),
             ("spool", self.spool),
+            ("bells", self.bells),
             ("directory", &self.paths.directory),
             ("output", &self.paths.output),
             ("error", &self.paths.error),

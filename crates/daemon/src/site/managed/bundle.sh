@@ -42,13 +42,18 @@ moment() {
     moment=$((arrived + ticks - arrival))
 }
 
+# A bell for whoever waits for news of this task, if there are bells.
+bell=
+[ -z "$tw_bells" ] || [ ! -d "$tw_spool/$tw_bells" ] || bell=$tw_spool/$tw_bells/$tw_folder
+ring() { [ -z "$bell" ] || printf '' 2>/dev/null >"$bell"; }
+
 # note NAME TEXT: a file of the task's folder. Who reads it waits for the end of its line.
 note() { printf '%s\n' "$2" >"$folder/$1"; }
 
 # over SINCE CAUSE [VALUE]: writes the end down; on a full disk, as soon as there is room.
 over() {
     for try in 1 2 3 4 5 6 7 8 9 10; do
-        note end "$1 $(now) $2 $3" 2>/dev/null && return
+        note end "$1 $(now) $2 $3" 2>/dev/null && { ring; return; }
         sleep 1
     done
 }
@@ -74,6 +79,7 @@ arrived=$(now)
 tick
 arrival=$ticks
 note here "$arrived $(task_id) $tw_nodes"
+ring
 
 # Waits for the others: until `go` is there, for so many seconds at most.
 gather() {
@@ -216,6 +222,7 @@ since=$moment
 watch </dev/null >/dev/null 2>&1 &
 watcher=$!
 export tw_umask="$umask_before" tw_at="$folder"
+[ -z "$tw_gather" ] || export tw_bell="$bell"
 if [ -n "$tw_default" ]; then
     task_work &
     work=$!

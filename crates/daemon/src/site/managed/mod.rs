@@ -14,11 +14,14 @@
 //! | `began` | when its work itself began |
 //! | `stop` | it is to stop, though its manager does not know it any more |
 //! | `../TAG.go` | a task that gathers may begin: when, and variables |
+//! | `../.tw-MARKET-SITE/TAG` | a bell: the task has written something new; there if somebody listens |
 //! | `end` | since when, until when and how; none of its processes is left in its group |
 
 pub mod accounts;
 pub mod bundle;
 mod log;
+pub mod news;
+pub mod requests;
 pub mod spool;
 pub mod ssh;
 pub mod stage;

@@ -1,6 +1,7 @@
 //! Tasks' folders at the cluster, seen through a user's own commands.
 
 use std::collections::BTreeMap;
+use std::process::Child;
 
 use tradewind_model::Time;
 
@@ -12,6 +13,8 @@ use crate::site::{Exit, Go, SiteError, Tag};
 const PROGRAM: &str = concat!(include_str!("home.sh"), "\n", include_str!("spool.sh"));
 /// The last line of every answer: without it the answer was cut off.
 const LAST: &str = "done";
+/// Files of a task's folder that are read.
+pub(super) const FILES: [&str; 3] = ["here", "began", "end"];
 /// So many folders are named in one command.
 const AT_ONCE: usize = 500;
 
@@ -171,6 +174,30 @@ impl Spool<'_> {
         Ok(out)
     }
 
+    /// Makes the folder `bells` of the spool, with `word` in its file `.here`; its whole path.
+    ///
+    /// # Errors
+    /// If it cannot be made, or the answer is not whole.
+    pub fn place(&self, bells: &str, word: &str) -> Result<String, SiteError> {
+        let answer = self.ask("place", &[bells.to_owned(), word.to_owned()])?;
+        let path = answer.iter().find_map(|line| line.strip_prefix("place /"));
+        path.map(|path| format!("/{path}"))
+            .ok_or_else(|| SiteError::Unknown(format!("{}: no place for bells", self.path)))
+    }
+
+    /// Starts a shell that says what tasks have written which ring in the folder `bells`: their
+    /// lines, then the folder's name with a dot; a dot alone now and then. It ends once nobody
+    /// reads, or the folder is gone.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn listen(&self, bells: &str) -> std::io::Result<Child> {
+        let words = ["/bin/sh", "-s", "--", self.path, "listen", bells];
+        let mut call = Call::by(Who::User(self.account), &words);
+        call.input = PROGRAM.as_bytes();
+        self.tool.start(&call)
+    }
+
     fn ask(&self, verb: &str, arguments: &[String]) -> Result<Vec<String>, SiteError> {
         let answer = self.run(verb, arguments)?;
         Ok(answer.text().lines().map(str::to_owned).collect())
@@ -190,7 +217,7 @@ impl Spool<'_> {
 }
 
 /// What the lines say of the folder `name`; `None`: it is not there.
-fn trace(lines: &[String], name: &str) -> Option<Trace> {
+pub(super) fn trace(lines: &[String], name: &str) -> Option<Trace> {
     let prefix = format!("{name} ");
     let mut own = lines.iter().filter_map(|line| line.strip_prefix(&prefix)).peekable();
     own.peek().filter(|first| **first != "absent")?;

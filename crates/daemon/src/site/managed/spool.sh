@@ -14,7 +14,46 @@ tell() {
         [ -f "$spool/$1/$file" ] && read -r text <"$spool/$1/$file" && echo "$1 $file $text"
     done
 }
+# Bells of a market's tasks at a site: `.tw-MARKET-SITE`.
 case $verb in
+listen)
+    bells=$spool/$1
+    calm=0
+    # A word now and then: without a reader it ends this.
+    while [ -d "$bells" ] && echo .; do
+        beat=0
+        while [ "$beat" -lt 100 ]; do
+            count=0
+            set --
+            for bell in "$bells"/tw-*; do
+                [ -e "$bell" ] && [ "$count" -lt 200 ] || break
+                set -- "$@" "$bell"
+                count=$((count + 1))
+            done
+            if [ "$count" -gt 0 ]; then
+                # Away with the bells first: what is written from now on rings again.
+                rm -f "$@" || exit
+                for bell in "$@"; do
+                    tell "${bell##*/}"
+                    echo "${bell##*/} ." || exit
+                done
+                calm=0
+            fi
+            # Where tasks begin and end, others will soon.
+            calm=$((calm + 1))
+            if [ "$calm" -lt 50 ]; then
+                beat=$((beat + 1))
+                sleep 0.2
+            else
+                beat=$((beat + 5))
+                sleep 1
+            fi
+        done
+    done
+    ;;
+place)
+    mkdir -p "$spool/$1" && echo "$2" >"$spool/$1/.here" && echo "place $spool/$1"
+    ;;
 look)
     for task in "$@"; do tell "$task"; done
     ;;

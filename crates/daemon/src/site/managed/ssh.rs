@@ -11,7 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -96,6 +96,7 @@ impl Tool {
             users,
             environment: cluster.environment.clone(),
             timeout: Duration::from_secs(u64::try_from(cluster.timeout.0).unwrap_or(1)),
+            requests: Arc::default(),
             connection: connection.map(std::sync::Arc::new),
         }
     }

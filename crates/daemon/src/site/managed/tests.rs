@@ -35,6 +35,7 @@ impl Place {
             environment: BTreeMap::new(),
             timeout: Duration::from_secs(20),
             connection: None,
+            requests: std::sync::Arc::default(),
         };
         Place { folder, tool, spool, shell: "/bin/sh" }
     }
@@ -51,6 +52,7 @@ impl Place {
             variables: &variables,
             paths: &Paths::of(order, &home),
             spool: &self.spool,
+            bells: "",
             start: Some(order.start).filter(|start| *start > Time(0)),
             grace: Duration::from_millis(300),
             words: &WORDS,

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use super::requests::Requests;
 use super::ssh::Connection;
 use crate::site::SiteError;
 use crate::site::slurm::munge;
@@ -28,7 +29,7 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 const USER: &str = "{user}";
 
 /// How commands are run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Tool {
     /// The site's name, for errors.
     pub site: String,
@@ -42,6 +43,8 @@ pub struct Tool {
     pub timeout: Duration,
     /// What must be there before any of them is run.
     pub connection: Option<Arc<Connection>>,
+    /// Counts what asks the manager.
+    pub requests: Arc<Requests>,
 }
 
 /// Words before a command.
@@ -163,6 +166,7 @@ impl Tool {
             let named = |why: String| Trouble::NotRun(format!("site {}: {why}", self.site));
             connection.ensure().map_err(named)?;
         }
+        self.requests.count(&call.words);
         let mut command = self.command(call);
         let named = |what: &str| format!("site {}: `{}` {what}", self.site, call.shown());
         let mut child = command.spawn().map_err(|error| {
@@ -198,6 +202,20 @@ impl Tool {
             true => Ok(answer),
             false => Err(SiteError::Unknown(self.failure(call, &answer))),
         }
+    }
+
+    /// Starts a command that goes on beside us, with its input; its standard output is a pipe, and
+    /// what it complains of is lost. It is in a process group of its own.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start(&self, call: &Call<'_>) -> std::io::Result<Child> {
+        let mut child = self.command(call).stderr(Stdio::null()).spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            let input = call.input.to_vec();
+            thread::spawn(move || drop(stdin.write_all(&input)));
+        }
+        Ok(child)
     }
 
     /// Site, command, exit code and the first words of its complaint.
@@ -296,7 +314,8 @@ fn end(child: &mut Child, deadline: Instant) -> Option<Option<i32>> {
     }
 }
 
-fn kill(child: &mut Child) {
+/// Ends a command and what it has started.
+pub fn kill(child: &mut Child) {
     if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
         let _ = kill_process_group(group, Signal::KILL);
     }
@@ -315,6 +334,7 @@ mod tests {
             environment: BTreeMap::from([("A".to_owned(), "it's".to_owned())]),
             timeout: Duration::from_secs(20),
             connection: None,
+            requests: Arc::default(),
         }
     }
 

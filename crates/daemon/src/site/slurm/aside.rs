@@ -179,9 +179,8 @@ impl Slurm {
         if self.cluster.mode != Mode::Reservation {
             return Ok(Vec::new());
         }
-        let answer = self.ours(&["scontrol", "-o", "show", "reservation"])?;
-        let there = listing::reservations(&answer.text())
-            .map_err(|wrong| self.misread("scontrol show reservation", &wrong))?;
+        self.list_reservations()?;
+        let there = self.known.reservations.clone();
         let names: BTreeMap<String, &Aside> =
             wanted.iter().map(|it| (name(market, it.job, &it.pool), it)).collect();
         for it in there.iter().filter(|it| !names.contains_key(&it.name)) {

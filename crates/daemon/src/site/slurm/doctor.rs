@@ -64,7 +64,7 @@ impl Slurm {
                 "`scontrol show config` must work for the account that runs our commands",
             )),
         }
-        if let Ok(nodes) = self.list_nodes() {
+        if let Ok(nodes) = self.nodes_listed() {
             for (pool, members) in self.pools.iter().zip(&self.members) {
                 let there = self.pool_is_there(&pool.name, pool.nodes, members, &nodes);
                 all.push(there);

@@ -3,14 +3,17 @@
 //! Every job's comment is its task's tag; Slurm's own numbers are used again after a crash of its
 //! controller and identify nothing. What was handed in is known from tickets of our own, since
 //! Slurm forgets what has ended, and its controller may lose what it has acknowledged; what runs
-//! writes its end down itself (see [`managed`](super::managed)). Nothing is remembered of Slurm
-//! between two surveys but its nodes.
+//! writes its end down itself (see [`managed`](super::managed)). Slurm's lists are kept between two
+//! looks: nodes and reservations are asked for rarely, and what tasks say (see
+//! [`news`](super::managed::news)) is told on top of the last look. A [`Site::survey`] always asks
+//! for everything.
 
 mod aside;
 mod brief;
 mod conf;
 mod doctor;
 mod hand_in;
+mod heard;
 pub(in crate::site) mod hostlist;
 mod listing;
 mod moment;
@@ -18,6 +21,7 @@ pub(in crate::site) mod munge;
 mod nodes;
 mod pools;
 mod recall;
+mod rhythm;
 mod submit;
 mod surveys;
 mod tasks;
@@ -25,12 +29,14 @@ mod tasks;
 mod tests;
 mod trial;
 mod versions;
+mod watch;
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tradewind_io::settings::cluster::{Cluster, Members};
 
@@ -38,10 +44,14 @@ use self::listing::Job;
 use self::nodes::Node;
 use super::local::records::now;
 use super::managed::accounts::account_of;
+use super::managed::news::Listeners;
+use super::managed::requests::Requests;
 use super::managed::spool::Spool;
 use super::managed::tickets::{Ended, Ticket, Tickets};
 use super::managed::tool::{Answer, Call, Tool, Who};
-use super::{Aside, Exit, Finding, Go, Order, PoolSetup, Site, SiteError, Survey, Tag};
+use super::{
+    Aside, Demand, Exit, Finding, Go, Order, PoolSetup, Site, SiteError, Survey, Tag, Turn, Wake,
+};
 
 /// What `sbatch` and its like say if the controller did not answer.
 const NO_ANSWER: [&str; 9] = [
@@ -89,7 +99,10 @@ pub struct Slurm {
     nodes: Vec<Node>,
     /// Words in Slurm's answers that are not known, each said once in the log.
     unknown: BTreeSet<String>,
-    rhythm: surveys::Rhythm,
+    last: surveys::Last,
+    rhythm: rhythm::Rhythm,
+    known: watch::Known,
+    listeners: Listeners,
 }
 
 impl Slurm {
@@ -102,7 +115,9 @@ impl Slurm {
         let tickets = Tickets::open(&folder)?;
         let (pools, members) = pools.into_iter().unzip();
         let tool = Tool::of(&name, &cluster);
+        let least = Duration::from_secs(u64::try_from(cluster.survey_every.0).unwrap_or(1));
         Ok(Slurm {
+            rhythm: rhythm::Rhythm::of(cluster.requests_at_rest, cluster.requests_busy, least),
             name,
             cluster,
             pools,
@@ -112,7 +127,9 @@ impl Slurm {
             own_account: None,
             nodes: Vec::new(),
             unknown: BTreeSet::new(),
-            rhythm: surveys::Rhythm::default(),
+            last: surveys::Last::default(),
+            known: watch::Known::default(),
+            listeners: Listeners::default(),
         })
     }
 
@@ -165,7 +182,7 @@ impl Slurm {
     }
 
     /// All nodes that the cluster has.
-    fn list_nodes(&self) -> Result<Vec<Node>, SiteError> {
+    fn nodes_listed(&self) -> Result<Vec<Node>, SiteError> {
         let answer = self.ours(&NODE_LIST)?;
         nodes::nodes(&answer.text()).map_err(|wrong| self.misread("scontrol show nodes", &wrong))
     }
@@ -241,6 +258,26 @@ impl Site for Slurm {
         self.survey_now()
     }
 
+    fn attend(&mut self, wake: Wake) {
+        self.listeners.begin(wake);
+    }
+
+    fn expect(&mut self, demand: Demand) {
+        self.expect_demand(demand);
+    }
+
+    fn due(&self) -> Option<Instant> {
+        Some(self.next_turn())
+    }
+
+    fn turn(&mut self) -> Turn {
+        self.take_turn()
+    }
+
+    fn requests(&self) -> Option<Arc<Requests>> {
+        Some(Arc::clone(&self.tool.requests))
+    }
+
     fn submit(&mut self, order: &Order) -> Result<(), SiteError> {
         self.take_in(&[order]).pop().unwrap_or(Ok(()))
     }
@@ -256,18 +293,22 @@ impl Site for Slurm {
         if ticket.ended.is_some() || ticket.is_forgotten {
             return Ok(());
         }
-        let jobs = self.jobs_in_brief()?;
+        let job = self.job_to_cancel(tag)?;
         // Only from here on: what ended before it was withdrawn ended by itself.
-        let job = Slurm::find(&jobs, ticket);
         match job {
             Some(job) if job.waits() || job.holds_nodes() => {
                 self.change(tag, |ticket| ticket.is_withdrawn = true)?;
+                self.await_word(tag);
                 let Some(ticket) = self.tickets.get(tag) else { return Ok(()) };
-                self.cancel(job, ticket)
+                self.cancel(&job, ticket)
             }
-            Some(_) => Ok(()),
+            Some(_) => {
+                self.await_word(tag);
+                Ok(())
+            }
             None => {
                 self.change(tag, |ticket| ticket.is_withdrawn = true)?;
+                self.await_word(tag);
                 self.withdraw_unseen(tag)
             }
         }

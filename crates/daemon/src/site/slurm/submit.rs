@@ -13,6 +13,7 @@ use super::{Slurm, is_unanswered, pools, unwritten};
 use crate::site::local::records::now;
 use crate::site::local::sheet::refusal;
 use crate::site::managed::bundle::{Bundle, Paths, Words, ahead, near};
+use crate::site::managed::news::bells;
 use crate::site::managed::stage::Stage;
 use crate::site::managed::tickets::{Ticket, stamp};
 use crate::site::managed::tool::{Call, Who};
@@ -65,6 +66,7 @@ impl Slurm {
             ready.iter().for_each(|one| answer(one.place, Err(unwritten(&error))));
             return answers;
         }
+        self.listen();
         let (mut taken, mut refused) = (Vec::new(), Vec::new());
         for (one, said) in ready.iter().zip(self.hand_in_all(&ready)) {
             match &said {
@@ -73,6 +75,9 @@ impl Slurm {
                 Err(_) => {}
             }
             answer(one.place, said);
+        }
+        if !refused.is_empty() {
+            self.rhythm.distrust();
         }
         let taken = self.tickets.change_each(&taken, |_, ticket| ticket.is_taken = true);
         if let Err(error) = taken.and_then(|()| self.tickets.remove(&refused)) {
@@ -120,7 +125,9 @@ impl Slurm {
         let is_ours = |name: &str| !name.starts_with("SLURM_") || name.starts_with("SLURM_ARRAY_");
         let variables = order.variables.clone().into_iter();
         let variables = variables.filter(|(name, _)| is_ours(name)).collect();
+        let bells = bells(&order.tag.market, &self.name);
         let bundle = Bundle {
+            bells: &bells,
             order,
             variables: &variables,
             paths,

@@ -8,6 +8,7 @@ use tradewind_model::Time;
 
 use super::listing::{self, Job, Reservation};
 use super::pools::{self, Listed};
+use super::rhythm::Part;
 use super::tasks::{self, Verdict};
 use super::{Slurm, aside, doctor, unwritten};
 use crate::site::local::records::now;
@@ -26,7 +27,7 @@ fn or_later<T>(done: Result<T, SiteError>) -> Option<T> {
 
 /// When what was asked last that is not asked at every survey.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Rhythm {
+pub(super) struct Last {
     /// When all of Slurm's jobs were listed as JSON, and how long that took.
     listed: Option<(Instant, Duration)>,
     /// When the folders of running tasks were looked into.
@@ -64,20 +65,70 @@ fn its<'j>(all: &Marked<'j>, ticket: &Ticket) -> Option<&'j Job> {
 }
 
 impl Slurm {
+    /// Asks for everything.
     pub(super) fn survey_now(&mut self) -> Result<Survey, SiteError> {
+        self.look(&Part::ALL)
+    }
+
+    /// Asks for some of it; the rest is as it was last listed.
+    pub(super) fn look(&mut self, parts: &[Part]) -> Result<Survey, SiteError> {
+        let begin = Instant::now();
+        let survey = self.list(parts);
+        let answered = survey.as_ref().map(|_| ()).map_err(|_| ());
+        self.rhythm.looked(Instant::now(), begin.elapsed(), answered);
+        self.known.is_away = survey.is_err();
+        survey
+    }
+
+    fn list(&mut self, parts: &[Part]) -> Result<Survey, SiteError> {
         // Nodes first: a job that begins in between then counts, and one that ends counts twice
         // as long as it did not.
+        let is_first = self.known.survey.is_none();
+        if is_first || parts.contains(&Part::Reservations) {
+            self.list_reservations()?;
+        }
+        if is_first || parts.contains(&Part::Nodes) {
+            self.list_nodes()?;
+        }
+        let is_listed = is_first || parts.contains(&Part::Jobs);
+        let mut survey = match is_listed {
+            true => self.list_jobs()?,
+            false => self.picture().unwrap_or_default(),
+        };
+        self.survey_pools(&mut survey);
+        if is_listed {
+            self.tidy();
+        }
+        self.compare_clocks();
+        self.known.survey = Some(survey.clone());
+        Ok(survey)
+    }
+
+    pub(super) fn list_reservations(&mut self) -> Result<(), SiteError> {
+        self.rhythm.asked(Part::Reservations, Instant::now());
         let answer = self.ours(&["scontrol", "-o", "show", "reservation"])?;
-        let reservations = listing::reservations(&answer.text())
+        self.known.reservations = listing::reservations(&answer.text())
             .map_err(|wrong| self.misread("scontrol show reservation", &wrong))?;
-        self.nodes = self.list_nodes()?;
+        Ok(())
+    }
+
+    fn list_nodes(&mut self) -> Result<(), SiteError> {
+        self.rhythm.asked(Part::Nodes, Instant::now());
+        self.nodes = self.nodes_listed()?;
+        Ok(())
+    }
+
+    /// What all tasks do.
+    fn list_jobs(&mut self) -> Result<Survey, SiteError> {
+        let at = now();
         let (jobs, traces) = self.jobs_and_traces()?;
         self.tell_unknown(&jobs);
         let mut survey = Survey::default();
-        self.survey_tasks(&tasks::by_comment(&jobs), &traces, &mut survey)?;
-        self.survey_pools(&jobs, &reservations, &mut survey);
-        self.tidy(&jobs, &reservations);
-        self.compare_clocks();
+        let surveyed = self.survey_tasks(&tasks::by_comment(&jobs), &traces, &mut survey);
+        (self.known.jobs, self.known.listed) = (jobs, at);
+        surveyed?;
+        let is_open = |tag: &Tag| self.tickets.get(tag).is_some_and(|it| it.ended.is_none());
+        self.known.awaited.retain(|tag, _| is_open(tag));
         Ok(survey)
     }
 
@@ -85,10 +136,11 @@ impl Slurm {
     /// for all that it knows if a brief list does not say what became of a task, or it is time.
     fn jobs_and_traces(&mut self) -> Result<(Vec<Job>, Traces), SiteError> {
         let every = |took: Duration| WHOLE.max(took * SHARE);
-        let is_due = self.rhythm.listed.is_none_or(|(at, took)| at.elapsed() >= every(took));
+        let is_due = self.last.listed.is_none_or(|(at, took)| at.elapsed() >= every(took));
         // Of memory and accelerators a brief list says nothing.
         if self.cluster.unit == Unit::Node && !is_due {
             // If it cannot be read, the other says why.
+            self.rhythm.asked(Part::Jobs, Instant::now());
             if let Ok(jobs) = self.jobs_in_brief() {
                 let traces = self.traces(&tasks::by_comment(&jobs));
                 if !self.is_unclear(&tasks::by_comment(&jobs), &traces) {
@@ -97,8 +149,9 @@ impl Slurm {
             }
         }
         let begin = Instant::now();
+        self.rhythm.asked(Part::Jobs, begin);
         let jobs = self.jobs()?;
-        self.rhythm.listed = Some((Instant::now(), begin.elapsed()));
+        self.last.listed = Some((Instant::now(), begin.elapsed()));
         let traces = self.traces(&tasks::by_comment(&jobs));
         Ok((jobs, traces))
     }
@@ -131,6 +184,7 @@ impl Slurm {
             let trace = trace.and_then(Option::as_ref);
             let began = trace.and_then(|trace| trace.began);
             let Some(seen) = self.carry(&tag, verdict, job) else { continue };
+            let seen = self.steady(&tag, &ticket, seen);
             if let (Seen::Waiting, Some(job)) = (&seen, job) {
                 survey.held.extend(self.held(&ticket, job).map(|held| (tag.clone(), held)));
             }
@@ -208,7 +262,7 @@ impl Slurm {
 
     /// Lets jobs go that were handed in on hold and whose time has come; again, if the controller
     /// died before it had written down that they were let go.
-    fn release(&mut self, all: &Marked<'_>) -> Result<(), SiteError> {
+    pub(super) fn release(&mut self, all: &Marked<'_>) -> Result<(), SiteError> {
         let now = now().0;
         let is_due = |ticket: &Ticket| {
             ticket.start_at(Time(now)) <= now && ticket.ended.is_none() && !ticket.is_withdrawn
@@ -253,9 +307,9 @@ impl Slurm {
     /// What tasks wrote for whom Slurm's word is not enough, and now and then all that run: one
     /// command for each account.
     fn traces(&mut self, all: &Marked<'_>) -> Traces {
-        let is_time = is_due(self.rhythm.looked, UNHEARD);
+        let is_time = is_due(self.last.looked, UNHEARD);
         if is_time {
-            self.rhythm.looked = Some(Instant::now());
+            self.last.looked = Some(Instant::now());
         }
         let mut wanted: BTreeMap<(&str, &str), Vec<Tag>> = BTreeMap::new();
         for (tag, ticket) in self.tickets.iter() {
@@ -281,10 +335,11 @@ impl Slurm {
         all
     }
 
-    fn survey_pools(&self, jobs: &[Job], reservations: &[Reservation], survey: &mut Survey) {
+    fn survey_pools(&self, survey: &mut Survey) {
+        let (jobs, reservations) = (&self.known.jobs, &self.known.reservations);
         let by_comment = tasks::by_comment(jobs);
         let mut ours = BTreeSet::new();
-        let at = now().0;
+        let at = self.known.listed.0;
         let is_stuck = |ticket: &Ticket| ticket.ended.as_ref().is_some_and(|it| it.at + STUCK < at);
         for (_, ticket) in self.tickets.iter().filter(|(_, ticket)| !is_stuck(ticket)) {
             let own = by_comment.get(ticket.mark().as_str()).into_iter().flatten();
@@ -309,6 +364,7 @@ impl Slurm {
         let foreign: Vec<Reservation> = reservations.iter().filter(is_foreign).cloned().collect();
         let listed =
             Listed { jobs, nodes: &self.nodes, reservations: &foreign, ours: &ours, now: now() };
+        survey.pools.clear();
         for (pool, members) in self.pools.iter().zip(&self.members) {
             survey.pools.push(pools::survey(&listed, members, self.cluster.unit, pool.nodes));
         }
@@ -321,17 +377,23 @@ impl Slurm {
     }
 
     /// Clears away what nobody needs any more. What fails is tried again after the next survey.
-    fn tidy(&mut self, jobs: &[Job], reservations: &[Reservation]) {
-        for name in reservations.iter().map(|it| it.name.as_str()) {
-            let Some(tag) = Tag::parse(name) else { continue };
-            let ticket = self.tickets.get(&tag);
-            let is_over = ticket.map_or(self.tickets.is_gone(&tag), |it| it.ended.is_some());
-            if is_over {
-                self.give_back(name);
-            }
-        }
+    fn tidy(&mut self) {
+        let is_over = |it: &Reservation| {
+            Tag::parse(&it.name).is_some_and(|tag| {
+                let ticket = self.tickets.get(&tag);
+                ticket.map_or(self.tickets.is_gone(&tag), |it| it.ended.is_some())
+            })
+        };
+        self.known
+            .reservations
+            .iter()
+            .filter(|it| is_over(it))
+            .for_each(|it| self.give_back(&it.name));
+        let mut kept = std::mem::take(&mut self.known.reservations);
+        kept.retain(|it| !is_over(it));
+        self.known.reservations = kept;
         let mut old: BTreeMap<(String, String), Vec<Tag>> = BTreeMap::new();
-        let marked = tasks::by_comment(jobs);
+        let marked = tasks::by_comment(&self.known.jobs);
         let is_off = |ticket: &Ticket| its(&marked, ticket).is_none_or(|job| !job.holds_nodes());
         let is_done = |ticket: &Ticket| ticket.is_forgotten && is_off(ticket);
         for (tag, ticket) in self.tickets.iter().filter(|(_, ticket)| is_done(ticket)) {
@@ -375,17 +437,17 @@ impl Slurm {
 
     /// Says in the log if the cluster's clock and ours differ, once.
     fn compare_clocks(&mut self) {
-        if !is_due(self.rhythm.clock, CLOCK) {
+        if !is_due(self.last.clock, CLOCK) {
             return;
         }
-        self.rhythm.clock = Some(Instant::now());
+        self.last.clock = Some(Instant::now());
         let Some(apart) = or_later(self.clock_apart()) else { return };
         let is_wrong = apart.abs() > doctor::SKEW;
-        if is_wrong && !self.rhythm.is_clock_wrong {
+        if is_wrong && !self.last.is_clock_wrong {
             let (site, remedy) = (&self.name, doctor::SET_CLOCKS);
             tracing::warn!(site, "`date +%s`: the site's clock is {apart} s from ours; {remedy}");
         }
-        self.rhythm.is_clock_wrong = is_wrong;
+        self.last.is_clock_wrong = is_wrong;
     }
 
     /// How far the cluster's clock is ahead of ours, seconds.

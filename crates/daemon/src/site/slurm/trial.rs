@@ -16,6 +16,8 @@ use crate::site::{Exit, Finding, Order, Seen, Site, SiteError, Tag, Verdict};
 
 /// The job is looked at so often.
 const PAUSE: Duration = Duration::from_millis(500);
+/// Slurm is asked for it so often.
+const ASK: Duration = Duration::from_secs(3);
 /// Its output may appear so long after its end: network file systems are slow to tell.
 const OUTPUT: Duration = Duration::from_secs(10);
 /// What the job writes, before the name of its node.
@@ -80,8 +82,14 @@ impl Slurm {
         }
         let end = Instant::now() + patience;
         let mut said = "nothing is known of it".to_owned();
+        let mut asked = Instant::now();
         while Instant::now() < end {
             thread::sleep(PAUSE);
+            // The task's own words come first: its manager is asked only now and then.
+            if !self.has_ended(&order.tag) && asked.elapsed() < ASK {
+                continue;
+            }
+            asked = Instant::now();
             match self.survey().map(|mut survey| survey.tasks.remove(&order.tag)) {
                 Ok(Some(Seen::Ended { exit, .. })) => return Outcome::Ended(exit),
                 Ok(_) => said = self.slurms_word(&order.tag).unwrap_or(said),
@@ -92,6 +100,13 @@ impl Slurm {
             Ok(()) => Outcome::Waits(said),
             Err(wrong) => Outcome::Failed(wrong.to_string()),
         }
+    }
+
+    /// Whether the task has written its end.
+    fn has_ended(&self, tag: &Tag) -> bool {
+        let Some(ticket) = self.tickets.get(tag) else { return false };
+        let traces = self.spool(ticket).look(std::slice::from_ref(tag));
+        traces.is_ok_and(|all| all.get(tag).is_some_and(|trace| trace.end.is_some()))
     }
 
     /// State and reason of the task's job.

@@ -1,0 +1,365 @@
+//! A site's turns: what tasks say is heard at once, and the controller is asked when something is due
+//! or was not heard of.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use tradewind_model::{Span, Time};
+
+use super::heard::{Word, word};
+use super::listing::{Job, Reservation};
+use super::rhythm::Need;
+use super::{Slurm, tasks, unwritten};
+use crate::site::local::records::now;
+use crate::site::managed::news::Place;
+use crate::site::managed::spool::{Spool, Trace};
+use crate::site::managed::tickets::{Ended, Ending, Ticket};
+use crate::site::{Demand, Seen, SiteError, Survey, Tag, Turn};
+
+/// A task that is due begins within this time, or Slurm is asked why it did not.
+const LATE: Span = Span(2);
+/// Slurm knows of an end, or of a withdrawal, so long after it.
+const KNOWN: Span = Span(1);
+/// A task that should be over is asked after so much later.
+const OVERDUE: Span = Span(5);
+/// Folders of tasks whose bells nobody hears are looked into so often.
+const UNHEARD: Duration = Duration::from_secs(2);
+/// A list of jobs may serve again for so long.
+const FRESH: Duration = Duration::from_secs(2);
+
+/// What is known of the cluster between two looks.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// As they were last listed, and when that was asked for.
+    pub jobs: Vec<Job>,
+    pub listed: Time,
+    pub reservations: Vec<Reservation>,
+    /// What was last said of the site, with all that was heard since.
+    pub survey: Option<Survey>,
+    /// The last look was not answered.
+    pub is_away: bool,
+    /// Tasks of which Slurm must say something, and from when on it can.
+    pub awaited: BTreeMap<Tag, Time>,
+    /// Tasks that have their nodes and begin later.
+    early: BTreeMap<Tag, (String, Trace)>,
+    /// When folders of a place were last looked into because nobody hears their bells.
+    looked: BTreeMap<Place, Instant>,
+    /// A list that was made for a withdrawal, and when.
+    extra: Option<(Instant, Vec<Job>)>,
+    demand: Demand,
+    /// When the last turn was.
+    turned: Time,
+}
+
+impl Known {
+    /// What was last said of a task.
+    fn seen(&self, tag: &Tag) -> Option<&Seen> {
+        self.survey.as_ref()?.tasks.get(tag)
+    }
+}
+
+fn place(tag: &Tag, ticket: &Ticket) -> Place {
+    Place {
+        account: ticket.account.clone(),
+        spool: ticket.spool.clone(),
+        market: tag.market.clone(),
+    }
+}
+
+fn is_open(ticket: &Ticket) -> bool {
+    ticket.ended.is_none() && !ticket.is_forgotten
+}
+
+/// When the task is to have its nodes.
+fn expected(ticket: &Ticket, now: Time) -> Time {
+    start(ticket, now).max(handed_in(ticket, now))
+}
+
+/// Its start; long ago if it was meant by a clock that has been set back since.
+fn start(ticket: &Ticket, now: Time) -> Time {
+    Time(ticket.start_at(now).max(0))
+}
+
+/// When it was submitted; long ago if that lies ahead, because the clock has been set back since.
+fn handed_in(ticket: &Ticket, now: Time) -> Time {
+    let at = Time(ticket.handed_in / 1_000_000);
+    if at > now { Time(0) } else { at }
+}
+
+impl Slurm {
+    pub(super) fn expect_demand(&mut self, demand: Demand) {
+        self.known.demand = demand;
+    }
+
+    /// See [`Site::turn`](crate::site::Site::turn).
+    pub(super) fn take_turn(&mut self) -> Turn {
+        self.listen();
+        self.known.turned = now();
+        let heard = self.hear().unwrap_or_else(|wrong| {
+            tracing::warn!(%wrong, "to be tried again");
+            false
+        });
+        self.release_listed();
+        let need = self.need(now()).0;
+        let at = Instant::now();
+        if self.rhythm.next(need).is_none_or(|next| next <= at) {
+            let parts = self.rhythm.choice(need, at);
+            return Turn::Looked(self.look(&parts));
+        }
+        match heard && !self.known.is_away {
+            true => self.picture().map_or(Turn::Nothing, Turn::Heard),
+            false => Turn::Nothing,
+        }
+    }
+
+    /// When the next turn is wanted.
+    pub(super) fn next_turn(&self) -> Instant {
+        let (now, at) = (now(), Instant::now());
+        let (need, later) = self.need(now);
+        let mut next = self.rhythm.next(need).unwrap_or(at);
+        let after = |time: Time| {
+            let seconds = u64::try_from(time.0 - now.0).unwrap_or(0);
+            at + Duration::from_secs(seconds)
+        };
+        for (time, need) in later {
+            let budget = need.and_then(|need| self.rhythm.next(need)).unwrap_or(at);
+            next = next.min(after(time).max(budget));
+        }
+        match self.unheard().next() {
+            Some((_, since)) => next.min(since.map_or(at, |since| since + UNHEARD)),
+            None => next,
+        }
+    }
+
+    /// Sees to it that all tasks' bells are heard.
+    pub(super) fn listen(&mut self) {
+        if !self.listeners.is_on() {
+            return;
+        }
+        let open = self.tickets.iter().filter(|(_, ticket)| is_open(ticket));
+        let places: BTreeSet<Place> = open.map(|(tag, ticket)| place(tag, ticket)).collect();
+        places.iter().for_each(|place| self.listeners.listen(&self.tool, place));
+        self.listeners.sweep();
+        self.known.looked.retain(|place, _| places.contains(place));
+    }
+
+    /// Places of open tasks whose bells nobody hears, and when their folders were last looked into.
+    fn unheard(&self) -> impl Iterator<Item = (Place, Option<Instant>)> {
+        let open = self.tickets.iter().filter(|(_, ticket)| is_open(ticket));
+        let all: BTreeSet<Place> = open.map(|(tag, ticket)| place(tag, ticket)).collect();
+        let is_on = self.listeners.is_on();
+        let deaf = all.into_iter().filter(move |place| is_on && !self.listeners.hears(place));
+        deaf.map(|place| {
+            let looked = self.known.looked.get(&place).copied();
+            (place, looked)
+        })
+    }
+
+    /// Takes in what tasks have said; whether it is new.
+    fn hear(&mut self) -> Result<bool, SiteError> {
+        let mut news = self.listeners.take();
+        let is_due = |at: &Option<Instant>| at.is_none_or(|at| at.elapsed() >= UNHEARD);
+        let unheard: Vec<Place> =
+            self.unheard().filter(|(_, at)| is_due(at)).map(|(place, _)| place).collect();
+        for place in unheard {
+            self.known.looked.insert(place.clone(), Instant::now());
+            news.begun.insert(place);
+        }
+        for place in &news.begun {
+            let of_it = |(tag, ticket): &(&Tag, &Ticket)| {
+                is_open(ticket)
+                    && (&ticket.account, &ticket.spool) == (&place.account, &place.spool)
+                    && tag.market == place.market
+            };
+            let tags: Vec<Tag> =
+                self.tickets.iter().filter(of_it).map(|(tag, _)| tag.clone()).collect();
+            let spool = Spool { tool: &self.tool, account: &place.account, path: &place.spool };
+            if tags.is_empty() {
+                continue;
+            }
+            // One account that cannot be used is no reason to lose what others said.
+            match spool.look(&tags) {
+                Ok(found) => {
+                    let found = found.into_iter();
+                    news.traces.extend(found.map(|(tag, it)| (tag, (place.account.clone(), it))));
+                }
+                Err(wrong) => tracing::debug!(%wrong, "to be tried again"),
+            }
+        }
+        let at = now().0;
+        let is_time =
+            |tag: &Tag| self.tickets.get(tag).is_none_or(|it| it.start_at(Time(at)) <= at);
+        let due: Vec<Tag> = self.known.early.keys().filter(|tag| is_time(tag)).cloned().collect();
+        for tag in due {
+            if let Some(early) = self.known.early.remove(&tag) {
+                news.traces.entry(tag).or_insert(early);
+            }
+        }
+        self.take_words(news.traces)
+    }
+
+    /// Writes ends down, and changes the picture.
+    fn take_words(&mut self, traces: BTreeMap<Tag, (String, Trace)>) -> Result<bool, SiteError> {
+        let (mut ends, mut seen, mut began) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let at = now();
+        let marked = tasks::by_comment(&self.known.jobs);
+        let mut early = BTreeMap::new();
+        for (tag, (account, trace)) in traces {
+            let own = |ticket: &&Ticket| is_open(ticket) && ticket.account == account;
+            let Some(ticket) = self.tickets.get(&tag).filter(own) else { continue };
+            let listed = marked.get(ticket.mark().as_str()).into_iter().flatten();
+            let job = listed.copied().find(|job| tasks::is_its(job, ticket));
+            began.extend(trace.began.map(|began| (tag.clone(), began)));
+            match word(ticket, job, self.known.seen(&tag), &trace, at) {
+                Word::Is(Seen::Ended { since, at, exit }) => {
+                    let nodes = trace.here.map(|here| here.nodes).unwrap_or_default();
+                    let (since, exit) = (since.map(|since| since.0), Ending::from(&exit));
+                    let ended = Ended { since, at: at.0, began: trace.began, exit, nodes };
+                    ends.insert(tag, ended);
+                }
+                Word::Is(other) => drop(seen.insert(tag, other)),
+                Word::AskSlurm => drop(self.known.awaited.entry(tag).or_insert(at + KNOWN)),
+                Word::NotYet => drop(early.insert(tag, (account, trace))),
+                Word::Nothing => {}
+            }
+        }
+        self.known.early.extend(early);
+        let tags: Vec<Tag> = ends.keys().cloned().collect();
+        let written =
+            self.tickets.change_each(&tags, |tag, ticket| ticket.ended = ends.get(tag).cloned());
+        written.map_err(|error| unwritten(&error))?;
+        for tag in &tags {
+            if let Err(wrong) = self.stage(tag, &self.cluster.stage_out) {
+                tracing::warn!(%tag, %wrong, "its files were not taken away");
+            }
+        }
+        let is_new = !(ends.is_empty() && seen.is_empty() && began.is_empty());
+        if let Some(survey) = &mut self.known.survey {
+            survey.tasks.extend(seen);
+            survey.began.extend(began);
+        }
+        Ok(is_new)
+    }
+
+    /// All that is known, in the picture of the last look.
+    pub(super) fn picture(&mut self) -> Option<Survey> {
+        let mut survey = self.known.survey.take()?;
+        let is_known = |tag: &Tag| match self.tickets.get(tag) {
+            Some(ticket) => !ticket.is_forgotten,
+            None => !self.tickets.is_gone(tag),
+        };
+        survey.tasks.retain(|tag, _| is_known(tag));
+        survey.began.retain(|tag, _| is_known(tag));
+        survey.placed.retain(|tag, _| is_known(tag));
+        for (tag, ticket) in self.tickets.iter().filter(|(_, ticket)| !ticket.is_forgotten) {
+            match &ticket.ended {
+                Some(ended) => {
+                    survey.tasks.insert(tag.clone(), ended.seen());
+                    survey.began.extend(ended.began.map(|began| (tag.clone(), began)));
+                    survey.placed.insert(tag.clone(), ended.nodes.clone());
+                }
+                // It was handed in since.
+                None if ticket.is_taken => {
+                    survey.tasks.entry(tag.clone()).or_insert(Seen::Waiting);
+                }
+                None => {}
+            }
+        }
+        self.known.survey = Some(survey.clone());
+        Some(survey)
+    }
+
+    /// A task that was heard of keeps the beginning that was told then: Slurm's may be a second
+    /// before it.
+    pub(super) fn steady(&self, tag: &Tag, ticket: &Ticket, seen: Seen) -> Seen {
+        let Some(Seen::Running { since: first, .. }) = self.known.seen(tag) else { return seen };
+        match seen {
+            _ if ticket.waits_there() => seen,
+            Seen::Running { nodes, .. } => Seen::Running { since: *first, nodes },
+            Seen::Ended { since: Some(_), at, exit } => {
+                Seen::Ended { since: Some(*first), at: at.max(*first), exit }
+            }
+            other => other,
+        }
+    }
+
+    /// Lets held jobs go whose time has come, by their numbers of the last list.
+    fn release_listed(&mut self) {
+        if self.known.is_away || !self.tickets.iter().any(|(_, it)| it.is_held && is_open(it)) {
+            return;
+        }
+        let jobs = std::mem::take(&mut self.known.jobs);
+        let released = self.release(&tasks::by_comment(&jobs));
+        if let Err(wrong) = released {
+            tracing::warn!(%wrong, "to be tried again");
+        }
+        self.known.jobs = jobs;
+    }
+
+    /// How much depends on the next look now, and what comes later: when, and with which need; with
+    /// none if the controller's lists do not matter for it.
+    fn need(&self, now: Time) -> (Need, Vec<(Time, Option<Need>)>) {
+        let mut need = match self.known.demand {
+            Demand::Waiting => Need::Demand,
+            Demand::Calm => Need::Rest,
+        };
+        let mut later = Vec::new();
+        for (tag, ticket) in self.tickets.iter().filter(|(_, ticket)| is_open(ticket)) {
+            if ticket.is_held || self.known.early.contains_key(tag) {
+                later.push((start(ticket, now), None));
+            }
+            let Some(from) = self.asked_after(tag, ticket, now) else { continue };
+            match (from <= now, self.known.listed < from) {
+                (true, true) => need = Need::Urgent,
+                (true, false) => need = need.max(Need::Demand),
+                (false, _) => later.push((from, Some(Need::Urgent))),
+            }
+        }
+        later.retain(|(time, need)| *time > if need.is_some() { now } else { self.known.turned });
+        later.sort_unstable_by_key(|(time, _)| *time);
+        later.truncate(8);
+        (need, later)
+    }
+
+    /// From when on Slurm's word on a task is wanted; `None`: it does not matter.
+    fn asked_after(&self, tag: &Tag, ticket: &Ticket, now: Time) -> Option<Time> {
+        if let Some(from) = self.known.awaited.get(tag) {
+            return Some(*from);
+        }
+        if ticket.is_withdrawn || !ticket.is_taken {
+            return Some(Time(ticket.handed_in / 1_000_000) + KNOWN);
+        }
+        match self.known.seen(tag) {
+            Some(Seen::Running { since, .. }) => {
+                let grace = Span(self.cluster.grace.0 + ticket.gather.unwrap_or(0));
+                Some(*since + Span(ticket.limit) + grace + OVERDUE)
+            }
+            _ if self.known.early.contains_key(tag) => None,
+            // It is not listed yet, and is to be released by its number.
+            _ if ticket.is_held => {
+                let handed_in = handed_in(ticket, now) + KNOWN;
+                let is_listed = self.known.listed >= handed_in;
+                Some(if is_listed { start(ticket, now) + LATE } else { handed_in })
+            }
+            _ => Some(expected(ticket, now) + LATE),
+        }
+    }
+
+    /// Slurm's job of a task that is to be withdrawn; a list of a moment ago will do.
+    pub(super) fn job_to_cancel(&mut self, tag: &Tag) -> Result<Option<Job>, SiteError> {
+        let Some(ticket) = self.tickets.get(tag) else { return Ok(None) };
+        let extra = self.known.extra.as_ref().filter(|(at, _)| at.elapsed() < FRESH);
+        if let Some(job) = extra.and_then(|(_, jobs)| Slurm::find(jobs, ticket)) {
+            return Ok(Some(job.clone()));
+        }
+        let jobs = self.jobs_in_brief()?;
+        let job = Slurm::find(&jobs, ticket).cloned();
+        self.known.extra = Some((Instant::now(), jobs));
+        Ok(job)
+    }
+
+    /// Slurm's word on the task is wanted soon.
+    pub(super) fn await_word(&mut self, tag: &Tag) {
+        self.known.awaited.insert(tag.clone(), now() + KNOWN);
+    }
+}
