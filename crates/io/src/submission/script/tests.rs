@@ -211,7 +211,7 @@ fn the_environment_is_read_as_sbatch_reads_it() {
 }
 
 /// A good value of each option that is honoured, and something that shows beside `--time=1`.
-const SAMPLES: [(&str, &str); 43] = [
+const SAMPLES: [(&str, &str); 44] = [
     ("account", "x"),
     ("array", "1-2"),
     ("begin", "16:00"),
@@ -252,6 +252,7 @@ const SAMPLES: [(&str, &str); 43] = [
     ("requeue", ""),
     ("sites", "x"),
     ("stay-home", ""),
+    ("times", "work"),
     ("time", "2"),
     ("value", "1"),
     ("wait-all-nodes", "1"),
