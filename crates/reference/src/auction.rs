@@ -189,7 +189,7 @@ impl Plain {
             plain.take(i64::from(closure.nodes), closure.from, closure.until);
         }
         for job in market.running().filter(|job| job.nodes_in(id) > 0) {
-            let end = job.start + pool.length_of(&job.demand);
+            let end = job.start + pool.length_of(job.demand);
             plain.take(i64::from(job.demand.processors), job.start, end);
         }
         plain

@@ -265,7 +265,7 @@ impl State {
         }
         for job in self.market.running() {
             let nodes = job.nodes_in(pool);
-            let length = self.market.pools().pool(pool).length_of(&job.demand);
+            let length = self.market.pools().pool(pool).length_of(job.demand);
             add(nodes, job.start, (job.start + length).max(self.now() + Span(1)));
         }
         changes.sort_unstable();

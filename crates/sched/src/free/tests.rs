@@ -83,7 +83,7 @@ fn market(pools: Arc<Pools>, running: &[Running], missing: &[Missing], now: Time
 fn free(market: &Market, taken: &[Taken], pool: PoolId, at: Time) -> i64 {
     let mut free = i64::from(market.pools().pool(pool).nodes);
     for job in market.running() {
-        let length = market.pools().pool(pool).length_of(&job.demand);
+        let length = market.pools().pool(pool).length_of(job.demand);
         let end = job.start + expected_span(length, market.now() - job.start);
         if at < end {
             free -= i64::from(job.nodes_in(pool));

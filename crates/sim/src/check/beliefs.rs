@@ -5,7 +5,7 @@ use tradewind_sched::policy::backfill::expected_span;
 
 /// When the job's tasks in `pool` are expected to end, seen from `seen`.
 pub(super) fn expected_end(market: &Market, job: &Running<'_>, pool: PoolId, seen: Time) -> Time {
-    let length = market.pools().pool(pool).length_of(&job.demand);
+    let length = market.pools().pool(pool).length_of(job.demand);
     job.start + expected_span(length, (seen - job.start).max(Span::ZERO))
 }
 

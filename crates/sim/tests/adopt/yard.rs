@@ -410,7 +410,7 @@ impl<'w> Yard<'w> {
         let jobs = self.market.running().any(|job| {
             job.shares().any(|share| {
                 let pool = self.market.pools().pool(share.pool);
-                late(job.start, pool.length_of(&job.demand))
+                late(job.start, pool.length_of(job.demand))
             })
         });
         jobs || self.market.closures().any(|(_, it)| late(it.from, it.until - it.from))

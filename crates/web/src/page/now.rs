@@ -110,7 +110,7 @@ fn pools(live: &Live) -> Vec<PoolLine> {
 fn next_free(state: &Books, id: PoolId) -> NextFree {
     let pool = state.market.pools().pool(id);
     let running = state.market.running().filter(|job| job.nodes_in(id) > 0);
-    let ends = running.map(|job| job.start + pool.length_of(&job.demand));
+    let ends = running.map(|job| job.start + pool.length_of(job.demand));
     let closed = state.market.closures().filter(|(closure, what)| {
         what.pool == id && state.market.closure_state(*closure).is_some_and(|(_, begun)| begun)
     });

@@ -264,7 +264,7 @@ fn absences(market: &Market) -> Absences {
 /// What the job has of each pool, and until when it is expected to have it.
 fn holds(market: &Market, job: &Running<'_>) -> Vec<Hold> {
     let hold = |Share { pool, nodes }| {
-        let length = market.pools().pool(pool).length_of(&job.demand);
+        let length = market.pools().pool(pool).length_of(job.demand);
         Hold { pool, nodes, end: job.start + expected_span(length, market.now() - job.start) }
     };
     job.shares().map(hold).collect()

@@ -168,7 +168,7 @@ impl World {
         let mut ends = Vec::new();
         for run in self.market.running().filter(|run| run.job.0 % 16 != 15) {
             for share in run.shares().filter(|share| self.market.holds(run.job, share.pool)) {
-                let length = self.market.pools().pool(share.pool).length_of(&run.demand);
+                let length = self.market.pools().pool(share.pool).length_of(run.demand);
                 ends.push((run.start + length, run.job, share.pool));
             }
         }

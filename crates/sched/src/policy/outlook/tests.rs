@@ -48,16 +48,16 @@ pub(in crate::policy) fn market(
 }
 
 pub(in crate::policy) fn demand((tasks, estimate, budget): Wanted) -> Demand {
-    let times = counted(estimate, Demand::new(1, Span(1))).mode();
+    let times = counted(estimate, &Demand::new(1, Span(1))).mode();
     let terms = Terms { budget: budget.map(Money), times, ..Terms::default() };
     Demand { terms: Some(Arc::new(terms)), ..Demand::new(tasks, Span(estimate)) }
 }
 
 /// The job with one of the ways of counting times, as the number says.
-fn counted(number: i64, demand: Demand) -> Demand {
+fn counted(number: i64, demand: &Demand) -> Demand {
     let modes = [TimeMode::WORK, TimeMode::WALL, TimeMode::Owner];
     let times = modes[number.unsigned_abs() as usize % modes.len()];
-    Demand { terms: Some(Arc::new(Terms { times, ..Terms::default() })), ..demand }
+    Demand { terms: Some(Arc::new(Terms { times, ..Terms::default() })), ..demand.clone() }
 }
 
 /// Long after everything.
@@ -75,7 +75,7 @@ impl<'m> Grid<'m> {
         let mut free: Vec<_> = pools.iter().map(|pool| [i64::from(pool.nodes); END]).collect();
         for job in market.running() {
             for Share { pool, nodes } in job.shares() {
-                let length = market.pools().pool(pool).length_of(&job.demand);
+                let length = market.pools().pool(pool).length_of(job.demand);
                 free[pool.index()][..length.0 as usize]
                     .iter_mut()
                     .for_each(|it| *it -= i64::from(nodes));
@@ -138,7 +138,7 @@ proptest! {
             prop_assert_eq!(found, expected);
         }
         let (processors, estimate) = promised;
-        let block = counted(estimate, Demand::new(processors.max(1), Span(estimate)));
+        let block = counted(estimate, &Demand::new(processors.max(1), Span(estimate)));
         let room = processors == 0 || grid.place(&block, 0).is_some();
         let expected = grid.place(&demand(one), from).filter(|_| room);
         let longest = Longest::of(Span(estimate), block.mode());
