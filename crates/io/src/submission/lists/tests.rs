@@ -26,10 +26,12 @@ fn dependencies_must_all_be_met() {
     let of = |when, job| Dependency { when, job };
     let all = vec![of(When::Ok, 12), of(When::Ok, 13), of(When::Begun, 4)];
     assert_eq!(dependencies("afterok:12:13,after:4"), Ok(all));
+    let all = vec![of(When::Corresponding, 1), of(When::Singleton, 0)];
+    assert_eq!(dependencies("aftercorr:1,singleton"), Ok(all));
     for (text, hint) in [
         ("afterok:1?afterok:2", "separate them by `,`"),
-        ("singleton", "use `after`"),
-        ("aftercorr:1", "use `after`"),
+        ("expand:1", "use `after`"),
+        ("singleton:1", "write `singleton`"),
         ("afterko:1", "did you mean `afterok`?"),
         ("afterok", "write `afterok:12`"),
         ("afterok:", "write `afterok:12:13`"),

@@ -283,6 +283,7 @@ fn no_option_is_ignored() {
         "kill-on-invalid-dep",
         "mail-user",
         "no-requeue",
+        "use-min-nodes",
         "wait-all-nodes",
     ];
     let bare = |lines: &str| Submission { work: Work::Command(Vec::new()), ..good(lines) };
