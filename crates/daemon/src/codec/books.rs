@@ -38,6 +38,7 @@ object!(Job {
     phase,
     id,
     attempt,
+    capped,
     parts,
     expected,
     started,
@@ -60,7 +61,7 @@ choice!(Phase {
 choice!(Hold {
     "user" => User, "dependency" => Dependency, "array" => Array, "funds" => Funds(needed),
     "booked" => Booked, "lost" => Lost, "rejected" => Rejected(words),
-    "nowhere" => Nowhere,
+    "nowhere" => Nowhere, "capped" => Capped(why),
 });
 choice!(Finish {
     "completed" => Completed, "failed" => Failed(code), "killed" => Killed(signal),
@@ -70,7 +71,7 @@ choice!(Finish {
 });
 choice!(Setback {
     "refused" => Refused(words), "displaced" => Displaced, "lost" => Lost, "funds" => Funds,
-    "slipped" => Slipped(pool, why),
+    "slipped" => Slipped(pool, why), "capped" => Capped(pool, word),
 });
 object!(Part { pool, nodes, price, limit, names, since, exit });
 choice!(Happening {

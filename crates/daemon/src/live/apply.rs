@@ -207,6 +207,7 @@ impl State {
             attempt: 0,
             parts: Vec::new(),
             expected: None,
+            capped: None,
             started: None,
             ended: None,
             paid: Money::ZERO,
@@ -355,6 +356,9 @@ impl State {
         let job = self.job(number)?;
         job.phase = Phase::Waiting;
         job.attempt += 1;
+        if let Setback::Capped(..) = setback {
+            job.capped = Some(job.capped.unwrap_or(0).saturating_add(1));
+        }
         job.parts.clear();
         job.started = None;
         (job.rendezvous, job.apart) = (None, None);

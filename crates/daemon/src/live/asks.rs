@@ -5,7 +5,6 @@ use std::sync::Arc;
 use tradewind_io::submission::{Conditions, Submission};
 use tradewind_model::{Money, Pools, Time};
 
-use super::demand::demand;
 use super::input::{Ask, Kind, Refusal, Reply};
 use super::money::Account;
 use super::peers::may_travel;
@@ -181,8 +180,7 @@ impl Live {
             let hint = "a deadline is the moment by which the job has ended; give one to come";
             return Err(Refusal::new(Kind::Invalid, message, hint));
         }
-        let place = self.state.users.len();
-        let demand = match demand(submission, place, self.state.market.pools(), &self.most) {
+        let demand = match self.demand_of(&actor.user, submission) {
             Ok(demand) => demand,
             // Perhaps a peer has nodes that suit.
             Err(_) if quote.is_none() && self.has_peers() && may_travel(submission) => {
@@ -317,6 +315,7 @@ impl Live {
         match self.find(actor, number) {
             Err(refusal) => return Ok(Err(refusal)),
             Ok(Phase::Held(Hold::User | Hold::Lost | Hold::Rejected(_))) => {
+                self.caps.pardon(number);
                 self.settle_in(at, number)?;
             }
             Ok(_) => {

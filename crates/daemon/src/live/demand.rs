@@ -24,15 +24,7 @@ pub const RESOURCES: &str = "resources";
 pub(super) type Most = BTreeMap<PoolId, Resources>;
 
 impl Live {
-    /// What the submission would ask of the market, if `user` handed it in now.
-    ///
-    /// # Errors
-    /// If no nodes could ever meet it: the message says what is missing.
-    pub fn demand_of(&self, user: &str, submission: &Submission) -> Result<Demand, Refusal> {
-        demand(submission, self.place_of(user), self.state.market.pools(), &self.most)
-    }
-
-    /// The same, whether or not enough nodes suit it now: prices change.
+    /// What the submission would ask of the market, if `user` handed it in now, whether or not enough nodes suit it now: prices change.
     ///
     /// # Errors
     /// If it names sites, pools or classes that are not there.
@@ -40,7 +32,7 @@ impl Live {
         wish(submission, self.place_of(user), self.state.market.pools(), &self.most)
     }
 
-    fn place_of(&self, user: &str) -> usize {
+    pub(super) fn place_of(&self, user: &str) -> usize {
         let users = &self.state.users;
         users.iter().position(|it| it == user).unwrap_or(users.len())
     }
@@ -198,7 +190,7 @@ fn rich_enough(
 }
 
 /// Nodes that suit, if nothing else ran.
-fn suitable(demand: &Demand, pools: &Pools) -> u64 {
+pub(super) fn suitable(demand: &Demand, pools: &Pools) -> u64 {
     let suits = |pool: &&Pool| pool.suits(demand);
     pools.as_slice().iter().filter(suits).map(|pool| u64::from(pool.nodes)).sum()
 }

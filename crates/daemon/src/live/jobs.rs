@@ -3,7 +3,7 @@
 use tradewind_io::submission::{OnLost, When};
 use tradewind_model::{Demand, Time};
 
-use super::demand::{RESOURCES, demand};
+use super::demand::RESOURCES;
 use super::peers::may_travel;
 use super::record::Record;
 use super::state::{Finish, Hold, Job, Part, Phase, Setback, Wanted};
@@ -29,9 +29,12 @@ impl Live {
         if self.array_is_full(number) {
             return self.held(at, number, Hold::Array);
         }
+        let within = match self.demand_within(number) {
+            Ok(within) => within,
+            Err(why) => return self.held(at, number, Hold::Capped(why)),
+        };
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
-        let place = self.state.users.iter().position(|user| *user == job.user).unwrap_or(0);
-        match demand(&job.submission, place, self.state.market.pools(), &self.most) {
+        match within {
             Ok(demand) => match self.lacks(job, &demand) {
                 Some(needed) => self.wait_for_funds(at, number, needed),
                 None => self.put(at, Record::Joined { job: number, demand }),
@@ -48,7 +51,7 @@ impl Live {
         let Some(job) = self.state.jobs.get(&number).filter(|_| self.has_peers()) else {
             return false;
         };
-        let often = job.attempt >= self.settings.max_refusals;
+        let often = job.setbacks() >= self.settings.max_refusals;
         job.origin.is_none() && !often && may_travel(&job.submission)
     }
 
@@ -180,12 +183,15 @@ impl Live {
             Exit::NotStarted(why) => Some(why.clone()),
             _ => None,
         });
+        if let Some(limit) = self.met_by(job).filter(|_| hopeless.is_none()) {
+            return self.set_back_by_limit(at, number, limit);
+        }
         let refused = exits.iter().find_map(|exit| match exit {
             Exit::Refused(why) => Some(why.clone()),
             _ => None,
         });
         // A peer's job goes home at once: it has other choices there.
-        let often = job.origin.is_some() || job.attempt + 1 >= self.settings.max_refusals;
+        let often = job.origin.is_some() || job.setbacks() + 1 >= self.settings.max_refusals;
         let said = hopeless.clone().or(refused);
         let setback = match job.slip().or(said.map(Setback::Refused)) {
             Some(setback) => setback,

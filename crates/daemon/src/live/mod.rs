@@ -10,6 +10,7 @@
 mod apply;
 mod asides;
 mod asks;
+mod caps;
 pub mod choice;
 mod closures;
 mod demand;
@@ -156,6 +157,8 @@ pub struct Live {
     /// By pool, the most that a node can give a job, where the site knows: as far as was noticed since
     /// the start.
     most: Most,
+    /// Limits of sites.
+    caps: caps::Caps,
     /// What the present step wants said to peers.
     letters: Vec<(Peer, Letter)>,
 }
@@ -213,6 +216,7 @@ impl Live {
             away: BTreeSet::new(),
             contacts: BTreeMap::new(),
             most: Most::new(),
+            caps: caps::Caps::default(),
             letters: Vec::new(),
         };
         live.remember();
@@ -307,6 +311,7 @@ impl Live {
     fn put(&mut self, at: Time, record: Record) -> Result<(), Wrong> {
         let event = self.state.tells(&record);
         self.remember_peers(&record);
+        self.caps.heed(&record);
         self.state.apply(at, &record)?;
         if event.is_some() || matches!(record, Record::Decided { .. }) {
             self.outlook = OnceCell::new();
@@ -328,6 +333,7 @@ impl Live {
                 Phase::Held(Hold::Nowhere) => {
                     self.nowhere.insert(number);
                 }
+                Phase::Held(Hold::Capped(_)) => self.caps.hold(number),
                 Phase::Away => {
                     self.away.insert(number);
                 }

@@ -7,6 +7,7 @@
 pub mod conformance;
 pub mod fake;
 pub mod gridengine;
+pub mod limits;
 pub mod local;
 pub mod managed;
 pub mod resources;
@@ -14,10 +15,12 @@ pub mod slurm;
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
+use std::sync::Arc;
 
 use tradewind_io::submission::{OnLost, Surroundings, Work};
 use tradewind_model::{Attributes, Performance, Span, Time};
 
+use limits::{Cap, Limits};
 use resources::Resources;
 
 /// A task's name at its site, unique for ever: job, attempt and part. A site never runs two tasks
@@ -79,6 +82,16 @@ pub struct Survey {
     /// Of tasks that ended: on which nodes they ran, by the site's names, if it knows. Some were
     /// over before anybody saw them run.
     pub placed: BTreeMap<Tag, Vec<String>>,
+    /// Tasks that met a limit: the manager would not take them, or has them and does not begin them.
+    pub capped: BTreeMap<Tag, Cap>,
+    /// What the manager allows; `None`: not known.
+    pub limits: Option<Arc<Limits>>,
+    /// By account: jobs of others than this market that run or wait, as far as they can be seen.
+    pub foreign: BTreeMap<String, u32>,
+    /// By account: jobs of this market whose end is known, and that the manager still has.
+    pub lingering: BTreeMap<String, u32>,
+    /// All jobs that the manager holds, also those that have just ended.
+    pub all_jobs: u32,
 }
 
 /// What is free in a pool, and what the owner has there.

@@ -111,6 +111,9 @@ pub(crate) fn held(hold: &Hold) -> (&'static str, String) {
             let text = format!("its payer has less than the {needed} credits that it may cost");
             return (FUNDS, text);
         }
+        Hold::Capped(why) => {
+            return ("SiteLimit", format!("it waits for a limit of the sites: {why}"));
+        }
         Hold::Rejected(why) => {
             return ("JobLaunchFailedHeld", format!("sites would not start it: {why}"));
         }
@@ -212,6 +215,7 @@ pub(crate) fn set_back(setback: &Setback, pool: impl Fn(PoolId) -> String) -> St
         Setback::Displaced => "the owner's own jobs took its nodes, or they are gone".to_owned(),
         Setback::Lost => "its nodes died or were lost".to_owned(),
         Setback::Funds => "its payer had too little".to_owned(),
+        Setback::Capped(at, word) => format!("{} has a limit: {word}", pool(*at)),
         Setback::Slipped(missing, why) => {
             format!("its parts did not come together: {}: {why}", pool(*missing))
         }

@@ -222,7 +222,7 @@ impl Site for GridEngine {
         let pools = self.pools_now(&status)?;
         let (tasks, began, placed) = self.follow(&status, &traces)?;
         self.tidy(&status);
-        Ok(Survey { pools, tasks, began, placed })
+        Ok(Survey { pools, tasks, began, placed, ..Survey::default() })
     }
 
     fn submit(&mut self, order: &Order) -> Result<(), SiteError> {

@@ -261,7 +261,7 @@ impl Local {
         let placed = placed
             .filter_map(|(tag, entry)| Some((tag.clone(), entry.placed(name(entry))?)))
             .collect();
-        Ok(Survey { pools, tasks, began, placed })
+        Ok(Survey { pools, tasks, began, placed, ..Survey::default() })
     }
 
     fn take_in(&mut self, order: &Order, pool: usize) -> io::Result<()> {

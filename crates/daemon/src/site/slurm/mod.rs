@@ -8,10 +8,12 @@
 
 mod aside;
 mod brief;
+mod caps;
 mod conf;
 mod doctor;
 mod hand_in;
 pub(in crate::site) mod hostlist;
+mod limits;
 mod listing;
 mod moment;
 mod pools;
@@ -76,6 +78,7 @@ pub struct Slurm {
     /// As they were last listed.
     nodes: Vec<Node>,
     rhythm: surveys::Rhythm,
+    known: limits::Known,
 }
 
 impl Slurm {
@@ -89,7 +92,19 @@ impl Slurm {
         let (pools, members) = pools.into_iter().unzip();
         let tool = tool(&name, &cluster);
         let (nodes, rhythm) = (Vec::new(), surveys::Rhythm::default());
-        Ok(Slurm { name, cluster, pools, members, tool, tickets, own_account: None, nodes, rhythm })
+        let (own_account, known) = (None, limits::Known::default());
+        Ok(Slurm {
+            name,
+            cluster,
+            pools,
+            members,
+            tool,
+            tickets,
+            own_account,
+            nodes,
+            rhythm,
+            known,
+        })
     }
 
     fn pool(&self, name: &str) -> Option<usize> {

@@ -75,6 +75,7 @@ impl Slurm {
         let mut survey = Survey::default();
         self.survey_tasks(&tasks::by_comment(&jobs), &traces, &mut survey)?;
         self.survey_pools(&jobs, &reservations, &mut survey);
+        self.tell_limits(&jobs, &mut survey);
         self.tidy(&jobs, &reservations);
         self.compare_clocks();
         Ok(survey)
