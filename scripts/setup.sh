@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # Installs what the full tests need beyond Rust and a C compiler: Python 3 with venv, for the MIP
 # solver that our optima are compared with, Evalys, which reads our results, and Schemathesis,
-# which fuzzes the API; Slurm and Grid Engine, on which the sites for them are tried, with
-# an SSH server and a clock that can be set, for the daemon alone, beside them; Chromium and
-# its driver, which look at the pages. Does nothing when they are there.
+# which fuzzes the API; Slurm with slurmdbd and its database, and Grid Engine, on which the sites
+# for them are tried, with an SSH server and a clock that can be set, for the daemon alone, beside
+# them; Chromium and its driver, which look at the pages. Does nothing when they are there.
 set -euo pipefail
 PATH=$PATH:/usr/sbin
 
 missing=()
 "${PYTHON:-python3}" -c 'import venv, ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
 { command -v slurmctld && command -v slurmd && command -v sbatch; } >/dev/null || missing+=(slurm-wlm)
+command -v slurmdbd >/dev/null || missing+=(slurmdbd)
+{ command -v mariadbd && command -v mariadb-install-db; } >/dev/null || missing+=(mariadb-server)
 { [ -x /usr/lib/gridengine/sge_qmaster ] && [ -x /usr/lib/gridengine/sge_execd ] &&
     [ -x /usr/lib/gridengine/qstat ]; } ||
     missing+=(gridengine-master gridengine-exec gridengine-client)

@@ -2,7 +2,10 @@
 //! journal. Without Slurm these tests fail: see docs/slurm.md.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+#[path = "../../../daemon/tests/slurm/accounting.rs"]
+mod accounting;
 mod batch;
+mod caps;
 mod clock;
 #[path = "../../../daemon/tests/slurm/cluster.rs"]
 mod cluster;

@@ -38,6 +38,7 @@ object!(Job {
     phase,
     id,
     attempt,
+    capped,
     parts,
     expected,
     started,
@@ -62,7 +63,7 @@ choice!(Phase {
 choice!(Hold {
     "user" => User, "dependency" => Dependency, "array" => Array, "funds" => Funds(needed),
     "booked" => Booked, "lost" => Lost, "rejected" => Rejected(words),
-    "nowhere" => Nowhere,
+    "nowhere" => Nowhere, "capped" => Capped(why),
 });
 choice!(Finish {
     "completed" => Completed, "failed" => Failed(code), "killed" => Killed(signal),
@@ -72,7 +73,7 @@ choice!(Finish {
 });
 choice!(Setback {
     "refused" => Refused(words), "displaced" => Displaced, "lost" => Lost, "funds" => Funds,
-    "preempted" => Preempted, "slipped" => Slipped(pool, why),
+    "preempted" => Preempted, "slipped" => Slipped(pool, why), "capped" => Capped(pool, word),
 });
 object!(Part { pool, nodes, price, limit, names, since, exit });
 choice!(Happening {

@@ -217,6 +217,7 @@ impl State {
             attempt: 0,
             parts: Vec::new(),
             expected: None,
+            capped: None,
             started: None,
             ended: None,
             paid: Money::ZERO,
@@ -382,6 +383,9 @@ impl State {
         let job = self.job(number)?;
         job.phase = Phase::Waiting;
         job.attempt += 1;
+        if let Setback::Capped(..) = setback {
+            job.capped = Some(job.capped.unwrap_or(0).saturating_add(1));
+        }
         job.parts.clear();
         job.started = None;
         (job.rendezvous, job.apart) = (None, None);

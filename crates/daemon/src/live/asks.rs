@@ -5,7 +5,6 @@ use std::sync::Arc;
 use tradewind_io::submission::{Conditions, Submission, When};
 use tradewind_model::{Money, Pools, Time};
 
-use super::demand::choose;
 use super::input::{Ask, Kind, Refusal, Reply};
 use super::money::Account;
 use super::peers::may_travel;
@@ -179,9 +178,8 @@ impl Live {
             let hint = "a deadline is the moment by which the job has ended; give one to come";
             return Err(Refusal::new(Kind::Invalid, message, hint));
         }
-        let place = self.state.users.len();
         let promised = quote.and_then(|number| self.state.quotes.get(&number)).map(|it| it.tasks);
-        let chosen = choose(submission, place, &self.state, &self.most, promised);
+        let chosen = self.chosen_of(None, &actor.user, submission, promised);
         let demand = match chosen {
             Ok(chosen) => chosen.demand,
             // Perhaps it needs fewer nodes than that: nobody has said yet how large they are.
@@ -320,6 +318,7 @@ impl Live {
         match self.find(actor, number) {
             Err(refusal) => return Ok(Err(refusal)),
             Ok(Phase::Held(Hold::User | Hold::Lost | Hold::Rejected(_))) => {
+                self.caps.pardon(number);
                 self.settle_in(at, number)?;
             }
             Ok(_) => {

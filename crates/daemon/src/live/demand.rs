@@ -1,6 +1,7 @@
 //! What a submission asks of the market.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tradewind_io::submission::{Submission, TimeLimit};
@@ -34,15 +35,8 @@ pub(super) struct Chosen {
 }
 
 impl Live {
-    /// What the submission would ask of the market, if `user` handed it in now.
-    ///
-    /// # Errors
-    /// If no nodes could ever meet it: the message says what is missing.
-    pub fn demand_of(&self, user: &str, submission: &Submission) -> Result<Demand, Refusal> {
-        demand(submission, self.place_of(user), &self.state, &self.most)
-    }
-
-    /// The same, whether or not enough nodes suit it now: prices change.
+    /// What the submission would ask of the market, if `user` submitted it now, whether or not enough
+    /// nodes suit it now: prices change.
     ///
     /// # Errors
     /// If it names sites, pools or classes that are not there.
@@ -58,7 +52,7 @@ impl Live {
         submission.shape.is_some() && pools.any(|(id, _)| !self.most.contains_key(&id))
     }
 
-    fn place_of(&self, user: &str) -> usize {
+    pub(super) fn place_of(&self, user: &str) -> usize {
         let users = &self.state.users;
         users.iter().position(|it| it == user).unwrap_or(users.len())
     }
@@ -74,7 +68,7 @@ pub(super) fn demand(
     state: &State,
     most: &Most,
 ) -> Result<Demand, Refusal> {
-    choose(submission, place, state, most, None).map(|chosen| chosen.demand)
+    choose(submission, place, state, most, None, &BTreeMap::new()).map(|chosen| chosen.demand)
 }
 
 /// What a job asks for whose window of so many nodes is booked: these, whatever is known of nodes
@@ -91,7 +85,7 @@ pub(super) fn promised(
 ) -> Result<Chosen, Refusal> {
     let wishes = Wishes::of(submission, place, state, most)?;
     if wishes.groups.iter().any(|group| group.width == width) {
-        return choose(submission, place, state, most, Some(width));
+        return choose(submission, place, state, most, Some(width), &BTreeMap::new());
     }
     let terms = Some(Arc::new(wishes.base));
     let demand = Demand { processors: width, estimate: wishes.estimate, terms };
@@ -113,8 +107,10 @@ pub(super) fn choose(
     state: &State,
     most: &Most,
     width: Option<u32>,
+    closed: &BTreeMap<PoolId, String>,
 ) -> Result<Chosen, Refusal> {
-    let wishes = Wishes::of(submission, place, state, most)?;
+    let mut wishes = Wishes::of(submission, place, state, most)?;
+    wishes.close(closed);
     let chosen = wishes.best(width);
     let nodes = suitable(&chosen.demand, state.market.pools());
     match nodes >= u64::from(chosen.demand.processors) && !wishes.groups.is_empty() {
@@ -190,6 +186,14 @@ impl<'a> Wishes<'a> {
             Some((_, group)) => self.chosen(group),
             None => Chosen { demand: self.of_none(), processors: None },
         }
+    }
+
+    /// Leaves pools out that may not have the job.
+    fn close(&mut self, closed: &BTreeMap<PoolId, String>) {
+        for group in &mut self.groups {
+            group.pools.retain(|id| !closed.contains_key(id));
+        }
+        self.groups.retain(|group| !group.pools.is_empty());
     }
 
     fn rank(&self, group: &Group) -> Rank {
@@ -316,7 +320,7 @@ fn work(classes: &std::collections::BTreeMap<String, Span>, pools: &Pools) -> Sp
 }
 
 /// Nodes that suit, if nothing else ran.
-fn suitable(demand: &Demand, pools: &Pools) -> u64 {
+pub(super) fn suitable(demand: &Demand, pools: &Pools) -> u64 {
     let suits = |pool: &&Pool| pool.suits(demand);
     pools.as_slice().iter().filter(suits).map(|pool| u64::from(pool.nodes)).sum()
 }

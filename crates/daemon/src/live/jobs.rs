@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tradewind_io::submission::OnLost;
 use tradewind_model::{Demand, Money, Span, Time};
 
-use super::demand::{Chosen, RESOURCES, choose, promised};
+use super::demand::{Chosen, RESOURCES};
 use super::dependencies::Waits;
 use super::input::{Kind, Refusal};
 use super::peers::may_travel;
@@ -29,14 +29,12 @@ impl Live {
         if self.array_is_full(number) {
             return self.held(at, number, Hold::Array);
         }
-        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
-        let place = self.state.users.iter().position(|user| *user == job.user).unwrap_or(0);
-        let (it, state, most) = (&job.submission, &self.state, &self.most);
-        let chosen = match job.booking {
-            Some(_) => promised(it, place, state, most, job.nodes()),
-            None => choose(it, place, state, most, None),
+        let within = match self.demand_within(number) {
+            Ok(within) => within,
+            Err(why) => return self.held(at, number, Hold::Capped(why)),
         };
-        match chosen.and_then(|chosen| within_budget(job, chosen)) {
+        let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        match within.and_then(|chosen| within_budget(job, chosen)) {
             Ok(Chosen { demand, processors }) => match self.lacks(job, &demand) {
                 Some(needed) => self.wait_for_funds(at, number, needed),
                 None => self.put(at, Record::Joined { job: number, demand, processors }),
@@ -53,7 +51,7 @@ impl Live {
         let Some(job) = self.state.jobs.get(&number).filter(|_| self.has_peers()) else {
             return false;
         };
-        let often = job.attempt >= self.settings.max_refusals;
+        let often = job.setbacks() >= self.settings.max_refusals;
         job.origin.is_none() && !often && may_travel(&job.submission)
     }
 
@@ -194,12 +192,15 @@ impl Live {
             Exit::NotStarted(why) => Some(why.clone()),
             _ => None,
         });
+        if let Some(limit) = self.met_by(job).filter(|_| hopeless.is_none()) {
+            return self.set_back_by_limit(at, number, limit);
+        }
         let refused = exits.iter().find_map(|exit| match exit {
             Exit::Refused(why) => Some(why.clone()),
             _ => None,
         });
         // A peer's job goes home at once: it has other choices there.
-        let often = job.origin.is_some() || job.attempt + 1 >= self.settings.max_refusals;
+        let often = job.origin.is_some() || job.setbacks() + 1 >= self.settings.max_refusals;
         let said = hopeless.clone().or(refused).or(self.state.was_held(job));
         let setback = match job.slip().or(said.map(Setback::Refused)) {
             Some(setback) => setback,

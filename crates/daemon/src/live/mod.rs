@@ -10,6 +10,7 @@
 mod apply;
 mod asides;
 mod asks;
+mod caps;
 pub mod choice;
 mod closures;
 mod demand;
@@ -166,6 +167,8 @@ pub struct Live {
     most: Most,
     /// By pool, why it has no nodes at all, if so: as far as was noticed since the start.
     problems: BTreeMap<PoolId, String>,
+    /// Limits of sites.
+    caps: caps::Caps,
     /// What the present step wants said to peers.
     letters: Vec<(Peer, Letter)>,
 }
@@ -224,6 +227,7 @@ impl Live {
             contacts: BTreeMap::new(),
             most: Most::new(),
             problems: BTreeMap::new(),
+            caps: caps::Caps::default(),
             letters: Vec::new(),
         };
         live.remember();
@@ -332,6 +336,7 @@ impl Live {
     fn put(&mut self, at: Time, record: Record) -> Result<(), Wrong> {
         let event = self.state.tells(&record);
         self.remember_peers(&record);
+        self.caps.heed(&record);
         self.state.apply(at, &record)?;
         if event.is_some() || matches!(record, Record::Decided { .. }) {
             self.outlook = OnceCell::new();
@@ -354,6 +359,7 @@ impl Live {
                 Phase::Held(Hold::Nowhere) => {
                     self.nowhere.insert(number);
                 }
+                Phase::Held(Hold::Capped(_)) => self.caps.hold(number),
                 Phase::Away => {
                     self.away.insert(number);
                 }

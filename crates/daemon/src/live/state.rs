@@ -82,6 +82,9 @@ pub struct Job {
     pub key: Option<String>,
     /// When.
     pub submitted: Time,
+    /// How often it was set back by a limit of a site, of all times that it was: these are no
+    /// refusals.
+    pub capped: Option<u32>,
     /// Where it is.
     pub phase: Phase,
     /// Its place in the market, once it has joined; a new one whenever it joins again.
@@ -127,6 +130,11 @@ pub struct Job {
 impl Job {
     /// Entries of its history.
     pub const KEPT: usize = 64;
+
+    /// How often it was started in vain, limits of sites apart.
+    pub fn setbacks(&self) -> u32 {
+        self.attempt.saturating_sub(self.capped.unwrap_or(0))
+    }
 
     /// Who pays for it.
     pub fn payer(&self) -> Account {
@@ -198,6 +206,8 @@ pub enum Hold {
     Rejected(String),
     /// No nodes here suit it; peers are asked.
     Nowhere,
+    /// Sites that suit it have as many jobs of its user as they may; which, and why.
+    Capped(String),
 }
 
 /// How a job ended.
@@ -240,6 +250,8 @@ pub enum Setback {
     Funds,
     /// Its parts did not come together: the pool of the one that was missing, and why.
     Slipped(PoolId, String),
+    /// It met a limit of the pool's site; the manager's word for it.
+    Capped(PoolId, String),
 }
 
 /// One of a job's parts: its nodes in one pool.

@@ -60,7 +60,7 @@ impl Live {
     }
 
     /// What is left of the job stops, since this part of it will not run.
-    fn stop_rest(&mut self, at: Time, tag: &Tag) -> Result<(), Wrong> {
+    pub(super) fn stop_rest(&mut self, at: Time, tag: &Tag) -> Result<(), Wrong> {
         let runs = self.state.jobs.get(&tag.job).map(|job| &job.phase) == Some(&Phase::Running);
         match runs && self.is_current(tag) && self.runs_on(tag.job) {
             true => self.put(at, Record::Stopping { job: tag.job }),
@@ -110,6 +110,7 @@ impl Live {
         if self.learn_resources(site, &survey) {
             self.resize_waiting(at)?;
         }
+        self.learn_caps(at, site, &survey)?;
         self.skip_numbers(at, &survey)?;
         let mut touched = BTreeSet::new();
         for tag in self.tasks_at(site) {
@@ -130,7 +131,8 @@ impl Live {
         for job in touched {
             self.judge(at, job)?;
         }
-        self.local_load(at, site, &survey)
+        self.local_load(at, site, &survey)?;
+        self.mind_caps(at)
     }
 
     /// The site says that the task is over and that its work never began, though the task was seen

@@ -20,6 +20,7 @@ impl Live {
             self.put(at, Record::Taken { quote, job: None })?;
         }
         self.drop_old(at)?;
+        self.mind_caps(at)?;
         self.negotiations_due(at)
     }
 

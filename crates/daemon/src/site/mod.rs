@@ -7,6 +7,7 @@
 pub mod conformance;
 pub mod fake;
 pub mod gridengine;
+pub mod limits;
 pub mod local;
 pub mod managed;
 pub mod resources;
@@ -22,6 +23,7 @@ use std::time::{Duration, Instant};
 use tradewind_io::submission::{OnLost, Surroundings, Work};
 use tradewind_model::{Attributes, Performance, Span, Time};
 
+use limits::{Cap, Limits};
 use managed::requests::Requests;
 use resources::Resources;
 use size::Size;
@@ -88,6 +90,16 @@ pub struct Survey {
     pub placed: BTreeMap<Tag, Vec<String>>,
     /// Tasks that wait because their manager holds them, though the market did not want that.
     pub held: BTreeMap<Tag, Held>,
+    /// Tasks that met a limit: the manager would not take them, or has them and does not begin them.
+    pub capped: BTreeMap<Tag, Cap>,
+    /// What the manager allows; `None`: not known.
+    pub limits: Option<Arc<Limits>>,
+    /// By account: jobs of others than this market that run or wait, as far as they can be seen.
+    pub foreign: BTreeMap<String, u32>,
+    /// By account: jobs of this market whose end is known, and that the manager still has.
+    pub lingering: BTreeMap<String, u32>,
+    /// All jobs that the manager holds, also those that have just ended.
+    pub all_jobs: u32,
 }
 
 /// A task that its manager holds.

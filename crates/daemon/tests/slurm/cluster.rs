@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
+use super::accounting::Accounting;
 use super::ports;
 
 const MISSING: &str = "Slurm is not installed, and these tests need it: run `scripts/setup.sh`, or \
@@ -27,6 +28,8 @@ pub(crate) struct Plan {
     pub(crate) scheduler: &'static str,
     /// Of the line of each node.
     pub(crate) node: &'static str,
+    /// What `sacctmgr` is told before the controller starts; nothing: there is no `slurmdbd`.
+    pub(crate) accounts: &'static [&'static str],
 }
 
 impl Plan {
@@ -40,6 +43,7 @@ impl Plan {
             more: vec![main.to_owned()],
             scheduler: QUICK,
             node: "CPUs=4 RealMemory=4000 State=UNKNOWN",
+            accounts: &[],
         }
     }
 }
@@ -49,6 +53,7 @@ pub(crate) struct Cluster {
     pub(crate) user: String,
     controller: Option<Child>,
     nodes: BTreeMap<String, Child>,
+    accounting: Option<Accounting>,
 }
 
 impl Cluster {
@@ -61,7 +66,9 @@ impl Cluster {
         }
         let whoami = Command::new("id").arg("-un").output().unwrap();
         let user = String::from_utf8(whoami.stdout).unwrap().trim().to_owned();
-        let cluster = Cluster { folder, user, controller: None, nodes: BTreeMap::new() };
+        let accounting = (!plan.accounts.is_empty()).then(|| Accounting::start(&user));
+        let (controller, nodes) = (None, BTreeMap::new());
+        let cluster = Cluster { folder, user, controller, nodes, accounting };
         std::fs::write(cluster.conf(), cluster.configuration(plan)).unwrap();
         // Slurm counts accelerators by their files, and any file will do.
         for name in ["gpu0", "gpu1"] {
@@ -75,6 +82,9 @@ impl Cluster {
             std::fs::write(cluster.path().join("cgroup.conf"), text).unwrap();
         }
         let mut cluster = cluster;
+        for words in plan.accounts {
+            cluster.manage(words);
+        }
         cluster.start_controller();
         for number in 1..=plan.nodes {
             cluster.start_node(&format!("{}{number}", plan.name));
@@ -86,6 +96,14 @@ impl Cluster {
             idle.len() == plan.nodes as usize
         });
         cluster
+    }
+
+    /// Has `sacctmgr` do something, with `USER` for the account that all runs as.
+    pub(crate) fn manage(&self, words: &str) {
+        let words = words.replace("USER", &self.user);
+        let words: Vec<&str> = ["sacctmgr", "-i"].into_iter().chain(words.split(' ')).collect();
+        // Until `slurmdbd` is there.
+        self.until(&format!("{words:?}"), |it| it.run(&words).status.success());
     }
 
     pub(crate) fn conf(&self) -> PathBuf {
@@ -110,13 +128,17 @@ impl Cluster {
              SlurmctldLogFile={folder}/log/slurmctld.log\nSlurmdLogFile={folder}/log/%n.log\n\
              ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\nMpiDefault=none\n\
              JobAcctGatherType=jobacct_gather/none\n\
-             AccountingStorageType=accounting_storage/none\nJobCompType=jobcomp/none\n\
+             JobCompType=jobcomp/none\n\
              SwitchType=switch/none\nSelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\n\
              SlurmdParameters=config_overrides\nReturnToService=2\nMailProg=/bin/true\n\
              SlurmctldTimeout=300\nSlurmdTimeout=300\nMinJobAge=60\nInactiveLimit=0\nKillWait=2\n\
              Waittime=0\nMessageTimeout=5\nSchedulerType=sched/backfill\n",
             ports[0]
         );
+        text += &match &self.accounting {
+            Some(accounting) => accounting.lines(),
+            None => "AccountingStorageType=accounting_storage/none\n".to_owned(),
+        };
         if !plan.scheduler.is_empty() {
             let _ = writeln!(text, "SchedulerParameters={}", plan.scheduler);
         }

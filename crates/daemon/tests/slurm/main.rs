@@ -1,6 +1,7 @@
 //! The Slurm site on real Slurm. Without Slurm these tests fail: see docs/slurm.md.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+mod accounting;
 mod bench;
 mod cluster;
 mod gotchas;

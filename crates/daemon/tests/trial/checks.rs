@@ -222,7 +222,7 @@ pub(crate) fn finished(state: &State, at: Time) -> Check {
         Phase::Held(Hold::Dependency | Hold::Array) => false,
         // A policy that begins keeps those who cannot pay the prices of now.
         Phase::Waiting => can_pay(state, job),
-        Phase::Held(Hold::Booked | Hold::Nowhere) | Phase::Running => true,
+        Phase::Held(Hold::Booked | Hold::Nowhere | Hold::Capped(_)) | Phase::Running => true,
         Phase::Handing | Phase::Away => true,
     });
     if let Some(job) = waits {

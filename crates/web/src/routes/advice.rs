@@ -202,10 +202,11 @@ pub(crate) async fn explain(
     let found = context.look(move |live| {
         let state = live.state();
         let job = jobs::find(state, &caller.actor, number)?;
-        Some((jobs::line(state, job), job.id.filter(|id| state.numbers.contains_key(id))))
+        let id = job.id.filter(|id| state.numbers.contains_key(id));
+        Some((jobs::line(state, job), id, live.left_out(number)))
     });
     let unknown = || Failure::unknown(format!("you have no job {number}"));
-    let (line, id) = found.await?.ok_or_else(unknown)?;
+    let (line, id, left_out) = found.await?.ok_or_else(unknown)?;
     let waiting = line.state == "PENDING";
     let Some(id) = id.filter(|_| waiting) else {
         return Ok(Json(Explanation {
@@ -222,5 +223,9 @@ pub(crate) async fn explain(
     let view = context.view().await?;
     let advisor = Arc::clone(&context.advisor);
     let found = blocking(move || (advisor.explain(&view, id), turn)).await?;
-    Ok(Json(found.0?))
+    let mut told = found.0?;
+    if !left_out.is_empty() {
+        told.message += &format!("; left out for limits of sites: {}", left_out.join("; "));
+    }
+    Ok(Json(told))
 }

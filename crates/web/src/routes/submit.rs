@@ -63,11 +63,17 @@ async fn take_on(
     body: &[u8],
 ) -> Answer<Submitted> {
     let key = key(headers)?;
-    let (submission, warnings) = submission::read(body)?;
+    let (submission, mut warnings) = submission::read(body)?;
     let quote = how.quote.or(submission.quote);
     let ask = Ask::Submit { submission: Arc::new(submission), key, quote };
     match context.ask(caller.actor, ask).await? {
-        Reply::Jobs(jobs) => Ok(Submitted { jobs, warnings }),
+        Reply::Jobs(jobs) => {
+            if let Some(&first) = jobs.first() {
+                let left_out = context.look(move |live| live.left_out(first)).await?;
+                warnings.extend(left_out.into_iter().map(|why| format!("left out: {why}")));
+            }
+            Ok(Submitted { jobs, warnings })
+        }
         _ => Err(Failure::unavailable("the market said nothing")),
     }
 }

@@ -2,8 +2,9 @@
 
 use tradewind_daemon::live::RESOURCES;
 use tradewind_daemon::live::choice::{Against, Merit, Verdict, Weighed};
-use tradewind_daemon::live::state::{Job, State};
-use tradewind_model::{Money, Span, Time};
+use tradewind_daemon::live::state::{Happening, Job, Setback, State};
+use tradewind_daemon::site::resources::Resources;
+use tradewind_model::{Money, PoolId, Span, Time};
 
 use super::amounts;
 use super::jobs::pool_name;
@@ -44,6 +45,9 @@ pub(crate) fn other(state: &State, job: &Job, it: &Weighed, got: Option<Got>) ->
         Verdict::Against(_) => None,
     };
     let verdict = match (&it.verdict, got) {
+        (Verdict::Against(Against::Attribute(name)), _) if name == RESOURCES => {
+            closed(job, it.pool)
+        }
         (Verdict::Against(why), _) => against(why, job),
         (Verdict::From(_), None) => "suits".to_owned(),
         (Verdict::From(start), Some(got)) => {
@@ -87,6 +91,29 @@ fn why(merit: Merit, is_spread: bool) -> String {
     }
 }
 
+/// Why a pool was not among those that the job asked for: a limit that it met there, or what its
+/// nodes lack.
+fn closed(job: &Job, pool: PoolId) -> String {
+    let met = job.history.iter().rev().find_map(|(_, what)| match what {
+        Happening::Setback(Setback::Capped(at, word)) if *at == pool => Some(word),
+        _ => None,
+    });
+    if let Some(word) = met {
+        return format!("the job met a limit there: {word}");
+    }
+    if job.submission.shape.is_some() {
+        return "its tasks would need another number of its nodes, or do not fit on them, or a limit of \
+                its site is in the way: `explain` tells which"
+            .to_owned();
+    }
+    match Resources::asked(&job.submission.passed_through) == Resources::default() {
+        true => "a limit of its site: `explain` tells which".to_owned(),
+        false => {
+            "no node of it has the memory or the generic resources that were asked for".to_owned()
+        }
+    }
+}
+
 /// Why a pool could not have the job.
 fn against(why: &Against, job: &Job) -> String {
     let tasks = job.nodes();
@@ -95,13 +122,6 @@ fn against(why: &Against, job: &Job) -> String {
         Against::Attribute(name) => match name.as_str() {
             "site" => "another site was asked for".to_owned(),
             "pool" => "another pool was asked for".to_owned(),
-            RESOURCES if job.submission.shape.is_some() => {
-                "its tasks would need another number of its nodes, or do not fit on them".to_owned()
-            }
-            RESOURCES => {
-                "no node of it has the memory or the generic resources that were asked for"
-                    .to_owned()
-            }
             name => format!("its nodes do not have the {name} that was asked for"),
         },
         Against::Slow(has) => {

@@ -111,6 +111,9 @@ pub(crate) fn held(hold: &Hold) -> (&'static str, String) {
             let text = format!("its payer has less than the {needed} credits that it may cost");
             return (FUNDS, text);
         }
+        Hold::Capped(why) => {
+            return ("SiteLimit", format!("it waits for a limit of the sites: {why}"));
+        }
         Hold::Rejected(why) => {
             return ("JobLaunchFailedHeld", format!("sites would not start it: {why}"));
         }
@@ -224,6 +227,7 @@ pub(crate) fn set_back(setback: &Setback, pool: impl Fn(PoolId) -> String) -> St
         Setback::Lost => "its nodes died or were lost".to_owned(),
         Setback::Preempted => "its nodes were taken away for a job of higher priority".to_owned(),
         Setback::Funds => "its payer had too little".to_owned(),
+        Setback::Capped(at, word) => format!("{} has a limit: {word}", pool(*at)),
         Setback::Slipped(missing, why) => {
             format!("its parts did not come together: {}: {why}", pool(*missing))
         }

@@ -259,7 +259,7 @@ impl Site for GridEngine {
         let (tasks, began, placed) = self.follow(&status, &traces)?;
         let held = self.held(&status, &tasks);
         self.tidy(&status);
-        Ok(Survey { pools, tasks, began, placed, held })
+        Ok(Survey { pools, tasks, began, placed, held, ..Survey::default() })
     }
 
     fn submit(&mut self, order: &Order) -> Result<(), SiteError> {

@@ -72,6 +72,7 @@ impl Slurm {
                 all.extend(is_up.then(|| self.rehearsal(&pool.name, members)));
             }
         }
+        all.push(self.limits_are_known());
         all.push(self.reservations());
         all.extend(self.accounts());
         all

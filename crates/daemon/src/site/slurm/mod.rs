@@ -10,11 +10,13 @@
 
 mod aside;
 mod brief;
+mod caps;
 mod conf;
 mod doctor;
 mod hand_in;
 mod heard;
 pub(in crate::site) mod hostlist;
+mod limits;
 mod listing;
 mod moment;
 pub(in crate::site) mod munge;
@@ -103,6 +105,7 @@ pub struct Slurm {
     rhythm: rhythm::Rhythm,
     known: watch::Known,
     listeners: Listeners,
+    caps: limits::Known,
 }
 
 impl Slurm {
@@ -130,6 +133,7 @@ impl Slurm {
             last: surveys::Last::default(),
             known: watch::Known::default(),
             listeners: Listeners::default(),
+            caps: limits::Known::default(),
         })
     }
 

@@ -9,7 +9,8 @@ use tradewind_io::settings::cluster::{Members, Mode};
 
 use super::hand_in::{self, Begin, Terms};
 use super::listing::Job;
-use super::{Slurm, is_unanswered, pools, unwritten};
+use super::{Slurm, caps, is_unanswered, pools, unwritten};
+use crate::site::limits::Cap;
 use crate::site::local::records::now;
 use crate::site::local::sheet::refusal;
 use crate::site::managed::bundle::{Bundle, Paths, Words, ahead, near};
@@ -34,6 +35,9 @@ const WORDS: Words = Words {
 
 /// So many submissions are under way at once.
 const HANDS: usize = 4;
+
+/// What was said to a submission, and the limit that it met, if that is why.
+type Answered = (Result<(), SiteError>, Option<Cap>);
 
 /// A task that is about to be handed in.
 struct Ready<'o> {
@@ -68,7 +72,10 @@ impl Slurm {
         }
         self.listen();
         let (mut taken, mut refused) = (Vec::new(), Vec::new());
-        for (one, said) in ready.iter().zip(self.hand_in_all(&ready)) {
+        for (one, (said, cap)) in ready.iter().zip(self.hand_in_all(&ready)) {
+            if let Some(cap) = cap {
+                self.caps.catch(&one.order.tag, cap);
+            }
             match &said {
                 Ok(()) => taken.push(one.order.tag.clone()),
                 Err(SiteError::Refused(_)) => refused.push(one.order.tag.clone()),
@@ -145,7 +152,7 @@ impl Slurm {
     }
 
     /// Some at a time; the answers in their order.
-    fn hand_in_all(&self, ready: &[Ready<'_>]) -> Vec<Result<(), SiteError>> {
+    fn hand_in_all(&self, ready: &[Ready<'_>]) -> Vec<Answered> {
         let next = AtomicUsize::new(0);
         let hand = || {
             let mut answers = Vec::new();
@@ -210,8 +217,22 @@ impl Slurm {
         }
     }
 
-    /// Hands a task in whose ticket is written.
-    fn hand_in(&self, one: &Ready<'_>) -> Result<(), SiteError> {
+    /// Hands a task in whose ticket is written; the limit that it met, if that is why it was not
+    /// taken.
+    fn hand_in(&self, one: &Ready<'_>) -> Answered {
+        let mut complaint = String::new();
+        let said = self.hand_in_with(one, &mut complaint);
+        let cap = said.as_ref().err().and_then(|_| caps::of_refusal(&complaint));
+        match (said, cap) {
+            // The first line says nothing but this word, and the second is the same for all.
+            (Err(SiteError::Refused(why)), Some(cap)) if !why.contains(&cap.word) => {
+                (Err(SiteError::Refused(format!("{}: {why}", cap.word))), Some(cap))
+            }
+            other => other,
+        }
+    }
+
+    fn hand_in_with(&self, one: &Ready<'_>, complaint: &mut String) -> Result<(), SiteError> {
         let Ready { order, pool, ticket, script, .. } = one;
         let stage = Stage {
             tool: &self.tool,
@@ -234,10 +255,16 @@ impl Slurm {
         };
         let words = hand_in::words(order, &ticket.mark(), &terms);
         let call = Call { who: Who::User(&ticket.account), words, input: script.as_bytes() };
-        let answer = self.tool.run(&call).map_err(SiteError::from)?;
+        let answer = self.tool.run(&call).inspect_err(|trouble| {
+            // `sbatch` may have been trying again until it was killed.
+            let said = trouble.to_string();
+            complaint.push_str(said.rsplit_once("; it said: ").map_or("", |(_, said)| said));
+        });
+        let answer = answer.map_err(SiteError::from)?;
         if answer.is_good() {
             return Ok(());
         }
+        complaint.push_str(&answer.err);
         let why = self.tool.failure(&call, &answer);
         if is_unanswered(&answer.err) || answer.code == Some(255) {
             return Err(SiteError::Unknown(why));

@@ -97,6 +97,9 @@ impl Slurm {
         };
         self.survey_pools(&mut survey);
         if is_listed {
+            let jobs = std::mem::take(&mut self.known.jobs);
+            self.tell_limits(&jobs, &mut survey);
+            self.known.jobs = jobs;
             self.tidy();
         }
         self.compare_clocks();
