@@ -225,7 +225,7 @@ fn the_environment_is_read_as_sbatch_reads_it() {
 }
 
 /// A good value of each option that is honoured, and something that shows beside `--time=1`.
-const SAMPLES: [(&str, &str); 46] = [
+const SAMPLES: [(&str, &str); 47] = [
     ("account", "x"),
     ("array", "1-2"),
     ("begin", "16:00"),
@@ -262,6 +262,7 @@ const SAMPLES: [(&str, &str); 46] = [
     ("open-mode", "append"),
     ("output", "x"),
     ("partition", "x"),
+    ("preemptible", ""),
     ("priority", "1"),
     ("quote", "7"),
     ("requeue", ""),
