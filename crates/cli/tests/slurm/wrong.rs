@@ -194,9 +194,10 @@ fn a_partition_that_is_taken_out_of_the_configuration() {
     pair.alpha.say(&["scontrol", "reconfigure"]);
     is_known_to_be_gone(&market);
     ran_at(&market, waits, "beta");
-    let lost = market.until_job(runs, "setback", |job| job["restarts"] == 1);
-    // It is for alpha alone.
-    assert_eq!(lost["state"], "PENDING", "{lost:#}");
+    // It is for alpha alone, where it may be tried once more before its nodes are known to be gone.
+    market.until_job(runs, "setback", |job| {
+        job["restarts"].as_u64() >= Some(1) && job["state"] == "PENDING"
+    });
     market.text(&["cancel", &runs.to_string()]);
     assert_eq!(market.written("marks"), "begun\nwaited\n");
     market.check_money(&market.all_over());

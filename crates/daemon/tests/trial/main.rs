@@ -8,6 +8,7 @@
 
 mod checks;
 mod codec;
+mod counts;
 mod mutants;
 mod people;
 mod world;
@@ -17,8 +18,9 @@ use std::ops::Range;
 use std::thread;
 
 use checks::Broken;
+use counts::Counts;
 use mutants::Mutant;
-use world::{Counts, World};
+use world::World;
 
 /// So many worlds are lived through at once.
 const HANDS: u64 = 2;

@@ -82,7 +82,7 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
         }
         Phase::Held(hold) => Some(held(hold)),
         Phase::Waiting => Some(waiting(state, job)),
-        Phase::Running => state.held_there(job).map(|held| held_there(held)),
+        Phase::Running => state.held_there(job).map(held_there),
         Phase::Handing => {
             Some(("PassedOn", format!("it goes to {}, which has not confirmed it", peer(job))))
         }

@@ -251,3 +251,59 @@ pub(super) fn reservations(answer: &str) -> Result<Vec<Reservation>, String> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Recorded answers about the same five jobs: one runs, one ended with 3, one died of signal 9, one
+    /// is held, and one has an accelerator.
+    #[test]
+    fn every_version_lists_the_same_jobs() {
+        for (version, text) in [
+            ("22.05", include_str!("samples/squeue-22.05.json")),
+            ("24.11", include_str!("samples/squeue-24.11.json")),
+            ("26.05", include_str!("samples/squeue-26.05.json")),
+        ] {
+            let shown: Vec<String> = jobs(text.as_bytes())
+                .unwrap()
+                .iter()
+                .map(|it| {
+                    let (nodes, partitions) = (it.nodes.join("+"), it.partitions.join("+"));
+                    let known =
+                        it.submitted > 0 && (it.start == 0 || it.end > 0) && !it.is_unknown();
+                    let numbers = (it.cpus, it.gpus, it.status, it.is_held, known);
+                    format!("{} {} {} {partitions} {nodes} {numbers:?}", it.id, it.name, it.state)
+                })
+                .collect();
+            let wanted = [
+                "1 a b RUNNING main a1 (2, 0, 0, false, true)",
+                "2 wrap FAILED main a3 (1, 0, 768, false, true)",
+                "3 wrap FAILED main a3 (1, 0, 9, false, true)",
+                "4 wrap PENDING main+fast  (1, 0, 0, true, true)",
+                "5 wrap RUNNING fast a2 (1, 1, 0, false, true)",
+            ];
+            assert_eq!(shown, wanted, "{version}");
+        }
+    }
+
+    #[test]
+    fn of_several_states_the_one_that_says_most_counts() {
+        let read = |states: &str| {
+            let text = format!(
+                r#"{{"jobs": [{{"job_id": 7, "nodes": "a1", "job_state": {states},
+                "priority": {{"set": true, "infinite": false, "number": 0}}}}]}}"#
+            );
+            jobs(text.as_bytes()).unwrap().remove(0)
+        };
+        let job = read(r#"["CANCELLED", "COMPLETING"]"#);
+        assert_eq!(
+            (job.state.as_str(), job.holds_nodes(), job.is_held),
+            ("COMPLETING", true, true)
+        );
+        assert!(read(r#"["PENDING", "REQUEUE_HOLD"]"#).waits());
+        let strange = read(r#"["HIBERNATING"]"#);
+        assert!(strange.is_unknown() && strange.holds_nodes() && !strange.waits());
+        assert!(!read(r#""OUT_OF_MEMORY""#).is_unknown());
+    }
+}

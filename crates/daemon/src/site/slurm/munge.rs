@@ -12,11 +12,10 @@ pub(super) fn is_missing(complaint: &str) -> bool {
 
 /// Of several lines of a complaint the one that says most: munge's advice comes first and names no
 /// cause, the socket that is missing comes second.
-pub(in crate::site) fn telling<'l>(
-    lines: impl Iterator<Item = &'l str> + Clone,
-) -> Option<&'l str> {
-    let is_advice = |line: &&str| line.contains("If munged is up, restart with");
-    lines.clone().find(|line| !is_advice(line)).or_else(|| lines.clone().next())
+pub(in crate::site) fn telling<'l>(lines: impl IntoIterator<Item = &'l str>) -> Option<&'l str> {
+    let is_advice = |line: &str| line.contains("If munged is up, restart with");
+    let all: Vec<&str> = lines.into_iter().collect();
+    all.iter().copied().find(|line| !is_advice(line)).or(all.first().copied())
 }
 
 #[cfg(test)]
@@ -30,9 +29,9 @@ mod tests {
             "sinfo: error: Munge encode failed: Failed to access \"/run/munge/munge.socket.2\": No such file or directory",
             "sinfo: error: slurm_buffers_pack_msg: auth_g_create: REQUEST_NODE_INFO has authentication error",
         ];
-        let line = telling(said.into_iter()).unwrap();
+        let line = telling(said).unwrap();
         assert!(line.contains("munge.socket.2") && is_missing(line));
-        assert_eq!(telling(said[..1].iter().copied()), Some(said[0]));
+        assert_eq!(telling([said[0]]), Some(said[0]));
         assert!(!is_missing("Unable to contact slurm controller (connect failure)"));
     }
 }

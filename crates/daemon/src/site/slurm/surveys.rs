@@ -83,7 +83,8 @@ impl Slurm {
     fn list(&mut self, parts: &[Part]) -> Result<Survey, SiteError> {
         // Nodes first: a job that begins in between then counts, and one that ends counts twice
         // as long as it did not.
-        let is_first = self.known.survey.is_none();
+        // One that did not answer is asked for everything: half an answer does not make it present.
+        let is_first = self.known.survey.is_none() || self.known.is_away;
         if is_first || parts.contains(&Part::Reservations) {
             self.list_reservations()?;
         }
