@@ -18,6 +18,7 @@ setup:
 packages: setup
 	./scripts/packages.sh evalys "Evalys 4.0.7" >/dev/null
 	./scripts/packages.sh fuzz Schemathesis >/dev/null
+	for version in $(NEWER_SLURM); do ./scripts/slurm-version.sh $$version >/dev/null || true; done
 
 # All packages, with the MIP solver, real clusters and a real browser.
 FEATURES = tradewind-reference/mip,tradewind-daemon/clusters,tradewind/clusters,tradewind/browser

@@ -27,6 +27,8 @@ tree=$(cd "$(dirname "$0")/.." && pwd)
 roots=${TRADEWIND_SLURM_ROOTS:-${XDG_CACHE_HOME:-$HOME/.cache}/tradewind/slurm}
 root=$roots/$version
 log=$roots/$version.log
+# What the tests of Slurm sites need beside Slurm: as scripts/setup.sh installs it here.
+packages=slurm-wlm,slurm-client,slurmdbd,mariadb-server,openssh-server,openssh-client,libfaketime,python3,procps,iproute2,sudo
 
 # mirror: the archive that this machine itself installs from.
 mirror() {
@@ -50,18 +52,20 @@ make_root() {
     rm -rf "$draft"
     mmdebstrap --variant=minbase --mode=root --aptopt='Acquire::Check-Valid-Until "false"' \
         --aptopt='Acquire::Retries "5"' \
-        --include=slurm-wlm,slurm-client,slurmdbd,openssh-server,openssh-client,python3,procps,iproute2,sudo \
+        --include="$packages" \
         "$suite" "$draft" "$from" >"$log" 2>&1 || {
         tail -n 5 "$log" >&2
         fail "Debian $suite could not be made: see $log"
     }
+    echo "$packages" >"$draft/etc/tradewind-packages"
+    rm -rf "$root"
     mv "$draft" "$root"
 }
 
 mkdir -p "$roots"
 exec 9>"$roots/lock"
 flock 9
-[ -d "$root" ] || make_root
+[ "$(cat "$root/etc/tradewind-packages" 2>/dev/null)" = "$packages" ] || make_root
 exec 9>&-
 [ $# -gt 0 ] || { echo "$root"; exit 0; }
 [ "$(id -u)" -eq 0 ] || fail "entering $root needs root"
