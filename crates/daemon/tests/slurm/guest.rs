@@ -137,7 +137,7 @@ fn the_controller_is_asked_within_its_budget() {
     // A minute of ten seconds: 2 and 10 of them.
     let mut guest = guest(&cluster, 20, (12, 60), "", |_| {});
     guest.until("everything is listed", |it| it.pools[0].up == 20);
-    assert_eq!(guest.lists(), 3, "jobs, nodes and reservations");
+    assert_eq!(guest.lists(), 5, "jobs, nodes, reservations, and what the site allows");
     let before = guest.lists();
     guest.drive(Duration::from_secs(20));
     let at_rest = guest.lists() - before;

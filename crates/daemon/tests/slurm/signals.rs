@@ -102,6 +102,6 @@ fn who_is_preempted_may_save_its_work() {
     let owners = cluster.job(&["-p", "owners", "--exclusive", "-N", "1", "--time=5"]);
     cluster.until_state(&owners, "RUNNING");
     let exit = until_ended(&mut bench, &order.tag).1;
-    assert!(matches!(exit, Exit::Code(6) | Exit::NodeFailed), "{exit:?}");
+    assert!(matches!(exit, Exit::Code(6) | Exit::Preempted), "{exit:?}");
     assert!(written(&bench, "work").starts_with("saved"), "{:?}", written(&bench, "work"));
 }

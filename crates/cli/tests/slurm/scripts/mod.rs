@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::cluster::{Cluster, Plan};
 use super::market::{Market, Offer};
-use table::{Expected, SCRIPTS, Script};
+use table::{Expected, Script, scripts};
 
 const NODES: u32 = 5;
 /// Variables that say what cannot be the same twice, and why.
@@ -123,7 +123,7 @@ fn seen(text: &str) -> Seen {
 fn plainly(cluster: &Cluster, side: &Path, work: &Path) -> BTreeMap<&'static str, Fate> {
     let mut numbers = BTreeMap::new();
     let mut refused = BTreeMap::new();
-    for script in &SCRIPTS {
+    for script in scripts() {
         let path = write(script, side, &numbers);
         let output = std::process::Command::new("sbatch")
             .args(["--parsable", "--output=/dev/null"])
@@ -143,7 +143,7 @@ fn plainly(cluster: &Cluster, side: &Path, work: &Path) -> BTreeMap<&'static str
         }
     }
     for (script, number) in &numbers {
-        if SCRIPTS.iter().any(|it| it.name == *script && it.refused().is_some()) {
+        if scripts().any(|it| it.name == *script && it.refused().is_some()) {
             cluster.run(&["scancel", number]);
         }
     }
@@ -159,14 +159,14 @@ fn plainly(cluster: &Cluster, side: &Path, work: &Path) -> BTreeMap<&'static str
             (script.name, Ok((codes.max().unwrap_or(0), tasks(script, side))))
         }
     };
-    SCRIPTS.iter().map(fate).collect()
+    scripts().map(fate).collect()
 }
 
 /// Runs all scripts by `tradewind submit`.
 fn by_market(market: &Market, side: &Path) -> BTreeMap<&'static str, Fate> {
     let mut numbers = BTreeMap::new();
     let mut refused = BTreeMap::new();
-    for script in &SCRIPTS {
+    for script in scripts() {
         let path = write(script, side, &numbers);
         let output = market.run(&["submit", "--parsable", &path.to_string_lossy()]);
         match output.status.success() {
@@ -197,7 +197,7 @@ fn by_market(market: &Market, side: &Path) -> BTreeMap<&'static str, Fate> {
             (script.name, Ok((codes.max().unwrap_or(0), tasks(script, side))))
         }
     };
-    SCRIPTS.iter().map(fate).collect()
+    scripts().map(fate).collect()
 }
 
 impl Script {
@@ -275,7 +275,7 @@ fn scripts_mean_what_they_mean_to_sbatch() {
     });
     let plain = plain.unwrap();
     let mut wrong = Vec::new();
-    for script in &SCRIPTS {
+    for script in scripts() {
         match script.compare(&plain[script.name], &ours[script.name]) {
             Ok(told) => println!("{:20} {:50} {told}", script.name, script.options.join(" ")),
             Err(why) => wrong.push(format!("{} {:?}\n    {why}", script.name, script.options)),
