@@ -96,7 +96,8 @@ fn who_is_preempted_may_save_its_work() {
     ];
     let cluster = Cluster::start(&plan);
     let mut bench = SlurmBench::new(&cluster, "main", 1);
-    let text = "trap 'sleep 1; echo saved >>work; exit 6' TERM\n: >work\nsleep 80 & wait";
+    let text =
+        "trap 'sleep 1; echo saved >>work; exit 6' TERM\n: >work\nwhile :; do sleep 0.2; done";
     let order = listener(&mut bench, 1, "", text);
     until_begun(&mut bench, &order, "work");
     let owners = cluster.job(&["-p", "owners", "--exclusive", "-N", "1", "--time=5"]);
