@@ -18,7 +18,7 @@ done
 what=${WHAT:---package tradewind-daemon --package tradewind --features tradewind-daemon/clusters,tradewind/clusters}
 # The two suites whose name is with_slurm; the program that they drive is built with them.
 # shellcheck disable=SC2086
-mapfile -t suites < <(${CARGO:-cargo} test $what --no-run 2>&1 | tee /dev/stderr |
+mapfile -t suites < <(${CARGO:-cargo} test $what --no-run 2>&1 | tee >(cat >&2) |
     sed -n 's/.*Executable .*(\(.*\/with_slurm-[0-9a-f]*\))$/\1/p')
 [ "${#suites[@]}" -eq 2 ] || { echo "the tests of Slurm sites were not built" >&2; exit 1; }
 here=$(PATH=$PATH:/usr/sbin slurmctld -V 2>/dev/null | grep -oE '[0-9]+\.[0-9]+' | head -n 1 || true)
