@@ -15,7 +15,7 @@ use table::{Expected, Script, scripts};
 
 const NODES: u32 = 5;
 /// Variables that say what cannot be the same twice, and why.
-const OTHERWISE: [(&str, &str); 14] = [
+const OTHERWISE: [(&str, &str); 15] = [
     ("SLURM_JOB_ID", "each manager counts its own jobs"),
     ("SLURM_JOBID", "the same"),
     ("SLURM_ARRAY_JOB_ID", "the market's number of the array"),
@@ -29,6 +29,7 @@ const OTHERWISE: [(&str, &str); 14] = [
     ("SLURM_JOB_DEPENDENCY", "the market hands a job over when it waits for no other any more"),
     ("SLURM_JOB_START_TIME", "newer versions say when the job began"),
     ("SLURM_JOB_END_TIME", "and when its limit ends"),
+    ("SLURM_JOB_SLUID", "a number that no other job has (26.05)"),
     ("SLURM_EXPORT_ENV", "the market hands variables over by itself"),
 ];
 /// What is compared of `scontrol show job`.
