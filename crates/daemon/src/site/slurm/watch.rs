@@ -103,6 +103,10 @@ impl Slurm {
         let need = self.need(now()).0;
         let at = Instant::now();
         if self.rhythm.next(need).is_none_or(|next| next <= at) {
+            if self.is_late() {
+                // Its nodes may be gone, or reserved by others.
+                self.rhythm.distrust();
+            }
             let parts = self.rhythm.choice(need, at);
             return Turn::Looked(self.look(&parts));
         }
@@ -319,6 +323,16 @@ impl Slurm {
         later.sort_unstable_by_key(|(time, _)| *time);
         later.truncate(8);
         (need, later)
+    }
+
+    /// Whether a task of ours should have its nodes by now, and has not.
+    fn is_late(&self) -> bool {
+        let now = now();
+        self.tickets.iter().filter(|(_, it)| is_open(it) && it.is_taken).any(|(tag, ticket)| {
+            let has_begun = matches!(self.known.seen(tag), Some(Seen::Running { .. }));
+            let is_early = self.known.early.contains_key(tag);
+            !has_begun && !is_early && expected(ticket, now) + LATE <= now
+        })
     }
 
     /// From when on Slurm's word on a task is wanted; `None`: it does not matter.
