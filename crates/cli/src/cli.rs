@@ -132,7 +132,7 @@ pub(crate) enum Command {
     Ledger(ledger::Args),
     /// Move money to an account.
     Grant(grant::Args),
-    /// Make, list and revoke tokens.
+    /// Make, list, rotate and revoke tokens.
     Token(token::Args),
     /// Show or choose the policy that decides.
     Policy(policy::Args),

@@ -19,6 +19,7 @@ use tradewind_model::{
 
 use crate::documents::{Explanation, WhatIf, WhatIfQuestion};
 use crate::doors::Doors;
+use crate::doors::ours::Scheme;
 use crate::failure::{Answer, Failure};
 use crate::feed::Feed;
 use crate::metrics::Metrics;
@@ -38,6 +39,34 @@ pub struct Api {
     pub tariffs: Arc<dyn Tariffs>,
     /// What is too much.
     pub limits: Limits,
+    /// How people sign in, and for how long.
+    pub sign_in: SignIn,
+}
+
+/// How people sign in, and for how long.
+#[derive(Debug, Clone)]
+pub struct SignIn {
+    /// The origin at which browsers reach us, as in `https://market.example.org`, if a proxy is
+    /// before the server.
+    pub url: Option<String>,
+    /// A session on the pages ends when nobody did anything for so long.
+    pub session_idle: Duration,
+    /// It ends after so long in any case.
+    pub session_longest: Duration,
+    /// How long a token opens if nobody says; `None`: until it is revoked. Tokens of peers open
+    /// until they are revoked.
+    pub token_lifetime: Option<Span>,
+}
+
+impl Default for SignIn {
+    fn default() -> SignIn {
+        SignIn {
+            url: None,
+            session_idle: Duration::from_secs(4 * 3_600),
+            session_longest: Duration::from_secs(12 * 3_600),
+            token_lifetime: Some(Span(365 * 86_400)),
+        }
+    }
 }
 
 /// What tasks have written. Sites are behind threads of their own, so this may take its time.
@@ -252,8 +281,7 @@ pub(crate) struct Inside {
     pub(crate) metrics: Metrics,
     pub(crate) advice: Arc<Semaphore>,
     pub(crate) streams: Arc<Semaphore>,
-    /// Whether all that goes out is encrypted.
-    pub(crate) secure: bool,
+    pub(crate) sign_in: SignIn,
     pub(crate) boards: Boards,
     /// Other prices that were tried, by pool.
     pub(crate) trials: Runs<Basis, Piece>,
@@ -262,9 +290,9 @@ pub(crate) struct Inside {
 }
 
 impl Context {
-    pub(crate) fn new(api: Api, secure: bool) -> Context {
-        let Api { market, outputs, advisor, tariffs, limits } = api;
-        let doors = Doors::new(&limits);
+    pub(crate) fn new(api: Api, scheme: Scheme) -> Context {
+        let Api { market, outputs, advisor, tariffs, limits, sign_in } = api;
+        let doors = Doors::new(&limits, scheme, &sign_in);
         let (advice, streams) = (limits.advice, limits.streams);
         let (feed, metrics) = (Arc::new(Feed::new()), Metrics::new());
         let (advice, streams) = (Semaphore::new(advice).into(), Semaphore::new(streams).into());
@@ -279,7 +307,7 @@ impl Context {
             metrics,
             advice,
             streams,
-            secure,
+            sign_in,
             boards: Boards::default(),
             trials: Runs::default(),
             compared: Runs::default(),

@@ -27,7 +27,7 @@ mod views;
 mod week;
 
 pub use api::{
-    Advisor, Api, Limits, MarketView, Outputs, Planned, Proposal, Rate, Tariffs, present,
+    Advisor, Api, Limits, MarketView, Outputs, Planned, Proposal, Rate, SignIn, Tariffs, present,
 };
 pub use doors::{hash_of, new_secret};
 pub use feed::{Events, Notice};

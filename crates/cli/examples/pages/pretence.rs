@@ -233,7 +233,8 @@ impl Stage {
         let engine = Arc::new(Engine::start(setup).unwrap());
         let (token, hash) = new_secret().unwrap();
         let (user, note) = ("root".to_owned(), String::new());
-        let ask = Ask::Admit { user, role: Role::Administrator, hash, note };
+        let ask =
+            Ask::Admit { user, role: Role::Administrator, hash, note, terms: Default::default() };
         engine.handle.ask(root(), ask).unwrap();
         let api = Api {
             market: engine.handle.clone(),
@@ -241,6 +242,7 @@ impl Stage {
             advisor: Arc::new(First),
             tariffs: Arc::new(First),
             limits: Limits::default(),
+            sign_in: Default::default(),
         };
         let listen = Listen { address: ([127, 0, 0, 1], 0).into(), tls: None };
         let server = serve(api, listen).unwrap();

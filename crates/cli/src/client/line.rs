@@ -7,7 +7,7 @@ use std::time::Duration;
 use ureq::Agent;
 use ureq::http::Method;
 
-use super::place::{Found, check};
+use super::place::{Found, Source, check};
 use super::transport::{self, Question};
 use crate::exit::Failure;
 
@@ -35,7 +35,8 @@ impl Line {
     pub(crate) fn to(url: &str, ca: Option<(PathBuf, Vec<u8>)>) -> Result<Line, Failure> {
         let url = url.trim().trim_end_matches('/').to_owned();
         check(&url)?;
-        let found = Found { url, token: String::new(), ca, timeout: TIMEOUT, here: false };
+        let source = Source::Variable;
+        let found = Found { url, token: String::new(), ca, timeout: TIMEOUT, here: false, source };
         Ok(Line { agent: transport::agent(&found)?, found })
     }
 

@@ -1,5 +1,6 @@
 //! The market as commands see it: questions over HTTP, answers as documents.
 
+pub(crate) mod expiry;
 mod line;
 pub(crate) mod place;
 mod transport;
@@ -7,6 +8,7 @@ pub(crate) mod words;
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
@@ -19,9 +21,9 @@ use ureq::http::Method;
 use crate::exit::{Exit, Failure};
 use crate::{exit, output};
 pub(crate) use line::Line;
-use place::Found;
 pub(crate) use place::Place;
-use transport::{Answer, Heard, Question};
+use place::{Found, Source};
+use transport::{Answer, Heard, Question, Silence};
 
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(300);
@@ -74,7 +76,7 @@ impl Market {
     /// The bytes at `path`.
     pub(crate) fn bytes(&self, path: &str) -> Result<Vec<u8>, Failure> {
         let question = question(Method::GET, path, None);
-        let answer = transport::ask(&self.agent, &self.found, &question);
+        let answer = self.put_question(&question);
         let answer = answer.map_err(|silence| silence.failure)?;
         match answer.status {
             200..=299 => Ok(answer.body),
@@ -103,8 +105,25 @@ impl Market {
     }
 
     fn ask(&self, method: Method, path: &str, body: Option<Vec<u8>>) -> Result<Sent, Failure> {
-        let answer = transport::ask(&self.agent, &self.found, &question(method, path, body));
+        let answer = self.put_question(&question(method, path, body));
         sent(&answer.map_err(|silence| silence.failure)?)
+    }
+
+    /// Asks, and hears of the token's end.
+    fn put_question(&self, question: &Question) -> Result<Answer, Silence> {
+        let answer = transport::ask(&self.agent, &self.found, question)?;
+        if let Some(expires) = answer.expires {
+            expiry::heard(expires, self.found.early());
+        }
+        Ok(answer)
+    }
+
+    /// The file that the token was read from, if it was.
+    pub(crate) fn token_file(&self) -> Option<&Path> {
+        match &self.found.source {
+            Source::File(path) => Some(path),
+            Source::Variable => None,
+        }
     }
 
     /// All pages at `path`: their lists of `key` joined, in one document.
@@ -144,7 +163,7 @@ impl Market {
         let mut heard = Heard::No;
         loop {
             let late = begun.elapsed() >= self.found.timeout;
-            match transport::ask(&self.agent, &self.found, &question) {
+            match self.put_question(&question) {
                 Ok(answer) if [429, 503].contains(&answer.status) && !late => {}
                 Ok(answer) => return sent(&answer),
                 Err(silence) => {
@@ -205,7 +224,7 @@ impl Market {
         let seconds = seconds.min((self.found.timeout.as_secs() / 2).clamp(1, 30));
         let path = format!("/v1/jobs/{job}/wait?seconds={seconds}");
         let question = question(Method::GET, &path, None);
-        match transport::ask(&self.agent, &self.found, &question) {
+        match self.put_question(&question) {
             Ok(answer) if answer.status == 503 => Err(refusal(&answer)),
             Ok(answer) => Ok(answer),
             Err(silence) => Err(silence.failure),
@@ -226,7 +245,7 @@ impl Market {
         let status = response.status().as_u16();
         if status != 200 {
             let body = response.body_mut().read_to_vec().unwrap_or_default();
-            return Err(refusal(&Answer { status, body }));
+            return Err(refusal(&Answer { status, body, expires: None }));
         }
         let mut lines = BufReader::new(response.into_body().into_reader()).lines();
         while let Some(Ok(line)) = lines.next() {

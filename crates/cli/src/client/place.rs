@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::expiry;
 use crate::exit::Failure;
 
 /// Which market, and as whom.
@@ -39,6 +40,24 @@ pub(crate) struct Found {
     pub(super) timeout: Duration,
     /// Whether it was found in a folder of this machine: paths mean the same to both of us.
     pub(super) here: bool,
+    /// Where the token is from.
+    pub(super) source: Source,
+}
+
+/// Where a token is from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A file that has nothing else.
+    File(PathBuf),
+    /// A variable, or a program.
+    Variable,
+}
+
+impl Found {
+    /// How long before its end people are told of it: seconds.
+    pub(super) fn early(&self) -> i64 {
+        expiry::OF_TOKENS
+    }
 }
 
 /// The folder of the user's own market.
@@ -103,9 +122,9 @@ impl Place {
         let url = url.trim().trim_end_matches('/').to_owned();
         check(&url)?;
         let ca = self.ca.as_ref().map(|path| read(path).map(|bytes| (path.clone(), bytes)));
-        let token = self.token(here)?;
+        let (token, source) = self.token(here)?;
         let timeout = self.timeout();
-        Ok(Found { url, token, ca: ca.transpose()?, timeout, here })
+        Ok(Found { url, token, ca: ca.transpose()?, timeout, here, source })
     }
 
     /// What the market of the folder wrote down about itself.
@@ -123,25 +142,29 @@ impl Place {
     }
 
     /// The file that is named, or the variable, or, `here`, the administrator's own.
-    fn token(&self, here: bool) -> Result<String, Failure> {
+    fn token(&self, here: bool) -> Result<(String, Source), Failure> {
         let hint = "set `TRADEWIND_TOKEN`, or give `--token-file FILE`; an administrator issues \
                     one with `tradewind token new USER`";
-        let text = match (&self.token_file, variable("TRADEWIND_TOKEN")) {
-            (Some(path), _) => String::from_utf8_lossy(&read(path)?).into_owned(),
-            (None, Some(text)) => text,
+        let (text, source) = match (&self.token_file, variable("TRADEWIND_TOKEN")) {
+            (Some(path), _) => {
+                let text = String::from_utf8_lossy(&read(path)?).into_owned();
+                (text, Source::File(path.clone()))
+            }
+            (None, Some(text)) => (text, Source::Variable),
             (None, None) if here => {
                 let path = token(&folder(self.state.as_deref())?);
                 let text = std::fs::read_to_string(&path);
-                text.map_err(|wrong| {
+                let text = text.map_err(|wrong| {
                     let message = format!("no token: `{}`: {wrong}", path.display());
                     Failure::usage(message).hint(hint)
-                })?
+                })?;
+                (text, Source::File(path))
             }
             (None, None) => return Err(Failure::usage("no token for this market").hint(hint)),
         };
         let token = text.trim().to_owned();
         match !token.is_empty() && token.chars().all(|c| c.is_ascii_graphic()) {
-            true => Ok(token),
+            true => Ok((token, source)),
             false => Err(Failure::usage("the token is not one line of letters").hint(hint)),
         }
     }

@@ -11,11 +11,12 @@ use super::peers::may_travel;
 use super::record::Record;
 use super::rights::{Actor, Role};
 use super::state::{Finish, Hold, Phase, Quote};
+use super::tokens::{NewToken, Rotation};
 use super::{Live, Wrong, times};
 
-type Answer = Result<Result<Reply, Refusal>, Wrong>;
+pub(super) type Answer = Result<Result<Reply, Refusal>, Wrong>;
 
-fn refused(kind: Kind, message: impl Into<String>, hint: impl Into<String>) -> Answer {
+pub(super) fn refused(kind: Kind, message: impl Into<String>, hint: impl Into<String>) -> Answer {
     Ok(Err(Refusal::new(kind, message, hint)))
 }
 
@@ -50,28 +51,19 @@ impl Live {
                 Ok(Ok(Reply::Done))
             }
             Ask::Expel { token } => self.expel(at, actor, token),
+            Ask::Rotate { token, hash, grace, expiry } => {
+                self.rotate(at, actor, token, &Rotation { hash, grace, expiry })
+            }
             _ if actor.role != Role::Administrator => {
                 refused(Kind::Forbidden, "only an administrator may do this", "")
             }
             Ask::Move { from, to, amount, note } => self.transfer(at, from, to, amount, note),
-            Ask::Admit { user, role, hash, note } => {
-                let token = self.state.last_token + 1;
-                self.put(at, Record::Admitted { token, user, role, hash, note })?;
-                Ok(Ok(Reply::Number(token)))
+            Ask::Admit { user, role, hash, note, terms } => {
+                let new = NewToken { user, role, hash, note };
+                self.admit(at, new, terms)
             }
             Ask::Policy { policy } => self.switch(at, &policy),
         }
-    }
-
-    /// A token opens nothing any more. That there are tokens of others is not for everybody.
-    fn expel(&mut self, at: Time, actor: &Actor, token: u64) -> Answer {
-        let found = self.state.tokens.get(&token).filter(|it| actor.may_act_for(&it.user));
-        if found.is_none() {
-            let message = format!("you have no token {token}");
-            return refused(Kind::Unknown, message, "see `token list`");
-        }
-        self.put(at, Record::Expelled { token })?;
-        Ok(Ok(Reply::Done))
     }
 
     fn submit(

@@ -35,6 +35,7 @@ mod tells;
 mod tests;
 mod tick;
 pub mod times;
+mod tokens;
 mod usage;
 mod width;
 

@@ -4,6 +4,7 @@ pub mod cluster;
 mod hours;
 mod read;
 pub mod schedule;
+mod sign_in;
 mod sites;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ use crate::input::{self, Input};
 use cluster::{Cluster, Members};
 pub use hours::Hours;
 use schedule::Schedule;
+pub use sign_in::{Provider, RoleName, SignIn};
 
 /// All that the file says, checked. Names of policies are not: who knows policies checks them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -28,6 +30,8 @@ pub struct Settings {
     pub market: Market,
     /// Where it is reached.
     pub listen: Listen,
+    /// How people sign in, and for how long.
+    pub sign_in: SignIn,
     /// How much of it users may have.
     pub limits: Limits,
     /// What users begin with.

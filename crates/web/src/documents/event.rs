@@ -15,7 +15,7 @@ pub struct Event {
     pub at: i64,
     /// `submitted`, `held`, `queued`, `planned`, `running`, `part_over`, `set_back`, `cancelling`,
     /// `over`, `dropped`, `expected`, `priced`, `tariff`, `missing`, `back`, `site_away`,
-    /// `site_back`, `policy`, `moved`, `quoted`, `quote_gone`, `admitted`, `expelled`,
+    /// `site_back`, `policy`, `moved`, `quoted`, `quote_gone`, `admitted`, `expelled`, `rotated`,
     /// `arrived`, `slipped`, `launched`, `unkept`, or `reset`: events were missed, look anew.
     pub kind: String,
     /// About which job.

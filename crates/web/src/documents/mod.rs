@@ -15,6 +15,7 @@ mod peer;
 mod problem;
 mod quote;
 mod report;
+mod session;
 mod site;
 mod submission;
 mod token;
@@ -35,9 +36,10 @@ pub use peer::{Peer, PeerAnswers, PeerGlance, PeerLetters, PeerList, PeerQuestio
 pub use problem::{Failure, Problem};
 pub use quote::{Offer, OfferedNodes, Quotes};
 pub use report::{Report, SiteReport, TogetherReport, UserReport};
+pub use session::{Session, SessionList};
 pub use site::{Delay, Pool, PriceChange, Reach, Site, SiteList};
 pub use submission::{
     Attribute, Dependency, Mail, Passed, ScriptSubmission, Submission, TimeLimit,
 };
-pub use token::{IssuedToken, NewToken, Role, Token, TokenList};
+pub use token::{IssuedToken, NewSecret, NewToken, Role, Token, TokenList};
 pub use whatif::{Fate, JobChange, Totals, WhatIf, WhatIfQuestion};

@@ -227,7 +227,10 @@ fn missed(context: &Context, watch: &Watch, teller: &mut Teller, news: &News) ->
 }
 
 fn on_doors(context: &Context, news: &News) {
-    if let Record::Expelled { token } = news.record {
+    if let Record::Expelled { token }
+    | Record::TokenExpires { token, .. }
+    | Record::TokenRotated { token, .. } = news.record
+    {
         context.doors.expel(token);
     }
 }

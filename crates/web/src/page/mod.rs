@@ -5,6 +5,7 @@
 //! the timeline, live updates, local times. Nothing is fetched from elsewhere, and the policy that
 //! is sent along forbids it.
 
+mod access;
 mod alternatives;
 mod assets;
 mod board;
@@ -20,6 +21,7 @@ mod ledger;
 mod looks;
 mod mark;
 mod market;
+mod next;
 mod now;
 mod policy;
 mod quote;
@@ -75,6 +77,7 @@ pub(crate) fn router(context: &Context) -> Router<Context> {
         .route("/ledger", get(ledger::show))
         .route("/ledger.csv", get(ledger::csv))
         .route("/policy", get(policy::show).post(policy::switch))
+        .route("/access", get(access::show_all).post(access::end))
         .route("/page/board", get(looks::frame))
         .route("/page/board/picture", get(looks::picture))
         .route("/page/board/digest", get(looks::digest))

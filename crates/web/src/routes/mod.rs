@@ -8,6 +8,7 @@ mod leftover;
 pub(crate) mod market;
 pub(crate) mod open;
 pub(crate) mod peers;
+pub(crate) mod sessions;
 pub(crate) mod sites;
 pub(crate) mod submission;
 pub(crate) mod submit;
@@ -85,6 +86,9 @@ fn guarded() -> Router<Context> {
         .route("/v1/transfers", post(accounts::transfer))
         .route("/v1/tokens", get(tokens::list).post(tokens::issue))
         .route("/v1/tokens/{id}", delete(tokens::revoke))
+        .route("/v1/tokens/{id}/rotate", post(tokens::rotate))
+        .route("/v1/sessions", get(sessions::list))
+        .route("/v1/sessions/{id}", delete(sessions::end))
         .route("/v1/market", get(market::show))
         .route("/v1/market/policy", put(market::policy))
         .route("/v1/report", get(market::report))

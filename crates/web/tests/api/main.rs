@@ -13,6 +13,7 @@ mod money;
 mod pages;
 mod peers;
 mod rights;
+mod signin;
 mod stage;
 mod streams;
 mod tls;

@@ -9,6 +9,7 @@ pub(crate) mod place;
 pub(crate) mod policies;
 mod schedules;
 mod service;
+mod sign_in;
 mod tables;
 pub(crate) mod tariff;
 mod trials;
@@ -23,7 +24,7 @@ use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::{Engine, Reader, Setup, Timing};
 use tradewind_daemon::live::Ask;
 use tradewind_daemon::live::peers::Wanted;
-use tradewind_daemon::live::rights::{Actor, Role};
+use tradewind_daemon::live::rights::{Actor, Role, Terms};
 use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_daemon::store::sqlite::Sqlite;
 use tradewind_daemon::store::{Store, StoreError};
@@ -203,6 +204,8 @@ fn admit(engine: &Engine, place: &Place) -> Result<PathBuf, Failure> {
         role: Role::Administrator,
         hash,
         note: "made by `tradewind up`".to_owned(),
+        // One that expired while nobody looked would leave a market without an administrator.
+        terms: Terms::default(),
     };
     let asked = engine.handle.ask(administrator(), ask);
     asked.map_err(|refusal| Failure::usage(refusal.to_string()))?;
@@ -223,6 +226,7 @@ fn listen(args: &Args, settings: &Settings, engine: &Engine) -> Result<Server, F
         advisor: Arc::new(advice::Lookout),
         tariffs: Arc::new(tables::Tables::of(settings)),
         limits,
+        sign_in: sign_in::of(settings)?,
     };
     let address = args.listen.unwrap_or(settings.listen.address);
     let tls = settings.listen.tls.as_ref();
