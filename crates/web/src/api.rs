@@ -23,6 +23,7 @@ use crate::doors::ours::Scheme;
 use crate::failure::{Answer, Failure};
 use crate::feed::Feed;
 use crate::metrics::Metrics;
+use crate::oidc::{Oidc, Provider};
 use crate::page::{Basis, Boards, Compared, Copied, Piece, Runs};
 use crate::week::{Lived, Week};
 
@@ -56,6 +57,8 @@ pub struct SignIn {
     /// How long a token opens if nobody says; `None`: until it is revoked. Tokens of peers open
     /// until they are revoked.
     pub token_lifetime: Option<Span>,
+    /// Who answers for people's identities, besides tokens; needs `url`.
+    pub provider: Option<Provider>,
 }
 
 impl Default for SignIn {
@@ -65,6 +68,7 @@ impl Default for SignIn {
             session_idle: Duration::from_secs(4 * 3_600),
             session_longest: Duration::from_secs(12 * 3_600),
             token_lifetime: Some(Span(365 * 86_400)),
+            provider: None,
         }
     }
 }
@@ -282,6 +286,7 @@ pub(crate) struct Inside {
     pub(crate) advice: Arc<Semaphore>,
     pub(crate) streams: Arc<Semaphore>,
     pub(crate) sign_in: SignIn,
+    pub(crate) oidc: Option<Oidc>,
     pub(crate) boards: Boards,
     /// Other prices that were tried, by pool.
     pub(crate) trials: Runs<Basis, Piece>,
@@ -290,8 +295,12 @@ pub(crate) struct Inside {
 }
 
 impl Context {
-    pub(crate) fn new(api: Api, scheme: Scheme) -> Context {
+    /// # Errors
+    /// What is wrong with the provider of identities.
+    pub(crate) fn new(api: Api, scheme: Scheme) -> Result<Context, String> {
         let Api { market, outputs, advisor, tariffs, limits, sign_in } = api;
+        let provider = sign_in.provider.clone().zip(sign_in.url.as_ref());
+        let oidc = provider.map(|(provider, url)| Oidc::new(provider, url)).transpose()?;
         let doors = Doors::new(&limits, scheme, &sign_in);
         let (advice, streams) = (limits.advice, limits.streams);
         let (feed, metrics) = (Arc::new(Feed::new()), Metrics::new());
@@ -308,11 +317,12 @@ impl Context {
             advice,
             streams,
             sign_in,
+            oidc,
             boards: Boards::default(),
             trials: Runs::default(),
             compared: Runs::default(),
         };
-        Context(Arc::new(inside))
+        Ok(Context(Arc::new(inside)))
     }
 
     /// Has something done; waits on a thread that may wait.

@@ -18,6 +18,7 @@ mod extract;
 mod failure;
 mod feed;
 mod metrics;
+mod oidc;
 pub mod openapi;
 mod page;
 mod routes;
@@ -31,6 +32,7 @@ pub use api::{
 };
 pub use doors::{hash_of, new_secret};
 pub use feed::{Events, Notice};
+pub use oidc::Provider;
 pub use server::{Listen, ServeError, Server, Tls, serve};
 pub use views::offers::offer;
 pub use views::words::{moment, sentence};

@@ -2,6 +2,7 @@
 
 pub(crate) mod expiry;
 mod line;
+pub(crate) mod logins;
 pub(crate) mod place;
 mod transport;
 pub(crate) mod words;
@@ -21,8 +22,9 @@ use ureq::http::Method;
 use crate::exit::{Exit, Failure};
 use crate::{exit, output};
 pub(crate) use line::Line;
+use place::Found;
 pub(crate) use place::Place;
-use place::{Found, Source};
+pub(crate) use place::Source;
 use transport::{Answer, Heard, Question, Silence};
 
 /// Between two tries.
@@ -118,11 +120,21 @@ impl Market {
         Ok(answer)
     }
 
+    /// Where the market is, without a slash at its end.
+    pub(crate) fn url(&self) -> &str {
+        &self.found.url
+    }
+
+    /// Where the token is from.
+    pub(crate) fn source(&self) -> &Source {
+        &self.found.source
+    }
+
     /// The file that the token was read from, if it was.
     pub(crate) fn token_file(&self) -> Option<&Path> {
         match &self.found.source {
             Source::File(path) => Some(path),
-            Source::Variable => None,
+            Source::Variable | Source::Login => None,
         }
     }
 

@@ -6,16 +6,19 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::expiry;
+use super::logins::{Login, Logins};
 use crate::exit::Failure;
 
 /// Which market, and as whom.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Market")]
 pub(crate) struct Place {
-    /// Where the market is; else `$TRADEWIND_URL`, else what the folder of `--state` says.
+    /// Where the market is; else `$TRADEWIND_URL`, else what the folder of `--state` says,
+    /// else that of the last `tradewind login`.
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// The file of the token; else `$TRADEWIND_TOKEN`, else that in the folder of `--state`.
+    /// The file of the token; else `$TRADEWIND_TOKEN`, else that of `tradewind login`, else
+    /// that in the folder of `--state`.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// The folder of a market on this machine [default: `$XDG_STATE_HOME/tradewind`].
@@ -51,12 +54,17 @@ pub(crate) enum Source {
     File(PathBuf),
     /// A variable, or a program.
     Variable,
+    /// `tradewind login`.
+    Login,
 }
 
 impl Found {
     /// How long before its end people are told of it: seconds.
     pub(super) fn early(&self) -> i64 {
-        expiry::OF_TOKENS
+        match self.source {
+            Source::Login => expiry::OF_SIGN_INS,
+            Source::File(_) | Source::Variable => expiry::OF_TOKENS,
+        }
     }
 }
 
@@ -114,17 +122,34 @@ impl Place {
     /// # Errors
     /// If there is none, or no token for it.
     pub(crate) fn find(&self) -> Result<Found, Failure> {
+        let logins = Logins::read();
+        let (url, here) = self.address(&logins)?;
+        let login = logins.at(&url);
+        let ca = self.ca.as_ref().or_else(|| login.and_then(|it| it.ca.as_ref()));
+        let ca = ca.map(|path| read(path).map(|bytes| (path.clone(), bytes)));
+        let (token, source) = self.token(here, login)?;
+        let timeout = self.timeout();
+        Ok(Found { url, token, ca: ca.transpose()?, timeout, here, source })
+    }
+
+    /// Where the market is, and whether a folder of this machine said so: that which is named, or
+    /// runs here, or was signed in to last.
+    pub(crate) fn address(&self, logins: &Logins) -> Result<(String, bool), Failure> {
         let given = self.url.clone().or_else(|| variable("TRADEWIND_URL"));
-        let (url, here) = match given {
-            Some(url) => (url, false),
-            None => (self.running()?, true),
+        let (url, here) = match (given, self.running(), &logins.last) {
+            (Some(url), ..) => (url, false),
+            (None, Ok(url), _) => (url, true),
+            (None, Err(_), Some(last)) if self.state.is_none() => (last.clone(), false),
+            (None, Err(failure), _) => return Err(failure),
         };
         let url = url.trim().trim_end_matches('/').to_owned();
         check(&url)?;
-        let ca = self.ca.as_ref().map(|path| read(path).map(|bytes| (path.clone(), bytes)));
-        let (token, source) = self.token(here)?;
-        let timeout = self.timeout();
-        Ok(Found { url, token, ca: ca.transpose()?, timeout, here, source })
+        Ok((url, here))
+    }
+
+    /// The authorities that are named.
+    pub(crate) fn ca(&self) -> Result<Option<(PathBuf, Vec<u8>)>, Failure> {
+        self.ca.as_ref().map(|path| read(path).map(|bytes| (path.clone(), bytes))).transpose()
     }
 
     /// What the market of the folder wrote down about itself.
@@ -141,16 +166,20 @@ impl Place {
         })
     }
 
-    /// The file that is named, or the variable, or, `here`, the administrator's own.
-    fn token(&self, here: bool) -> Result<(String, Source), Failure> {
+    /// The file that is named, or the variable, or that of signing in, or, `here`, the
+    /// administrator's own.
+    fn token(&self, here: bool, login: Option<&Login>) -> Result<(String, Source), Failure> {
         let hint = "set `TRADEWIND_TOKEN`, or give `--token-file FILE`; an administrator issues \
-                    one with `tradewind token new USER`";
+                    one with `tradewind token new USER`; or sign in: `tradewind login`";
         let (text, source) = match (&self.token_file, variable("TRADEWIND_TOKEN")) {
             (Some(path), _) => {
                 let text = String::from_utf8_lossy(&read(path)?).into_owned();
                 (text, Source::File(path.clone()))
             }
             (None, Some(text)) => (text, Source::Variable),
+            (None, None) if login.is_some() => {
+                (login.map(|it| it.token.clone()).unwrap_or_default(), Source::Login)
+            }
             (None, None) if here => {
                 let path = token(&folder(self.state.as_deref())?);
                 let text = std::fs::read_to_string(&path);

@@ -16,6 +16,7 @@ mod problem;
 mod quote;
 mod report;
 mod session;
+mod sign_in;
 mod site;
 mod submission;
 mod token;
@@ -37,6 +38,7 @@ pub use problem::{Failure, Problem};
 pub use quote::{Offer, OfferedNodes, Quotes};
 pub use report::{Report, SiteReport, TogetherReport, UserReport};
 pub use session::{Session, SessionList};
+pub use sign_in::{DeviceAnswer, DeviceQuestion, DeviceSignIn, NewSession, SignInWays};
 pub use site::{Delay, Pool, PriceChange, Reach, Site, SiteList};
 pub use submission::{
     Attribute, Dependency, Mail, Passed, ScriptSubmission, Submission, TimeLimit,

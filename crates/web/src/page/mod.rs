@@ -24,6 +24,7 @@ mod market;
 mod next;
 mod now;
 mod policy;
+mod provider;
 mod quote;
 mod reply;
 mod runs;
@@ -85,6 +86,8 @@ pub(crate) fn router(context: &Context) -> Router<Context> {
         .route_layer(from_fn_with_state(context.clone(), guard));
     Router::new()
         .route("/signin", get(session::form).post(session::begin))
+        .route("/signin/oidc", get(provider::begin))
+        .route(crate::oidc::Oidc::BACK, get(provider::back))
         .route("/signout", post(session::end))
         .route("/assets/{version}/{*name}", get(assets::file))
         .merge(inside)

@@ -26,6 +26,10 @@ struct SignIn<'a> {
     version: &'static str,
     next: &'a str,
     wrong: Option<&'a str>,
+    /// The provider of identities, if there is one.
+    provider: Option<&'a str>,
+    /// The address that leads there.
+    address: &'a str,
 }
 
 /// Where to go afterwards.
@@ -50,12 +54,18 @@ pub(crate) fn to_the_door(uri: &Uri) -> Response {
     go(&format!("/signin?next={query}")).into_response()
 }
 
-pub(crate) async fn form(Query(Next { next }): Query<Next>) -> Shown {
-    door(own(&next), None)
+pub(crate) async fn form(
+    State(context): State<Context>,
+    Query(Next { next }): Query<Next>,
+) -> Shown {
+    door(&context, own(&next), None)
 }
 
-fn door(next: &str, wrong: Option<&str>) -> Shown {
-    show(&SignIn { version: VERSION, next, wrong })
+/// The page to sign in on.
+pub(super) fn door(context: &Context, next: &str, wrong: Option<&str>) -> Shown {
+    let provider = context.oidc.as_ref().map(|it| it.provider().name.as_str());
+    let address = format!("/signin/oidc?next={}", words::in_address(next));
+    show(&SignIn { version: VERSION, next, wrong, provider, address: &address })
 }
 
 /// Checks the token. A valid one is never refused, whatever others tried before.
@@ -98,9 +108,8 @@ fn refuse(context: &Context, address: IpAddr, token: &str, why: (&str, &Failure)
             let expired = failure.parts().1.message.contains("expired");
             let unknown = "This token does not open. An administrator issues tokens.";
             let why = failure.parts().1.message.as_str();
-            return Ok(
-                door(next, Some(if expired { why } else { unknown }))?.at(StatusCode::UNAUTHORIZED)
-            );
+            return Ok(door(context, next, Some(if expired { why } else { unknown }))?
+                .at(StatusCode::UNAUTHORIZED));
         }
         Verdict::Locked(time) => format!(
             "Too many wrong tokens began like this one. Wrong ones are not looked at for {} \
@@ -108,7 +117,7 @@ fn refuse(context: &Context, address: IpAddr, token: &str, why: (&str, &Failure)
             time.as_secs().div_ceil(60)
         ),
     };
-    let page = door(next, Some(&message))?.at(StatusCode::TOO_MANY_REQUESTS);
+    let page = door(context, next, Some(&message))?.at(StatusCode::TOO_MANY_REQUESTS);
     Ok(page.with(header::RETRY_AFTER, "900"))
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod market;
 pub(crate) mod open;
 pub(crate) mod peers;
 pub(crate) mod sessions;
+pub(crate) mod sign_in;
 pub(crate) mod sites;
 pub(crate) mod submission;
 pub(crate) mod submit;
@@ -55,6 +56,9 @@ pub(crate) fn router(context: &Context) -> Router {
         .route("/healthz", get(open::healthy))
         .route("/readyz", get(open::ready))
         .route("/openapi.json", get(open::openapi))
+        .route("/v1/sign-in", get(sign_in::ways))
+        .route("/v1/sign-in/device", post(sign_in::begin))
+        .route("/v1/sign-in/device/token", post(sign_in::end))
         .merge(metrics)
         .merge(guarded)
         .merge(crate::page::router(context))

@@ -113,7 +113,7 @@ pub fn serve(api: Api, listen: Listen) -> Result<Server, ServeError> {
     listener.set_nonblocking(true).map_err(bind)?;
     let address = listener.local_addr().map_err(bind)?;
     let scheme = if tls.is_some() { Scheme::Https } else { Scheme::Http };
-    let context = Context::new(api, scheme);
+    let context = Context::new(api, scheme).map_err(ServeError::System)?;
     let events = feed::follow(&context).map_err(ServeError::System)?;
     let system = |wrong: std::io::Error| ServeError::System(format!("no threads: {wrong}"));
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -326,7 +326,7 @@ pub(super) fn ending(tokens: &[Token], now: i64) -> Vec<(&Token, String)> {
     own.filter_map(|it| Some((it, say(it)?))).collect()
 }
 
-fn role(role: Role) -> &'static str {
+pub(super) fn role(role: Role) -> &'static str {
     match role {
         Role::User => "user",
         Role::Owner => "owner",
