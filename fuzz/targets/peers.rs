@@ -66,7 +66,7 @@ impl Market {
         let mut market = Market { live: begun.expect("a market").0, now: DAWN };
         market.put(Input::Contact { peer: Peer(0), there: true });
         for tasks in [1, 2] {
-            let text = format!(r#"{{"command": ["true"], "nodes": {tasks}, "time": 100}}"#);
+            let text = format!(r#"{{"name": "t", "command": ["true"], "nodes": {tasks}, "time": 100}}"#);
             let submission = document::parse(&input::Input::new("job", text)).expect("a job");
             let ask = Ask::Submit { submission: Arc::new(submission), key: None, quote: None };
             market.ask("ana", Role::User, ask);
