@@ -68,7 +68,10 @@ fn people_are_warned_of_tokens_that_end() {
     assert!(code == Some(0) && said.contains("token 3 expires at 2"), "a year is usual: {said}");
     let (code, text, said) = stage.run(&["token", "list"]);
     assert_eq!(code, Some(0));
-    assert!(text.contains("EXPIRES") && text.lines().next_back().unwrap().contains("bob"), "{text}");
+    assert!(
+        text.contains("EXPIRES") && text.lines().next_back().unwrap().contains("bob"),
+        "{text}"
+    );
     assert!(text.lines().any(|it| it.contains("administrator") && it.contains("never")), "{text}");
     assert!(said.contains("token 2 of ana expires at") && !said.contains("bob"), "{said}");
     let (_, text, _) = stage.run(&["doctor", "--no-jobs"]);

@@ -33,6 +33,9 @@ use crate::metrics::Request as Label;
 /// Most entries of a page, and how many there are if nobody says.
 const PAGE: (usize, usize) = (1_000, 100);
 
+/// Browsers that have been here once come back encrypted for a year.
+const ALWAYS_ENCRYPTED: HeaderValue = HeaderValue::from_static("max-age=31536000");
+
 /// How many entries a page has.
 fn page(limit: Option<u32>) -> Result<usize, Failure> {
     let (most, usual) = PAGE;
@@ -122,6 +125,9 @@ async fn count(State(context): State<Context>, request: Request, next: Next) -> 
     let headers = response.headers_mut();
     let kept = headers.entry(header::CACHE_CONTROL);
     kept.or_insert(HeaderValue::from_static("no-store"));
+    if context.doors.ours.is_always_encrypted() {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, ALWAYS_ENCRYPTED);
+    }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }

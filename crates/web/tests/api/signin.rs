@@ -256,3 +256,26 @@ fn a_new_secret_replaces_the_old_one_after_the_grace() {
     assert!(status == 200 && third["expires"].is_i64(), "{third}");
     stage.stop();
 }
+
+#[test]
+fn behind_a_proxy_its_origin_counts_and_browsers_stay_encrypted() {
+    let url = Some("https://market.example".to_owned());
+    let stage = Stage::signing_in(SignIn { url, ..SignIn::default() });
+    let token = format!("token={}&next=/", stage.tokens["ana"]).into_bytes();
+    let status = |origin: &str| {
+        let form = ("Content-Type", "application/x-www-form-urlencoded");
+        let headers = [("Origin", origin), form];
+        stage.send("nobody", "POST", "/signin", &headers, token.clone()).0
+    };
+    assert_ne!(status("https://market.example"), 403);
+    assert_eq!([status("http://market.example"), status("https://other.example")], [403; 2]);
+    let told = |stage: &Stage| {
+        let answer = ureq::get(stage.url("/healthz")).call().unwrap();
+        answer.headers().contains_key("strict-transport-security")
+    };
+    assert!(told(&stage));
+    stage.stop();
+    let plain = Stage::new();
+    assert!(!told(&plain));
+    plain.stop();
+}
