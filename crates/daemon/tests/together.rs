@@ -52,6 +52,7 @@ fn site(folder: &Path, name: &str) -> SiteSetup {
         owner: name.to_owned(),
         site: Box::new(Local::open(settings).unwrap()),
         survey_every: Duration::from_millis(50),
+        survey_within: Duration::from_secs(60),
     }
 }
 

@@ -15,7 +15,8 @@ use super::handle::{Handle, Message, News};
 use super::nothing::Nothing;
 use super::peers::{PeerSetup, Postman};
 use super::recovery::{RecoveryError, recover};
-use super::sites::{Reader, SiteSetup, Worker};
+use super::reads::Reader;
+use super::sites::{self, SiteSetup, Worker};
 use crate::codec::Codec;
 use crate::live::peers::Letter;
 use crate::live::state::{Job, Phase};
@@ -324,7 +325,7 @@ impl<C: Codec> Loop<C> {
             self.keep();
         }
         self.keep_now();
-        self.workers.into_iter().for_each(Worker::stop);
+        sites::stop(self.workers);
     }
 
     /// How long there may be nothing to do.

@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::{Engine, Reader, Setup, Timing};
+use tradewind_daemon::engine::reads::Permit;
 use tradewind_daemon::live::Ask;
 use tradewind_daemon::live::peers::Wanted;
 use tradewind_daemon::live::rights::{Actor, Role};
@@ -266,10 +267,16 @@ pub(super) fn all_pools(settings: &Settings) -> Vec<Pool> {
 struct Readers(Vec<Reader>, peers::Reading);
 
 impl Outputs for Readers {
-    fn tail(&self, site: SiteId, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
+    fn tail(
+        &self,
+        site: SiteId,
+        tag: &Tag,
+        most: usize,
+        permit: Permit,
+    ) -> Result<Vec<u8>, SiteError> {
         let reader = self.0.get(site.0 as usize);
         let reader = reader.ok_or_else(|| SiteError::Away("the site is gone".to_owned()))?;
-        reader.tail(tag, most)
+        reader.tail(tag, most, permit)
     }
 
     fn abroad(
@@ -278,6 +285,7 @@ impl Outputs for Readers {
         peer: &str,
         wanted: &Wanted,
         most: usize,
+        _permit: Permit,
     ) -> Result<Vec<u8>, SiteError> {
         self.1.tail(market, peer, wanted, most)
     }

@@ -51,7 +51,8 @@ use self::gone::Gone;
 use self::owner::Load;
 use self::records::{Folder, Sheet};
 pub use self::supervise::supervise;
-use super::{Finding, Order, PoolSetup, PoolSurvey, Site, SiteError, Survey, Tag};
+use super::reading::{Links, tail};
+use super::{Finding, Order, PoolSetup, PoolSurvey, Reading, Site, SiteError, Survey, Tag};
 
 /// So long before its start a task gets its slots: its supervisor then starts it on the second.
 const AHEAD: Span = Span(2);
@@ -391,11 +392,16 @@ impl Site for Local {
     }
 
     fn output(&mut self, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
+        self.reading(tag, most)?.run()
+    }
+
+    fn reading(&mut self, tag: &Tag, most: usize) -> Result<Reading, SiteError> {
         let past = || self.written.iter().find(|(known, _)| known == tag).map(|(_, path)| path);
         let Some(path) = self.entries.get(tag).map(|entry| &entry.output).or_else(past) else {
             return Err(SiteError::Refused(format!("{tag} is not known here any more")));
         };
-        sheet::tail(path, most).map_err(|error| unknown(&error))
+        let path = path.clone();
+        Ok(Reading::by(move || tail(&path, most, Links::Refused)))
     }
 
     fn doctor(&mut self) -> Vec<Finding> {

@@ -188,24 +188,3 @@ pub(super) fn lay_down(
     std::fs::rename(draft, place)?;
     records::sync_folder(place.parent().unwrap_or(place))
 }
-
-/// The last bytes of a file that may not be there yet.
-pub(super) fn tail(path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
-    use std::io::{Read, Seek, SeekFrom};
-    let mut file = match std::fs::File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(records::at(path, &error)),
-    };
-    let about = file.metadata()?;
-    if !about.is_file() {
-        // A device or a pipe: what went in is gone, and reading might wait for ever.
-        return Ok(Vec::new());
-    }
-    let most = u64::try_from(most).unwrap_or(u64::MAX);
-    let length = about.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
-    let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
