@@ -46,6 +46,7 @@ fn site(folder: &Path, name: &str) -> SiteSetup {
         supervisor: vec![PathBuf::from(env!("CARGO_BIN_EXE_tradewind-local-task"))],
         pools: vec![pool],
         grace: Duration::from_millis(300),
+        accounts: None,
     };
     SiteSetup {
         name: name.to_owned(),

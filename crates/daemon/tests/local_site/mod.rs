@@ -39,6 +39,7 @@ impl LocalBench {
             supervisor: vec![PathBuf::from(env!("CARGO_BIN_EXE_tradewind-local-task"))],
             pools: vec![pool("cpu", slots), pool("other", 2)],
             grace: Duration::from_millis(300),
+            accounts: None,
         };
         let local = Some(Local::open(settings.clone()).unwrap());
         LocalBench { _folder: folder, settings, local }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use rustix::process::{Resource, getrlimit};
 
 use super::owner::Load;
-use super::supervise::unless_busy;
+use super::launch::unless_busy;
 use super::{Settings, processes, records};
 use crate::site::{Finding, Verdict};
 

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use tradewind_io::submission::signal::{Receiver, Warning};
 use tradewind_model::Time;
 
+use super::accounts::Account;
 use crate::site::Exit;
 
 /// What the supervisor must know; written once, before the task is acknowledged.
@@ -51,6 +52,9 @@ pub(super) struct Sheet {
     /// A signal before the limit, if one is wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<Warned>,
+    /// The account that runs it, if that is not the daemon's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<Account>,
 }
 
 /// A signal before the limit.
@@ -109,6 +113,11 @@ pub(super) struct Begun {
 impl Begun {
     /// No process has this number.
     pub(super) const NEVER: i32 = 0;
+
+    /// Whether the machine has not been started anew since.
+    pub(super) fn is_of_this_boot(&self) -> bool {
+        self.boot == super::processes::boot()
+    }
 }
 
 /// The task runs.
