@@ -1,6 +1,8 @@
 //! The local site where it differs from others: real processes, and what is left of them.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "local_site/accounts.rs"]
+mod accounts;
 mod local_site;
 
 use std::collections::BTreeSet;

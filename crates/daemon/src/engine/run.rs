@@ -192,6 +192,8 @@ enum StartError {
     Store(#[from] StoreError),
     #[error("the journal's sites do not go with the configuration: {0}")]
     Sites(String),
+    #[error("{}; {}", .0.message, .0.hint)]
+    Tokens(Refusal),
     #[error("policy `{policy}`: {why}")]
     Policy { policy: String, why: String },
 }
@@ -204,6 +206,7 @@ impl<C: Codec> Base<C> {
         clock: &mut Clock,
     ) -> Result<(Live, Letters), StartError> {
         let mut state = recover(&mut *journal.store, &self.codec)?;
+        self.settings.admits_all(&state).map_err(StartError::Tokens)?;
         journal.snapshot_at = journal.store.last();
         let is_idle = |job: &Job| matches!(job.phase, Phase::Over(_));
         let is_idle = state.jobs.values().all(is_idle) && state.quotes.is_empty();

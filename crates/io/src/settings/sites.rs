@@ -4,13 +4,14 @@ use tradewind_model::{Attribute, Performance, Pools, Times};
 
 use super::read::{hours, load, text};
 use super::schedule::{Load, Rule, Schedule};
-use super::{Kind, Pool, Site, cluster};
+use super::{Kind, Pool, Site, cluster, machine};
 use crate::diagnostics::{did_you_mean, excerpt};
 use crate::fields::{Fields, Notes, PERFORMANCE, Scale};
 use crate::scenario::{Names, attributes};
 use crate::submission::TIMES;
 
-const KEYS: [&str; 7] = ["name", "kind", "owner", "times", "pool", "price", "offer"];
+const KEYS: [&str; 8] =
+    ["name", "kind", "owner", "times", "survey_timeout", "pool", "price", "offer"];
 const POOL: [&str; 6] = ["name", "nodes", "performance", "price", "class", "attributes"];
 const KINDS: [&str; 3] = ["local", "slurm", "gridengine"];
 /// The attribute that names a node's class.
@@ -26,16 +27,18 @@ pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Site>
         let Some(site) = Fields::of(item, format!("site[{i}]"), &known, notes) else { continue };
         site.require(&["name", "kind", "pool"], notes);
         let name = names.take(&site, "site", notes).unwrap_or_default();
-        let kind = kind(&site, notes).unwrap_or(Kind::Local);
+        let kind = kind(&site, notes).unwrap_or_else(|| Kind::Local(Box::default()));
         let owner = text(&site, "owner", notes);
         let times = site.word("times", &TIMES, notes).unwrap_or(Times::Wall);
         let mut pools = pools(&site, &mut pool_names, notes);
-        if kind == Kind::Local {
-            only_managed(&site, &cluster::KEYS, notes);
+        let survey_timeout = site.span("survey_timeout", cluster::SECONDS, notes);
+        if matches!(kind, Kind::Local(_)) {
+            let managed = cluster::KEYS.into_iter().filter(|key| !machine::KEYS.contains(key));
+            only_managed(&site, &managed.collect::<Vec<_>>(), notes);
         }
         prices(&site, &mut pools, notes);
         offers(&site, &mut pools, notes);
-        all.push(Site { name, kind, owner, times, pools });
+        all.push(Site { name, kind, owner, times, survey_timeout, pools });
     }
     all
 }
@@ -43,7 +46,7 @@ pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Site>
 fn kind(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Kind> {
     let name = fields.text("kind", notes)?;
     match name {
-        "local" => return Some(Kind::Local),
+        "local" => return Some(Kind::Local(Box::new(machine::machine(fields, notes)))),
         "slurm" => return Some(Kind::Slurm(Box::new(cluster::cluster(fields, notes)))),
         "gridengine" => return Some(Kind::GridEngine(Box::new(cluster::cluster(fields, notes)))),
         _ => {}

@@ -1,5 +1,6 @@
 //! `tradewind up`: the live market, with everything that it needs, in one process.
 
+mod accounts;
 pub(crate) mod advice;
 mod demo;
 mod forecasts;
@@ -63,6 +64,10 @@ pub(crate) struct Args {
     /// Also submit a small batch of real commands, and tell what becomes of it.
     #[arg(long)]
     demo: bool,
+    /// Users may have tokens although local sites run all jobs as the daemon's own account: every
+    /// user is as good as an administrator then. As `shared_account` in the configuration.
+    #[arg(long)]
+    shared_account: bool,
     /// How much the log tells: error, warn, info, debug or trace.
     #[arg(long, value_name = "LEVEL", default_value = "warn")]
     log: tracing::Level,
@@ -74,6 +79,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     log(args);
     let settings = read(args, report)?;
+    accounts::tell(&settings, args, report);
     let place = Place::new(args.state.as_deref())?;
     place.make()?;
     let engine = start(&place, &settings)?;
@@ -117,8 +123,12 @@ fn log(args: &Args) {
 }
 
 fn read(args: &Args, report: &Report) -> Result<Settings, Failure> {
-    let Some(path) = &args.config else { return Ok(Settings::default()) };
-    input::configuration(&path.to_string_lossy(), report)
+    let mut settings = match &args.config {
+        Some(path) => input::configuration(&path.to_string_lossy(), report)?,
+        None => Settings::default(),
+    };
+    settings.shared_account |= args.shared_account || args.demo;
+    Ok(settings)
 }
 
 /// How the projects that say so count times.
@@ -145,6 +155,7 @@ fn start(place: &Place, settings: &Settings) -> Result<Engine, Failure> {
         peers: settings.peers.iter().map(|peer| peer.name.clone()).collect(),
         gather: settings.market.gather,
         times: times_by_project(settings),
+        one_account: accounts::alone(settings),
         ..tradewind_daemon::live::Settings::default()
     };
     let setup = Setup {

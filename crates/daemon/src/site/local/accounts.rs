@@ -6,10 +6,13 @@
 //! environment stay in the site's folder, which no user's account can read.
 
 use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::sync_channel;
+use std::time::Duration;
 
-use rustix::process::geteuid;
+use rustix::process::{Signal, geteuid};
 use serde::{Deserialize, Serialize};
 
 use crate::site::managed::accounts::{self, account_of};
@@ -19,6 +22,8 @@ use crate::site::{Order, SiteError};
 const USER: &str = "{user}";
 /// What a read that is refused ends with; its reason is on standard error.
 pub(super) const REFUSED: u8 = 3;
+/// A read that takes longer is given up, and its process killed.
+const LONGEST: Duration = Duration::from_secs(10);
 
 /// How a site runs jobs as their users' accounts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,11 +64,15 @@ impl Accounts {
         if name == "root" {
             return Err(format!("{:?} has the account root, which runs no jobs", order.user));
         }
+        Ok((self.account(name, program), PathBuf::from(self.directory.replace(USER, name))))
+    }
+
+    /// The account of this name; `program` is this one in its hidden role.
+    pub(super) fn account(&self, name: &str, program: &[PathBuf]) -> Account {
         let filled = |text: &String| text.replace(USER, name);
         let program = program.iter().map(|word| word.to_string_lossy().into_owned());
         let words = self.user_command.iter().map(filled).chain(program).collect();
-        let account = Account { name: name.to_owned(), words, spool: filled(&self.spool) };
-        Ok((account, PathBuf::from(filled(&self.directory))))
+        Account { name: name.to_owned(), words, spool: filled(&self.spool) }
     }
 }
 
@@ -89,13 +98,22 @@ impl Account {
         let mut command = self.command(super::READ);
         command.arg(path).arg(most.to_string());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|wrong| failed(&wrong))?;
-        let mut bytes = Vec::new();
-        if let Some(out) = child.stdout.take() {
-            let most = u64::try_from(most).unwrap_or(u64::MAX);
-            out.take(most).read_to_end(&mut bytes).map_err(|wrong| failed(&wrong))?;
-        }
-        let said = said(child.stderr.take());
+        let mut child = command.process_group(0).spawn().map_err(|wrong| failed(&wrong))?;
+        let (answer, read) = sync_channel(1);
+        let (out, err) = (child.stdout.take(), child.stderr.take());
+        let most = u64::try_from(most).unwrap_or(u64::MAX);
+        let hear = move || {
+            let mut bytes = Vec::new();
+            let done = out.map_or(Ok(0), |out| out.take(most).read_to_end(&mut bytes));
+            drop(answer.send(done.map(|_| (bytes, said(err)))));
+        };
+        std::thread::Builder::new().spawn(hear).map_err(|wrong| failed(&wrong))?;
+        let Ok(heard) = read.recv_timeout(LONGEST) else {
+            super::processes::send_group(child.id().cast_signed(), Signal::KILL);
+            let _ = child.try_wait();
+            return Err(failed(&format!("no answer within {} s", LONGEST.as_secs())));
+        };
+        let (bytes, said) = heard.map_err(|wrong| failed(&wrong))?;
         match child.wait().map_err(|wrong| failed(&wrong))?.code() {
             Some(0) => Ok(bytes),
             Some(code) if code == i32::from(REFUSED) => Err(SiteError::Refused(said)),

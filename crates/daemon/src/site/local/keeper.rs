@@ -91,14 +91,27 @@ fn run(owner: u32) -> io::Result<Said> {
     Ok(Said::Ended(ended))
 }
 
-/// That `user_command` has made this the account of somebody else than the daemon's.
+/// That `user_command` has made this the account of somebody else than the daemon's, without any
+/// right that the daemon may have.
 pub(super) fn check(owner: u32) -> io::Result<()> {
     let own = rustix::process::geteuid();
     if own.is_root() || own.as_raw() == owner {
         let why = "the site's `user_command` leaves the daemon's account as it is: it must change it";
         return Err(io::Error::other(why));
     }
-    Ok(())
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let holds = |line: &str| {
+        let (name, set) = line.split_once(':')?;
+        let is_held = ["CapPrm", "CapEff", "CapAmb"].contains(&name);
+        (is_held && set.trim().chars().any(|digit| digit != '0')).then(|| name.to_owned())
+    };
+    match status.lines().find_map(holds) {
+        None => Ok(()),
+        Some(name) => Err(io::Error::other(format!(
+            "the site's `user_command` leaves capabilities of the daemon ({name}): with `setpriv` add \
+             `--inh-caps=-all --ambient-caps=-all`"
+        ))),
+    }
 }
 
 /// The launch with all its paths, and its script in place.
