@@ -16,8 +16,7 @@ use tradewind_io::settings::machine::Machine;
 use tradewind_io::settings::schedule::Schedule;
 use tradewind_io::settings::{Kind, Pool, Settings, Site};
 use tradewind_model::{
-    self as model, Admission, Attribute, Attributes, Performance, Pools, Price, SiteId, Span,
-    Times,
+    self as model, Admission, Attribute, Attributes, Performance, Pools, Price, SiteId, Span, Times,
 };
 
 use crate::exit::Failure;

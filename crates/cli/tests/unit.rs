@@ -25,9 +25,10 @@ fn unit(folder: &Path, drop_in: Option<&str>) -> PathBuf {
 /// From 0.0 (safe) to 10.0, in tenths; `None`: this machine has no such tool.
 fn exposure(unit: &Path) -> Option<u32> {
     let mut analyze = Command::new("systemd-analyze");
-    let said = analyze.args(["security", "--offline=true", "--no-pager"]).arg(unit).output().ok()?;
+    let said =
+        analyze.args(["security", "--offline=true", "--no-pager"]).arg(unit).output().ok()?;
     let text = String::from_utf8(said.stdout).unwrap();
-    let (_, level) = text.rsplit_once("tradewind.service: ").unwrap_or_else(|| panic!("{said:?}"));
+    let (_, level) = text.rsplit_once("tradewind.service: ").unwrap();
     let digits: String = level.chars().take_while(|c| *c != ' ').filter(|c| *c != '.').collect();
     Some(digits.parse().unwrap())
 }

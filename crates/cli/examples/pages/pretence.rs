@@ -205,13 +205,7 @@ fn site(at: u32) -> SiteSetup {
     let site = Box::new(Pretence { pools, free, tasks: BTreeMap::new(), draw });
     let (name, owner) = (format!("site{at}"), "olga".to_owned());
     let minute = Duration::from_secs(60);
-    SiteSetup {
-        name,
-        owner,
-        site,
-        survey_every: Duration::from_secs(1),
-        survey_within: minute,
-    }
+    SiteSetup { name, owner, site, survey_every: Duration::from_secs(1), survey_within: minute }
 }
 
 /// The market and its server.

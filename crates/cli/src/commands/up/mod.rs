@@ -21,8 +21,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tradewind_daemon::codec::Json;
-use tradewind_daemon::engine::{Engine, Reader, Setup, Timing};
 use tradewind_daemon::engine::reads::Permit;
+use tradewind_daemon::engine::{Engine, Reader, Setup, Timing};
 use tradewind_daemon::live::Ask;
 use tradewind_daemon::live::peers::Wanted;
 use tradewind_daemon::live::rights::{Actor, Role};
