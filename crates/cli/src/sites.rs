@@ -204,6 +204,7 @@ fn local_settings(site: &Site, machine: &Machine, state: &Path) -> io::Result<lo
         pools: site.pools.iter().map(setup).collect(),
         grace: local::Settings::GRACE,
         accounts,
+        hidden: machine.hide_state.then_some(state),
     })
 }
 

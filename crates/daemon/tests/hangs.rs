@@ -113,7 +113,9 @@ fn market(surveys: &Gate, reads: &Gate) -> Engine {
     let setup = Setup {
         open: Box::new(move || Ok(Box::new(disk.open()?) as Box<dyn Store>)),
         codec: Json,
-        pools: Arc::new(Pools::new(vec![SiteName { name: "alpha".to_owned() }], vec![pool]).unwrap()),
+        pools: Arc::new(
+            Pools::new(vec![SiteName { name: "alpha".to_owned() }], vec![pool]).unwrap(),
+        ),
         sites: vec![SiteSetup {
             name: "alpha".to_owned(),
             owner: "alpha".to_owned(),

@@ -3,6 +3,8 @@
 
 #[path = "local_site/accounts.rs"]
 mod accounts;
+#[path = "local_site/hidden.rs"]
+mod hidden;
 mod local_site;
 
 use std::collections::BTreeSet;

@@ -47,6 +47,7 @@ fn site(folder: &Path, name: &str) -> SiteSetup {
         pools: vec![pool],
         grace: Duration::from_millis(300),
         accounts: None,
+        hidden: None,
     };
     SiteSetup {
         name: name.to_owned(),

@@ -19,7 +19,7 @@ mod sites;
 pub use gauges::Gauges;
 pub use handle::{Gone, Handle, News, Watch};
 pub use peers::{Courier, PeerSetup};
+pub use reads::Reader;
 pub use recovery::{RecoveryError, recover, replay};
 pub use run::{Engine, Open, Setup, Timing};
-pub use reads::Reader;
 pub use sites::SiteSetup;

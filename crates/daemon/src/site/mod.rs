@@ -26,9 +26,9 @@ use tradewind_model::{Attributes, Performance, Span, Time};
 
 use limits::{Cap, Limits};
 use managed::requests::Requests;
+pub use reading::Reading;
 use resources::Resources;
 use size::Size;
-pub use reading::Reading;
 pub use watching::{Demand, Turn, Wake};
 
 /// A task's name at its site, unique for ever: job, attempt and part. A site never runs two tasks

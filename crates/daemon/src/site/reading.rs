@@ -41,12 +41,18 @@ impl fmt::Debug for Reading {
 /// The last `most` bytes of a file. Nothing if there is no such file yet, or a device in its place.
 ///
 /// `links` says whether a link at the end of the path may be followed: only where the process that
-/// reads may read no more than the job's user.
+/// reads may read no more than the job's user. `may_show` says of the open file whether it may be
+/// shown.
 ///
 /// # Errors
 /// [`SiteError::Refused`] if it is no regular file, or a link that is not followed;
 /// [`SiteError::Unknown`] if it cannot be read.
-pub(in crate::site) fn tail(path: &Path, most: usize, links: Links) -> Result<Vec<u8>, SiteError> {
+pub(in crate::site) fn tail(
+    path: &Path,
+    most: usize,
+    links: Links,
+    may_show: &dyn Fn(&File) -> io::Result<bool>,
+) -> Result<Vec<u8>, SiteError> {
     let unknown = |error: &io::Error| SiteError::Unknown(format!("{}: {error}", path.display()));
     let file = match open(path, links) {
         Ok(Found::File(file)) => file,
@@ -57,6 +63,10 @@ pub(in crate::site) fn tail(path: &Path, most: usize, links: Links) -> Result<Ve
         }
         Err(error) => return Err(unknown(&error)),
     };
+    if !may_show(&file).map_err(|error| unknown(&error))? {
+        let why = format!("{} is in the state folder, which jobs do not see", path.display());
+        return Err(SiteError::Refused(why));
+    }
     last_bytes(file, most).map_err(|error| unknown(&error))
 }
 
@@ -125,7 +135,7 @@ mod tests {
         std::os::unix::fs::symlink(at("file"), at("link")).unwrap();
         std::os::unix::fs::symlink(at("pipe"), at("to-pipe")).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
-        let read = |name: &str, links| tail(&at(name), 4, links);
+        let read = |name: &str, links| tail(&at(name), 4, links, &|_| Ok(true));
         assert_eq!(read("file", Links::Refused), Ok(b"6789".to_vec()));
         assert_eq!(read("none", Links::Refused), Ok(vec![]));
         assert_eq!(read("link", Links::Followed), Ok(b"6789".to_vec()));
@@ -139,6 +149,8 @@ mod tests {
             let told = read(name, links).unwrap_err();
             assert!(matches!(&told, SiteError::Refused(why) if why.contains(what)), "{told}");
         }
-        assert_eq!(tail(Path::new("/dev/zero"), 4, Links::Refused), Ok(vec![]));
+        let hidden = tail(&at("file"), 4, Links::Refused, &|_| Ok(false));
+        assert!(matches!(hidden, Err(SiteError::Refused(_))), "{hidden:?}");
+        assert_eq!(tail(Path::new("/dev/zero"), 4, Links::Refused, &|_| Ok(true)), Ok(vec![]));
     }
 }

@@ -201,7 +201,10 @@ fn output_is_read_as_its_user() {
     order.surroundings.output = Some(secret.to_string_lossy().into_owned());
     bench.site().submit(&order).unwrap();
     let exit = until_ended(&mut bench, &order.tag);
-    assert!(matches!(&exit, Exit::NotStarted(why) if why.contains("Permission denied")), "{exit:?}");
+    assert!(
+        matches!(&exit, Exit::NotStarted(why) if why.contains("Permission denied")),
+        "{exit:?}"
+    );
     assert_eq!(fs::read_to_string(&secret).unwrap(), "secret of root\n");
 }
 
@@ -221,7 +224,8 @@ fn nobody_gets_away_from_the_end() {
         assert_eq!(until_ended(&mut bench, &order.tag), Exit::TimeLimit, "{user_command:?}");
         assert!(!sleeps("7301"), "{user_command:?}");
         // One that kills its keeper.
-        let kills = "env -i setsid sleep 7302 & sleep 0.2; pkill -KILL -u games program; sleep 7302";
+        let kills =
+            "env -i setsid sleep 7302 & sleep 0.2; pkill -KILL -u games program; sleep 7302";
         let killed = script(&mut bench, 2, "ana", kills);
         assert_eq!(until_ended(&mut bench, &killed.tag), Exit::Lost, "{user_command:?}");
         assert!(!sleeps("7302"), "{user_command:?}");
@@ -260,7 +264,10 @@ fn a_user_command_that_changes_nothing_runs_nothing() {
         let mut bench = bench(words);
         let order = script(&mut bench, 1, "ana", "touch ran");
         let exit = until_ended(&mut bench, &order.tag);
-        assert!(matches!(&exit, Exit::NotStarted(why) if why.contains(said)), "{words:?}: {exit:?}");
+        assert!(
+            matches!(&exit, Exit::NotStarted(why) if why.contains(said)),
+            "{words:?}: {exit:?}"
+        );
         assert!(!home(&bench, "games").join("ran").exists());
     }
     let mut bench = LocalBench::set(1, |folder, settings| {

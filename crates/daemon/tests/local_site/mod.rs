@@ -45,6 +45,7 @@ impl LocalBench {
             pools: vec![pool("cpu", slots), pool("other", 2)],
             grace: Duration::from_millis(300),
             accounts: None,
+            hidden: None,
         };
         change(folder.path(), &mut settings);
         let local = Some(Local::open(settings.clone()).unwrap());

@@ -5,6 +5,8 @@ use crate::fields::{Fields, Notes};
 
 /// Keys of such a site beside those that all sites have.
 pub(super) const KEYS: [&str; 4] = ["user_command", "accounts", "directory", "spool"];
+/// Those that no other site has.
+pub(super) const OWN: [&str; 1] = ["hide_state"];
 
 /// As whom the jobs of a site on this machine run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +20,8 @@ pub struct Machine {
     pub directory: String,
     /// Where scripts are kept while they run; as `directory`.
     pub spool: String,
+    /// Jobs do not see the state folder; without `user_command` only.
+    pub hide_state: bool,
 }
 
 impl Default for Machine {
@@ -27,6 +31,7 @@ impl Default for Machine {
             accounts: Accounts::Of(Default::default()),
             directory: "~".to_owned(),
             spool: "~/.tradewind".to_owned(),
+            hide_state: false,
         }
     }
 }
@@ -42,8 +47,19 @@ pub(super) fn machine(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Machine
             notes.error(fields.line_of(key), &fields.place(key), message, hint);
         }
     }
+    let hide_state = cluster::flag(fields, "hide_state", notes).unwrap_or(false);
+    if hide_state && !user_command.is_empty() {
+        let message = "with `user_command` no job can read the state folder anyway".to_owned();
+        notes.error(
+            fields.line_of("hide_state"),
+            &fields.place("hide_state"),
+            message,
+            "leave it out",
+        );
+    }
     Machine {
         user_command,
+        hide_state,
         accounts: cluster::accounts(fields, notes),
         directory: cluster::path(fields, "directory", notes).unwrap_or(usual.directory),
         spool: cluster::path(fields, "spool", notes).unwrap_or(usual.spool),

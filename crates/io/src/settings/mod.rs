@@ -17,8 +17,8 @@ use tradewind_model::{Attributes, Money, Performance, Price, Span, Times};
 use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
 use cluster::{Cluster, Members};
-use machine::Machine;
 pub use hours::Hours;
+use machine::Machine;
 use schedule::Schedule;
 
 /// All that the file says, checked. Names of policies are not: who knows policies checks them.

@@ -23,7 +23,7 @@ pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Site>
     let mut all = Vec::new();
     for (i, item) in fields.list("site", notes).unwrap_or_default().iter().enumerate() {
         // A managed site has more keys; one whose kind is not known yet may have all of them.
-        let known: Vec<&str> = KEYS.into_iter().chain(cluster::KEYS).collect();
+        let known: Vec<&str> = KEYS.into_iter().chain(cluster::KEYS).chain(machine::OWN).collect();
         let Some(site) = Fields::of(item, format!("site[{i}]"), &known, notes) else { continue };
         site.require(&["name", "kind", "pool"], notes);
         let name = names.take(&site, "site", notes).unwrap_or_default();
@@ -35,6 +35,8 @@ pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Site>
         if matches!(kind, Kind::Local(_)) {
             let managed = cluster::KEYS.into_iter().filter(|key| !machine::KEYS.contains(key));
             only_managed(&site, &managed.collect::<Vec<_>>(), notes);
+        } else {
+            only_local(&site, notes);
         }
         prices(&site, &mut pools, notes);
         offers(&site, &mut pools, notes);
@@ -67,6 +69,14 @@ fn only_managed(fields: &Fields<'_, '_>, keys: &[&str], notes: &mut Notes<'_>) {
         let message = "a local site has no manager".to_owned();
         let hint = "leave it out, or write `kind = \"slurm\"`";
         notes.error(fields.line_of(key), &fields.place(key), message, hint);
+    }
+}
+
+/// Notes keys that mean nothing at a site with a manager.
+fn only_local(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) {
+    for key in machine::OWN.iter().filter(|key| fields.get(key).is_some()) {
+        let message = "only a local site runs jobs beside the state folder".to_owned();
+        notes.error(fields.line_of(key), &fields.place(key), message, "leave it out");
     }
 }
 

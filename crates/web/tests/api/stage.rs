@@ -113,13 +113,7 @@ impl Site for ByHand {
 pub(crate) struct ByRote;
 
 impl Outputs for ByRote {
-    fn tail(
-        &self,
-        _: SiteId,
-        tag: &Tag,
-        most: usize,
-        _: Permit,
-    ) -> Result<Vec<u8>, SiteError> {
+    fn tail(&self, _: SiteId, tag: &Tag, most: usize, _: Permit) -> Result<Vec<u8>, SiteError> {
         let text = format!("output of {}", tag.job).into_bytes();
         Ok(text[text.len().saturating_sub(most)..].to_vec())
     }

@@ -9,8 +9,8 @@ use std::time::Instant;
 use rustix::process::{Resource, getrlimit};
 
 use super::accounts::Accounts;
-use super::owner::Load;
 use super::launch::unless_busy;
+use super::owner::Load;
 use super::{Settings, processes, records};
 use crate::site::managed::accounts::Accounts as Known;
 use crate::site::{Finding, Verdict};
@@ -35,6 +35,7 @@ pub(super) fn look(settings: &Settings, owner: &Path) -> Vec<Finding> {
         owners(settings, owner),
     ];
     all.extend(accounts(settings));
+    all.extend(settings.hidden.is_some().then(|| namespaces(settings)));
     all
 }
 
@@ -164,6 +165,19 @@ fn accounts(settings: &Settings) -> Vec<Finding> {
     names.into_iter().map(|name| one(settings, accounts, name)).collect()
 }
 
+/// Whether the state folder can be hidden from jobs.
+fn namespaces(settings: &Settings) -> Finding {
+    let what = "jobs do not see the state folder";
+    match settings.probe() {
+        Ok(()) => finding(what, Verdict::Good, "by user namespaces".to_owned(), ""),
+        Err(wrong) => {
+            let remedy =
+                "allow user namespaces (`user.max_user_namespaces`), or leave `hide_state` out";
+            finding(what, Verdict::Bad, wrong.to_string(), remedy)
+        }
+    }
+}
+
 /// Whether something can be run as the account, and is run as it and no other.
 fn one(settings: &Settings, accounts: &Accounts, name: &str) -> Finding {
     let what = format!("jobs run as account {name}");
@@ -183,5 +197,10 @@ fn account() -> Finding {
     let is_root = rustix::process::geteuid().is_root();
     let verdict = if is_root { Verdict::Warning } else { Verdict::Good };
     let found = format!("user {}", rustix::process::geteuid().as_raw());
-    finding(what, verdict, found, "set `user_command`, or run the daemon under an account of its own: jobs run as root")
+    finding(
+        what,
+        verdict,
+        found,
+        "set `user_command`, or run the daemon under an account of its own: jobs run as root",
+    )
 }

@@ -7,10 +7,10 @@ use std::process::{Child, Command, Stdio};
 use tradewind_model::Time;
 
 use super::accounts::Account;
-use super::{kept, processes};
 use super::records::{
     Begun, Ended, Ending, Folder, Gathering, Go, Placed, Sheet, Started, now, start_at,
 };
+use super::{kept, processes};
 use crate::site::Seen;
 
 /// So often a supervisor is started that never comes to begin its task.

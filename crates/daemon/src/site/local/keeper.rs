@@ -96,7 +96,8 @@ fn run(owner: u32) -> io::Result<Said> {
 pub(super) fn check(owner: u32) -> io::Result<()> {
     let own = rustix::process::geteuid();
     if own.is_root() || own.as_raw() == owner {
-        let why = "the site's `user_command` leaves the daemon's account as it is: it must change it";
+        let why =
+            "the site's `user_command` leaves the daemon's account as it is: it must change it";
         return Err(io::Error::other(why));
     }
     let status = std::fs::read_to_string("/proc/self/status")?;

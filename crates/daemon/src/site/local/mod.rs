@@ -31,6 +31,7 @@ mod doctor;
 mod entry;
 mod gather;
 pub(in crate::site) mod gone;
+mod hide;
 mod home;
 mod keeper;
 mod kept;
@@ -52,12 +53,12 @@ use std::time::Duration;
 
 use tradewind_model::{Span, Time};
 
-pub use self::accounts::Accounts;
 use self::accounts::Account;
+pub use self::accounts::Accounts;
 use self::entry::{Entry, Output, State};
 use self::gone::Gone;
 use self::owner::Load;
-use self::records::{Folder, Sheet};
+use self::records::{Folder, Hiding, Sheet};
 pub use self::role::play;
 pub use self::supervise::supervise;
 use super::reading::{Links, tail};
@@ -93,11 +94,25 @@ pub struct Settings {
     pub grace: Duration,
     /// How jobs run as their users' accounts; `None`: all run as the daemon's own.
     pub accounts: Option<Accounts>,
+    /// A folder around the site's that tasks of the daemon's own account do not see, but for
+    /// `directory` in it; without links. `None`: they see everything. Wants user namespaces.
+    pub hidden: Option<PathBuf>,
 }
 
 impl Settings {
     /// What `grace` is if nobody says otherwise.
     pub const GRACE: Duration = Duration::from_secs(5);
+
+    fn hiding(&self) -> Option<Hiding> {
+        let state = self.hidden.clone()?;
+        Some(Hiding { state, shown: self.directory.clone() })
+    }
+
+    /// Whether what is to be hidden can be hidden on this machine.
+    fn probe(&self) -> io::Result<()> {
+        let Some(Hiding { state, shown }) = self.hiding() else { return Ok(()) };
+        hide::probe(&state, &shown, &self.folder.join("incoming").join(".namespaces"))
+    }
 }
 
 /// A local site; see the module.
@@ -141,6 +156,7 @@ impl Local {
             _lock: lock,
         };
         local.sweep()?;
+        local.settings.probe()?;
         local.find()?;
         Ok(local)
     }
@@ -428,9 +444,14 @@ impl Site for Local {
             return Err(SiteError::Refused(format!("{tag} is not known here any more")));
         };
         let Output { path, account } = output.clone();
+        let hiding = self.settings.hiding();
+        let may_show = move |file: &File| match &hiding {
+            Some(Hiding { state, shown }) => hide::is_secret(file, state, shown).map(|it| !it),
+            None => Ok(true),
+        };
         Ok(Reading::by(move || match account {
             Some(account) => account.tail(&path, most),
-            None => tail(&path, most, Links::Refused),
+            None => tail(&path, most, Links::Refused, &may_show),
         }))
     }
 

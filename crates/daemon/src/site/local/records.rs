@@ -55,6 +55,18 @@ pub(super) struct Sheet {
     /// The account that runs it, if that is not the daemon's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<Account>,
+    /// What the task does not see.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<Hiding>,
+}
+
+/// What the tasks of a site do not see.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Hiding {
+    /// The state folder.
+    pub state: PathBuf,
+    /// What they see of it.
+    pub shown: PathBuf,
 }
 
 /// A signal before the limit.

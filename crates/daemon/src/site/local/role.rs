@@ -44,7 +44,7 @@ pub fn play(arguments: &[OsString]) -> ExitCode {
 fn read(owner: u32, path: &str, most: usize) -> ExitCode {
     use std::io::Write;
     if let Err(wrong) = keeper::check(owner) {
-        eprintln!("{wrong}");
+        complain(&wrong);
         return ExitCode::FAILURE;
     }
     let watch = std::thread::Builder::new().spawn(|| {
@@ -53,17 +53,22 @@ fn read(owner: u32, path: &str, most: usize) -> ExitCode {
     });
     drop(watch);
     let place = Home::own().place(Path::new(path));
-    match tail(&place, most, Links::Followed) {
+    match tail(&place, most, Links::Followed, &|_| Ok(true)) {
         Ok(bytes) => match std::io::stdout().write_all(&bytes) {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,
         },
         Err(SiteError::Refused(why) | SiteError::Unknown(why)) => {
-            eprintln!("{why}");
+            complain(&why);
             ExitCode::from(REFUSED)
         }
         Err(_) => ExitCode::FAILURE,
     }
+}
+
+fn complain(why: &dyn std::fmt::Display) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{why}");
 }
 
 /// Kills these processes and all that have the task's mark; only what is this account's own dies.

@@ -61,6 +61,7 @@ pub(super) fn of(
         node_variables,
         grace: u64::try_from(settings.grace.as_millis()).unwrap_or(u64::MAX),
         warning: Warning::among(&order.passed_through).map(Warned::from),
+        hidden: if account.is_none() { settings.hiding() } else { None },
         account,
     }
 }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Signal, WaitOptions, WaitStatus};
 
 use super::gather::{Met, wait};
+use super::hide::Hidden;
 use super::keeper::{Job, To};
 use super::kept::Kept;
 use super::launch::Launch;
@@ -230,6 +231,11 @@ fn launch(folder: &Folder, sheet: &Sheet, placed: &Placed, go: &Go) -> Launch {
         input: sheet.input.clone(),
         append: sheet.append,
         environment,
+        hidden: sheet.hidden.as_ref().map(|hidden| Hidden {
+            state: hidden.state.clone(),
+            shown: hidden.shown.clone(),
+            folder: folder.0.clone(),
+        }),
     }
 }
 

@@ -52,7 +52,8 @@ use super::managed::spool::Spool;
 use super::managed::tickets::{Ended, Ticket, Tickets};
 use super::managed::tool::{Answer, Call, Tool, Who};
 use super::{
-    Aside, Demand, Exit, Finding, Go, Order, PoolSetup, Reading, Site, SiteError, Survey, Tag, Turn, Wake,
+    Aside, Demand, Exit, Finding, Go, Order, PoolSetup, Reading, Site, SiteError, Survey, Tag,
+    Turn, Wake,
 };
 
 /// What `sbatch` and its like say if the controller did not answer.
