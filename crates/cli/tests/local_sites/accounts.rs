@@ -90,14 +90,14 @@ const ATTACK: &str = "id -un; grep -c '^Cap[PEA][^:]*:.*[1-9a-f]' /proc/self/sta
         cat $file && echo read
     done; ls STATE && echo listed; echo x >>STATE/journal.db && echo written; echo end";
 
-fn attack(market: &Market) {
+fn attack(market: &Market, account: &str) {
     let ana = secret(&new_token(market, "ana", "user"));
     let text = ATTACK.replace("STATE", &market.state().to_string_lossy());
     let job = market.submit_as(&ana, &text, "out");
     until("it is done", || market.is(job, "COMPLETED"));
     let (status, said) = market.ask_as(&ana, ("GET", &format!("/v1/jobs/{job}/output")), "");
     assert_eq!(status, 200, "{said}");
-    assert!(said.starts_with("games\n0\n") && said.contains("\nend\n"), "{said}");
+    assert!(said.starts_with(&format!("{account}\n0\n")) && said.contains("\nend\n"), "{said}");
     for word in ["read", "listed", "written", "tw_"] {
         assert!(!said.lines().any(|line| line.starts_with(word)), "{word}: {said}");
     }
@@ -121,8 +121,40 @@ fn a_user_does_not_become_administrator() {
         "'sudo', '-n', '-u', '{user}'",
     ] {
         let (folder, home) = with_home();
-        attack(&Market::start(folder, &accounts(words, &home)));
+        attack(&Market::start(folder, &accounts(words, &home)), "games");
     }
+}
+
+/// The state folder of a daemon that is not root.
+fn own(folder: &Path) {
+    let (state, owner) = (folder.join("state"), "news");
+    fs::create_dir(&state).unwrap();
+    assert!(Command::new("chown").arg(owner).arg(&state).status().unwrap().success());
+}
+
+/// All share the account of a daemon that is not root, and the state folder is hidden from jobs.
+#[test]
+fn a_hidden_state_folder_is_not_read_by_those_who_share_an_account() {
+    if !is_root("accounts::a_hidden_state_folder_is_not_read_by_those_who_share_an_account") {
+        return;
+    }
+    let as_news = || {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=news", "--regid=news", "--clear-groups"]);
+        command
+    };
+    let mut probe = as_news();
+    probe.args(["unshare", "--user", "--map-root-user", "--mount", "true"]);
+    if !probe.status().unwrap().success() {
+        eprintln!("no user namespaces here: the tests of the site say what happens then");
+        return;
+    }
+    let (folder, _) = with_home();
+    own(folder.path());
+    let mut daemon = as_news();
+    daemon.arg(PROGRAM);
+    let config = format!("shared_account = true\n{SITE}hide_state = true\n");
+    attack(&Market::start_by(daemon, folder, &config), "news");
 }
 
 /// The daemon under an account of its own, with the three capabilities that the service unit's
@@ -140,17 +172,12 @@ fn a_daemon_that_is_not_root_runs_jobs_of_users() {
         up.arg(PROGRAM);
         up
     };
-    let own = |folder: &Path| {
-        let (state, owner) = (folder.join("state"), "news");
-        fs::create_dir(&state).unwrap();
-        assert!(Command::new("chown").arg(owner).arg(&state).status().unwrap().success());
-    };
     let words = "'setpriv', '--reuid={user}', '--regid={user}', '--clear-groups', \
                  '--inh-caps=-all', '--ambient-caps=-all'";
     let (folder, home) = with_home();
     own(folder.path());
     let market = Market::start_by(daemon(), folder, &accounts(words, &home));
-    attack(&market);
+    attack(&market, "games");
     // What a job leaves behind ends with it, though it belongs to another account.
     let job = market.submit("env -i setsid sleep 7311 & echo started; sleep 7311", "out");
     let output = format!("/v1/jobs/{job}/output");

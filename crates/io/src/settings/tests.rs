@@ -56,6 +56,15 @@ fn mistakes_have_lines_and_hints() {
             ":4: site[0].user_command: no word has `{user}`",
         ),
         (
+            "[[site]]\nname = 'a'\nkind = 'local'\nhide_state = true\n\
+             user_command = ['su', '{user}']\npool = []",
+            ":4: site[0].hide_state: with `user_command`",
+        ),
+        (
+            "[[site]]\nname = 'a'\nkind = 'slurm'\nhide_state = true\npool = []",
+            ":4: site[0].hide_state: only a local site",
+        ),
+        (
             "[[site]]\nname = 'a'\nkind = 'local'\noptions = {}\npool = []",
             ":4: site[0].options: a local site has no manager",
         ),
