@@ -14,6 +14,7 @@ use super::{shell, until_ended};
 
 /// Whether this kernel lets this account make user namespaces; else a site that wants them does not
 /// open.
+#[expect(clippy::print_stderr, reason = "what is not tried is said")]
 fn has_namespaces() -> bool {
     let mut probe = Command::new("unshare");
     let has = probe.args(["--user", "--map-root-user", "--mount", "true"]).status().unwrap();
@@ -105,10 +106,13 @@ fn what_is_opened_for_a_job_is_not_hidden_from_it() {
             _ => None,
         });
         let why = "jobs do not see this file";
-        assert!(matches!(&exit, Exit::NotStarted(told) if told.contains(why)), "{output}: {exit:?}");
+        assert!(
+            matches!(&exit, Exit::NotStarted(told) if told.contains(why)),
+            "{output}: {exit:?}"
+        );
         if output != "out" {
             let told = bench.site().output(&job.tag, 99);
-            let is_nothing = told.as_ref().is_ok_and(|it| it.is_empty());
+            let is_nothing = told.as_ref().is_ok_and(Vec::is_empty);
             assert!(is_nothing || matches!(told, Err(SiteError::Refused(_))), "{told:?}");
         }
     }

@@ -47,7 +47,7 @@ pub(super) enum To {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Order {
     /// Comes first.
-    Run(Job),
+    Run(Box<Job>),
     /// A signal by its number.
     Signal(i32, To),
 }
@@ -84,7 +84,7 @@ fn run(owner: u32) -> io::Result<Said> {
     };
     let home = Home::own();
     let spool = home.place(&job.spool);
-    let pid = prepared(job, &home, &spool)?.start()?;
+    let pid = prepared(*job, &home, &spool)?.start()?;
     say(&Said::Started);
     let ended = watch(pid, input);
     let _ = std::fs::remove_dir_all(&spool);

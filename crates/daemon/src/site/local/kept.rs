@@ -53,7 +53,7 @@ impl Kept {
         let orders = child.stdin.take();
         let (account, folder) = (account.clone(), folder.clone());
         let mut kept = Kept { pid, orders, account, folder };
-        kept.say(&Order::Run(job));
+        kept.say(&Order::Run(Box::new(job)));
         let (first, started) = sync_channel(1);
         thread::Builder::new().spawn(move || {
             let mut lines = lines(out);
