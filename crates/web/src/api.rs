@@ -178,7 +178,10 @@ pub trait Advisor: Debug + Send + Sync {
 pub struct Limits {
     /// Of each token.
     pub per_token: Rate,
-    /// Of each address; a wrong token counts as [`Limits::WRONG_TOKEN`] requests.
+    /// Of each user, with all tokens and sessions.
+    pub per_user: Rate,
+    /// Of each address: for requests with a valid token, and apart from them for those that
+    /// failed, each of which counts as [`Limits::WRONG_TOKEN`] requests.
     pub per_address: Rate,
     /// Of a request's body.
     pub body_bytes: usize,
@@ -188,8 +191,20 @@ pub struct Limits {
     pub request_time: Duration,
     /// At the same time.
     pub connections: usize,
+    /// Of these, only for connections that have shown a valid token.
+    pub connections_reserved: usize,
+    /// From one address, of those that have not shown a valid token.
+    pub connections_per_address: usize,
+    /// Of those that have shown a valid token of one user.
+    pub connections_per_user: usize,
+    /// How long a connection that has not shown a valid token may be idle.
+    pub stranger_time: Duration,
     /// Streams of events at the same time.
     pub streams: usize,
+    /// Of these, of one user.
+    pub streams_per_user: usize,
+    /// Of these, for administrators alone.
+    pub streams_reserved: usize,
     /// Quotes, what-ifs and explanations at the same time.
     pub advice: usize,
     /// How long a quote stands.
@@ -216,12 +231,19 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             per_token: Rate { per_second: 2_000, burst: 4_000 },
+            per_user: Rate { per_second: 4_000, burst: 8_000 },
             per_address: Rate { per_second: 10_000, burst: 20_000 },
             body_bytes: 8 << 20,
             header_bytes: 32 << 10,
             request_time: Duration::from_secs(20),
             connections: 1_024,
+            connections_reserved: 256,
+            connections_per_address: 128,
+            connections_per_user: 256,
+            stranger_time: Duration::from_secs(10),
             streams: 256,
+            streams_per_user: 32,
+            streams_reserved: 16,
             advice: 2,
             quote_valid: Span(300),
             patience: Duration::from_secs(5),
@@ -251,7 +273,6 @@ pub(crate) struct Inside {
     pub(crate) feed: Arc<Feed>,
     pub(crate) metrics: Metrics,
     pub(crate) advice: Arc<Semaphore>,
-    pub(crate) streams: Arc<Semaphore>,
     /// Whether all that goes out is encrypted.
     pub(crate) secure: bool,
     pub(crate) boards: Boards,
@@ -265,9 +286,8 @@ impl Context {
     pub(crate) fn new(api: Api, secure: bool) -> Context {
         let Api { market, outputs, advisor, tariffs, limits } = api;
         let doors = Doors::new(&limits);
-        let (advice, streams) = (limits.advice, limits.streams);
+        let advice = Arc::new(Semaphore::new(limits.advice));
         let (feed, metrics) = (Arc::new(Feed::new()), Metrics::new());
-        let (advice, streams) = (Semaphore::new(advice).into(), Semaphore::new(streams).into());
         let inside = Inside {
             market,
             outputs,
@@ -278,7 +298,6 @@ impl Context {
             feed,
             metrics,
             advice,
-            streams,
             secure,
             boards: Boards::default(),
             trials: Runs::default(),

@@ -53,7 +53,7 @@ use crate::site::Tag;
 pub use apply::Wrong;
 use demand::Most;
 pub use demand::RESOURCES;
-pub use input::{Act, Ask, Input, Kind, Refusal, Reply, Withheld};
+pub use input::{Act, Ask, Input, Kind, Refusal, Reply, Usage, Withheld};
 pub use orders::Instruction;
 use peers::Letter;
 pub use record::Record;

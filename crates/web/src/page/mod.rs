@@ -95,7 +95,7 @@ async fn guard(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let entered = doors::enter(&context, peer.ip(), request.method(), request.headers()).await;
+    let entered = doors::enter(&context, peer, request.method(), request.headers()).await;
     match entered {
         Ok(caller) => {
             request.extensions_mut().insert(caller);

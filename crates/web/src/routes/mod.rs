@@ -13,10 +13,12 @@ pub(crate) mod submission;
 pub(crate) mod submit;
 pub(crate) mod tokens;
 
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Router;
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -99,8 +101,18 @@ fn guarded() -> Router<Context> {
 
 /// Counts and logs requests, and says what browsers must not do with the answers. Of headers and
 /// bodies nothing is logged: there are secrets in them.
-async fn count(State(context): State<Context>, request: Request, next: Next) -> Response {
+async fn count(
+    State(context): State<Context>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let begin = Instant::now();
+    let busy = context.doors.places.begin(peer).map(Arc::new);
+    // A stream of events holds it until it ends: its connection is not idle.
+    if let Some(busy) = busy.clone() {
+        request.extensions_mut().insert(busy);
+    }
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map(|it| it.as_str().to_owned());
     let mut response = next.run(request).await;

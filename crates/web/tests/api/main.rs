@@ -6,6 +6,7 @@ mod advice;
 mod bad;
 mod board;
 mod contract;
+mod crowd;
 mod fuzz;
 mod jobs;
 mod limits;
