@@ -185,6 +185,14 @@ pub struct Limits {
     pub per_address: Rate,
     /// Of a request's body.
     pub body_bytes: usize,
+    /// Of all large bodies that are held at once.
+    pub bodies_bytes: usize,
+    /// Of these, of one user.
+    pub bodies_bytes_per_user: usize,
+    /// Submissions of each user.
+    pub submissions: Rate,
+    /// Bytes of the submissions of each user.
+    pub submitted_bytes: Rate,
     /// Of a request's line and headers.
     pub header_bytes: usize,
     /// Until the headers, or all of the body, are there.
@@ -234,6 +242,10 @@ impl Default for Limits {
             per_user: Rate { per_second: 4_000, burst: 8_000 },
             per_address: Rate { per_second: 10_000, burst: 20_000 },
             body_bytes: 8 << 20,
+            bodies_bytes: 128 << 20,
+            bodies_bytes_per_user: 32 << 20,
+            submissions: Rate { per_second: 200, burst: 2_000 },
+            submitted_bytes: Rate { per_second: 4 << 20, burst: 32 << 20 },
             header_bytes: 32 << 10,
             request_time: Duration::from_secs(20),
             connections: 1_024,

@@ -1,5 +1,6 @@
 //! Who may come in, and how often.
 
+pub(crate) mod bodies;
 pub(crate) mod places;
 pub(crate) mod rate;
 pub(crate) mod seats;
@@ -22,6 +23,7 @@ pub use secret::{hash_of, new_secret};
 
 use crate::api::{Context, Limits};
 use crate::failure::{Answer, Failure};
+use bodies::Bodies;
 use places::Places;
 use rate::Buckets;
 use seats::Seats;
@@ -45,6 +47,11 @@ pub(crate) struct Doors {
     addresses: Buckets<IpAddr>,
     /// Requests of each address that failed for want of a valid token: these cost nobody else.
     failures: Buckets<IpAddr>,
+    /// Submissions of each user, and their bytes.
+    pub(crate) submissions: Buckets<String>,
+    pub(crate) submitted_bytes: Buckets<String>,
+    /// Large requests.
+    pub(crate) bodies: Arc<Bodies>,
     /// Connections.
     pub(crate) places: Arc<Places>,
     /// Streams of events.
@@ -68,6 +75,9 @@ impl Doors {
             users: Buckets::new("requests_per_user", limits.per_user),
             addresses: Buckets::new("requests_per_address", limits.per_address),
             failures: Buckets::new("failures_per_address", limits.per_address),
+            submissions: Buckets::new("submissions_per_second", limits.submissions),
+            submitted_bytes: Buckets::new("submission_bytes_per_second", limits.submitted_bytes),
+            bodies: Arc::new(Bodies::new(limits)),
             places: Arc::new(Places::new(limits)),
             seats: Arc::new(Seats::new(limits)),
             sessions: sessions::Sessions::default(),

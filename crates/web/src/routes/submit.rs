@@ -1,6 +1,7 @@
 //! Handing jobs in.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::Json;
 use axum::extract::State;
@@ -46,9 +47,9 @@ pub(crate) async fn submit(
     caller: Caller,
     Selection(how): Selection<How>,
     headers: HeaderMap,
-    extract::Json(body): extract::Json,
+    body: extract::Large,
 ) -> Answer<(StatusCode, Json<Submitted>)> {
-    let done = take_on(&context, caller, &how, &headers, &body).await;
+    let done = take_on(&context, caller, &how, &headers, body).await;
     let done = done.inspect_err(|_| {
         context.metrics.refusals.inc();
     })?;
@@ -60,10 +61,11 @@ async fn take_on(
     caller: Caller,
     how: &How,
     headers: &HeaderMap,
-    body: &[u8],
+    body: extract::Large,
 ) -> Answer<Submitted> {
     let key = key(headers)?;
-    let (submission, mut warnings) = submission::read(body)?;
+    budget(context, &caller.actor.user, body.len())?;
+    let (submission, mut warnings) = body.parse(submission::read).await?;
     let quote = how.quote.or(submission.quote);
     let ask = Ask::Submit { submission: Arc::new(submission), key, quote };
     match context.ask(caller.actor, ask).await? {
@@ -76,6 +78,18 @@ async fn take_on(
         }
         _ => Err(Failure::unavailable("the market said nothing")),
     }
+}
+
+/// Counts a submission of so many bytes.
+///
+/// # Errors
+/// If the user has submitted too much lately.
+fn budget(context: &Context, user: &str, bytes: usize) -> Answer<()> {
+    let (doors, now) = (&context.doors, Instant::now());
+    let taken = doors.submissions.take(user.to_owned(), 1, now);
+    taken.map_err(|usage| Failure::short("too many submissions of this user", usage))?;
+    let taken = doors.submitted_bytes.take(user.to_owned(), bytes as u64, now);
+    taken.map_err(|usage| Failure::short("too many bytes of submissions of this user", usage))
 }
 
 fn key(headers: &HeaderMap) -> Answer<Option<String>> {

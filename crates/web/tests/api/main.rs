@@ -9,6 +9,7 @@ mod contract;
 mod crowd;
 mod fuzz;
 mod jobs;
+mod large;
 mod limits;
 mod money;
 mod pages;

@@ -140,6 +140,10 @@ fn start(place: &Place, settings: &Settings) -> Result<Engine, Failure> {
     let allowed = tradewind_daemon::live::Settings {
         max_jobs: settings.limits.jobs as usize,
         max_jobs_per_user: settings.limits.jobs_per_user as usize,
+        max_bytes: u64::from(settings.limits.job_megabytes) << 20,
+        max_bytes_per_user: u64::from(settings.limits.job_megabytes_per_user) << 20,
+        max_variables: settings.limits.environment_variables as usize,
+        max_environment: settings.limits.environment_bytes as usize,
         new_user_grant: settings.money.new_user_grant,
         peers: settings.peers.iter().map(|peer| peer.name.clone()).collect(),
         gather: settings.market.gather,
@@ -211,12 +215,7 @@ fn admit(engine: &Engine, place: &Place) -> Result<PathBuf, Failure> {
 }
 
 fn listen(args: &Args, settings: &Settings, engine: &Engine) -> Result<Server, Failure> {
-    let rate = settings.limits.requests_per_second;
-    let limits = Limits {
-        per_token: Rate { per_second: rate, burst: rate.saturating_mul(2) },
-        body_bytes: settings.limits.body as usize,
-        ..Limits::default()
-    };
+    let limits = limits(&settings.limits);
     let api = Api {
         market: engine.handle.clone(),
         outputs: Arc::new(Readers(engine.readers.clone(), peers::Reading::of(settings)?)),
@@ -234,6 +233,28 @@ fn listen(args: &Args, settings: &Settings, engine: &Engine) -> Result<Server, F
     served.map_err(|wrong| {
         Failure::usage(wrong.to_string()).hint("another address: `--listen HOST:PORT`; port 0: any")
     })
+}
+
+/// What the configuration allows at the API's door; the rest is as usual.
+fn limits(told: &tradewind_io::settings::Limits) -> Limits {
+    let rate =
+        |per_second: u32, times: u32| Rate { per_second, burst: per_second.saturating_mul(times) };
+    let connections = told.connections as usize;
+    Limits {
+        per_token: rate(told.requests_per_second, 2),
+        per_user: rate(told.requests_per_second.saturating_mul(2), 2),
+        body_bytes: told.body as usize,
+        submissions: rate(told.submissions_per_second, 10),
+        submitted_bytes: rate(told.submission_bytes_per_second, 8),
+        connections,
+        connections_reserved: connections / 4,
+        connections_per_address: told.connections_per_address as usize,
+        connections_per_user: told.connections_per_user as usize,
+        streams: told.streams as usize,
+        streams_per_user: told.streams_per_user as usize,
+        streams_reserved: (told.streams / 16) as usize,
+        ..Limits::default()
+    }
 }
 
 fn url(server: &Server, settings: &Settings) -> String {
