@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::Semaphore;
+use tradewind_daemon::audit::Audit;
 use tradewind_daemon::engine::Handle;
 use tradewind_daemon::live::peers::Wanted;
 use tradewind_daemon::live::rights::Actor;
@@ -22,6 +23,7 @@ use crate::doors::Doors;
 use crate::failure::{Answer, Failure};
 use crate::feed::Feed;
 use crate::metrics::Metrics;
+use crate::notes;
 use crate::page::{Basis, Boards, Compared, Copied, Piece, Runs};
 use crate::week::{Lived, Week};
 
@@ -38,6 +40,8 @@ pub struct Api {
     pub tariffs: Arc<dyn Tariffs>,
     /// What is too much.
     pub limits: Limits,
+    /// Who was refused, and who changed or read what.
+    pub audit: Audit,
 }
 
 /// What tasks have written. Sites are behind threads of their own, so this may take its time.
@@ -238,14 +242,14 @@ impl Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            per_token: Rate { per_second: 2_000, burst: 4_000 },
-            per_user: Rate { per_second: 4_000, burst: 8_000 },
+            per_token: Rate { per_second: 500, burst: 1_000 },
+            per_user: Rate { per_second: 1_000, burst: 2_000 },
             per_address: Rate { per_second: 10_000, burst: 20_000 },
             body_bytes: 8 << 20,
             bodies_bytes: 128 << 20,
             bodies_bytes_per_user: 32 << 20,
-            submissions: Rate { per_second: 200, burst: 2_000 },
-            submitted_bytes: Rate { per_second: 4 << 20, burst: 32 << 20 },
+            submissions: Rate { per_second: 200, burst: 1_000 },
+            submitted_bytes: Rate { per_second: 4 << 20, burst: 16 << 20 },
             header_bytes: 32 << 10,
             request_time: Duration::from_secs(20),
             connections: 1_024,
@@ -281,6 +285,7 @@ pub(crate) struct Inside {
     pub(crate) advisor: Arc<dyn Advisor>,
     pub(crate) tariffs: Arc<dyn Tariffs>,
     pub(crate) limits: Limits,
+    pub(crate) audit: Audit,
     pub(crate) doors: Doors,
     pub(crate) feed: Arc<Feed>,
     pub(crate) metrics: Metrics,
@@ -296,7 +301,7 @@ pub(crate) struct Inside {
 
 impl Context {
     pub(crate) fn new(api: Api, secure: bool) -> Context {
-        let Api { market, outputs, advisor, tariffs, limits } = api;
+        let Api { market, outputs, advisor, tariffs, limits, audit } = api;
         let doors = Doors::new(&limits);
         let advice = Arc::new(Semaphore::new(limits.advice));
         let (feed, metrics) = (Arc::new(Feed::new()), Metrics::new());
@@ -306,6 +311,7 @@ impl Context {
             advisor,
             tariffs,
             limits,
+            audit,
             doors,
             feed,
             metrics,
@@ -321,7 +327,11 @@ impl Context {
     /// Has something done; waits on a thread that may wait.
     pub(crate) async fn ask(&self, actor: Actor, ask: Ask) -> Answer<Reply> {
         let market = self.market.clone();
+        let (user, change) = (actor.user.clone(), notes::of(&ask));
         let asked = blocking(move || market.ask(actor, ask)).await?;
+        if let Some((kind, subject)) = change {
+            self.audit.note(&user, kind, subject, notes::outcome(&asked));
+        }
         Ok(asked?)
     }
 

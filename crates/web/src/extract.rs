@@ -1,6 +1,6 @@
 //! What handlers are given: read with care, and refused in one shape.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
@@ -27,11 +27,6 @@ pub(crate) struct Large {
 }
 
 impl Large {
-    /// How many bytes it has.
-    pub(crate) fn len(&self) -> usize {
-        self.bytes.len()
-    }
-
     /// Makes something of it, without holding others up.
     pub(crate) async fn parse<T: Send + 'static>(
         &self,
@@ -43,26 +38,48 @@ impl Large {
     }
 }
 
+/// Counts a submission of so many bytes.
+///
+/// # Errors
+/// If the user has submitted too much lately.
+fn budget(context: &Context, user: &str, bytes: usize) -> Answer<()> {
+    let (doors, now) = (&context.doors, Instant::now());
+    let taken = doors.submissions.take(user.to_owned(), 1, now);
+    taken.map_err(|usage| Failure::short("too many submissions of this user", usage))?;
+    spend(context, user, bytes)
+}
+
+fn spend(context: &Context, user: &str, bytes: usize) -> Answer<()> {
+    let taken = context.doors.submitted_bytes.take(user.to_owned(), bytes as u64, Instant::now());
+    taken.map_err(|usage| Failure::short("too many bytes of submissions of this user", usage))
+}
+
 impl FromRequest<Context> for Large {
     type Rejection = Failure;
 
     async fn from_request(request: Request, context: &Context) -> Result<Large, Failure> {
         let length = request.headers().get(header::CONTENT_LENGTH);
-        let length = length.and_then(|it| it.to_str().ok()).and_then(|it| it.parse().ok());
+        let told = length.and_then(|it| it.to_str().ok()).and_then(|it| it.parse().ok());
+        let most = context.limits.body_bytes;
         // Who does not say may send all that is allowed.
-        let length: usize = length.unwrap_or(context.limits.body_bytes);
+        let length: usize = told.unwrap_or(most).min(most);
         let user = request.extensions().get::<Caller>().map(|it| it.actor.user.clone());
-        let room = match user.filter(|_| length > SMALL) {
+        if let Some(user) = &user {
+            budget(context, user, told.map_or(0, |_| length))?;
+        }
+        let room = match user.as_ref().filter(|_| length > SMALL) {
             None => None,
             Some(user) => {
-                let bytes = length.min(context.limits.body_bytes);
-                let room = context.doors.bodies.room(&user, bytes);
+                let room = context.doors.bodies.room(user, length);
                 Some(room.map_err(|usage| {
                     Failure::short("too many bytes of requests are being read", usage)
                 })?)
             }
         };
         let Json(bytes) = Json::from_request(request, context).await?;
+        if let Some(user) = user.filter(|_| told.is_none()) {
+            spend(context, &user, bytes.len())?;
+        }
         Ok(Large { bytes, room })
     }
 }

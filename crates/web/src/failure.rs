@@ -13,6 +13,8 @@ use crate::documents::{self, Problem};
 pub(crate) struct Failure {
     status: StatusCode,
     problem: Box<Problem>,
+    /// Who is refused, if that is known.
+    who: Option<String>,
 }
 
 /// What handlers return.
@@ -27,7 +29,7 @@ impl Failure {
     ) -> Failure {
         let (kind, message, hint) = (kind.to_owned(), message.into(), hint.into());
         let problem = Problem { kind, message, hint, ..Problem::default() };
-        Failure { status, problem: Box::new(problem) }
+        Failure { status, problem: Box::new(problem), who: None }
     }
 
     /// What was sent cannot be read.
@@ -89,6 +91,17 @@ impl Failure {
     pub(crate) fn internal(id: u64) -> Failure {
         let message = format!("a mistake of this program; the log has it as {id:016x}");
         Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message, "please report it")
+    }
+
+    /// The same, refused to this user.
+    pub(crate) fn to(mut self, user: &str) -> Failure {
+        self.who = Some(user.to_owned());
+        self
+    }
+
+    /// Who is refused, if that is known.
+    pub(crate) fn who(&self) -> Option<&str> {
+        self.who.as_deref()
     }
 
     /// Status and problem, for whoever shows it otherwise.

@@ -108,9 +108,9 @@ pub struct Limits {
     pub environment_bytes: u32,
     /// Variables of one submission's environment.
     pub environment_variables: u32,
-    /// Of one user, in the long run; ten times as many at once.
+    /// Of one user, in the long run; five times as many at once.
     pub submissions_per_second: u32,
-    /// Bytes of one user's submissions, in the long run; eight times as many at once.
+    /// Bytes of one user's submissions, in the long run; four times as many at once.
     pub submission_bytes_per_second: u32,
     /// At the same time.
     pub connections: u32,
@@ -127,7 +127,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            requests_per_second: 1_000,
+            requests_per_second: 500,
             body: 8 << 20,
             jobs_per_user: 20_000,
             jobs: 200_000,

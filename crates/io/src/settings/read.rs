@@ -13,6 +13,7 @@ use super::{
 use crate::decimal;
 use crate::diagnostics::{Diagnostics, excerpt};
 use crate::fields::{Fields, Notes, TEXT, hint_for};
+use crate::hidden::is_hidden;
 use crate::input::Input;
 use crate::scenario::Names;
 use crate::submission::TIMES;
@@ -94,7 +95,7 @@ pub(super) fn texts(
     let mut all = Vec::new();
     for (i, item) in fields.list(key, notes).unwrap_or_default().iter().enumerate() {
         match &item.kind {
-            Kind::Text(text) if !text.is_empty() && !text.chars().any(char::is_control) => {
+            Kind::Text(text) if !text.is_empty() && !text.chars().any(is_hidden) => {
                 all.push((text.to_string(), item.line));
             }
             _ => {

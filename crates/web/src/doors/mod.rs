@@ -28,8 +28,8 @@ use places::Places;
 use rate::Buckets;
 use seats::Seats;
 
-/// How long an address that failed too often waits for each further refusal.
-const DELAY: Duration = Duration::from_millis(250);
+/// How late a refusal for a limit comes, so that there are few on each connection.
+pub(crate) const DELAY: Duration = Duration::from_millis(250);
 
 /// Somebody who came in.
 #[derive(Debug, Clone)]
@@ -158,16 +158,24 @@ fn bearer(headers: &HeaderMap) -> Answer<&str> {
 pub(crate) async fn guard(
     State(context): State<Context>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
-    mut request: Request,
+    request: Request,
     next: Next,
 ) -> Response {
     match enter(&context, peer, request.method(), request.headers()).await {
-        Ok(caller) => {
-            request.extensions_mut().insert(caller);
-            next.run(request).await
-        }
+        Ok(caller) => told(caller, request, next).await,
         Err(failure) => failure.into_response(),
     }
+}
+
+/// Hands the request on with its caller, and says whom it was that was refused.
+pub(crate) async fn told(caller: Caller, mut request: Request, next: Next) -> Response {
+    let user = caller.actor.user.clone();
+    request.extensions_mut().insert(caller);
+    let mut response = next.run(request).await;
+    if let Some(failure) = response.extensions_mut().remove::<Failure>() {
+        response.extensions_mut().insert(failure.to(&user));
+    }
+    response
 }
 
 /// The same for what is for everybody on this machine, and from elsewhere for administrators.
@@ -214,12 +222,13 @@ pub(crate) async fn enter(
     let caller = match found {
         Ok(caller) => caller,
         Err(failure) if failure.is_unauthorized() => {
-            return Err(failed(context, peer.ip(), failure).await);
+            knock(context, peer.ip(), Limits::WRONG_TOKEN)?;
+            return Err(failure);
         }
         Err(failure) => return Err(failure),
     };
     let (now, user) = (Instant::now(), &caller.actor.user);
-    let limit = |what: &'static str| move |usage| Failure::short(what, usage);
+    let limit = |what: &'static str| move |usage| Failure::short(what, usage).to(user);
     let taken = doors.places.known(peer, user, now);
     taken.map_err(limit("you have too many connections"))?;
     let taken = doors.tokens.take(caller.token, 1, now);
@@ -229,18 +238,6 @@ pub(crate) async fn enter(
     let taken = doors.addresses.take(peer.ip().to_canonical(), 1, now);
     taken.map_err(limit("too many requests from this address"))?;
     Ok(caller)
-}
-
-/// What a request without a valid token is told. After too many of them from one address that is
-/// another refusal, which comes late: so there are few per connection.
-async fn failed(context: &Context, address: IpAddr, failure: Failure) -> Failure {
-    match knock(context, address, Limits::WRONG_TOKEN) {
-        Ok(()) => failure,
-        Err(limited) => {
-            tokio::time::sleep(DELAY).await;
-            limited
-        }
-    }
 }
 
 /// Whose token it is.

@@ -1,7 +1,6 @@
 //! Handing jobs in.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use axum::Json;
 use axum::extract::State;
@@ -64,7 +63,6 @@ async fn take_on(
     body: extract::Large,
 ) -> Answer<Submitted> {
     let key = key(headers)?;
-    budget(context, &caller.actor.user, body.len())?;
     let (submission, mut warnings) = body.parse(submission::read).await?;
     let quote = how.quote.or(submission.quote);
     let ask = Ask::Submit { submission: Arc::new(submission), key, quote };
@@ -78,18 +76,6 @@ async fn take_on(
         }
         _ => Err(Failure::unavailable("the market said nothing")),
     }
-}
-
-/// Counts a submission of so many bytes.
-///
-/// # Errors
-/// If the user has submitted too much lately.
-fn budget(context: &Context, user: &str, bytes: usize) -> Answer<()> {
-    let (doors, now) = (&context.doors, Instant::now());
-    let taken = doors.submissions.take(user.to_owned(), 1, now);
-    taken.map_err(|usage| Failure::short("too many submissions of this user", usage))?;
-    let taken = doors.submitted_bytes.take(user.to_owned(), bytes as u64, now);
-    taken.map_err(|usage| Failure::short("too many bytes of submissions of this user", usage))
 }
 
 fn key(headers: &HeaderMap) -> Answer<Option<String>> {

@@ -78,3 +78,15 @@ fn large_submissions_of_one_user_do_not_hold_up_others() {
     assert!(refused > 0);
     stage.stop();
 }
+
+#[test]
+fn names_that_are_shown_as_others_are_refused() {
+    let stage = Stage::new();
+    let mut named = heavy(0);
+    named["name"] = json!("report\u{202e}fdp.sh");
+    let (status, told) = stage.call("ana", "POST", "/v1/jobs", named);
+    assert_eq!((status, told["error"]["field"].as_str()), (422, Some("name")), "{told}");
+    let note = json!({"user": "eve", "role": "user", "note": "a\u{2066}b"});
+    assert_eq!(stage.call("root", "POST", "/v1/tokens", note).0, 422);
+    stage.stop();
+}

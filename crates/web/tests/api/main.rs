@@ -3,6 +3,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "short calls read better")]
 
 mod advice;
+mod audit;
 mod bad;
 mod board;
 mod contract;

@@ -19,6 +19,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tradewind_daemon::audit::Audit;
 use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::{Engine, Reader, Setup, Timing};
 use tradewind_daemon::live::Ask;
@@ -33,7 +34,7 @@ use tradewind_web::{Api, Limits, Listen, Outputs, Rate, Server, Tls};
 
 use crate::exit::{Exit, Failure, Outcome};
 use crate::report::Report;
-use crate::{input, output, sites};
+use crate::{client, input, output, sites};
 use place::Place;
 
 /// Where, and with what.
@@ -77,7 +78,8 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     place.make()?;
     let engine = start(&place, &settings)?;
     let token = admit(&engine, &place)?;
-    let server = listen(args, &settings, &engine)?;
+    let audit = audit(&place)?;
+    let server = listen(args, &settings, &engine, &audit)?;
     let notifier = notify::Notifier::start(engine.handle.clone(), server.events(), &settings)?;
     let url = url(&server, &settings);
     place::write_private(&place.url(), &format!("{url}\n"))?;
@@ -97,6 +99,7 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     watcher.stop();
     forecasts.stop();
     server.stop();
+    audit.stop();
     notifier.stop();
     engine.handle.stop();
     engine.wait();
@@ -214,7 +217,20 @@ fn admit(engine: &Engine, place: &Place) -> Result<PathBuf, Failure> {
     Ok(file)
 }
 
-fn listen(args: &Args, settings: &Settings, engine: &Engine) -> Result<Server, Failure> {
+/// The audit log beside the journal.
+fn audit(place: &Place) -> Result<Audit, Failure> {
+    let path = client::place::audit(place.folder());
+    let store = open(&path).map_err(|wrong| explain(&wrong))?;
+    let started = Audit::start(store, move || Ok(Box::new(Sqlite::look(&path)?)));
+    started.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))
+}
+
+fn listen(
+    args: &Args,
+    settings: &Settings,
+    engine: &Engine,
+    audit: &Audit,
+) -> Result<Server, Failure> {
     let limits = limits(&settings.limits);
     let api = Api {
         market: engine.handle.clone(),
@@ -222,6 +238,7 @@ fn listen(args: &Args, settings: &Settings, engine: &Engine) -> Result<Server, F
         advisor: Arc::new(advice::Lookout),
         tariffs: Arc::new(tables::Tables::of(settings)),
         limits,
+        audit: audit.clone(),
     };
     let address = args.listen.unwrap_or(settings.listen.address);
     let tls = settings.listen.tls.as_ref();
@@ -244,8 +261,8 @@ fn limits(told: &tradewind_io::settings::Limits) -> Limits {
         per_token: rate(told.requests_per_second, 2),
         per_user: rate(told.requests_per_second.saturating_mul(2), 2),
         body_bytes: told.body as usize,
-        submissions: rate(told.submissions_per_second, 10),
-        submitted_bytes: rate(told.submission_bytes_per_second, 8),
+        submissions: rate(told.submissions_per_second, 5),
+        submitted_bytes: rate(told.submission_bytes_per_second, 4),
         connections,
         connections_reserved: connections / 4,
         connections_per_address: told.connections_per_address as usize,
