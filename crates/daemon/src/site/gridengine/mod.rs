@@ -24,6 +24,8 @@ mod cluster;
 mod doctor;
 mod fate;
 mod follow;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod hand_in;
 mod pools;
 mod replies;

@@ -13,6 +13,8 @@ mod brief;
 mod caps;
 mod conf;
 mod doctor;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod hand_in;
 mod heard;
 pub(in crate::site) mod hostlist;
