@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::Semaphore;
+use tradewind_daemon::audit::Audit;
 use tradewind_daemon::engine::Handle;
+use tradewind_daemon::engine::reads::{Permit, Reads};
 use tradewind_daemon::live::peers::Wanted;
 use tradewind_daemon::live::rights::Actor;
 use tradewind_daemon::live::state::{Booking, State};
@@ -23,6 +25,7 @@ use crate::doors::ours::Scheme;
 use crate::failure::{Answer, Failure};
 use crate::feed::Feed;
 use crate::metrics::Metrics;
+use crate::notes;
 use crate::oidc::{Oidc, Provider};
 use crate::page::{Basis, Boards, Compared, Copied, Piece, Runs};
 use crate::week::{Lived, Week};
@@ -40,6 +43,8 @@ pub struct Api {
     pub tariffs: Arc<dyn Tariffs>,
     /// What is too much.
     pub limits: Limits,
+    /// Who was refused, and who changed or read what.
+    pub audit: Audit,
     /// How people sign in, and for how long.
     pub sign_in: SignIn,
 }
@@ -75,11 +80,18 @@ impl Default for SignIn {
 
 /// What tasks have written. Sites are behind threads of their own, so this may take its time.
 pub trait Outputs: Debug + Send + Sync {
-    /// The last `most` bytes of the task's standard output so far.
+    /// The last `most` bytes of the task's standard output so far. The permit is held for as long as
+    /// the read really takes, also when nobody waits for it any more.
     ///
     /// # Errors
     /// What the site says.
-    fn tail(&self, site: SiteId, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError>;
+    fn tail(
+        &self,
+        site: SiteId,
+        tag: &Tag,
+        most: usize,
+        permit: Permit,
+    ) -> Result<Vec<u8>, SiteError>;
 
     /// The same of a job of `market` that went to a peer.
     ///
@@ -91,6 +103,7 @@ pub trait Outputs: Debug + Send + Sync {
         peer: &str,
         _wanted: &Wanted,
         _most: usize,
+        _permit: Permit,
     ) -> Result<Vec<u8>, SiteError> {
         Err(SiteError::Away(format!("there is no way to {peer}")))
     }
@@ -211,20 +224,47 @@ pub trait Advisor: Debug + Send + Sync {
 pub struct Limits {
     /// Of each token.
     pub per_token: Rate,
-    /// Of each address; a wrong token counts as [`Limits::WRONG_TOKEN`] requests.
+    /// Of each user, with all tokens and sessions.
+    pub per_user: Rate,
+    /// Of each address: for requests with a valid token, and apart from them for those that
+    /// failed, each of which counts as [`Limits::WRONG_TOKEN`] requests.
     pub per_address: Rate,
     /// Of a request's body.
     pub body_bytes: usize,
+    /// Of all large bodies that are held at once.
+    pub bodies_bytes: usize,
+    /// Of these, of one user.
+    pub bodies_bytes_per_user: usize,
+    /// Submissions of each user.
+    pub submissions: Rate,
+    /// Bytes of the submissions of each user.
+    pub submitted_bytes: Rate,
     /// Of a request's line and headers.
     pub header_bytes: usize,
     /// Until the headers, or all of the body, are there.
     pub request_time: Duration,
     /// At the same time.
     pub connections: usize,
+    /// Of these, only for connections that have shown a valid token.
+    pub connections_reserved: usize,
+    /// From one address, of those that have not shown a valid token.
+    pub connections_per_address: usize,
+    /// Of those that have shown a valid token of one user.
+    pub connections_per_user: usize,
+    /// How long a connection that has not shown a valid token may be idle.
+    pub stranger_time: Duration,
     /// Streams of events at the same time.
     pub streams: usize,
+    /// Of these, of one user.
+    pub streams_per_user: usize,
+    /// Of these, for administrators alone.
+    pub streams_reserved: usize,
     /// Quotes, what-ifs and explanations at the same time.
     pub advice: usize,
+    /// Reads of output at the same time, of all users.
+    pub reads: usize,
+    /// The same of one user.
+    pub reads_per_user: usize,
     /// How long a quote stands.
     pub quote_valid: Span,
     /// How long requests may go on when the server stops.
@@ -248,14 +288,27 @@ impl Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            per_token: Rate { per_second: 2_000, burst: 4_000 },
+            per_token: Rate { per_second: 500, burst: 1_000 },
+            per_user: Rate { per_second: 1_000, burst: 2_000 },
             per_address: Rate { per_second: 10_000, burst: 20_000 },
             body_bytes: 8 << 20,
+            bodies_bytes: 128 << 20,
+            bodies_bytes_per_user: 32 << 20,
+            submissions: Rate { per_second: 200, burst: 1_000 },
+            submitted_bytes: Rate { per_second: 4 << 20, burst: 16 << 20 },
             header_bytes: 32 << 10,
             request_time: Duration::from_secs(20),
             connections: 1_024,
+            connections_reserved: 256,
+            connections_per_address: 128,
+            connections_per_user: 256,
+            stranger_time: Duration::from_secs(10),
             streams: 256,
+            streams_per_user: 32,
+            streams_reserved: 16,
             advice: 2,
+            reads: 32,
+            reads_per_user: 4,
             quote_valid: Span(300),
             patience: Duration::from_secs(5),
         }
@@ -280,11 +333,12 @@ pub(crate) struct Inside {
     pub(crate) advisor: Arc<dyn Advisor>,
     pub(crate) tariffs: Arc<dyn Tariffs>,
     pub(crate) limits: Limits,
+    pub(crate) audit: Audit,
     pub(crate) doors: Doors,
     pub(crate) feed: Arc<Feed>,
     pub(crate) metrics: Metrics,
     pub(crate) advice: Arc<Semaphore>,
-    pub(crate) streams: Arc<Semaphore>,
+    reads: Arc<Reads>,
     pub(crate) sign_in: SignIn,
     pub(crate) oidc: Option<Oidc>,
     pub(crate) boards: Boards,
@@ -298,24 +352,25 @@ impl Context {
     /// # Errors
     /// What is wrong with the provider of identities.
     pub(crate) fn new(api: Api, scheme: Scheme) -> Result<Context, String> {
-        let Api { market, outputs, advisor, tariffs, limits, sign_in } = api;
+        let Api { market, outputs, advisor, tariffs, limits, audit, sign_in } = api;
         let provider = sign_in.provider.clone().zip(sign_in.url.as_ref());
         let oidc = provider.map(|(provider, url)| Oidc::new(provider, url)).transpose()?;
         let doors = Doors::new(&limits, scheme, &sign_in);
-        let (advice, streams) = (limits.advice, limits.streams);
+        let advice = Arc::new(Semaphore::new(limits.advice));
         let (feed, metrics) = (Arc::new(Feed::new()), Metrics::new());
-        let (advice, streams) = (Semaphore::new(advice).into(), Semaphore::new(streams).into());
+        let reads = Reads::new(limits.reads, limits.reads_per_user);
         let inside = Inside {
             market,
             outputs,
             advisor,
             tariffs,
             limits,
+            audit,
             doors,
             feed,
             metrics,
             advice,
-            streams,
+            reads,
             sign_in,
             oidc,
             boards: Boards::default(),
@@ -325,10 +380,19 @@ impl Context {
         Ok(Context(Arc::new(inside)))
     }
 
+    /// Permission for this user to read what a task has written.
+    pub(crate) fn may_read(&self, user: &str) -> Answer<Permit> {
+        self.reads.permit(user).map_err(|full| Failure::limit(full.to_string()))
+    }
+
     /// Has something done; waits on a thread that may wait.
     pub(crate) async fn ask(&self, actor: Actor, ask: Ask) -> Answer<Reply> {
         let market = self.market.clone();
+        let (user, change) = (actor.user.clone(), notes::of(&ask));
         let asked = blocking(move || market.ask(actor, ask)).await?;
+        if let Some((kind, subject)) = change {
+            self.audit.note(&user, kind, subject, notes::outcome(&asked));
+        }
         Ok(asked?)
     }
 

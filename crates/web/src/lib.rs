@@ -18,6 +18,7 @@ mod extract;
 mod failure;
 mod feed;
 mod metrics;
+mod notes;
 mod oidc;
 pub mod openapi;
 mod page;

@@ -46,15 +46,10 @@ impl Ours {
         Ours { scheme, public }
     }
 
-    /// Whether browsers reach us encrypted.
-    fn is_encrypted(&self) -> bool {
-        self.scheme == Scheme::Https || self.is_always_encrypted()
-    }
-
-    /// Whether the configuration names an encrypted origin: browsers may be told to use no other.
-    /// Where it names none, other services of the host may depend on plain HTTP.
-    pub(crate) fn is_always_encrypted(&self) -> bool {
-        self.public.as_ref().is_some_and(|it| it.starts_with("https://"))
+    /// Whether browsers reach us encrypted, and are told to come back no other way.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.scheme == Scheme::Https
+            || self.public.as_ref().is_some_and(|it| it.starts_with("https://"))
     }
 
     /// The full name of a cookie. Browsers take one that begins with `__Host-` from this very host

@@ -6,13 +6,14 @@ use axum::extract::{ConnectInfo, Query, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
+use tradewind_daemon::audit::Kind;
 
 use super::assets::VERSION;
 use super::next::own;
 use super::reply::{Html, Shown, go, show};
 use super::words;
-use crate::api::Context;
+use crate::api::{Context, Limits};
 use crate::doors::guesses::{self, Verdict};
 use crate::doors::ours::SameSite;
 use crate::doors::sessions::{COOKIE, Newcomer, agent_of};
@@ -82,26 +83,31 @@ pub(crate) async fn begin(
         true => doors::identify(&context, hash).await,
         false => Err(Failure::unauthorized("this is no token")),
     };
+    let address = format!("from {}", peer.ip().to_canonical());
     match found {
         Ok(Caller { actor, token: number, .. }) => {
+            context.audit.note(&actor.user, Kind::SignIn, address, "done");
             context.doors.guesses.right(&guesses::of_token(token));
             let (user, agent) = (actor.user, agent_of(&headers));
             let who = Newcomer { hash, token: number, user, agent, is_own_token: false };
             Ok(start(&context, &headers, who, go(next)).await?)
         }
         Err(failure) if failure.is_unauthorized() => {
-            refuse(&context, peer.ip(), token, (next, &failure))
+            let who = format!("@{}", peer.ip().to_canonical());
+            context.audit.note(&who, Kind::SignIn, address, "wrong token");
+            drop(doors::knock(&context, peer.ip(), Limits::WRONG_TOKEN));
+            refuse(&context, peer, token, (next, &failure))
         }
         Err(failure) => Err(failure.into()),
     }
 }
 
 /// A wrong token is counted for what it begins with, not for the address that sent it.
-fn refuse(context: &Context, address: IpAddr, token: &str, why: (&str, &Failure)) -> Shown {
+fn refuse(context: &Context, peer: SocketAddr, token: &str, why: (&str, &Failure)) -> Shown {
     let (next, failure) = why;
-    doors::knock(context, address, 1)?;
     let identity = guesses::of_token(token);
     let verdict = context.doors.guesses.wrong(&identity);
+    let address = peer.ip();
     tracing::warn!(%address, identity = ?identity, ?verdict, "a sign-in was refused");
     let message = match verdict {
         Verdict::Wrong => {

@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::{ConnectInfo, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use tradewind_daemon::audit::Kind;
 use tradewind_daemon::live::rights::{Actor, Role, SignedIn, Terms, TokenHash};
 use tradewind_daemon::live::{Ask, Reply};
 use tradewind_model::Span;
@@ -42,6 +43,7 @@ pub(crate) async fn admit(context: &Context, who: Identity, note: &str) -> Answe
     let provider = oidc.provider().issuer.clone();
     let Identity { user, role, projects } = who;
     tracing::info!(%provider, %user, ?role, "signed in");
+    context.audit.note(&user, Kind::SignIn, format!("with {provider}"), "done");
     let terms = Terms { lifetime, signed_in: Some(SignedIn { provider, projects }) };
     let ask = Ask::Admit { user, role, hash, note: note.to_owned(), terms };
     let Reply::Number(id) = context.ask(door(), ask).await? else {
@@ -63,6 +65,11 @@ fn provider(context: &Context) -> Answer<&Oidc> {
 pub(crate) async fn refused(context: &Context, refused: &Refused) -> Answer<()> {
     let provider = context.oidc.as_ref().map_or("", |it| it.provider().issuer.as_str());
     tracing::warn!(provider, why = refused.reason(), "a sign-in was refused");
+    let who = match refused {
+        Refused::NoRole { user, .. } => user,
+        _ => "@",
+    };
+    context.audit.note(who, Kind::SignIn, format!("with {provider}"), refused.reason());
     let Refused::NoRole { user, .. } = refused else { return Ok(()) };
     let of = user.clone();
     let had = context.look(move |live| {

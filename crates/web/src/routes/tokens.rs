@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use tradewind_daemon::live::rights::{self, Actor, Expiry, Terms};
 use tradewind_daemon::live::{Ask, Live, Reply, state};
+use tradewind_io::hidden::is_hidden;
 use tradewind_model::{Span, Time};
 use utoipa::IntoParams;
 
@@ -120,6 +121,10 @@ pub(crate) async fn issue(
     if note.len() > MAX_NOTE {
         let message = format!("a note has at most {MAX_NOTE} bytes");
         return Err(Failure::invalid(message, "shorten it").in_field("note"));
+    }
+    if note.chars().any(is_hidden) {
+        let hint = "keep to letters, digits and signs on one line";
+        return Err(Failure::invalid("the note has control characters", hint).in_field("note"));
     }
     let usual = context.sign_in.token_lifetime.filter(|_| role != Role::Peer);
     let lifetime = match lifetime {

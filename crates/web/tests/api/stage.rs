@@ -8,7 +8,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::contract;
 use serde_json::{Value, json};
+use tradewind_daemon::audit::Audit;
 use tradewind_daemon::codec::Json;
+use tradewind_daemon::engine::reads::Permit;
 use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::Booking;
@@ -17,6 +19,7 @@ use tradewind_daemon::site::{
     Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Survey, Tag,
 };
 use tradewind_daemon::store::memory::Disk;
+use tradewind_daemon::store::sqlite::Sqlite;
 use tradewind_daemon::store::{Origin, Store};
 use tradewind_model::{
     Admission, Attribute, Demand, JobId, Money, Performance, Place, Pool, PoolId, Pools, Price,
@@ -112,7 +115,7 @@ impl Site for ByHand {
 pub(crate) struct ByRote;
 
 impl Outputs for ByRote {
-    fn tail(&self, _: SiteId, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
+    fn tail(&self, _: SiteId, tag: &Tag, most: usize, _: Permit) -> Result<Vec<u8>, SiteError> {
         let text = format!("output of {}", tag.job).into_bytes();
         Ok(text[text.len().saturating_sub(most)..].to_vec())
     }
@@ -225,6 +228,15 @@ fn pools() -> Pools {
     Pools::new(vec![site("alpha"), site("beta")], both).unwrap()
 }
 
+/// A log in a folder of its own.
+fn audit() -> (tempfile::TempDir, Audit) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit.db");
+    let store = Box::new(Sqlite::open(&path).unwrap());
+    let audit = Audit::start(store, move || Ok(Box::new(Sqlite::look(&path)?) as Box<dyn Store>));
+    (folder, audit.unwrap())
+}
+
 /// A market with a server.
 pub(crate) struct Stage {
     pub(crate) hands: [Hand; 2],
@@ -234,6 +246,9 @@ pub(crate) struct Stage {
     pub(crate) engine: Engine,
     pub(crate) server: Server,
     agent: ureq::Agent,
+    /// The folder of the audit log.
+    pub(crate) log: tempfile::TempDir,
+    pub(crate) audit: Audit,
     scheme: &'static str,
 }
 
@@ -271,7 +286,13 @@ impl Stage {
                 vec![PoolSetup { name: pool.to_owned(), nodes: 2, performance, attributes }];
             let site = Box::new(ByHand { pools, tasks: hand.clone() });
             let survey_every = Duration::from_millis(20);
-            SiteSetup { name: name.to_owned(), owner: owner.to_owned(), site, survey_every }
+            SiteSetup {
+                name: name.to_owned(),
+                owner: owner.to_owned(),
+                site,
+                survey_every,
+                survey_within: Duration::from_secs(60),
+            }
         });
         let setup = Setup {
             open: Box::new(move || {
@@ -302,8 +323,10 @@ impl Stage {
         });
         let tokens = tokens.collect();
         let (advisor, outputs, tariffs) = (Arc::new(ByRote), Arc::new(ByRote), Arc::new(ByRote));
+        let (log, audit) = audit();
+        let kept = audit.clone();
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let api = Api { market, outputs, advisor, tariffs, limits, sign_in };
+        let api = Api { market, outputs, advisor, tariffs, limits, audit, sign_in };
         let server = serve(api, Listen { address: ([127, 0, 0, 1], 0).into(), tls });
         let server = match server {
             Ok(server) => server,
@@ -315,7 +338,17 @@ impl Stage {
         };
         let client = ureq::Agent::config_builder().tls_config(trust).http_status_as_error(false);
         let agent = client.build().new_agent();
-        Ok(Stage { hands, tokens, address: server.address, engine, server, agent, scheme })
+        Ok(Stage {
+            hands,
+            tokens,
+            address: server.address,
+            engine,
+            server,
+            agent,
+            log,
+            audit: kept,
+            scheme,
+        })
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
@@ -348,6 +381,13 @@ impl Stage {
         };
         let status = answer.status().as_u16();
         (status, answer.body_mut().read_to_string().unwrap())
+    }
+
+    /// The headers of an answer.
+    pub(crate) fn head(&self, user: &str, path: &str) -> ureq::http::HeaderMap {
+        let bearer = format!("Bearer {}", self.tokens[user]);
+        let answer = self.agent.get(self.url(path)).header("Authorization", bearer).call();
+        answer.unwrap().headers().clone()
     }
 
     /// Sends a document, or nothing if it is `null`.
@@ -392,6 +432,7 @@ impl Stage {
 
     pub(crate) fn stop(self) {
         self.server.stop();
+        self.audit.stop();
         self.engine.handle.stop();
         self.engine.wait();
     }

@@ -43,6 +43,8 @@ fn tokens_travel_in_secret() {
     for attribute in ["Path=/;", "HttpOnly;", "SameSite=Strict;", "Max-Age=43200", "; Secure"] {
         assert!(cookie.contains(attribute), "{cookie}");
     }
+    let head = stage.head("ana", "/v1/me");
+    assert_eq!(head["strict-transport-security"], "max-age=31536000");
     let plain = ureq::get(format!("http://127.0.0.1:{}/healthz", stage.address.port())).call();
     assert!(plain.is_err());
     stage.stop();

@@ -1,5 +1,6 @@
 //! `tradewind up`: the live market, with everything that it needs, in one process.
 
+mod accounts;
 pub(crate) mod advice;
 mod demo;
 mod forecasts;
@@ -20,7 +21,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tradewind_daemon::audit::Audit;
 use tradewind_daemon::codec::Json;
+use tradewind_daemon::engine::reads::Permit;
 use tradewind_daemon::engine::{Engine, Reader, Setup, Timing};
 use tradewind_daemon::live::Ask;
 use tradewind_daemon::live::peers::Wanted;
@@ -34,7 +37,7 @@ use tradewind_web::{Api, Limits, Listen, Outputs, Rate, Server, Tls};
 
 use crate::exit::{Exit, Failure, Outcome};
 use crate::report::Report;
-use crate::{input, output, sites};
+use crate::{client, input, output, sites};
 use place::Place;
 
 /// Where, and with what.
@@ -63,6 +66,10 @@ pub(crate) struct Args {
     /// Also submit a small batch of real commands, and tell what becomes of it.
     #[arg(long)]
     demo: bool,
+    /// Users may have tokens although local sites run all jobs as the daemon's own account: every
+    /// user is as good as an administrator then. As `shared_account` in the configuration.
+    #[arg(long)]
+    shared_account: bool,
     /// How much the log tells: error, warn, info, debug or trace.
     #[arg(long, value_name = "LEVEL", default_value = "warn")]
     log: tracing::Level,
@@ -74,11 +81,13 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     log(args);
     let settings = read(args, report)?;
+    accounts::tell(&settings, args, report);
     let place = Place::new(args.state.as_deref())?;
     place.make()?;
     let engine = start(&place, &settings)?;
     let token = admit(&engine, &place)?;
-    let server = listen(args, &settings, &engine)?;
+    let audit = audit(&place)?;
+    let server = listen(args, &settings, &engine, &audit)?;
     let notifier = notify::Notifier::start(engine.handle.clone(), server.events(), &settings)?;
     let url = url(&server, &settings);
     place::write_private(&place.url(), &format!("{url}\n"))?;
@@ -98,6 +107,7 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     watcher.stop();
     forecasts.stop();
     server.stop();
+    audit.stop();
     notifier.stop();
     engine.handle.stop();
     engine.wait();
@@ -117,8 +127,12 @@ fn log(args: &Args) {
 }
 
 fn read(args: &Args, report: &Report) -> Result<Settings, Failure> {
-    let Some(path) = &args.config else { return Ok(Settings::default()) };
-    input::configuration(&path.to_string_lossy(), report)
+    let mut settings = match &args.config {
+        Some(path) => input::configuration(&path.to_string_lossy(), report)?,
+        None => Settings::default(),
+    };
+    settings.shared_account |= args.shared_account || args.demo;
+    Ok(settings)
 }
 
 /// How the projects that say so count times.
@@ -141,10 +155,15 @@ fn start(place: &Place, settings: &Settings) -> Result<Engine, Failure> {
     let allowed = tradewind_daemon::live::Settings {
         max_jobs: settings.limits.jobs as usize,
         max_jobs_per_user: settings.limits.jobs_per_user as usize,
+        max_bytes: u64::from(settings.limits.job_megabytes) << 20,
+        max_bytes_per_user: u64::from(settings.limits.job_megabytes_per_user) << 20,
+        max_variables: settings.limits.environment_variables as usize,
+        max_environment: settings.limits.environment_bytes as usize,
         new_user_grant: settings.money.new_user_grant,
         peers: settings.peers.iter().map(|peer| peer.name.clone()).collect(),
         gather: settings.market.gather,
         times: times_by_project(settings),
+        one_account: accounts::alone(settings),
         ..tradewind_daemon::live::Settings::default()
     };
     let setup = Setup {
@@ -213,13 +232,21 @@ fn admit(engine: &Engine, place: &Place) -> Result<PathBuf, Failure> {
     Ok(file)
 }
 
-fn listen(args: &Args, settings: &Settings, engine: &Engine) -> Result<Server, Failure> {
-    let rate = settings.limits.requests_per_second;
-    let limits = Limits {
-        per_token: Rate { per_second: rate, burst: rate.saturating_mul(2) },
-        body_bytes: settings.limits.body as usize,
-        ..Limits::default()
-    };
+/// The audit log beside the journal.
+fn audit(place: &Place) -> Result<Audit, Failure> {
+    let path = client::place::audit(place.folder());
+    let store = open(&path).map_err(|wrong| explain(&wrong))?;
+    let started = Audit::start(store, move || Ok(Box::new(Sqlite::look(&path)?)));
+    started.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))
+}
+
+fn listen(
+    args: &Args,
+    settings: &Settings,
+    engine: &Engine,
+    audit: &Audit,
+) -> Result<Server, Failure> {
+    let limits = limits(&settings.limits);
     let api = Api {
         market: engine.handle.clone(),
         outputs: Arc::new(Readers(engine.readers.clone(), peers::Reading::of(settings)?)),
@@ -227,6 +254,7 @@ fn listen(args: &Args, settings: &Settings, engine: &Engine) -> Result<Server, F
         tariffs: Arc::new(tables::Tables::of(settings)),
         limits,
         sign_in: sign_in::of(settings)?,
+        audit: audit.clone(),
     };
     let address = args.listen.unwrap_or(settings.listen.address);
     let tls = settings.listen.tls.as_ref();
@@ -238,6 +266,28 @@ fn listen(args: &Args, settings: &Settings, engine: &Engine) -> Result<Server, F
     served.map_err(|wrong| {
         Failure::usage(wrong.to_string()).hint("another address: `--listen HOST:PORT`; port 0: any")
     })
+}
+
+/// What the configuration allows at the API's door; the rest is as usual.
+fn limits(told: &tradewind_io::settings::Limits) -> Limits {
+    let rate =
+        |per_second: u32, times: u32| Rate { per_second, burst: per_second.saturating_mul(times) };
+    let connections = told.connections as usize;
+    Limits {
+        per_token: rate(told.requests_per_second, 2),
+        per_user: rate(told.requests_per_second.saturating_mul(2), 2),
+        body_bytes: told.body as usize,
+        submissions: rate(told.submissions_per_second, 5),
+        submitted_bytes: rate(told.submission_bytes_per_second, 4),
+        connections,
+        connections_reserved: connections / 4,
+        connections_per_address: told.connections_per_address as usize,
+        connections_per_user: told.connections_per_user as usize,
+        streams: told.streams as usize,
+        streams_per_user: told.streams_per_user as usize,
+        streams_reserved: (told.streams / 16) as usize,
+        ..Limits::default()
+    }
 }
 
 fn url(server: &Server, settings: &Settings) -> String {
@@ -270,10 +320,16 @@ pub(super) fn all_pools(settings: &Settings) -> Vec<Pool> {
 struct Readers(Vec<Reader>, peers::Reading);
 
 impl Outputs for Readers {
-    fn tail(&self, site: SiteId, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
+    fn tail(
+        &self,
+        site: SiteId,
+        tag: &Tag,
+        most: usize,
+        permit: Permit,
+    ) -> Result<Vec<u8>, SiteError> {
         let reader = self.0.get(site.0 as usize);
         let reader = reader.ok_or_else(|| SiteError::Away("the site is gone".to_owned()))?;
-        reader.tail(tag, most)
+        reader.tail(tag, most, permit)
     }
 
     fn abroad(
@@ -282,6 +338,7 @@ impl Outputs for Readers {
         peer: &str,
         wanted: &Wanted,
         most: usize,
+        _permit: Permit,
     ) -> Result<Vec<u8>, SiteError> {
         self.1.tail(market, peer, wanted, most)
     }
