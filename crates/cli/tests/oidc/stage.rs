@@ -40,7 +40,7 @@ impl Provider {
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let port: u16 = line.trim().parse().expect("the provider does not begin");
+        let port: u16 = line.trim().parse().unwrap();
         let agent = ureq::Agent::config_builder().max_redirects(0).http_status_as_error(false);
         let url = format!("http://127.0.0.1:{port}");
         Provider { child, url, agent: agent.build().new_agent() }
