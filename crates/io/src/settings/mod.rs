@@ -100,11 +100,28 @@ pub struct Limits {
     pub jobs_per_user: u32,
     /// Jobs of all users that have not ended.
     pub jobs: u32,
+    /// Quotes, what-ifs and explanations at the same time.
+    pub advice: u32,
+    /// Of these, of one user.
+    pub advice_per_user: u32,
+    /// Questions of one user that wait for their turn.
+    pub advice_waiting: u32,
+    /// Seconds that one may take.
+    pub advice_seconds: u32,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { requests_per_second: 1_000, body: 8 << 20, jobs_per_user: 20_000, jobs: 200_000 }
+        Limits {
+            requests_per_second: 1_000,
+            body: 8 << 20,
+            jobs_per_user: 20_000,
+            jobs: 200_000,
+            advice: 2,
+            advice_per_user: 1,
+            advice_waiting: 32,
+            advice_seconds: 10,
+        }
     }
 }
 

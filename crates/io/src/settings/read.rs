@@ -221,7 +221,16 @@ fn listen(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Listen {
     Listen { address, tls }
 }
 
-const LIMITS: [&str; 4] = ["requests_per_second", "body", "jobs_per_user", "jobs"];
+const LIMITS: [&str; 8] = [
+    "requests_per_second",
+    "body",
+    "jobs_per_user",
+    "jobs",
+    "advice",
+    "advice_per_user",
+    "advice_waiting",
+    "advice_seconds",
+];
 
 fn limits(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Limits {
     let usual = Limits::default();
@@ -234,6 +243,10 @@ fn limits(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Limits {
         body: whole(LIMITS[1], 1 << 30, usual.body),
         jobs_per_user: whole(LIMITS[2], 10_000_000, usual.jobs_per_user),
         jobs: whole(LIMITS[3], 10_000_000, usual.jobs),
+        advice: whole(LIMITS[4], 1_000, usual.advice),
+        advice_per_user: whole(LIMITS[5], 1_000, usual.advice_per_user),
+        advice_waiting: whole(LIMITS[6], 1_000, usual.advice_waiting),
+        advice_seconds: whole(LIMITS[7], 3_600, usual.advice_seconds),
     }
 }
 

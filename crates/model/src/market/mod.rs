@@ -115,6 +115,8 @@ pub struct Market {
     /// Those that are not over.
     ahead: BTreeSet<ClosureId>,
     ledger: Ledger,
+    /// Events so far; of no matter to anything else in here.
+    version: u64,
 }
 
 impl Market {
@@ -130,6 +132,7 @@ impl Market {
             closures: Vec::new(),
             ahead: BTreeSet::new(),
             ledger: Ledger::new(pools.sites().len()),
+            version: 0,
             pools,
         }
     }
@@ -137,6 +140,12 @@ impl Market {
     /// The moment of the last event.
     pub fn now(&self) -> Time {
         self.now
+    }
+
+    /// Counts the events of this market since it was made or restored: two copies of one market
+    /// with the same count differ at most in [`Market::now`].
+    pub fn version(&self) -> u64 {
+        self.version
     }
 
     /// Sites and pools.
@@ -268,7 +277,9 @@ impl Market {
             Event::Announced { closure, what } => self.announce(*closure, *what),
             Event::Closed { closure } => self.close(*closure),
             Event::Reopened { closure } => self.reopen(*closure),
-        }
+        }?;
+        self.version += 1;
+        Ok(())
     }
 
     fn submit(&mut self, job: JobId, demand: &Demand) -> Result<(), MarketError> {

@@ -16,3 +16,4 @@ mod rights;
 mod stage;
 mod streams;
 mod tls;
+mod turns;

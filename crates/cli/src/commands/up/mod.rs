@@ -2,10 +2,10 @@
 
 pub(crate) mod advice;
 mod demo;
-mod forecasts;
 mod notify;
 mod peers;
 pub(crate) mod place;
+pub(crate) mod planner;
 pub(crate) mod policies;
 mod schedules;
 mod service;
@@ -18,6 +18,7 @@ use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::{Engine, Reader, Setup, Timing};
@@ -77,7 +78,8 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     place.make()?;
     let engine = start(&place, &settings)?;
     let token = admit(&engine, &place)?;
-    let server = listen(args, &settings, &engine)?;
+    let plans = Arc::new(planner::Plans::default());
+    let server = listen(args, &settings, &engine, &plans)?;
     let notifier = notify::Notifier::start(engine.handle.clone(), server.events(), &settings)?;
     let url = url(&server, &settings);
     place::write_private(&place.url(), &format!("{url}\n"))?;
@@ -85,8 +87,8 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     report.note(&format!("the administrator's token is in {}", token.display()));
     let watcher = schedules::Watcher::start(engine.handle.clone(), &settings);
     let watcher = watcher.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))?;
-    let forecasts = forecasts::Forecaster::start(engine.handle.clone());
-    let forecasts = forecasts.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))?;
+    let planner = planner::Planner::start(engine.handle.clone(), plans);
+    let planner = planner.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))?;
     service::notify("READY=1");
     if args.demo {
         demo::play(&engine.handle, report)?;
@@ -95,7 +97,7 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     service::notify("STOPPING=1");
     report.note("stopping; running jobs go on");
     watcher.stop();
-    forecasts.stop();
+    planner.stop();
     server.stop();
     notifier.stop();
     engine.handle.stop();
@@ -210,17 +212,26 @@ fn admit(engine: &Engine, place: &Place) -> Result<PathBuf, Failure> {
     Ok(file)
 }
 
-fn listen(args: &Args, settings: &Settings, engine: &Engine) -> Result<Server, Failure> {
+fn listen(
+    args: &Args,
+    settings: &Settings,
+    engine: &Engine,
+    plans: &Arc<planner::Plans>,
+) -> Result<Server, Failure> {
     let rate = settings.limits.requests_per_second;
     let limits = Limits {
         per_token: Rate { per_second: rate, burst: rate.saturating_mul(2) },
         body_bytes: settings.limits.body as usize,
+        advice: settings.limits.advice as usize,
+        advice_per_user: settings.limits.advice_per_user as usize,
+        advice_waiting: settings.limits.advice_waiting as usize,
+        advice_time: Duration::from_secs(u64::from(settings.limits.advice_seconds)),
         ..Limits::default()
     };
     let api = Api {
         market: engine.handle.clone(),
         outputs: Arc::new(Readers(engine.readers.clone(), peers::Reading::of(settings)?)),
-        advisor: Arc::new(advice::Lookout),
+        advisor: Arc::new(advice::Lookout { plans: Arc::clone(plans) }),
         tariffs: Arc::new(tables::Tables::of(settings)),
         limits,
     };
