@@ -204,7 +204,7 @@ impl Draft {
         let before = &self.kept;
         let mut broken = before.broken.clone();
         broken.extend(self::broken(&self.market, &placed[before.placed.len()..]));
-        let exact = version.filter(|_| policy::is_conservative(&before.policy));
+        let exact = version.filter(|_| is_exact(&before.policy, &self.market));
         self.kept = Arc::new(Kept {
             policy: before.policy.clone(),
             version: exact.unwrap_or(before.version),
@@ -221,6 +221,14 @@ impl Draft {
     pub(crate) fn submitted(&self) -> u32 {
         self.market.submitted()
     }
+}
+
+/// Whether a job that is added to a plan is where a plan from nothing would have it: one more job
+/// changes nothing for those before it, and no closure is to come that may have to wait for jobs
+/// which run.
+pub(crate) fn is_exact(policy: &str, market: &Market) -> bool {
+    let has_begun = |id| market.closure_state(id).is_some_and(|(_, has_begun)| has_begun);
+    policy::is_conservative(policy) && market.closures().all(|(id, _)| has_begun(id))
 }
 
 /// The waiting jobs: those that are simulated, and the others, in the policy's order.

@@ -18,7 +18,7 @@ use tradewind_daemon::live::{Input, Kind, Live, Refusal};
 use tradewind_model::{JobId, Span, Time};
 use tradewind_web::{MarketView, Watch, present};
 
-use draft::{Draft, Kept, New};
+use draft::{Draft, Kept, New, is_exact};
 
 /// How often the market is looked at.
 const LOOK: Duration = Duration::from_millis(250);
@@ -293,7 +293,7 @@ fn glance(live: &Live, known: Option<&Known>) -> Glance {
     let is_all = now.saturating_sub(then) == new.len() as u64;
     match (new.is_empty(), is_all) {
         (true, true) => Glance::Same,
-        (false, true) if crate::policy::is_conservative(&kept.policy) => {
+        (false, true) if is_exact(&kept.policy, market) => {
             Glance::New(new, present(state), Some(now))
         }
         _ if *is_due => view(),

@@ -22,8 +22,9 @@ fn view(jobs: u32, policy: &str) -> MarketView {
 fn kept(view: &MarketView, took: Duration) -> Arc<Kept> {
     let going = &mut || ControlFlow::Continue(());
     let draft = Draft::make(view, going).unwrap().unwrap();
-    let kept = Arc::into_inner(draft.kept).unwrap();
-    Arc::new(Kept { took, ..kept })
+    let mut kept = draft.kept;
+    Arc::get_mut(&mut kept).unwrap().took = took;
+    kept
 }
 
 fn shelf() -> Plans {
