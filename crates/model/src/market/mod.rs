@@ -2,6 +2,7 @@
 //!
 //! [`Market::apply`] is the only way to change it.
 
+mod entries;
 mod event;
 mod ledger;
 mod state;
@@ -13,6 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::{Money, Place, PoolId, Pools, Price, Share, Span, Time, TimeMode};
+
+use entries::Entries;
 
 pub use event::{Cause, Closure, ClosureId, Command, Demand, Event, JobId, MarketError, Terms};
 pub use ledger::{Ledger, cost};
@@ -108,7 +111,7 @@ pub struct Market {
     /// By pool.
     free: Vec<u32>,
     free_nodes: u32,
-    jobs: Vec<Entry>,
+    jobs: Entries,
     queue: BTreeSet<JobId>,
     running: BTreeMap<JobId, Held>,
     closures: Vec<(Closure, Stage)>,
@@ -126,7 +129,7 @@ impl Market {
             now,
             free: pools.as_slice().iter().map(|pool| pool.nodes).collect(),
             free_nodes: pools.nodes(),
-            jobs: Vec::new(),
+            jobs: Entries::default(),
             queue: BTreeSet::new(),
             running: BTreeMap::new(),
             closures: Vec::new(),
