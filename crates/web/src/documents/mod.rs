@@ -35,11 +35,11 @@ pub use limit::{Limit, Times, TimesBy};
 pub use market::{Health, JobCounts, Market, MoneyTotals, Myself, PolicyChoice};
 pub use peer::{Peer, PeerAnswers, PeerGlance, PeerLetters, PeerList, PeerQuestion, PeerQuestions};
 pub use problem::{Failure, Problem};
-pub use quote::{Offer, OfferedNodes, Quotes};
+pub use quote::{Offer, OfferedNodes, QueuePlan, Quotes};
 pub use report::{Report, SiteReport, TogetherReport, UserReport};
 pub use site::{Delay, Pool, PriceChange, Reach, Site, SiteList};
 pub use submission::{
     Attribute, Dependency, Mail, Passed, ScriptSubmission, Submission, TimeLimit,
 };
 pub use token::{IssuedToken, NewToken, Role, Token, TokenList};
-pub use whatif::{Fate, JobChange, Totals, WhatIf, WhatIfQuestion};
+pub use whatif::{Fate, JobChange, LookedAt, Totals, WhatIf, WhatIfQuestion};

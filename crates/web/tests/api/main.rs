@@ -19,3 +19,4 @@ mod rights;
 mod stage;
 mod streams;
 mod tls;
+mod turns;

@@ -3,10 +3,10 @@
 mod accounts;
 pub(crate) mod advice;
 mod demo;
-mod forecasts;
 mod notify;
 mod peers;
 pub(crate) mod place;
+pub(crate) mod planner;
 pub(crate) mod policies;
 mod schedules;
 mod service;
@@ -19,6 +19,7 @@ use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tradewind_daemon::audit::Audit;
 use tradewind_daemon::codec::Json;
@@ -86,7 +87,8 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     let engine = start(&place, &settings)?;
     let token = admit(&engine, &place)?;
     let audit = audit(&place)?;
-    let server = listen(args, &settings, &engine, &audit)?;
+    let plans = Arc::new(planner::Plans::default());
+    let server = listen(args, &settings, &engine, &audit, &plans)?;
     let notifier = notify::Notifier::start(engine.handle.clone(), server.events(), &settings)?;
     let url = url(&server, &settings);
     place::write_private(&place.url(), &format!("{url}\n"))?;
@@ -94,8 +96,8 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     report.note(&format!("the administrator's token is in {}", token.display()));
     let watcher = schedules::Watcher::start(engine.handle.clone(), &settings);
     let watcher = watcher.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))?;
-    let forecasts = forecasts::Forecaster::start(engine.handle.clone());
-    let forecasts = forecasts.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))?;
+    let planner = planner::Planner::start(engine.handle.clone(), plans);
+    let planner = planner.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))?;
     service::notify("READY=1");
     if args.demo {
         demo::play(&engine.handle, report)?;
@@ -104,7 +106,7 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     service::notify("STOPPING=1");
     report.note("stopping; running jobs go on");
     watcher.stop();
-    forecasts.stop();
+    planner.stop();
     server.stop();
     audit.stop();
     notifier.stop();
@@ -242,12 +244,13 @@ fn listen(
     settings: &Settings,
     engine: &Engine,
     audit: &Audit,
+    plans: &Arc<planner::Plans>,
 ) -> Result<Server, Failure> {
     let limits = limits(&settings.limits);
     let api = Api {
         market: engine.handle.clone(),
         outputs: Arc::new(Readers(engine.readers.clone(), peers::Reading::of(settings)?)),
-        advisor: Arc::new(advice::Lookout),
+        advisor: Arc::new(advice::Lookout { plans: Arc::clone(plans) }),
         tariffs: Arc::new(tables::Tables::of(settings)),
         limits,
         audit: audit.clone(),
@@ -282,6 +285,10 @@ fn limits(told: &tradewind_io::settings::Limits) -> Limits {
         streams: told.streams as usize,
         streams_per_user: told.streams_per_user as usize,
         streams_reserved: (told.streams / 16) as usize,
+        advice: told.advice as usize,
+        advice_per_user: told.advice_per_user as usize,
+        advice_waiting: told.advice_waiting as usize,
+        advice_time: Duration::from_secs(u64::from(told.advice_seconds)),
         ..Limits::default()
     }
 }
