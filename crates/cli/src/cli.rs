@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 use crate::commands::live::{
-    backup, control, doctor, events, grant, job, jobs, journal, ledger, output, peers, policy,
-    price, report, sites, submit, token, wait, whatif,
+    audit, backup, control, doctor, events, grant, job, jobs, journal, ledger, output, peers,
+    policy, price, report, sites, submit, token, wait, whatif,
 };
 use crate::commands::{
     analyze, combine, completions, explain, generate, local_task, merge, plan, quote, reproduce,
@@ -140,6 +140,8 @@ pub(crate) enum Command {
     Report(report::Args),
     /// Print what happens in the market.
     Events(events::Args),
+    /// List, prove or export the audit log: refusals, sign-ins, and who changed or read what.
+    Audit(audit::Args),
     /// Prove, replay or export the market's journal.
     Journal(journal::Args),
     /// Copy the journal, also while the market runs.

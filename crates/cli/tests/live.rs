@@ -63,7 +63,13 @@ impl Stage {
 
     /// `tradewind COMMAND --state …` and the rest.
     fn command(&self, words: &[&str]) -> Command {
-        let names = if ["journal", "token"].contains(&words[0]) { 2 } else { 1 };
+        let names = if ["journal", "token"].contains(&words[0])
+            || words.starts_with(&["audit", "verify"])
+        {
+            2
+        } else {
+            1
+        };
         let mut command = Command::new(PROGRAM);
         command.current_dir(self.folder.path()).args(&words[..names]);
         command.arg("--state").arg(self.state()).args(&words[names..]);
@@ -401,4 +407,26 @@ fn restored(copy: &Path, folder: &Path) {
     assert!(done.success());
     let again = restore.stderr(Stdio::null()).status().unwrap();
     assert_eq!(again.code(), Some(3), "a journal is never overwritten");
+}
+
+#[test]
+fn the_audit_log_lasts_and_is_proved() {
+    let mut stage = Stage::new();
+    stage.text(&["grant", "user:ana", "5", "--note", "a-secret-note"], 0);
+    let money = ["audit", "--since", "1h", "--kind", "money"];
+    let begun = Instant::now();
+    while stage.json(&money)["rows"].as_array().unwrap().is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nothing is written");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    stage.kill();
+    stage.start();
+    let rows = stage.json(&money);
+    assert_eq!(rows["rows"][0]["subject"], "5 from bank to user:ana");
+    assert!(!rows.to_string().contains("a-secret-note"));
+    assert!(stage.text(&["audit", "--format", "csv"], 0).starts_with("seq,at,kind,user,"));
+    let proved = stage.json(&["audit", "verify"]);
+    assert_eq!(proved["proved"], true);
+    assert!(proved["rows"].as_u64().unwrap() >= 1, "{proved}");
+    stage.text(&["audit", "--kind", "gossip"], 2);
 }

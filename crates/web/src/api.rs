@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::Semaphore;
+use tradewind_daemon::audit::Audit;
 use tradewind_daemon::engine::Handle;
 use tradewind_daemon::engine::reads::{Permit, Reads};
 use tradewind_daemon::live::peers::Wanted;
@@ -23,6 +24,7 @@ use crate::doors::Doors;
 use crate::failure::{Answer, Failure};
 use crate::feed::Feed;
 use crate::metrics::Metrics;
+use crate::notes;
 use crate::page::{Basis, Boards, Compared, Copied, Piece, Runs};
 use crate::week::{Lived, Week};
 
@@ -39,6 +41,8 @@ pub struct Api {
     pub tariffs: Arc<dyn Tariffs>,
     /// What is too much.
     pub limits: Limits,
+    /// Who was refused, and who changed or read what.
+    pub audit: Audit,
 }
 
 /// What tasks have written. Sites are behind threads of their own, so this may take its time.
@@ -187,18 +191,41 @@ pub trait Advisor: Debug + Send + Sync {
 pub struct Limits {
     /// Of each token.
     pub per_token: Rate,
-    /// Of each address; a wrong token counts as [`Limits::WRONG_TOKEN`] requests.
+    /// Of each user, with all tokens and sessions.
+    pub per_user: Rate,
+    /// Of each address: for requests with a valid token, and apart from them for those that
+    /// failed, each of which counts as [`Limits::WRONG_TOKEN`] requests.
     pub per_address: Rate,
     /// Of a request's body.
     pub body_bytes: usize,
+    /// Of all large bodies that are held at once.
+    pub bodies_bytes: usize,
+    /// Of these, of one user.
+    pub bodies_bytes_per_user: usize,
+    /// Submissions of each user.
+    pub submissions: Rate,
+    /// Bytes of the submissions of each user.
+    pub submitted_bytes: Rate,
     /// Of a request's line and headers.
     pub header_bytes: usize,
     /// Until the headers, or all of the body, are there.
     pub request_time: Duration,
     /// At the same time.
     pub connections: usize,
+    /// Of these, only for connections that have shown a valid token.
+    pub connections_reserved: usize,
+    /// From one address, of those that have not shown a valid token.
+    pub connections_per_address: usize,
+    /// Of those that have shown a valid token of one user.
+    pub connections_per_user: usize,
+    /// How long a connection that has not shown a valid token may be idle.
+    pub stranger_time: Duration,
     /// Streams of events at the same time.
     pub streams: usize,
+    /// Of these, of one user.
+    pub streams_per_user: usize,
+    /// Of these, for administrators alone.
+    pub streams_reserved: usize,
     /// Quotes, what-ifs and explanations at the same time.
     pub advice: usize,
     /// Reads of output at the same time, of all users.
@@ -228,13 +255,24 @@ impl Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            per_token: Rate { per_second: 2_000, burst: 4_000 },
+            per_token: Rate { per_second: 500, burst: 1_000 },
+            per_user: Rate { per_second: 1_000, burst: 2_000 },
             per_address: Rate { per_second: 10_000, burst: 20_000 },
             body_bytes: 8 << 20,
+            bodies_bytes: 128 << 20,
+            bodies_bytes_per_user: 32 << 20,
+            submissions: Rate { per_second: 200, burst: 1_000 },
+            submitted_bytes: Rate { per_second: 4 << 20, burst: 16 << 20 },
             header_bytes: 32 << 10,
             request_time: Duration::from_secs(20),
             connections: 1_024,
+            connections_reserved: 256,
+            connections_per_address: 128,
+            connections_per_user: 256,
+            stranger_time: Duration::from_secs(10),
             streams: 256,
+            streams_per_user: 32,
+            streams_reserved: 16,
             advice: 2,
             reads: 32,
             reads_per_user: 4,
@@ -262,11 +300,11 @@ pub(crate) struct Inside {
     pub(crate) advisor: Arc<dyn Advisor>,
     pub(crate) tariffs: Arc<dyn Tariffs>,
     pub(crate) limits: Limits,
+    pub(crate) audit: Audit,
     pub(crate) doors: Doors,
     pub(crate) feed: Arc<Feed>,
     pub(crate) metrics: Metrics,
     pub(crate) advice: Arc<Semaphore>,
-    pub(crate) streams: Arc<Semaphore>,
     reads: Arc<Reads>,
     /// Whether all that goes out is encrypted.
     pub(crate) secure: bool,
@@ -279,11 +317,10 @@ pub(crate) struct Inside {
 
 impl Context {
     pub(crate) fn new(api: Api, secure: bool) -> Context {
-        let Api { market, outputs, advisor, tariffs, limits } = api;
+        let Api { market, outputs, advisor, tariffs, limits, audit } = api;
         let doors = Doors::new(&limits);
-        let (advice, streams) = (limits.advice, limits.streams);
+        let advice = Arc::new(Semaphore::new(limits.advice));
         let (feed, metrics) = (Arc::new(Feed::new()), Metrics::new());
-        let (advice, streams) = (Semaphore::new(advice).into(), Semaphore::new(streams).into());
         let reads = Reads::new(limits.reads, limits.reads_per_user);
         let inside = Inside {
             market,
@@ -291,11 +328,11 @@ impl Context {
             advisor,
             tariffs,
             limits,
+            audit,
             doors,
             feed,
             metrics,
             advice,
-            streams,
             reads,
             secure,
             boards: Boards::default(),
@@ -313,7 +350,11 @@ impl Context {
     /// Has something done; waits on a thread that may wait.
     pub(crate) async fn ask(&self, actor: Actor, ask: Ask) -> Answer<Reply> {
         let market = self.market.clone();
+        let (user, change) = (actor.user.clone(), notes::of(&ask));
         let asked = blocking(move || market.ask(actor, ask)).await?;
+        if let Some((kind, subject)) = change {
+            self.audit.note(&user, kind, subject, notes::outcome(&asked));
+        }
         Ok(asked?)
     }
 

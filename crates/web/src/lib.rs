@@ -18,6 +18,7 @@ mod extract;
 mod failure;
 mod feed;
 mod metrics;
+mod notes;
 pub mod openapi;
 mod page;
 mod routes;

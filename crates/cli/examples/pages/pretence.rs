@@ -243,6 +243,7 @@ impl Stage {
             advisor: Arc::new(First),
             tariffs: Arc::new(First),
             limits: Limits::default(),
+            audit: Default::default(),
         };
         let listen = Listen { address: ([127, 0, 0, 1], 0).into(), tls: None };
         let server = serve(api, listen).unwrap();

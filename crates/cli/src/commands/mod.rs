@@ -47,6 +47,7 @@ pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
         Command::Sites(args) => live::sites::run(args, format, report),
         Command::Peers(args) => live::peers::run(args, format),
         Command::Price(args) => live::price::run(args, format),
+        Command::Audit(args) => live::audit::run(args, format),
         Command::Ledger(args) => live::ledger::run(args, format),
         Command::Grant(args) => live::grant::run(args, format),
         Command::Token(args) => live::token::run(args, format, report),

@@ -10,6 +10,7 @@ choice!(Record {
     "decided" => Decided { commands },
     "chose" => Chose { job, choice },
     "submitted" => Submitted { job, user, submission, array, key },
+    "element" => Element { job, first, index },
     "held" => Held { job, hold },
     "joined" => Joined { job, demand, processors },
     "started" => Started { job },

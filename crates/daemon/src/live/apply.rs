@@ -104,6 +104,9 @@ impl State {
     fn apply_to_job(&mut self, record: &Record) -> Result<(), Wrong> {
         match record {
             Record::Submitted { .. } => self.submit(record)?,
+            Record::Element { job, first, index } => {
+                self.submit(&self.element(*job, *first, *index)?)?
+            }
             Record::Held { job, hold } => self.hold(*job, hold)?,
             Record::Joined { job, demand, processors } => {
                 let id = JobId(self.market.submitted());
@@ -189,6 +192,13 @@ impl State {
             job.history.remove(1); // the submission stays
         }
         Ok(())
+    }
+
+    /// The submission that a further job of an array stands for.
+    fn element(&self, job: u64, first: u64, index: u32) -> Result<Record, Wrong> {
+        let leader = self.jobs.get(&first).ok_or(Wrong::Job(first))?;
+        let (user, submission) = (leader.user.clone(), Arc::clone(&leader.submission));
+        Ok(Record::Submitted { job, user, submission, array: Some((first, index)), key: None })
     }
 
     fn submit(&mut self, record: &Record) -> Result<(), Wrong> {

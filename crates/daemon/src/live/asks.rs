@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tradewind_io::submission::{Conditions, Submission, When};
 use tradewind_model::{Money, Pools, Time};
 
+use super::bodies::check_environment;
 use super::input::{Ask, Kind, Refusal, Reply};
 use super::money::Account;
 use super::peers::may_travel;
@@ -103,15 +104,19 @@ impl Live {
         for place in 0..count {
             let index = submission.array.as_ref().and_then(|it| it.indices.get(place)).copied();
             let job = first + place as u64;
-            let record = Record::Submitted {
-                job,
-                user: actor.user.clone(),
-                submission: Arc::clone(submission),
-                array: index.map(|index| (first, index)),
-                key: key.filter(|_| place == 0).cloned(),
+            let record = match index {
+                // The first one's submission is all of theirs.
+                Some(index) if place > 0 => Record::Element { job, first, index },
+                _ => Record::Submitted {
+                    job,
+                    user: actor.user.clone(),
+                    submission: Arc::clone(submission),
+                    array: index.map(|index| (first, index)),
+                    key: key.cloned(),
+                },
             };
             self.put(at, record)?;
-            *self.active.entry(actor.user.clone()).or_default() += 1;
+            self.count_in(job);
             match quote {
                 Some(quote) => self.book(at, job, quote)?,
                 None if submission.held => {
@@ -158,16 +163,8 @@ impl Live {
         count: usize,
         quote: Option<u64>,
     ) -> Result<(), Refusal> {
-        let active: usize = self.active.values().sum();
-        let own = self.active.get(&actor.user).copied().unwrap_or(0);
-        if active + count > self.settings.max_jobs {
-            let message = format!("the market has {active} jobs, as many as it may");
-            return Err(Refusal::new(Kind::Limit, message, "try again when some have ended"));
-        }
-        if own + count > self.settings.max_jobs_per_user {
-            let message = format!("{} has {own} jobs, as many as a user may", actor.user);
-            return Err(Refusal::new(Kind::Limit, message, "try again when some have ended"));
-        }
+        check_environment(submission, &self.settings)?;
+        self.active.may_come(&actor.user, count, submission, &self.settings)?;
         if let Some(project) = &submission.project
             && !self.state.accounts.knows(&Account::Project(project.clone()))
         {

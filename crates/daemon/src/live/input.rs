@@ -220,6 +220,22 @@ pub struct Refusal {
     pub message: String,
     /// What to do.
     pub hint: String,
+    /// Which limit was met, for [`Kind::Limit`].
+    pub usage: Option<Box<Usage>>,
+}
+
+/// How much of a limit is used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{used} of {allowed} are used (`{limit}`)")]
+pub struct Usage {
+    /// Its name, as configurations have it where they can set it.
+    pub limit: String,
+    /// What is used: requests, jobs or bytes.
+    pub used: u64,
+    /// What is allowed.
+    pub allowed: u64,
+    /// Seconds after which the same request may succeed; 0: it never will.
+    pub wait: u64,
 }
 
 /// Of a [`Refusal`].
@@ -242,6 +258,11 @@ pub enum Kind {
 impl Refusal {
     /// A refusal of this kind.
     pub fn new(kind: Kind, message: impl Into<String>, hint: impl Into<String>) -> Refusal {
-        Refusal { kind, message: message.into(), hint: hint.into() }
+        Refusal { kind, message: message.into(), hint: hint.into(), usage: None }
+    }
+
+    /// A limit is met.
+    pub fn limit(message: impl Into<String>, hint: impl Into<String>, usage: Usage) -> Refusal {
+        Refusal { usage: Some(Box::new(usage)), ..Refusal::new(Kind::Limit, message, hint) }
     }
 }

@@ -305,19 +305,14 @@ impl Live {
     /// Whatever waited for the job's end.
     pub(super) fn is_over(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
-        let (user, array) = (job.user.clone(), job.array);
+        let array = job.array;
+        self.active.remove(job);
         self.over.insert((job.ended.unwrap_or(at), number));
         if let Some(booking) = &job.booking {
             self.booked.remove(&(booking.start, number));
         }
         self.short.remove(&number);
         self.forget_beginnings(number);
-        if let Some(active) = self.active.get_mut(&user) {
-            *active -= 1;
-            if *active == 0 {
-                self.active.remove(&user);
-            }
-        }
         self.call_off(at, number)?;
         self.over_for_peers(at, number)?;
         for waiting in self.dependents.remove(&number).unwrap_or_default() {

@@ -63,6 +63,15 @@ pub enum Record {
         /// The user's own name for the submission: the same again is the same job.
         key: Option<String>,
     },
+    /// A further job of an array, handed in with its first.
+    Element {
+        /// The next number.
+        job: u64,
+        /// The array's first job: user and submission are the same.
+        first: u64,
+        /// Its index.
+        index: u32,
+    },
     /// A job that was not in the queue waits for something, or for something else than before.
     Held {
         /// Which.

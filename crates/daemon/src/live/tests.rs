@@ -13,6 +13,7 @@ use super::state::{Finish, Hold, Phase};
 use super::*;
 use crate::site::{Exit, LocalTask, PoolSurvey, Seen, Survey, Tag};
 
+mod bodies;
 mod caps;
 mod choice;
 mod funds;

@@ -8,6 +8,7 @@ pub mod options;
 pub mod script;
 mod shape;
 pub mod signal;
+mod size;
 #[cfg(test)]
 mod tests;
 

@@ -5,6 +5,7 @@
 
 mod account;
 mod amount;
+mod audit;
 mod choice;
 mod event;
 mod explanation;
@@ -22,6 +23,7 @@ mod whatif;
 
 pub use account::{Account, AccountList, POSTING_COLUMNS, Posting, Statement, Transfer};
 pub use amount::{Credits, Thousandths};
+pub use audit::{AUDIT_COLUMNS, AuditList, AuditRow};
 pub use choice::{Choice, OtherPool};
 pub use event::Event;
 pub use explanation::{Explanation, Relaxation};

@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use tradewind_daemon::live::Ask;
 use tradewind_daemon::live::money::Account;
+use tradewind_io::hidden::is_hidden;
 use utoipa::IntoParams;
 
 use super::page;
@@ -14,6 +15,7 @@ use crate::documents::{AccountList, Statement, Transfer};
 use crate::doors::Caller;
 use crate::extract::{At, Document, Selection};
 use crate::failure::{Answer, Failure};
+use crate::notes;
 use crate::openapi::Refusals;
 use crate::views::accounts;
 
@@ -47,7 +49,7 @@ pub(crate) struct PostingPage {
 
 fn parse(text: &str, field: &str) -> Answer<Account> {
     let account = Account::parse(text).filter(|_| text.len() <= MAX_NAME);
-    let clean = account.filter(|_| !text.chars().any(char::is_control));
+    let clean = account.filter(|_| !text.chars().any(is_hidden));
     clean.ok_or_else(|| {
         let hint = "write `user:NAME`, `project:NAME`, `owner:SITE`, `held:JOB` or `bank`";
         Failure::invalid("this is no account", hint).in_field(field)
@@ -85,6 +87,9 @@ pub(crate) async fn statement(
 ) -> Answer<Json<Statement>> {
     let account = parse(&text, "account")?;
     let (after, limit) = (after.unwrap_or(0), page(limit)?);
+    if account != Account::User(caller.actor.user.clone()) {
+        notes::read(&context, &caller, "", &format!("statement of {account}"));
+    }
     let found = context.look(move |live| {
         let state = live.state();
         let own = account == Account::User(caller.actor.user.clone());
@@ -118,6 +123,10 @@ pub(crate) async fn transfer(
     if it.note.len() > MAX_NOTE {
         let message = format!("a note has at most {MAX_NOTE} bytes");
         return Err(Failure::invalid(message, "shorten it").in_field("note"));
+    }
+    if it.note.chars().any(is_hidden) {
+        let hint = "keep to letters, digits and signs on one line";
+        return Err(Failure::invalid("the note has control characters", hint).in_field("note"));
     }
     let ask = Ask::Move { from, to: to.clone(), amount, note: it.note };
     context.ask(caller.actor, ask).await?;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::contract;
 use serde_json::{Value, json};
+use tradewind_daemon::audit::Audit;
 use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::reads::Permit;
 use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing};
@@ -18,6 +19,7 @@ use tradewind_daemon::site::{
     Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Survey, Tag,
 };
 use tradewind_daemon::store::memory::Disk;
+use tradewind_daemon::store::sqlite::Sqlite;
 use tradewind_daemon::store::{Origin, Store};
 use tradewind_model::{
     Admission, Attribute, Demand, JobId, Money, Performance, Place, Pool, PoolId, Pools, Price,
@@ -226,6 +228,15 @@ fn pools() -> Pools {
     Pools::new(vec![site("alpha"), site("beta")], both).unwrap()
 }
 
+/// A log in a folder of its own.
+fn audit() -> (tempfile::TempDir, Audit) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit.db");
+    let store = Box::new(Sqlite::open(&path).unwrap());
+    let audit = Audit::start(store, move || Ok(Box::new(Sqlite::look(&path)?) as Box<dyn Store>));
+    (folder, audit.unwrap())
+}
+
 /// A market with a server.
 pub(crate) struct Stage {
     pub(crate) hands: [Hand; 2],
@@ -235,6 +246,9 @@ pub(crate) struct Stage {
     pub(crate) engine: Engine,
     pub(crate) server: Server,
     agent: ureq::Agent,
+    /// The folder of the audit log.
+    pub(crate) log: tempfile::TempDir,
+    pub(crate) audit: Audit,
     scheme: &'static str,
 }
 
@@ -293,12 +307,24 @@ impl Stage {
         });
         let tokens = tokens.collect();
         let (advisor, outputs, tariffs) = (Arc::new(ByRote), Arc::new(ByRote), Arc::new(ByRote));
+        let (log, audit) = audit();
+        let kept = audit.clone();
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let api = Api { market, outputs, advisor, tariffs, limits };
+        let api = Api { market, outputs, advisor, tariffs, limits, audit };
         let server = serve(api, Listen { address: ([127, 0, 0, 1], 0).into(), tls }).unwrap();
         let client = ureq::Agent::config_builder().tls_config(trust).http_status_as_error(false);
         let agent = client.build().new_agent();
-        Stage { hands, tokens, address: server.address, engine, server, agent, scheme }
+        Stage {
+            hands,
+            tokens,
+            address: server.address,
+            engine,
+            server,
+            agent,
+            log,
+            audit: kept,
+            scheme,
+        }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
@@ -331,6 +357,13 @@ impl Stage {
         };
         let status = answer.status().as_u16();
         (status, answer.body_mut().read_to_string().unwrap())
+    }
+
+    /// The headers of an answer.
+    pub(crate) fn head(&self, user: &str, path: &str) -> ureq::http::HeaderMap {
+        let bearer = format!("Bearer {}", self.tokens[user]);
+        let answer = self.agent.get(self.url(path)).header("Authorization", bearer).call();
+        answer.unwrap().headers().clone()
     }
 
     /// Sends a document, or nothing if it is `null`.
@@ -375,6 +408,7 @@ impl Stage {
 
     pub(crate) fn stop(self) {
         self.server.stop();
+        self.audit.stop();
         self.engine.handle.stop();
         self.engine.wait();
     }

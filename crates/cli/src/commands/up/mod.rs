@@ -20,6 +20,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tradewind_daemon::audit::Audit;
 use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::reads::Permit;
 use tradewind_daemon::engine::{Engine, Reader, Setup, Timing};
@@ -35,7 +36,7 @@ use tradewind_web::{Api, Limits, Listen, Outputs, Rate, Server, Tls};
 
 use crate::exit::{Exit, Failure, Outcome};
 use crate::report::Report;
-use crate::{input, output, sites};
+use crate::{client, input, output, sites};
 use place::Place;
 
 /// Where, and with what.
@@ -84,7 +85,8 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     place.make()?;
     let engine = start(&place, &settings)?;
     let token = admit(&engine, &place)?;
-    let server = listen(args, &settings, &engine)?;
+    let audit = audit(&place)?;
+    let server = listen(args, &settings, &engine, &audit)?;
     let notifier = notify::Notifier::start(engine.handle.clone(), server.events(), &settings)?;
     let url = url(&server, &settings);
     place::write_private(&place.url(), &format!("{url}\n"))?;
@@ -104,6 +106,7 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     watcher.stop();
     forecasts.stop();
     server.stop();
+    audit.stop();
     notifier.stop();
     engine.handle.stop();
     engine.wait();
@@ -151,6 +154,10 @@ fn start(place: &Place, settings: &Settings) -> Result<Engine, Failure> {
     let allowed = tradewind_daemon::live::Settings {
         max_jobs: settings.limits.jobs as usize,
         max_jobs_per_user: settings.limits.jobs_per_user as usize,
+        max_bytes: u64::from(settings.limits.job_megabytes) << 20,
+        max_bytes_per_user: u64::from(settings.limits.job_megabytes_per_user) << 20,
+        max_variables: settings.limits.environment_variables as usize,
+        max_environment: settings.limits.environment_bytes as usize,
         new_user_grant: settings.money.new_user_grant,
         peers: settings.peers.iter().map(|peer| peer.name.clone()).collect(),
         gather: settings.market.gather,
@@ -222,19 +229,28 @@ fn admit(engine: &Engine, place: &Place) -> Result<PathBuf, Failure> {
     Ok(file)
 }
 
-fn listen(args: &Args, settings: &Settings, engine: &Engine) -> Result<Server, Failure> {
-    let rate = settings.limits.requests_per_second;
-    let limits = Limits {
-        per_token: Rate { per_second: rate, burst: rate.saturating_mul(2) },
-        body_bytes: settings.limits.body as usize,
-        ..Limits::default()
-    };
+/// The audit log beside the journal.
+fn audit(place: &Place) -> Result<Audit, Failure> {
+    let path = client::place::audit(place.folder());
+    let store = open(&path).map_err(|wrong| explain(&wrong))?;
+    let started = Audit::start(store, move || Ok(Box::new(Sqlite::look(&path)?)));
+    started.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))
+}
+
+fn listen(
+    args: &Args,
+    settings: &Settings,
+    engine: &Engine,
+    audit: &Audit,
+) -> Result<Server, Failure> {
+    let limits = limits(&settings.limits);
     let api = Api {
         market: engine.handle.clone(),
         outputs: Arc::new(Readers(engine.readers.clone(), peers::Reading::of(settings)?)),
         advisor: Arc::new(advice::Lookout),
         tariffs: Arc::new(tables::Tables::of(settings)),
         limits,
+        audit: audit.clone(),
     };
     let address = args.listen.unwrap_or(settings.listen.address);
     let tls = settings.listen.tls.as_ref();
@@ -246,6 +262,28 @@ fn listen(args: &Args, settings: &Settings, engine: &Engine) -> Result<Server, F
     served.map_err(|wrong| {
         Failure::usage(wrong.to_string()).hint("another address: `--listen HOST:PORT`; port 0: any")
     })
+}
+
+/// What the configuration allows at the API's door; the rest is as usual.
+fn limits(told: &tradewind_io::settings::Limits) -> Limits {
+    let rate =
+        |per_second: u32, times: u32| Rate { per_second, burst: per_second.saturating_mul(times) };
+    let connections = told.connections as usize;
+    Limits {
+        per_token: rate(told.requests_per_second, 2),
+        per_user: rate(told.requests_per_second.saturating_mul(2), 2),
+        body_bytes: told.body as usize,
+        submissions: rate(told.submissions_per_second, 5),
+        submitted_bytes: rate(told.submission_bytes_per_second, 4),
+        connections,
+        connections_reserved: connections / 4,
+        connections_per_address: told.connections_per_address as usize,
+        connections_per_user: told.connections_per_user as usize,
+        streams: told.streams as usize,
+        streams_per_user: told.streams_per_user as usize,
+        streams_reserved: (told.streams / 16) as usize,
+        ..Limits::default()
+    }
 }
 
 fn url(server: &Server, settings: &Settings) -> String {
