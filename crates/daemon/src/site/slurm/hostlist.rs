@@ -2,6 +2,8 @@
 
 /// Names of one list, at most: more nodes than any cluster has.
 const MOST: usize = 1_000_000;
+/// Bytes of all names of one part, about, at most.
+const MOST_BYTES: usize = 64 << 20;
 
 /// The names, in order. What is no such list stands for itself, and so does a part that means more
 /// than a million names; of the whole list no more than a million are taken.
@@ -35,7 +37,8 @@ fn opened(part: &str) -> Option<Vec<String>> {
     let mut rest = part;
     while let Some((before, inside, after)) = first_brackets(rest) {
         let numbers: Vec<String> = inside.split(',').flat_map(range).take(MOST + 1).collect();
-        if names.len().saturating_mul(numbers.len()) > MOST {
+        let count = names.len().saturating_mul(numbers.len());
+        if count > MOST || count.saturating_mul(part.len()) > MOST_BYTES {
             return None;
         }
         let all = |name: &String| {
@@ -95,6 +98,8 @@ mod tests {
             assert_eq!(expand(text), [text]);
         }
         assert_eq!(expand("a[0-999999],b[0-999999]").len(), MOST);
+        let long = "x".repeat(10_000);
+        assert_eq!(expand(&format!("{long}[0-99999]")).len(), 1);
         let zeros = "0".repeat(100_000);
         assert_eq!(expand(&format!("a[{zeros}1-{zeros}999]")).len(), 1);
         assert_eq!(expand(&"[1]".repeat(100_000)), ["1".repeat(100_000)]);
