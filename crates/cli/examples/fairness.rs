@@ -92,7 +92,15 @@ struct Daemon {
 impl Daemon {
     fn start(program: &str, folder: &Path) -> Result<Daemon, Wrong> {
         let mut child = Command::new(program)
-            .args(["up", "--listen", "127.0.0.1:0", "--log", "error", "--state"])
+            .args([
+                "up",
+                "--shared-account",
+                "--listen",
+                "127.0.0.1:0",
+                "--log",
+                "error",
+                "--state",
+            ])
             .arg(folder)
             .stdout(Stdio::piped())
             .spawn()?;
