@@ -105,7 +105,7 @@ impl State {
         match record {
             Record::Submitted { .. } => self.submit(record)?,
             Record::Element { job, first, index } => {
-                self.submit(&self.element(*job, *first, *index)?)?
+                self.submit(&self.element(*job, *first, *index)?)?;
             }
             Record::Held { job, hold } => self.hold(*job, hold)?,
             Record::Joined { job, demand, processors } => {
