@@ -6,7 +6,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 use crate::commands::live::{
     backup, control, doctor, events, grant, job, jobs, journal, ledger, output, peers, policy,
-    price, report, sites, submit, token, wait, whatif,
+    price, project, report, sites, submit, token, wait, whatif,
 };
 use crate::commands::{
     analyze, combine, completions, explain, generate, local_task, merge, plan, quote, reproduce,
@@ -132,6 +132,8 @@ pub(crate) enum Command {
     Ledger(ledger::Args),
     /// Move money to an account.
     Grant(grant::Args),
+    /// Make projects, choose their members, limit what they spend.
+    Project(project::Args),
     /// Make, list and revoke tokens.
     Token(token::Args),
     /// Show or choose the policy that decides.

@@ -63,7 +63,7 @@ impl Stage {
 
     /// `tradewind COMMAND --state …` and the rest.
     fn command(&self, words: &[&str]) -> Command {
-        let names = if ["journal", "token"].contains(&words[0]) { 2 } else { 1 };
+        let names = if ["journal", "token", "project"].contains(&words[0]) { 2 } else { 1 };
         let mut command = Command::new(PROGRAM);
         command.current_dir(self.folder.path()).args(&words[..names]);
         command.arg("--state").arg(self.state()).args(&words[names..]);
@@ -152,7 +152,7 @@ fn a_job_from_its_quote_to_the_ledger() {
 
     let (balance, held) = money(&stage, "user:admin");
     assert!(balance <= 1_000_000.0 && held == 0.0, "{balance} {held}");
-    stage.text(&["grant", "project:flow", "12.5", "--note", "October"], 0);
+    stage.text(&["grant", "project:flow", "12.5", "--note", "October", "--create"], 0);
     assert_eq!(money(&stage, "project:flow"), (12.5, 0.0));
 }
 
@@ -202,6 +202,7 @@ fn quotes_and_jobs_say_what_their_limits_count() {
     assert_eq!(row("beta/elm"), "beta/elm 1 30:00 1:00:00 3");
     let (_, work) = ask(&["--times", "work"]);
     assert_eq!(nodes(&work, "cost"), "alpha/oak 1800 work 3600");
+    stage.text(&["project", "create", "slow", "--manager", "admin"], 0);
     stage.text(&["grant", "project:slow", "100000"], 0);
     let (_, work) = ask(&["--account", "slow"]);
     assert_eq!(nodes(&work, "cost"), "alpha/oak 1800 work 3600");

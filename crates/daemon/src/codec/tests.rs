@@ -14,6 +14,7 @@ use super::*;
 use crate::live::money::{Accounts, Posting};
 use crate::live::past::Past;
 use crate::live::peers::{Letter, Peers, Report, Traveller, Wanted};
+use crate::live::projects::Project;
 use crate::live::state::{Job, Quote, Task, Token};
 use crate::site::Tag;
 
@@ -201,6 +202,7 @@ proptest! {
         survives::<Posting>(dice);
         survives::<Peers>(dice);
         survives::<Past>(dice);
+        survives::<Project>(dice);
         survives::<Letter>(dice);
         survives::<Wanted>(dice);
         survives::<Report>(dice);

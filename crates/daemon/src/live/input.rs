@@ -8,6 +8,7 @@ use tradewind_sched::negotiation::Peer;
 
 use super::money::Account;
 use super::peers::{Letter, Report, Wanted};
+use super::projects::{Limits, MemberRole};
 use super::rights::{Actor, Role, TokenHash};
 use super::state::Quote;
 use crate::site::{SiteError, Survey, Tag};
@@ -145,6 +146,15 @@ pub enum Ask {
         amount: Money,
         /// Why.
         note: String,
+        /// What becomes of it if nobody knows that account.
+        unknown: Unknown,
+    },
+    /// To make or change a project.
+    Project {
+        /// Its name.
+        project: String,
+        /// What is wanted.
+        wish: Wish,
     },
     /// To ask other prices for a pool's nodes than the configuration.
     Tariff {
@@ -194,6 +204,50 @@ pub enum Ask {
         market: String,
         /// Which jobs.
         wanted: Vec<Wanted>,
+    },
+}
+
+/// What becomes of money for an account that nobody knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unknown {
+    /// It is not moved: the name may be misspelt.
+    #[default]
+    Refuse,
+    /// The user or the project is made.
+    Create,
+}
+
+/// What is wanted of a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wish {
+    /// To make it.
+    Make {
+        /// For people.
+        note: String,
+    },
+    /// To say something else about it.
+    Note {
+        /// For people.
+        note: String,
+    },
+    /// To have a member, or a member in another role.
+    Join {
+        /// Who.
+        user: String,
+        /// As what.
+        role: MemberRole,
+    },
+    /// To remove a member.
+    Leave {
+        /// Who.
+        user: String,
+    },
+    /// To have other limits count.
+    Limit {
+        /// Of which member; `None`: of the project.
+        user: Option<String>,
+        /// From now on.
+        limits: Limits,
     },
 }
 

@@ -22,10 +22,12 @@ pub mod input;
 mod jobs;
 mod layout;
 pub mod money;
+mod names;
 mod orders;
 mod pass;
 pub mod past;
 pub mod peers;
+pub mod projects;
 pub mod record;
 pub mod rights;
 pub mod state;
@@ -53,7 +55,7 @@ use crate::site::Tag;
 pub use apply::Wrong;
 use demand::Most;
 pub use demand::RESOURCES;
-pub use input::{Act, Ask, Input, Kind, Refusal, Reply, Withheld};
+pub use input::{Act, Ask, Input, Kind, Refusal, Reply, Unknown, Wish, Withheld};
 pub use orders::Instruction;
 use peers::Letter;
 pub use record::Record;
@@ -171,6 +173,8 @@ pub struct Live {
     caps: caps::Caps,
     /// What the present step wants said to peers.
     letters: Vec<(Peer, Letter)>,
+    /// The month of the last look at limits of months, months since January 1970.
+    month: i64,
 }
 
 impl Debug for Live {
@@ -229,10 +233,12 @@ impl Live {
             problems: BTreeMap::new(),
             caps: caps::Caps::default(),
             letters: Vec::new(),
+            month: 0,
         };
         live.remember();
         let at = at.max(live.state.now());
-        let begun = live.go_on(at, policy).and_then(|()| live.meet(at));
+        let begun =
+            live.go_on(at, policy).and_then(|()| live.renew(at)).and_then(|()| live.meet(at));
         begun.map_err(|wrong| wrong.to_string())?;
         let step = live.done(None);
         Ok((live, step))

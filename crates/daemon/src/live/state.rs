@@ -14,6 +14,7 @@ use super::gather::Rendezvous;
 use super::money::{Account, Accounts};
 use super::past::Past;
 use super::peers::{Away, Origin, Peers};
+use super::projects::Projects;
 use super::rights::{Role, TokenHash};
 use crate::site::{Exit, Seen, Tag};
 
@@ -65,6 +66,10 @@ pub struct State {
     /// By how much the market's time is ahead of the system's clock, since that was set back;
     /// `None`: it never was.
     pub lead: Option<Span>,
+    /// Who may spend what.
+    pub projects: Projects,
+    /// The rules by which it follows from records; `None`: those of older releases.
+    pub rules: Option<u32>,
 }
 
 /// A job, from its submission until it is dropped.
@@ -466,6 +471,8 @@ impl State {
             peers: Peers::default(),
             past: Past::default(),
             lead: None,
+            projects: Projects::default(),
+            rules: None,
         }
     }
 

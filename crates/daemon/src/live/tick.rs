@@ -2,6 +2,7 @@
 
 use tradewind_model::{Span, Time};
 
+use super::projects::month_of;
 use super::record::Record;
 use super::state::Phase;
 use super::{Live, Wrong};
@@ -20,6 +21,7 @@ impl Live {
             self.put(at, Record::Taken { quote, job: None })?;
         }
         self.drop_old(at)?;
+        self.begin_month(at)?;
         self.mind_caps(at)?;
         self.negotiations_due(at)
     }
@@ -39,6 +41,17 @@ impl Live {
                 // What was promised for its window can be spent now.
                 self.afford(at)?;
             }
+        }
+        Ok(())
+    }
+
+    /// In a new month there is more to spend within limits of months.
+    fn begin_month(&mut self, at: Time) -> Result<(), Wrong> {
+        let month = month_of(at);
+        if self.month != month {
+            self.month = month;
+            self.state.market.pass_to(at)?;
+            self.afford(at)?;
         }
         Ok(())
     }

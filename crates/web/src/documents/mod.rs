@@ -13,6 +13,7 @@ mod limit;
 mod market;
 mod peer;
 mod problem;
+mod project;
 mod quote;
 mod report;
 mod site;
@@ -33,6 +34,10 @@ pub use limit::{Limit, Times, TimesBy};
 pub use market::{Health, JobCounts, Market, MoneyTotals, Myself, PolicyChoice};
 pub use peer::{Peer, PeerAnswers, PeerGlance, PeerLetters, PeerList, PeerQuestion, PeerQuestions};
 pub use problem::{Failure, Problem};
+pub use project::{
+    LimitChange, MemberRole, Membership, NewProject, Project, ProjectBudget, ProjectForecast,
+    ProjectList, ProjectMember, SpendingLimits,
+};
 pub use quote::{Offer, OfferedNodes, Quotes};
 pub use report::{Report, SiteReport, TogetherReport, UserReport};
 pub use site::{Delay, Pool, PriceChange, Reach, Site, SiteList};

@@ -8,6 +8,7 @@ mod leftover;
 pub(crate) mod market;
 pub(crate) mod open;
 pub(crate) mod peers;
+pub(crate) mod projects;
 pub(crate) mod sites;
 pub(crate) mod submission;
 pub(crate) mod submit;
@@ -83,6 +84,10 @@ fn guarded() -> Router<Context> {
         .route("/v1/accounts", get(accounts::list))
         .route("/v1/accounts/{account}", get(accounts::statement))
         .route("/v1/transfers", post(accounts::transfer))
+        .route("/v1/projects", get(projects::list).post(projects::create))
+        .route("/v1/projects/{project}", get(projects::show))
+        .route("/v1/projects/{project}/limits", put(projects::limit))
+        .route("/v1/projects/{project}/members/{user}", put(projects::add).delete(projects::remove))
         .route("/v1/tokens", get(tokens::list).post(tokens::issue))
         .route("/v1/tokens/{id}", delete(tokens::revoke))
         .route("/v1/market", get(market::show))

@@ -12,6 +12,7 @@ mod limits;
 mod money;
 mod pages;
 mod peers;
+mod projects;
 mod rights;
 mod stage;
 mod streams;

@@ -15,6 +15,7 @@ pub(crate) mod output;
 pub(crate) mod peers;
 pub(crate) mod policy;
 pub(crate) mod price;
+pub(crate) mod project;
 pub(crate) mod quote;
 pub(crate) mod report;
 pub(crate) mod sites;

@@ -165,6 +165,6 @@ impl State {
         let account = Account::Peer(away.name.clone());
         self.accounts.post(at, Account::Held(number), account, amount, Motive::Settle(number));
         self.job(number)?.paid += amount;
-        Ok(())
+        self.count_spent(number, amount)
     }
 }
