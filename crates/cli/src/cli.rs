@@ -6,7 +6,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 use crate::commands::live::{
     backup, control, doctor, events, grant, job, jobs, journal, ledger, output, peers, policy,
-    price, project, report, sites, submit, token, wait, whatif,
+    price, project, report, sites, submit, token, usage, wait, whatif,
 };
 use crate::commands::{
     analyze, combine, completions, explain, generate, local_task, merge, plan, quote, reproduce,
@@ -140,6 +140,8 @@ pub(crate) enum Command {
     Policy(policy::Args),
     /// Sum up what users and sites did.
     Report(report::Args),
+    /// Sum up what was used and charged, by project, user, site and month.
+    Usage(usage::Args),
     /// Print what happens in the market.
     Events(events::Args),
     /// Prove, replay or export the market's journal.

@@ -157,6 +157,39 @@ fn a_job_from_its_quote_to_the_ledger() {
 }
 
 /// Fast sites of one node: the second one's owner counts work.
+/// What is used is charged by whole seconds, rounded up for each task: many short jobs pay as much
+/// as they ran, and nothing is lost on the way.
+#[test]
+fn short_jobs_are_not_free() {
+    let stage = Stage::new();
+    let sites = stage.json(&["sites"]);
+    let price = &sites["sites"][0]["pools"][0]["price"];
+    let price: f64 = price.to_string().parse().unwrap();
+    for _ in 0..3 {
+        stage.text(&["submit", "--time", "1", "--", "true"], 0);
+    }
+    for _ in 0..12 {
+        stage.text(&["submit", "--time", "1", "--", "sleep", "0.8"], 0);
+    }
+    let numbers: Vec<String> = (1..=15).map(|number| number.to_string()).collect();
+    let words: Vec<&str> =
+        std::iter::once("wait").chain(numbers.iter().map(String::as_str)).collect();
+    stage.text(&words, 0);
+    let jobs = stage.json(&["jobs", "--all"]);
+    let paid: Vec<f64> = jobs["jobs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|job| job["paid"].to_string().parse().unwrap())
+        .collect();
+    assert_eq!(paid.len(), 15);
+    assert!(paid.iter().all(|paid| *paid >= price - 1e-9), "{paid:?} at {price}");
+    let all = stage.json(&["ledger", "--accounts"]);
+    let balances = all["accounts"].as_array().unwrap().iter();
+    let sum: f64 = balances.map(|it| it["balance"].to_string().parse::<f64>().unwrap()).sum();
+    assert!(sum.abs() < 1e-6, "{all}");
+}
+
 const FAST: &str = "[[project]]
 name = 'slow'
 times = 'work'

@@ -8,7 +8,7 @@ use utoipa::{IntoResponses, Modify, OpenApi, ToSchema};
 
 use crate::documents;
 use crate::routes::{
-    accounts, advice, events, jobs, market, open, peers, projects, sites, submit, tokens,
+    accounts, advice, events, import, jobs, market, open, peers, projects, sites, submit, tokens,
 };
 
 /// What may be handed in.
@@ -76,7 +76,7 @@ impl Modify for Shared {
         submit::submit, jobs::list, jobs::show, jobs::cancel, jobs::hold, jobs::release,
         jobs::output, jobs::wait, advice::explain, sites::list, sites::price, accounts::list,
         accounts::statement, accounts::transfer, projects::list, projects::create, projects::show,
-        projects::limit, projects::add, projects::remove, tokens::me, tokens::list, tokens::issue,
+        import::import, import::export, import::used, projects::limit, projects::add, projects::remove, tokens::me, tokens::list, tokens::issue,
         tokens::revoke, market::show, market::policy, market::report, advice::quote,
         advice::whatif, events::stream, peers::list, peers::letters, peers::jobs, peers::output, open::healthy, open::ready, open::metrics, open::openapi,
     ),

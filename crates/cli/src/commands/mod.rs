@@ -53,6 +53,7 @@ pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
         Command::Token(args) => live::token::run(args, format, report),
         Command::Policy(args) => live::policy::run(args, format),
         Command::Report(args) => live::report::run(args, format),
+        Command::Usage(args) => live::usage::run(args, format),
         Command::Events(args) => live::events::run(args, format, report),
         Command::Journal(args) => live::journal::run(args, format),
         Command::Backup(args) => live::backup::backup(args, format),

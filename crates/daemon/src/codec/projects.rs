@@ -6,8 +6,11 @@ use super::wire::{Fault, Get, Put, choice, object};
 use crate::live::projects::{
     Change, Limits, Member, MemberRole, Project, Projects, Spent, Warned, Which,
 };
+use crate::live::used::{Place, Used, Uses};
 
 object!(Project { made, note, members, limits, spent, by_user, days, warned });
+object!(Place { month, project, user, site });
+object!(Used { parts, node_seconds, charged });
 object!(Member { role, since, limits });
 object!(Limits { total, month });
 object!(Spent { total, month, in_month });
@@ -23,6 +26,26 @@ choice!(Change {
     "warned" => Warned { user, which, level, spent, of },
     "eased" => Eased { user, which, level },
 });
+
+impl Put for Uses {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+    }
+
+    fn is_absent(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Get for Uses {
+    fn get(value: Value) -> Result<Self, Fault> {
+        Get::get(value).map(Uses)
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Uses::default())
+    }
+}
 
 impl Put for Projects {
     fn put(&self, out: &mut Vec<u8>) {

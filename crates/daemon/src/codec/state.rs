@@ -31,5 +31,5 @@ macro_rules! state {
 state!(
     name, market, owners, away, policy, jobs, numbers, last_job, keys, users, tasks, closures,
     tariffs, accounts, tokens, last_token, quotes, last_quote, slips, peers, past, lead, projects,
-    rules,
+    rules, used,
 );

@@ -16,6 +16,7 @@ use crate::live::past::Past;
 use crate::live::peers::{Letter, Peers, Report, Traveller, Wanted};
 use crate::live::projects::Project;
 use crate::live::state::{Job, Quote, Task, Token};
+use crate::live::used::{Place, Used};
 use crate::site::Tag;
 
 /// Where made-up values come from.
@@ -203,6 +204,7 @@ proptest! {
         survives::<Peers>(dice);
         survives::<Past>(dice);
         survives::<Project>(dice);
+        survives::<(Place, Used)>(dice);
         survives::<Letter>(dice);
         survives::<Wanted>(dice);
         survives::<Report>(dice);

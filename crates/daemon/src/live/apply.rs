@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tradewind_model::{
     Closure, ClosureId, Command, Event, JobId, Market, MarketError, Money, Place, PoolId, Price,
-    SiteId, Time,
+    SiteId, Span, Time,
 };
 
 use super::money::{Account, Motive};
@@ -450,11 +450,13 @@ impl State {
         let (at, rules) = (self.now(), self.rules);
         let job = self.job(number)?;
         let seconds = |part: &Part| job.charged(part, at, rules);
-        let cost = |part: &Part| (part.pool, part.price.of(part.nodes, seconds(part)));
-        let costs: Vec<(PoolId, Money)> = job.parts.iter().map(cost).collect();
-        for (pool, amount) in costs {
+        let used = |part: &Part| (part.pool, part.nodes, part.price, seconds(part));
+        let used: Vec<(PoolId, u32, Price, Span)> = job.parts.iter().map(used).collect();
+        for (pool, nodes, price, time) in used {
+            let amount = price.of(nodes, time);
             let site = self.site_of(pool);
             let owner = Account::Owner(self.market.pools().sites()[site.0 as usize].name.clone());
+            self.count_used(number, &owner, (nodes, time), amount)?;
             self.accounts.post(at, Account::Held(number), owner, amount, Motive::Settle(number));
             self.job(number)?.paid += amount;
             self.count_spent(number, amount)?;

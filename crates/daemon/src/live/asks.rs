@@ -50,6 +50,7 @@ impl Live {
                 self.put(at, Record::Tariff { pool, text })?;
                 Ok(Ok(Reply::Done))
             }
+            Ask::Import { rows } => Ok(self.import(at, actor, &rows)?.map(Reply::Changes)),
             Ask::Expel { token } => self.expel(at, actor, token),
             Ask::Project { project, wish } => {
                 Ok(self.wish(at, actor, &project, wish)?.map(|()| Reply::Done))

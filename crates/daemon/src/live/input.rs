@@ -8,6 +8,7 @@ use tradewind_sched::negotiation::Peer;
 
 use super::money::Account;
 use super::peers::{Letter, Report, Wanted};
+use super::projects::import::Row;
 use super::projects::{Limits, MemberRole};
 use super::rights::{Actor, Role, TokenHash};
 use super::state::Quote;
@@ -156,6 +157,11 @@ pub enum Ask {
         /// What is wanted.
         wish: Wish,
     },
+    /// To have users, projects, members and budgets as a table says: all of it or nothing.
+    Import {
+        /// Its rows.
+        rows: Vec<Row>,
+    },
     /// To ask other prices for a pool's nodes than the configuration.
     Tariff {
         /// Whose nodes.
@@ -260,6 +266,8 @@ pub enum Reply {
     Number(u64),
     /// What became of jobs, in the order of the questions.
     Reports(Vec<Report>),
+    /// What an import has changed, for people.
+    Changes(Vec<String>),
     /// As asked.
     Done,
 }

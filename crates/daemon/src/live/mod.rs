@@ -38,6 +38,7 @@ mod tests;
 mod tick;
 pub mod times;
 mod usage;
+pub mod used;
 mod width;
 
 use std::cell::OnceCell;

@@ -16,6 +16,7 @@ use super::past::Past;
 use super::peers::{Away, Origin, Peers};
 use super::projects::Projects;
 use super::rights::{Role, TokenHash};
+use super::used::Uses;
 use crate::site::{Exit, Seen, Tag};
 
 /// Everything that survives a restart. [`State::apply`] is the only way to change it.
@@ -70,6 +71,8 @@ pub struct State {
     pub projects: Projects,
     /// The rules by which it follows from records; `None`: those of older releases.
     pub rules: Option<u32>,
+    /// What was used and charged.
+    pub used: Uses,
 }
 
 /// A job, from its submission until it is dropped.
@@ -473,6 +476,7 @@ impl State {
             lead: None,
             projects: Projects::default(),
             rules: None,
+            used: Uses::default(),
         }
     }
 

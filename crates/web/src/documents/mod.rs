@@ -8,6 +8,7 @@ mod amount;
 mod choice;
 mod event;
 mod explanation;
+mod import;
 mod job;
 mod limit;
 mod market;
@@ -26,6 +27,10 @@ pub use amount::{Credits, Thousandths};
 pub use choice::{Choice, OtherPool};
 pub use event::Event;
 pub use explanation::{Explanation, Relaxation};
+pub use import::{
+    IMPORT_COLUMNS, ImportKind, ImportRole, ImportRow, ImportTable, Imported, LimitName, Usage,
+    UsageList,
+};
 pub use job::{
     ArrayPlace, Booking, ExitStatus, Expectation, HistoryEntry, Home, Job, JobList, Part,
     Submitted, Together,

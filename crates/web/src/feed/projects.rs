@@ -1,6 +1,6 @@
 //! Changes of projects as events: for those whom they concern and for managers.
 
-use tradewind_daemon::live::projects::{Change, Limits, Which};
+use tradewind_daemon::live::projects::{Change, Which};
 use tradewind_model::Money;
 
 use crate::api::Context;
@@ -56,12 +56,6 @@ fn warning(name: &str, user: Option<&str>, which: Which, spent: Money, of: Money
 }
 
 fn words(change: &Change) -> (String, Option<String>) {
-    let limit = |limits: &Limits| {
-        let of = |limit: Option<Money>, span: &str| limit.map(|it| format!("{it} credits {span}"));
-        let all = [of(limits.total, "in all"), of(limits.month, "a month")];
-        let all: Vec<String> = all.into_iter().flatten().collect();
-        if all.is_empty() { "no limit".to_owned() } else { all.join(", ") }
-    };
     match change {
         Change::Made { .. } => ("made".to_owned(), None),
         Change::Noted { note } => (note.clone(), None),
@@ -69,9 +63,9 @@ fn words(change: &Change) -> (String, Option<String>) {
             (format!("{user} is a {}", role.name()), Some(user.clone()))
         }
         Change::Left { user } => (format!("{user} is no member any more"), Some(user.clone())),
-        Change::Limited { user: None, limits } => (format!("limit: {}", limit(limits)), None),
+        Change::Limited { user: None, limits } => (format!("limit: {}", limits.words()), None),
         Change::Limited { user: Some(user), limits } => {
-            (format!("limit of {user}: {}", limit(limits)), Some(user.clone()))
+            (format!("limit of {user}: {}", limits.words()), Some(user.clone()))
         }
         Change::Warned { .. } | Change::Eased { .. } => (String::new(), None),
     }

@@ -3,6 +3,7 @@
 pub(crate) mod accounts;
 pub(crate) mod advice;
 pub(crate) mod events;
+pub(crate) mod import;
 pub(crate) mod jobs;
 mod leftover;
 pub(crate) mod market;
@@ -84,6 +85,9 @@ fn guarded() -> Router<Context> {
         .route("/v1/accounts", get(accounts::list))
         .route("/v1/accounts/{account}", get(accounts::statement))
         .route("/v1/transfers", post(accounts::transfer))
+        .route("/v1/import", post(import::import))
+        .route("/v1/export", get(import::export))
+        .route("/v1/usage", get(import::used))
         .route("/v1/projects", get(projects::list).post(projects::create))
         .route("/v1/projects/{project}", get(projects::show))
         .route("/v1/projects/{project}/limits", put(projects::limit))

@@ -12,4 +12,5 @@ pub(crate) mod projects;
 pub(crate) mod reports;
 pub(crate) mod sites;
 pub(crate) mod trends;
+pub(crate) mod usage;
 pub(crate) mod words;

@@ -132,3 +132,112 @@ fn money_goes_to_names_that_are_known() {
     assert_eq!([grant("user:cleo", false).0, grant("owner:alpha", false).0], [201, 201]);
     stage.stop();
 }
+
+#[test]
+fn a_table_is_so_afterwards_and_changes_nothing_twice() {
+    let stage = Stage::new();
+    let import = |user: &str, dry: bool, rows: Value| {
+        let path = format!("/v1/import?dry_run={dry}");
+        stage.call(user, "POST", &path, json!({"rows": rows}))
+    };
+    let rows = || {
+        json!([
+            {"kind": "user", "user": "cleo", "credits": 25},
+            {"kind": "project", "project": "apollo", "credits": 100, "total": 80, "note": "moon"},
+            {"kind": "member", "project": "apollo", "user": "ana", "role": "manager"},
+            {"kind": "member", "project": "apollo", "user": "bob", "month": 60},
+        ])
+    };
+    assert_eq!(import("ana", false, rows()).0, 403);
+    let (status, would) = import("root", true, rows());
+    assert_eq!((status, would["changes"].as_array().unwrap().len()), (200, 6), "{would}");
+    assert_eq!(stage.get("root", "/v1/projects/apollo").0, 404, "it was only tried");
+    let (_, done) = import("root", false, rows());
+    assert_eq!((&done["changes"], &done["dry_run"]), (&would["changes"], &json!(false)));
+    let (_, again) = import("root", false, rows());
+    assert_eq!(again["changes"], json!([]));
+    let (_, project) = stage.get("root", "/v1/projects/apollo");
+    assert_eq!((&project["balance"], &project["limits"]), (&json!(100), &json!({"total": 80})));
+    assert_eq!(project["members"][1]["limits"], json!({"month": 60}));
+    // What is spent counts as given; too much cannot be taken back.
+    let (_, table) = stage.get("root", "/v1/export");
+    assert_eq!(import("root", false, table["rows"].clone()).1["changes"], json!([]), "{table}");
+    let less = json!([{"kind": "project", "project": "apollo", "credits": 90, "lift": ["total"]}]);
+    assert_eq!(import("root", false, less).1["changes"].as_array().unwrap().len(), 2);
+    let gone = json!([{"kind": "member", "project": "apollo", "user": "bob", "role": "none"}]);
+    assert_eq!(
+        import("root", false, gone).1["changes"],
+        json!(["project apollo: bob is no member any more"])
+    );
+    for (rows, field) in [
+        (json!([{"kind": "user", "user": "a b"}]), "rows[0].user"),
+        (
+            json!([{"kind": "user", "user": "x"}, {"kind": "member", "project": "nix", "user": "x"}]),
+            "rows[1].project",
+        ),
+        (json!([{"kind": "user", "user": "x", "role": "member"}]), "rows[0].role"),
+        (json!([{"kind": "member", "project": "apollo"}]), "rows[0].user"),
+        (
+            json!([{"kind": "project", "project": "apollo", "total": 1, "lift": ["total"]}]),
+            "rows[0].total",
+        ),
+        (json!([{"kind": "project", "project": "apollo", "total": -1}]), "rows[0].total"),
+    ] {
+        let (status, failure) = import("root", false, rows);
+        assert_eq!((status, &failure["error"]["field"]), (422, &json!(field)), "{failure}");
+    }
+    // A mistake in a later row: nothing of the earlier ones is done.
+    let half = json!([
+        {"kind": "project", "project": "new"},
+        {"kind": "member", "project": "new", "user": "a b"},
+    ]);
+    assert_eq!(import("root", false, half).0, 422);
+    assert_eq!(stage.get("root", "/v1/projects/new").0, 404);
+    let (_, accounts) = stage.get("root", "/v1/accounts");
+    let sum: f64 = accounts["accounts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["balance"].as_f64().unwrap())
+        .sum();
+    assert_eq!(sum, 0.0);
+    stage.stop();
+}
+
+#[test]
+fn what_was_used_is_summed() {
+    let stage = Stage::new();
+    project(&stage, 500);
+    for (user, role) in [("ana", "member"), ("olga", "manager")] {
+        assert_eq!(join(&stage, "root", user, role), 200);
+    }
+    for (user, work) in [("ana", of_project()), ("ana", job(1)), ("bob", job(2))] {
+        let (status, done) = stage.call(user, "POST", "/v1/jobs", work);
+        assert_eq!(status, 201, "{done}");
+        let id = done["jobs"][0].as_u64().unwrap();
+        stage.end(id, Exit::Code(0));
+        stage.until(id, "COMPLETED");
+    }
+    let rows = |user: &str, query: &str| {
+        let (status, found) = stage.get(user, &format!("/v1/usage{query}"));
+        assert_eq!(status, 200, "{found}");
+        found["usage"].as_array().unwrap().clone()
+    };
+    assert_eq!(
+        ["root", "olga", "ana", "bob", "otto"].map(|user| rows(user, "?by=user,project").len()),
+        [3, 1, 2, 1, 0]
+    );
+    assert_eq!(rows("root", "?by=user&project=apollo").len(), 1);
+    let all = rows("root", "?by=month");
+    assert_eq!((all.len(), &all[0]["parts"]), (1, &json!(3)), "{all:?}");
+    let paid: f64 = (1..=3)
+        .map(|id| stage.get("root", &format!("/v1/jobs/{id}")).1["paid"].as_f64().unwrap())
+        .sum();
+    assert_eq!(all[0]["charged"].as_f64(), Some(paid));
+    assert!(paid >= 4.0, "each node pays for a second at least: {paid}");
+    assert_eq!(rows("root", "?from=1999-01&to=1999-12"), Vec::<Value>::new());
+    for query in ["?by=colour", "?from=1999", "?to=1999-13"] {
+        assert_eq!(stage.get("root", &format!("/v1/usage{query}")).0, 422, "{query}");
+    }
+    stage.stop();
+}

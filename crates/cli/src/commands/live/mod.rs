@@ -21,6 +21,7 @@ pub(crate) mod report;
 pub(crate) mod sites;
 pub(crate) mod submit;
 pub(crate) mod token;
+pub(crate) mod usage;
 pub(crate) mod wait;
 pub(crate) mod whatif;
 mod work;

@@ -152,11 +152,17 @@ impl State {
         all.into_iter().filter_map(share).collect()
     }
 
+    /// All that the project was ever given, micro-credits: what it has, what is held for its jobs,
+    /// and what they have paid.
+    pub fn given(&self, name: &str) -> i128 {
+        let spent = self.projects.get(name).map_or(0, |project| i128::from(project.spent.total.0));
+        let held: i128 = self.held_of_project(name).values().sum();
+        self.accounts.balance(&Account::Project(name.to_owned())) + held + spent
+    }
+
     fn given_to(&self, name: &str, project: &Project) -> Option<Share> {
         let spent = project.spent.total;
-        let there = self.accounts.balance(&Account::Project(name.to_owned()))
-            + self.held_of_project(name).values().sum::<i128>();
-        let of = Money(i64::try_from(there + i128::from(spent.0)).unwrap_or(i64::MAX));
+        let of = Money(i64::try_from(self.given(name)).unwrap_or(i64::MAX));
         (of > Money::ZERO).then_some(Share { user: None, which: Which::Total, spent, of })
     }
 

@@ -6,14 +6,15 @@
 
 mod budget;
 mod forecast;
+pub mod import;
 mod rule;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use tradewind_model::{Money, Time};
 
+use super::Wrong;
 use super::state::{Job, State};
-use super::{Wrong, money::Account};
 
 pub use budget::{Limited, Share};
 pub use forecast::Forecast;
@@ -296,13 +297,9 @@ impl State {
     /// What is held for running jobs that the project pays for, by user. Linear in what is held.
     pub fn held_of_project(&self, name: &str) -> BTreeMap<&str, i128> {
         let mut held = BTreeMap::new();
-        let accounts = self.accounts.balances();
-        for (number, amount) in accounts.filter_map(|(account, balance)| match account {
-            Account::Held(number) => Some((number, balance)),
-            _ => None,
-        }) {
-            if let Some(job) = self.jobs.get(number).filter(|it| it.paying_project() == Some(name))
-            {
+        for (number, amount) in self.accounts.held() {
+            let job = self.jobs.get(&number).filter(|it| it.paying_project() == Some(name));
+            if let Some(job) = job {
                 *held.entry(job.user.as_str()).or_default() += amount;
             }
         }
@@ -352,6 +349,19 @@ pub fn month_of(at: Time) -> i64 {
     (year - 1970) * 12 + month - 1
 }
 
+/// The month as `2027-01`.
+pub fn text_of_month(month: i64) -> String {
+    format!("{:04}-{:02}", 1970 + month.div_euclid(12), month.rem_euclid(12) + 1)
+}
+
+/// The month that is written like this.
+pub fn month_of_text(text: &str) -> Option<i64> {
+    let (year, month) = text.split_once('-').filter(|_| text.len() == 7)?;
+    let number = |text: &str| text.parse::<i64>().ok().filter(|_| !text.starts_with(['+', '-']));
+    let (year, month) = (number(year)?, number(month).filter(|it| (1..=12).contains(it))?);
+    Some((year - 1970) * 12 + month - 1)
+}
+
 /// Year, month and day of so many days since 1970, in the Gregorian calendar.
 pub fn date_of(day: i64) -> (i64, i64, i64) {
     // Years that begin in March end with the leap day; 400 of them have 146,097 days.
@@ -379,6 +389,13 @@ mod tests {
         }
         assert_eq!(month_of(Time(31 * DAY_S - 1)), 0);
         assert_eq!(month_of(Time(31 * DAY_S)), 1);
+        assert_eq!(
+            (text_of_month(684), month_of_text("2027-01")),
+            ("2027-01".to_owned(), Some(684))
+        );
+        for text in ["2027-13", "2027-1", "27-0001", "2027-+1", "x"] {
+            assert_eq!(month_of_text(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -223,7 +223,7 @@ impl Live {
 
     /// Waiting jobs of users who may not spend the project's money leave the queue. What runs goes
     /// on to its end: its money was set aside before. Linear in the jobs.
-    fn turn_away(&mut self, at: Time, name: &str) -> Result<(), Wrong> {
+    pub(super) fn turn_away(&mut self, at: Time, name: &str) -> Result<(), Wrong> {
         let jobs = self.state.jobs.values();
         let own = jobs.filter(|job| job.paying_project() == Some(name));
         let waiting = own.filter(|job| job.phase == Phase::Waiting);
@@ -236,7 +236,7 @@ impl Live {
     }
 
     /// Jobs that were held since their user was no member try again.
-    fn let_back(&mut self, at: Time, name: &str, user: &str) -> Result<(), Wrong> {
+    pub(super) fn let_back(&mut self, at: Time, name: &str, user: &str) -> Result<(), Wrong> {
         let held = Phase::Held(Hold::Rejected(no_member(user, name)));
         let jobs = self.state.jobs.values();
         let own = jobs.filter(|it| it.paying_project() == Some(name) && it.user == user);

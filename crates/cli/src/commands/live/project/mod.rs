@@ -1,6 +1,7 @@
 //! `tradewind project`: who spends a project's money, and how much.
 
 mod show;
+mod table;
 
 use tradewind_io::decimal;
 use tradewind_model::Money;
@@ -34,6 +35,10 @@ enum What {
     Show(ShowArgs),
     /// List the projects that you belong to.
     List(ListArgs),
+    /// Make users, projects, members and budgets as a file says.
+    Import(table::ImportArgs),
+    /// Print users, projects, members and budgets as a file.
+    Export(table::ExportArgs),
 }
 
 /// Its name.
@@ -179,6 +184,8 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
             let sent = Market::open(&args.place)?.get(&path(&args.project))?;
             show::one(&sent, format)?;
         }
+        What::Import(args) => table::import(args, format)?,
+        What::Export(args) => table::export(args, format)?,
         What::List(args) => {
             let sent = Market::open(&args.place)?.pages("/v1/projects", "projects")?;
             let ProjectList { projects, .. } = sent.read()?;
