@@ -150,7 +150,7 @@ fn a_table_is_so_afterwards_and_changes_nothing_twice() {
     };
     assert_eq!(import("ana", false, rows()).0, 403);
     let (status, would) = import("root", true, rows());
-    assert_eq!((status, would["changes"].as_array().unwrap().len()), (200, 6), "{would}");
+    assert_eq!((status, would["changes"].as_array().unwrap().len()), (200, 7), "{would}");
     assert_eq!(stage.get("root", "/v1/projects/apollo").0, 404, "it was only tried");
     let (_, done) = import("root", false, rows());
     assert_eq!((&done["changes"], &done["dry_run"]), (&would["changes"], &json!(false)));

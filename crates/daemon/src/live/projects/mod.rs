@@ -218,6 +218,13 @@ impl Project {
         managers.map(|(name, _)| name.as_str())
     }
 
+    /// Whether it, or a member, has a limit of a month, and nothing says that this month has begun.
+    pub(super) fn is_new_month(&self, month: i64) -> bool {
+        let mut limits = self.members.values().map(|member| member.limits).chain([self.limits]);
+        let known = self.warned.get(&(None, Which::Month)).is_some_and(|it| it.month == month);
+        limits.any(|it| it.month.is_some()) && !known
+    }
+
     fn spend(&mut self, at: Time, user: &str, amount: Money) {
         let (month, day) = (month_of(at), at.0.div_euclid(DAY_S));
         self.spent.add(month, amount);
@@ -356,7 +363,8 @@ pub fn text_of_month(month: i64) -> String {
 
 /// The month that is written like this.
 pub fn month_of_text(text: &str) -> Option<i64> {
-    let (year, month) = text.split_once('-').filter(|_| text.len() == 7)?;
+    let (year, month) =
+        text.split_once('-').filter(|(year, _)| text.len() == 7 && year.len() == 4)?;
     let number = |text: &str| text.parse::<i64>().ok().filter(|_| !text.starts_with(['+', '-']));
     let (year, month) = (number(year)?, number(month).filter(|it| (1..=12).contains(it))?);
     Some((year - 1970) * 12 + month - 1)
