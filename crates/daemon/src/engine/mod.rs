@@ -5,11 +5,13 @@
 //! sites and peers. If the journal cannot be written, nothing that was not written counts: the state is
 //! made anew from the journal, and whoever asks is told to try again.
 
+mod busy;
 mod clock;
 pub mod gauges;
 mod handle;
 mod nothing;
 mod peers;
+pub mod reads;
 pub mod recovery;
 mod run;
 mod sites;
@@ -17,6 +19,7 @@ mod sites;
 pub use gauges::Gauges;
 pub use handle::{Gone, Handle, News, Watch};
 pub use peers::{Courier, PeerSetup};
+pub use reads::Reader;
 pub use recovery::{RecoveryError, recover, replay};
 pub use run::{Engine, Open, Setup, Timing};
-pub use sites::{Reader, SiteSetup};
+pub use sites::SiteSetup;

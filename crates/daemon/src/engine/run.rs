@@ -14,8 +14,9 @@ use super::gauges::Gauges;
 use super::handle::{Handle, Message, News};
 use super::nothing::Nothing;
 use super::peers::{PeerSetup, Postman};
+use super::reads::Reader;
 use super::recovery::{RecoveryError, recover};
-use super::sites::{Reader, SiteSetup, Worker};
+use super::sites::{self, SiteSetup, Worker};
 use crate::codec::Codec;
 use crate::live::peers::Letter;
 use crate::live::state::{Job, Phase};
@@ -191,6 +192,8 @@ enum StartError {
     Store(#[from] StoreError),
     #[error("the journal's sites do not go with the configuration: {0}")]
     Sites(String),
+    #[error("{}; {}", .0.message, .0.hint)]
+    Tokens(Refusal),
     #[error("policy `{policy}`: {why}")]
     Policy { policy: String, why: String },
 }
@@ -203,6 +206,7 @@ impl<C: Codec> Base<C> {
         clock: &mut Clock,
     ) -> Result<(Live, Letters), StartError> {
         let mut state = recover(&mut *journal.store, &self.codec)?;
+        self.settings.admits_all(&state).map_err(StartError::Tokens)?;
         journal.snapshot_at = journal.store.last();
         let is_idle = |job: &Job| matches!(job.phase, Phase::Over(_));
         let is_idle = state.jobs.values().all(is_idle) && state.quotes.is_empty();
@@ -324,7 +328,7 @@ impl<C: Codec> Loop<C> {
             self.keep();
         }
         self.keep_now();
-        self.workers.into_iter().for_each(Worker::stop);
+        sites::stop(self.workers);
     }
 
     /// How long there may be nothing to do.
