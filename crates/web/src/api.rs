@@ -440,6 +440,7 @@ impl Context {
         let submission = Arc::new(submission);
         let demand = self.look(move |live| {
             let submission = live.settings().counted(&submission);
+            live.may_spend(&user, submission.project.as_deref())?;
             live.demand_of(&user, &submission)
         });
         let demand = demand.await?;

@@ -13,6 +13,7 @@
 mod books;
 mod market;
 pub mod peers;
+mod projects;
 mod record;
 mod state;
 mod submission;

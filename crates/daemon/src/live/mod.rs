@@ -23,10 +23,12 @@ pub mod input;
 mod jobs;
 mod layout;
 pub mod money;
+mod names;
 mod orders;
 mod pass;
 pub mod past;
 pub mod peers;
+pub mod projects;
 pub mod record;
 pub mod rights;
 pub mod state;
@@ -37,6 +39,7 @@ mod tests;
 mod tick;
 pub mod times;
 mod usage;
+pub mod used;
 mod width;
 
 use std::cell::OnceCell;
@@ -55,7 +58,7 @@ pub use apply::Wrong;
 pub use bodies::check_environment;
 use demand::Most;
 pub use demand::RESOURCES;
-pub use input::{Act, Ask, Input, Kind, Refusal, Reply, Usage, Withheld};
+pub use input::{Act, Ask, Input, Kind, Refusal, Reply, Unknown, Usage, Wish, Withheld};
 pub use orders::Instruction;
 use peers::Letter;
 pub use record::Record;
@@ -189,6 +192,8 @@ pub struct Live {
     caps: caps::Caps,
     /// What the present step wants said to peers.
     letters: Vec<(Peer, Letter)>,
+    /// The month of the last look at limits of months, months since January 1970.
+    month: i64,
 }
 
 impl Debug for Live {
@@ -249,10 +254,12 @@ impl Live {
             problems: BTreeMap::new(),
             caps: caps::Caps::default(),
             letters: Vec::new(),
+            month: 0,
         };
         live.remember();
         let at = at.max(live.state.now());
-        let begun = live.go_on(at, policy).and_then(|()| live.meet(at));
+        let begun =
+            live.go_on(at, policy).and_then(|()| live.renew(at)).and_then(|()| live.meet(at));
         begun.map_err(|wrong| wrong.to_string())?;
         let step = live.done(None);
         Ok((live, step))

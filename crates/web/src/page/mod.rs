@@ -22,6 +22,7 @@ mod mark;
 mod market;
 mod now;
 mod policy;
+mod projects;
 mod quote;
 mod reply;
 mod runs;
@@ -74,6 +75,7 @@ pub(crate) fn router(context: &Context) -> Router<Context> {
         .route("/market", get(market::show).post(market::set))
         .route("/ledger", get(ledger::show))
         .route("/ledger.csv", get(ledger::csv))
+        .route("/projects", get(projects::show))
         .route("/policy", get(policy::show).post(policy::switch))
         .route("/page/board", get(looks::frame))
         .route("/page/board/picture", get(looks::picture))

@@ -67,7 +67,8 @@ pub(crate) async fn offers(
     let (submission, _) = submission::read(document)?;
     let ahead = Ahead::begin(context, &caller.actor).await?;
     let user = || Account::User(caller.actor.user.clone());
-    let payer = submission.project.clone().map_or_else(user, Account::Project);
+    let project = submission.project.clone();
+    let payer = project.clone().map_or_else(user, Account::Project);
     let demand = context.demand(caller.actor.user.clone(), submission).await?;
     let (view, Quoted { proposals, queue }) = windows(context, &demand, &ahead).await?;
     // The rest waits for the journal, and not for a processor.
@@ -100,7 +101,10 @@ pub(crate) async fn offers(
     let actor = caller.actor.clone();
     let funds = context.look(move |live| {
         let (state, grant) = (live.state(), live.settings().new_user_grant);
-        may_see(state, &actor, &payer).then(|| state.funds(&payer, grant).max(0))
+        may_see(state, &actor, &payer).then(|| {
+            let there = state.funds(&payer, grant);
+            state.within_limits(there, project.as_deref(), &actor.user).max(0)
+        })
     });
     let (as_of, queue) = (Some(view.market.now().0), Some(queue));
     Ok(Quotes { quotes, payer: Some(name), funds: funds.await?.map(Credits), as_of, queue })

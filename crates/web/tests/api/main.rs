@@ -15,6 +15,7 @@ mod limits;
 mod money;
 mod pages;
 mod peers;
+mod projects;
 mod rights;
 mod stage;
 mod streams;
