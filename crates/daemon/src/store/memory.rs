@@ -34,6 +34,8 @@ struct Contents {
     open: bool,
     /// Of the next append.
     fault: Option<Fault>,
+    /// Nothing can be added.
+    is_full: bool,
 }
 
 impl Disk {
@@ -70,6 +72,16 @@ impl Disk {
         self.contents().fault = Some(fault);
     }
 
+    /// Nothing can be added from now on.
+    pub fn fill(&self) {
+        self.contents().is_full = true;
+    }
+
+    /// There is room again.
+    pub fn make_room(&self) {
+        self.contents().is_full = false;
+    }
+
     /// Turns a bit of a row's body over; of an empty one, its time.
     pub fn corrupt(&self, seq: u64, byte: usize) {
         let mut contents = self.contents();
@@ -104,6 +116,10 @@ const PATH: &str = "memory";
 
 fn io(what: impl Into<String>) -> StoreError {
     StoreError::Io { path: PATH.to_owned(), what: what.into() }
+}
+
+fn full() -> StoreError {
+    StoreError::Full { path: PATH.to_owned() }
 }
 
 /// An open journal on a [`Disk`].
@@ -149,12 +165,15 @@ impl Store for Memory {
             return Err(io(objection));
         }
         let fault = contents.fault.take();
+        if contents.is_full {
+            return Err(full());
+        }
         if fault.is_none_or(|fault| fault == Fault::DiesAfter) {
             contents.add(rows, end);
         }
         match fault {
             None => Ok(()),
-            Some(Fault::Full) => Err(io("the disk is full: nothing was added")),
+            Some(Fault::Full) => Err(full()),
             Some(Fault::DiesBefore | Fault::DiesAfter) => {
                 drop(contents);
                 self.disk.crash();

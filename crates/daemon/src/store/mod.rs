@@ -57,6 +57,12 @@ pub enum StoreError {
         /// What went wrong, and what to do.
         what: String,
     },
+    /// The disk takes no more, or not from us.
+    #[error("{path}: the disk is full, nothing was written; make room")]
+    Full {
+        /// Where.
+        path: String,
+    },
     /// What was read is not what was written.
     #[error("{path}: the journal is damaged at row {seq}: {what}")]
     Damaged {
@@ -65,6 +71,14 @@ pub enum StoreError {
         /// The first row that is wrong; 0: what comes before the rows, or the file as such.
         seq: u64,
         /// How.
+        what: String,
+    },
+    /// A journal was here, and it or its write-ahead log is missing. Nothing was begun instead.
+    #[error("{path}: {what}")]
+    Lost {
+        /// Where.
+        path: String,
+        /// What is missing, and what is there.
         what: String,
     },
     /// Another process has it.
@@ -120,4 +134,13 @@ pub trait Store: Debug + Send {
     /// # Errors
     /// If it is not safe, or of a row that is not there. The journal is whole without it.
     fn keep(&mut self, snapshot: &Snapshot) -> Result<(), StoreError>;
+
+    /// Moves what was appended into its lasting place, so that little is left to recover after a
+    /// crash. Rows are safe without it; whoever reads is not held up.
+    ///
+    /// # Errors
+    /// If the disk takes no more.
+    fn settle(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
 }

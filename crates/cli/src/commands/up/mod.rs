@@ -7,6 +7,7 @@ mod notify;
 mod peers;
 pub(crate) mod place;
 pub(crate) mod policies;
+mod remains;
 mod schedules;
 mod service;
 mod tables;
@@ -35,6 +36,7 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::report::Report;
 use crate::{input, output, sites};
 use place::Place;
+use remains::{Beginning, explain};
 
 /// Where, and with what.
 #[derive(Debug, clap::Args)]
@@ -62,6 +64,10 @@ pub(crate) struct Args {
     /// Also submit a small batch of real commands, and tell what becomes of it.
     #[arg(long)]
     demo: bool,
+    /// Begin a new market although something of an earlier one is in the folder, and its journal
+    /// is not. What is left of that journal is kept under another name.
+    #[arg(long)]
+    new: bool,
     /// How much the log tells: error, warn, info, debug or trace.
     #[arg(long, value_name = "LEVEL", default_value = "warn")]
     log: tracing::Level,
@@ -70,17 +76,24 @@ pub(crate) struct Args {
     log_json: bool,
 }
 
+impl Args {
+    fn beginning(&self) -> Beginning {
+        if self.new { Beginning::Anew } else { Beginning::AsFound }
+    }
+}
+
 pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     log(args);
     let settings = read(args, report)?;
     let place = Place::new(args.state.as_deref())?;
     place.make()?;
+    remains::check(&place, args.beginning(), report)?;
     let engine = start(&place, &settings)?;
     let token = admit(&engine, &place)?;
     let server = listen(args, &settings, &engine)?;
     let notifier = notify::Notifier::start(engine.handle.clone(), server.events(), &settings)?;
     let url = url(&server, &settings);
-    place::write_private(&place.url(), &format!("{url}\n"))?;
+    tell_url(&engine, &place, &url, report)?;
     output::print(&format!("{url}\n"))?;
     report.note(&format!("the administrator's token is in {}", token.display()));
     let watcher = schedules::Watcher::start(engine.handle.clone(), &settings);
@@ -103,6 +116,24 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     drop(std::fs::remove_file(place.url()));
     waited.map_err(|wrong| Failure::usage(format!("cannot wait for signals: {wrong}")))?;
     Ok(Exit::Ok)
+}
+
+/// What is said at a start on a full disk.
+const READ_ONLY: &str = "the disk is full: the market can be read, and jobs can be cancelled, no \
+                         more; it goes on by itself when there is room";
+
+/// Writes down where the market listens. On a full disk that is only said: a market that can be
+/// read is better than none.
+fn tell_url(engine: &Engine, place: &Place, url: &str, report: &Report) -> Result<(), Failure> {
+    let written = place::write_private(&place.url(), &format!("{url}\n"));
+    if !engine.handle.gauges().is_read_only() {
+        return written;
+    }
+    report.note(READ_ONLY);
+    if written.is_err() {
+        report.note(&format!("there is no room for the file `url`: say `--url {url}`"));
+    }
+    Ok(())
 }
 
 fn log(args: &Args) {
@@ -135,7 +166,8 @@ fn start(place: &Place, settings: &Settings) -> Result<Engine, Failure> {
     let again = journal.clone();
     let open = Box::new(move || match first.take() {
         Some(first) => Ok(first),
-        None => open(&again),
+        // It was there: a journal that vanished meanwhile is not made up for by an empty one.
+        None => Ok(Box::new(Sqlite::reopen(&again)?) as Box<dyn Store>),
     });
     let allowed = tradewind_daemon::live::Settings {
         max_jobs: settings.limits.jobs as usize,
@@ -166,19 +198,6 @@ fn start(place: &Place, settings: &Settings) -> Result<Engine, Failure> {
 
 fn open(journal: &std::path::Path) -> Result<Box<dyn Store>, StoreError> {
     Ok(Box::new(Sqlite::open(journal)?))
-}
-
-fn explain(wrong: &StoreError) -> Failure {
-    let failure = Failure::usage(wrong.to_string());
-    match wrong {
-        StoreError::Busy { .. } => {
-            failure.hint("a market runs here already; or say another folder: `--state DIR`")
-        }
-        StoreError::Damaged { .. } => {
-            failure.hint("`tradewind restore` brings a backup back; see docs/journal.md")
-        }
-        _ => failure.hint("see docs/journal.md"),
-    }
 }
 
 pub(crate) fn administrator() -> Actor {

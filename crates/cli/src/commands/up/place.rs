@@ -1,7 +1,7 @@
 //! The folder of a market: its journal, its sites, and how to reach it.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -67,6 +67,10 @@ pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 fn cannot(what: &str, path: &Path, wrong: &std::io::Error) -> Failure {
-    let message = format!("cannot {what} `{}`: {wrong}", path.display());
-    Failure::usage(message).hint("choose another folder: `--state DIR`")
+    let failure = Failure::usage(format!("cannot {what} `{}`: {wrong}", path.display()));
+    match wrong.kind() {
+        // Another folder would be another market.
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => failure.hint("make room on the disk"),
+        _ => failure.hint("look at the owner and the mode of the folder"),
+    }
 }

@@ -1,0 +1,82 @@
+//! The journal as the engine writes it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tradewind_model::Time;
+
+use super::gauges::Gauges;
+use super::nothing::Nothing;
+use super::run::Open;
+use crate::codec::Codec;
+use crate::live::Record;
+use crate::store::{Store, StoreError};
+
+/// The journal's log is moved into its file so often, if there is something in it.
+const SETTLE_EVERY: Duration = Duration::from_secs(30);
+
+pub(super) struct Journal {
+    pub(super) store: Box<dyn Store>,
+    pub(super) open: Open,
+    /// Whether the last append went well.
+    pub(super) sound: bool,
+    /// The last row that is in its lasting place, and when that was looked after.
+    pub(super) settled: (u64, Instant),
+    /// The row of the last snapshot.
+    pub(super) snapshot_at: u64,
+    pub(super) gauges: Arc<Gauges>,
+}
+
+impl Journal {
+    /// What is safe after a failure is known after an opening only.
+    pub(super) fn reopen(&mut self) -> Result<(), StoreError> {
+        // The old one holds the lock until it is gone.
+        self.store = Box::new(Nothing(self.store.origin().clone()));
+        self.store = (self.open)()?;
+        self.sound = true;
+        Ok(())
+    }
+
+    /// Now and then, what was written is moved into its lasting place.
+    pub(super) fn settle(&mut self) {
+        let (row, when) = self.settled;
+        if self.sound && when.elapsed() >= SETTLE_EVERY && row != self.store.last() {
+            self.settled = (self.store.last(), Instant::now());
+            if let Err(wrong) = self.store.settle() {
+                tracing::warn!(%wrong, "the journal's log could not be moved into its file");
+            }
+        }
+    }
+
+    /// Records of one moment.
+    pub(super) fn write<C: Codec>(
+        &mut self,
+        codec: &C,
+        at: Time,
+        records: &[Record],
+    ) -> Result<(), StoreError> {
+        self.write_all(codec, records.iter().map(|record| (at, record)))
+    }
+
+    /// Records, each of its moment: all of them, or none.
+    pub(super) fn write_all<'a, C: Codec>(
+        &mut self,
+        codec: &C,
+        records: impl Iterator<Item = (Time, &'a Record)>,
+    ) -> Result<(), StoreError> {
+        let rows: Vec<(i64, Vec<u8>)> =
+            records.map(|(at, record)| (at.0, codec.record(record))).collect();
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let begin = Instant::now();
+        let appended = self.store.append(&rows);
+        let took = begin.elapsed();
+        self.gauges.appends.add(1, took);
+        self.gauges.rows.add(rows.len() as u64, took);
+        self.gauges.written(self.store.last());
+        // On a full disk nothing was written, and that is certain.
+        self.sound = matches!(appended, Ok(()) | Err(StoreError::Full { .. }));
+        appended
+    }
+}
