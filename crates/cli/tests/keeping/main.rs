@@ -4,4 +4,5 @@
 
 mod accident;
 mod full;
+mod releases;
 mod stage;

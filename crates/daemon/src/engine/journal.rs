@@ -1,5 +1,6 @@
 //! The journal as the engine writes it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,8 +10,9 @@ use super::gauges::Gauges;
 use super::nothing::Nothing;
 use super::run::Open;
 use crate::codec::Codec;
-use crate::live::Record;
-use crate::store::{Store, StoreError};
+use crate::codec::pages::{self, Pages};
+use crate::live::{Record, State};
+use crate::store::{Snapshot, Store, StoreError};
 
 /// The journal's log is moved into its file so often, if there is something in it.
 const SETTLE_EVERY: Duration = Duration::from_secs(30);
@@ -24,6 +26,8 @@ pub(super) struct Journal {
     pub(super) settled: (u64, Instant),
     /// The row of the last snapshot.
     pub(super) snapshot_at: u64,
+    /// What the store has of the last snapshot.
+    pub(super) pages: Pages,
     pub(super) gauges: Arc<Gauges>,
 }
 
@@ -35,6 +39,22 @@ impl Journal {
         self.store = (self.open)()?;
         self.sound = true;
         Ok(())
+    }
+
+    /// Keeps a snapshot: of jobs those pages that were touched since the last one.
+    pub(super) fn keep(&mut self, state: &State, touched: &BTreeSet<u64>) {
+        let begin = Instant::now();
+        self.snapshot_at = self.store.last();
+        let (body, changed) = self.pages.of(state, touched);
+        let (seq, at) = (self.snapshot_at, state.now().0);
+        let snapshot = Snapshot { seq, at, version: pages::VERSION, body };
+        if let Err(wrong) = self.store.keep_pages(&snapshot, &changed) {
+            tracing::warn!(%wrong, "no snapshot");
+            // The next one has everything.
+            self.pages = Pages::default();
+        }
+        let (pages, took_us) = (changed.pages().len(), begin.elapsed().as_micros());
+        tracing::debug!(pages, took_us, "a snapshot");
     }
 
     /// Now and then, what was written is moved into its lasting place.

@@ -20,6 +20,6 @@ mod sites;
 pub use gauges::Gauges;
 pub use handle::{Gone, Handle, News, Watch};
 pub use peers::{Courier, PeerSetup};
-pub use recovery::{RecoveryError, recover, replay};
+pub use recovery::{RecoveryError, begun, recover, recover_pages, replay};
 pub use run::{Engine, Open, Setup, Timing};
 pub use sites::{Reader, SiteSetup};

@@ -14,14 +14,15 @@ use super::full::Unwritten;
 use super::handle::{Handle, Message, News};
 use super::journal::Journal;
 use super::peers::{PeerSetup, Postman};
-use super::recovery::{RecoveryError, recover};
+use super::recovery::{RecoveryError, recover_pages};
 use super::sites::{Reader, SiteSetup, Worker};
 use crate::codec::Codec;
+use crate::codec::pages::Pages;
 use crate::live::peers::Letter;
 use crate::live::state::{Job, Phase};
 use crate::live::{Act, Input, Kind, Live, Make, Record, Refusal, Reply, Settings, State, Step};
 use crate::site::{Aside, Demand, Tag};
-use crate::store::{Snapshot, Store, StoreError};
+use crate::store::{Store, StoreError};
 
 /// Opens a journal.
 pub type Open = Box<dyn FnMut() -> Result<Box<dyn Store>, StoreError> + Send>;
@@ -94,6 +95,7 @@ impl Engine {
             sound: true,
             settled: (0, Instant::now()),
             snapshot_at: 0,
+            pages: Pages::default(),
             gauges,
         };
         let mut clock = Clock::new();
@@ -178,7 +180,8 @@ impl<C: Codec> Base<C> {
         journal: &mut Journal,
         clock: &mut Clock,
     ) -> Result<(Live, Unwritten), StartError> {
-        let mut state = recover(&mut *journal.store, &self.codec)?;
+        let (mut state, pages) = recover_pages(&mut *journal.store, &self.codec)?;
+        journal.pages = pages;
         journal.snapshot_at = journal.store.last();
         let is_idle = |job: &Job| matches!(job.phase, Phase::Over(_));
         let is_idle = state.jobs.values().all(is_idle) && state.quotes.is_empty();
@@ -560,14 +563,9 @@ impl<C: Codec> Loop<C> {
         if self.unwritten.is_some() {
             return;
         }
-        let Some(live) = &self.live else { return };
-        let (seq, at) = (self.journal.store.last(), live.state().now().0);
-        let body = self.base.codec.state(live.state());
-        let snapshot = Snapshot { seq, at, version: C::VERSION, body };
-        self.journal.snapshot_at = seq;
-        if let Err(wrong) = self.journal.store.keep(&snapshot) {
-            tracing::warn!(%wrong, "no snapshot");
-        }
+        let Some(live) = &mut self.live else { return };
+        let touched = live.take_touched();
+        self.journal.keep(live.state(), &touched);
     }
 }
 

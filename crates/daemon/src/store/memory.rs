@@ -2,10 +2,12 @@
 //!
 //! A [`Disk`] outlives the [`Memory`] that was opened on it, as a file outlives a process.
 
+use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::chain::{Digest, End, Origin, link};
-use super::{Row, Snapshot, Store, StoreError};
+use super::{Changes, Page, PageKey, Row, Snapshot, Store, StoreError};
 
 /// How an append goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +31,7 @@ pub struct Disk {
 struct Contents {
     rows: Vec<(Row, Digest)>,
     snapshot: Option<Snapshot>,
+    pages: BTreeMap<PageKey, Vec<u8>>,
     /// Counts openings and crashes: a store of an earlier one is dead.
     era: u64,
     open: bool,
@@ -210,5 +213,27 @@ impl Store for Memory {
         }
         contents.snapshot = Some(snapshot.clone());
         Ok(())
+    }
+
+    fn keep_pages(&mut self, snapshot: &Snapshot, changed: &Changes) -> Result<(), StoreError> {
+        self.keep(snapshot)?;
+        let mut contents = self.alive()?;
+        if let Changes::All(_) = changed {
+            contents.pages.clear();
+        }
+        for page in changed.pages() {
+            match page.body.is_empty() {
+                true => contents.pages.remove(&page.key),
+                false => contents.pages.insert(page.key, page.body.clone()),
+            };
+        }
+        Ok(())
+    }
+
+    fn pages(&mut self, after: Option<PageKey>) -> Result<Vec<Page>, StoreError> {
+        let contents = self.alive()?;
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let pages = contents.pages.range((from, Bound::Unbounded)).take(64);
+        Ok(pages.map(|(key, body)| Page { key: *key, body: body.clone() }).collect())
     }
 }

@@ -125,15 +125,17 @@ const READ_ONLY: &str = "the disk is full: the market can be read, and jobs can 
 /// Writes down where the market listens. On a full disk that is only said: a market that can be
 /// read is better than none.
 fn tell_url(engine: &Engine, place: &Place, url: &str, report: &Report) -> Result<(), Failure> {
-    let written = place::write_private(&place.url(), &format!("{url}\n"));
-    if !engine.handle.gauges().is_read_only() {
-        return written;
+    if engine.handle.gauges().is_read_only() {
+        report.note(READ_ONLY);
     }
-    report.note(READ_ONLY);
-    if written.is_err() {
-        report.note(&format!("there is no room for the file `url`: say `--url {url}`"));
+    match place::try_write_private(&place.url(), &format!("{url}\n")) {
+        Err(wrong) if place::is_full(&wrong) => {
+            report.note(&format!("there is no room for the file `url`: say `--url {url}`"));
+            Ok(())
+        }
+        Err(_) => place::write_private(&place.url(), &format!("{url}\n")),
+        Ok(()) => Ok(()),
     }
-    Ok(())
 }
 
 fn log(args: &Args) {

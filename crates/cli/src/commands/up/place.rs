@@ -55,6 +55,14 @@ impl Place {
 /// # Errors
 /// If that is not possible.
 pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Failure> {
+    try_write_private(path, text).map_err(|wrong| cannot("write", path, &wrong))
+}
+
+/// The same, with the error as it is.
+///
+/// # Errors
+/// If that is not possible.
+pub(crate) fn try_write_private(path: &Path, text: &str) -> std::io::Result<()> {
     let write = || {
         let part = path.with_extension("part");
         let mut options = fs::OpenOptions::new();
@@ -63,14 +71,19 @@ pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Failure> {
         file.sync_all()?;
         fs::rename(&part, path)
     };
-    write().map_err(|wrong| cannot("write", path, &wrong))
+    write()
+}
+
+/// Whether there is no room.
+pub(crate) fn is_full(wrong: &std::io::Error) -> bool {
+    matches!(wrong.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
 fn cannot(what: &str, path: &Path, wrong: &std::io::Error) -> Failure {
     let failure = Failure::usage(format!("cannot {what} `{}`: {wrong}", path.display()));
-    match wrong.kind() {
+    match is_full(wrong) {
         // Another folder would be another market.
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => failure.hint("make room on the disk"),
-        _ => failure.hint("look at the owner and the mode of the folder"),
+        true => failure.hint("make room on the disk"),
+        false => failure.hint("look at the owner and the mode of the folder"),
     }
 }

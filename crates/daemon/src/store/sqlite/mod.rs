@@ -21,7 +21,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::chain::End;
-use super::{Origin, Row, Snapshot, Store, StoreError};
+use super::{Changes, Origin, Page, PageKey, Row, Snapshot, Store, StoreError};
 use error::{explain, foreign, io, is_unsure};
 use schema::Kind;
 
@@ -120,7 +120,7 @@ impl Sqlite {
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         match schema::kind(&connection, path)? {
             Kind::Empty => Err(foreign(path)),
-            Kind::Journal => Sqlite::begin(path, connection, None),
+            Kind::Journal | Kind::First => Sqlite::begin(path, connection, None),
         }
     }
 
@@ -181,15 +181,23 @@ enum Index {
 }
 
 fn connect_to_write(path: &Path, index: Index) -> Result<Connection, StoreError> {
-    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     if index == Index::Own {
         let own = connection.pragma_update(None, "locking_mode", "exclusive");
         own.map_err(|e| explain(path, 0, &e))?;
     }
-    if schema::kind(&connection, path)? == Kind::Empty {
+    let kind = schema::kind(&connection, path)?;
+    if kind == Kind::Empty {
         return Err(creation::lost(path, "there are no tables in it"));
     }
     prepare(&connection, path)?;
+    if kind == Kind::First {
+        match schema::migrate(&mut connection).map_err(|e| explain(path, 0, &e)) {
+            // It can be read as it is.
+            Ok(()) | Err(StoreError::Full { .. }) => {}
+            Err(wrong) => return Err(wrong),
+        }
+    }
     Ok(connection)
 }
 
@@ -260,6 +268,19 @@ impl Store for Sqlite {
         }
         let kept = snapshots::keep(&mut self.connection, snapshot);
         kept.map_err(|error| self.writing_failed(0, &error))
+    }
+
+    fn keep_pages(&mut self, snapshot: &Snapshot, changed: &Changes) -> Result<(), StoreError> {
+        self.may_write()?;
+        if snapshot.seq > self.end.seq {
+            return Err(io(&self.path, format!("there is no row {}", snapshot.seq)));
+        }
+        let kept = snapshots::keep_pages(&mut self.connection, snapshot, changed);
+        kept.map_err(|error| self.writing_failed(0, &error))
+    }
+
+    fn pages(&mut self, after: Option<PageKey>) -> Result<Vec<Page>, StoreError> {
+        snapshots::pages(&self.connection, &self.path, after)
     }
 
     fn settle(&mut self) -> Result<(), StoreError> {
