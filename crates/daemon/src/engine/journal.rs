@@ -14,6 +14,9 @@ use crate::codec::pages::{self, Pages};
 use crate::live::{Record, State};
 use crate::store::{Snapshot, Store, StoreError};
 
+/// A snapshot is kept after so many bytes of rows, however few they are.
+const LONG: usize = 16 << 20;
+
 /// The journal's log is moved into its file so often, if there is something in it.
 const SETTLE_EVERY: Duration = Duration::from_secs(30);
 
@@ -26,6 +29,8 @@ pub(super) struct Journal {
     pub(super) settled: (u64, Instant),
     /// The row of the last snapshot.
     pub(super) snapshot_at: u64,
+    /// Bytes of the rows behind it, as far as they are of this process.
+    pub(super) since: usize,
     /// What the store has of the last snapshot.
     pub(super) pages: Pages,
     pub(super) gauges: Arc<Gauges>,
@@ -41,10 +46,15 @@ impl Journal {
         Ok(())
     }
 
+    /// Whether so much was written since the last snapshot that reading it would take long.
+    pub(super) fn is_long(&self, rows: u64) -> bool {
+        self.store.last() - self.snapshot_at >= rows || self.since >= LONG
+    }
+
     /// Keeps a snapshot: of jobs those pages that were touched since the last one.
     pub(super) fn keep(&mut self, state: &State, touched: &BTreeSet<u64>) {
         let begin = Instant::now();
-        self.snapshot_at = self.store.last();
+        (self.snapshot_at, self.since) = (self.store.last(), 0);
         let (body, changed) = self.pages.of(state, touched);
         let (seq, at) = (self.snapshot_at, state.now().0);
         let snapshot = Snapshot { seq, at, version: pages::VERSION, body };
@@ -89,6 +99,7 @@ impl Journal {
         if rows.is_empty() {
             return Ok(());
         }
+        self.since += rows.iter().map(|(_, body)| body.len()).sum::<usize>();
         let begin = Instant::now();
         let appended = self.store.append(&rows);
         let took = begin.elapsed();

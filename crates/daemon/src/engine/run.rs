@@ -95,6 +95,7 @@ impl Engine {
             sound: true,
             settled: (0, Instant::now()),
             snapshot_at: 0,
+            since: 0,
             pages: Pages::default(),
             gauges,
         };
@@ -553,7 +554,7 @@ impl<C: Codec> Loop<C> {
 
     fn keep(&mut self) {
         self.journal.settle();
-        if self.journal.store.last() - self.journal.snapshot_at >= self.base.timing.snapshot_every {
+        if self.journal.is_long(self.base.timing.snapshot_every) {
             self.keep_now();
         }
     }

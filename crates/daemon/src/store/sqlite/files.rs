@@ -55,6 +55,8 @@ pub(super) struct Lock {
     file: File,
     /// Whether this process has written the mark.
     marked: bool,
+    /// Whether this process has opened the journal.
+    opened: bool,
 }
 
 /// What the file of the lock says while the journal is open.
@@ -69,7 +71,7 @@ impl Lock {
         let file = options.open(&beside).map_err(|e| failed(&beside, "opened", &e))?;
         for _ in 0..LOCK_TRIES {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Lock { file, marked: false }),
+                Ok(()) => return Ok(Lock { file, marked: false, opened: false }),
                 Err(Errno::WOULDBLOCK) => thread::sleep(LOCK_PAUSE),
                 Err(e) => return Err(failed(&beside, "locked", &e.into())),
             }
@@ -81,6 +83,11 @@ impl Lock {
     pub(super) fn was_open(&self) -> bool {
         let mut said = [0; OPEN.len()];
         self.file.read_exact_at(&mut said, 0).is_ok() && said == OPEN
+    }
+
+    /// The journal is open: closing it will empty the log, whoever has filled it.
+    pub(super) fn opened(&mut self) {
+        self.opened = true;
     }
 
     /// Something is in the write-ahead log.
@@ -101,7 +108,7 @@ impl Drop for Lock {
     fn drop(&mut self) {
         // The journal is closed before: its file is complete. An opening that was refused leaves
         // the mark of whoever crashed.
-        if self.marked {
+        if self.opened {
             self.unmark();
         }
     }

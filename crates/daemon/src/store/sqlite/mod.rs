@@ -100,7 +100,9 @@ impl Sqlite {
             Err(StoreError::Full { .. }) => connect_to_write(path, Index::Own)?,
             other => other?,
         };
-        Sqlite::begin(path, connection, Some(lock))
+        let mut journal = Sqlite::begin(path, connection, Some(lock))?;
+        journal.lock.iter_mut().for_each(Lock::opened);
+        Ok(journal)
     }
 
     /// Opens a journal for reading only, also while a daemon writes it: [`Store::read`] finds new
