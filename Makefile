@@ -1,5 +1,5 @@
 # Everything that people and machines do with the tree. `make test` is the one command.
-.PHONY: build test test-slurm test-quick test-long test-evalys test-fuzz test-pages pictures lint bench bench-criterion bench-pages docs fmt setup packages
+.PHONY: build test test-slurm test-quick test-long test-evalys test-fuzz test-pages pictures lint bench bench-criterion bench-pages docs fmt setup packages audit sbom fuzz-parsers
 
 CARGO ?= cargo
 # Long runs of the fuzz and property tests.
@@ -34,6 +34,7 @@ test: setup packages
 	RUST_TEST_THREADS=$(THREADS) $(CARGO) test $(EVERYTHING)
 	WHAT="$(EVERYTHING)" ./scripts/evalys.sh
 	WHAT="$(EVERYTHING)" ./scripts/fuzz.sh
+	./scripts/fuzz-parsers.sh
 	WHAT="$(EVERYTHING)" THREADS=$(THREADS) ./scripts/test-slurm.sh $(NEWER_SLURM)
 
 # The tests of Slurm sites on other versions of Slurm: make test-slurm VERSIONS="22.05 24.11 26.05"
@@ -48,6 +49,20 @@ test-evalys: setup
 # Schemathesis against a market that runs.
 test-fuzz: setup
 	./scripts/fuzz.sh
+
+# Coverage-guided fuzzing of everything that reads what a user, a file, a site or a peer says, a
+# minute for each of fuzz/targets: make fuzz-parsers MINUTES=60
+fuzz-parsers:
+	./scripts/fuzz-parsers.sh
+
+# Licences, banned crates and sources of what is linked, and known vulnerabilities where RustSec's
+# database can be reached. STRICT=1 fails where it cannot.
+audit:
+	./scripts/audit.sh
+
+# The bill of materials: target/sbom/tradewind.cdx.json (CycloneDX).
+sbom:
+	./scripts/sbom.sh
 
 # The pages in Chromium; pictures of all of them go to target/pages.
 test-pages: setup

@@ -3,7 +3,8 @@
 # solver that our optima are compared with, Evalys, which reads our results, and Schemathesis,
 # which fuzzes the API; Slurm with slurmdbd and its database, and Grid Engine, on which the sites
 # for them are tried, with an SSH server and a clock that can be set, for the daemon alone, beside
-# them; Chromium and its driver, which look at the pages. Does nothing when they are there.
+# them; Chromium and its driver, which look at the pages; sudo and setpriv, which run jobs as users;
+# systemd's tool that looks at the service unit. Does nothing when they are there.
 set -euo pipefail
 PATH=$PATH:/usr/sbin
 
@@ -18,6 +19,9 @@ command -v slurmdbd >/dev/null || missing+=(slurmdbd)
 compgen -G '/usr/lib/*/faketime/libfaketimeMT.so.1' >/dev/null || missing+=(libfaketime)
 command -v sshd >/dev/null || missing+=(openssh-server)
 command -v ssh >/dev/null || missing+=(openssh-client)
+command -v sudo >/dev/null || missing+=(sudo)
+command -v setpriv >/dev/null || missing+=(util-linux)
+command -v systemd-analyze >/dev/null || missing+=(systemd)
 command -v ip >/dev/null || missing+=(iproute2)
 command -v chromium >/dev/null || missing+=(chromium)
 command -v chromedriver >/dev/null || missing+=(chromium-driver)

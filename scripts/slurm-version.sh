@@ -29,11 +29,24 @@ root=$roots/$version
 log=$roots/$version.log
 # What the tests of Slurm sites need beside Slurm: as scripts/setup.sh installs it here.
 packages=slurm-wlm,slurm-client,slurmdbd,mariadb-server,openssh-server,openssh-client,libfaketime,python3,procps,iproute2,sudo
+# sid's MariaDB client 11.8.9 refuses the results that slurmdbd asks for first; trixie's does not.
+older=
+[ "$version" != 26.05 ] || older=libmariadb3/trixie
+wanted=$packages${older:+,$older}
 
 # mirror: the archive that this machine itself installs from.
 mirror() {
     apt-get indextargets --format '$(SITE) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null |
         awk '$2 == "main" && $1 !~ /security/ {print $1; exit}'
+}
+
+# install_older ARCHIVE ROOT: a package of another suite in place of its own.
+install_older() {
+    local list=$2/etc/apt/sources.list.d/older.list apt=(chroot "$2" apt-get -o Acquire::Retries=5)
+    echo "deb $1 ${older#*/} main" >"$list"
+    cp /etc/resolv.conf "$2/etc/resolv.conf"
+    "${apt[@]}" update -qq && env DEBIAN_FRONTEND=noninteractive \
+        "${apt[@]}" install -qq -y --no-install-recommends --allow-downgrades "$older" && rm "$list"
 }
 
 make_root() {
@@ -57,7 +70,9 @@ make_root() {
         tail -n 5 "$log" >&2
         fail "Debian $suite could not be made: see $log"
     }
-    echo "$packages" >"$draft/etc/tradewind-packages"
+    [ -z "$older" ] || install_older "$from" "$draft" >>"$log" 2>&1 ||
+        fail "$older could not be installed: see $log"
+    echo "$wanted" >"$draft/etc/tradewind-packages"
     rm -rf "$root"
     mv "$draft" "$root"
 }
@@ -65,7 +80,7 @@ make_root() {
 mkdir -p "$roots"
 exec 9>"$roots/lock"
 flock 9
-[ "$(cat "$root/etc/tradewind-packages" 2>/dev/null)" = "$packages" ] || make_root
+[ "$(cat "$root/etc/tradewind-packages" 2>/dev/null)" = "$wanted" ] || make_root
 exec 9>&-
 [ $# -gt 0 ] || { echo "$root"; exit 0; }
 [ "$(id -u)" -eq 0 ] || fail "entering $root needs root"

@@ -12,10 +12,11 @@ use tradewind_daemon::site::gridengine::{self, GridEngine};
 use tradewind_daemon::site::local::{self, Local};
 use tradewind_daemon::site::slurm::{self, Slurm};
 use tradewind_io::settings::cluster::{Cluster, Members};
+use tradewind_io::settings::machine::Machine;
 use tradewind_io::settings::schedule::Schedule;
 use tradewind_io::settings::{Kind, Pool, Settings, Site};
 use tradewind_model::{
-    self as model, Admission, Attribute, Attributes, Performance, Pools, Price, SiteId, Times,
+    self as model, Admission, Attribute, Attributes, Performance, Pools, Price, SiteId, Span, Times,
 };
 
 use crate::exit::Failure;
@@ -26,6 +27,8 @@ pub(crate) const SUPERVISE: &str = "local-task";
 pub(crate) const ADMINISTRATOR: &str = "admin";
 /// How often a local site is looked at: it costs next to nothing.
 const LOCAL_SURVEY: Duration = Duration::from_millis(100);
+/// How long a survey of a local site may take, if its configuration does not say.
+const LOCAL_WITHIN: Span = Span(10);
 
 /// The sites of `settings`; two small ones on this machine if it has none.
 pub(crate) fn configured(settings: &Settings) -> Cow<'_, [Site]> {
@@ -50,7 +53,8 @@ fn local_site(name: &str, (pool, nodes): (&str, u32), price: Price) -> Site {
         offers: Schedule::default(),
     };
     let (name, times) = (name.to_owned(), Times::Wall);
-    Site { name, kind: Kind::Local, owner: None, times, pools: vec![pool] }
+    let kind = Kind::Local(Box::default());
+    Site { name, kind, owner: None, times, survey_timeout: None, pools: vec![pool] }
 }
 
 /// What the market plans with: pools are called `SITE/POOL`, and their nodes have the attributes
@@ -116,8 +120,8 @@ fn open_one(site: &Site, state: &Path, home: &Path) -> Result<SiteSetup, Failure
         return Err(failed(&"its name cannot be that of a folder"));
     }
     let (opened, survey_every): (Box<dyn tradewind_daemon::site::Site>, _) = match &site.kind {
-        Kind::Local => {
-            let settings = local_settings(site, state).map_err(|wrong| failed(&wrong))?;
+        Kind::Local(machine) => {
+            let settings = local_settings(site, machine, state).map_err(|wrong| failed(&wrong))?;
             (Box::new(Local::open(settings).map_err(|wrong| failed(&wrong))?), LOCAL_SURVEY)
         }
         Kind::Slurm(cluster) => {
@@ -143,7 +147,28 @@ fn open_one(site: &Site, state: &Path, home: &Path) -> Result<SiteSetup, Failure
         owner: site.owner.clone().unwrap_or_else(|| ADMINISTRATOR.to_owned()),
         site: opened,
         survey_every,
+        survey_within: within(site),
     })
+}
+
+/// How long a survey may take before the site counts as away. A manager's commands have limits of
+/// their own, and a survey takes several of them.
+fn within(site: &Site) -> Duration {
+    let usual = match &site.kind {
+        Kind::Local(_) => LOCAL_WITHIN,
+        Kind::Slurm(cluster) | Kind::GridEngine(cluster) => Span(6 * cluster.timeout.0),
+    };
+    let within = site.survey_timeout.unwrap_or(usual);
+    Duration::from_secs(u64::try_from(within.0).unwrap_or(1))
+}
+
+/// The local sites that run all jobs as the daemon's own account.
+pub(crate) fn sharing(settings: &Settings) -> Vec<String> {
+    let shares = |site: &&Site| match &site.kind {
+        Kind::Local(machine) => machine.user_command.is_empty(),
+        Kind::Slurm(_) | Kind::GridEngine(_) => false,
+    };
+    configured(settings).iter().filter(shares).map(|site| site.name.clone()).collect()
 }
 
 fn every(cluster: &Cluster) -> Duration {
@@ -159,17 +184,27 @@ fn setup(pool: &Pool) -> PoolSetup {
     }
 }
 
-/// Tasks that do not say where they run do so in `STATE/work`, which is made if need be.
-fn local_settings(site: &Site, state: &Path) -> io::Result<local::Settings> {
+/// Tasks that do not say where they run do so in `STATE/work`, which is made if need be, or in their
+/// account's directory.
+fn local_settings(site: &Site, machine: &Machine, state: &Path) -> io::Result<local::Settings> {
+    use std::os::unix::fs::DirBuilderExt as _;
     let directory = state.join("work");
-    std::fs::create_dir_all(&directory)?;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
     let state = state.canonicalize()?;
+    let accounts = (!machine.user_command.is_empty()).then(|| local::Accounts {
+        user_command: machine.user_command.clone(),
+        accounts: machine.accounts.clone(),
+        directory: machine.directory.clone(),
+        spool: machine.spool.clone(),
+    });
     Ok(local::Settings {
         folder: state.join("sites").join(&site.name),
         directory: state.join("work"),
         supervisor: vec![std::env::current_exe()?, PathBuf::from(SUPERVISE)],
         pools: site.pools.iter().map(setup).collect(),
         grace: local::Settings::GRACE,
+        accounts,
+        hidden: machine.hide_state.then_some(state),
     })
 }
 

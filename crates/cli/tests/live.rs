@@ -40,7 +40,7 @@ impl Stage {
         let url = self.state().join("url");
         drop(std::fs::remove_file(&url));
         let mut up = Command::new(PROGRAM);
-        up.args(["up", "--listen", "127.0.0.1:0", "--state"]).arg(self.state());
+        up.args(["up", "--shared-account", "--listen", "127.0.0.1:0", "--state"]).arg(self.state());
         let config = self.folder.path().join("tradewind.toml");
         if config.exists() {
             up.arg("--config").arg(config);

@@ -97,7 +97,7 @@ impl Market {
 
     fn start(&mut self) {
         let child = Command::new(env!("CARGO_BIN_EXE_tradewind"))
-            .args(["up", "--quiet", "--log", "error", "--config"])
+            .args(["up", "--quiet", "--shared-account", "--log", "error", "--config"])
             .arg(self.folder.join("tradewind.toml"))
             .arg("--state")
             .arg(self.folder.join("state"))

@@ -1,6 +1,10 @@
 //! The local site where it differs from others: real processes, and what is left of them.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "local_site/accounts.rs"]
+mod accounts;
+#[path = "local_site/hidden.rs"]
+mod hidden;
 mod local_site;
 
 use std::collections::BTreeSet;

@@ -47,12 +47,15 @@ fn site(folder: &Path, name: &str) -> SiteSetup {
         supervisor: vec![PathBuf::from(env!("CARGO_BIN_EXE_tradewind-local-task"))],
         pools: vec![pool],
         grace: Duration::from_millis(300),
+        accounts: None,
+        hidden: None,
     };
     SiteSetup {
         name: name.to_owned(),
         owner: name.to_owned(),
         site: Box::new(Local::open(settings).unwrap()),
         survey_every: Duration::from_millis(50),
+        survey_within: Duration::from_secs(60),
     }
 }
 

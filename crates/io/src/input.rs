@@ -126,6 +126,12 @@ fn too_large(path: &str, limit: u64) -> Diagnostics {
         .into()
 }
 
+/// A gzip file may unpack to so many bytes whatever its size, and to [`MOST_TIMES`] times its size
+/// beyond that: logs shrink to a fifth or a tenth, only made-up ones to a thousandth.
+const UNPACKED: u64 = 64 << 20;
+/// See [`UNPACKED`].
+const MOST_TIMES: u64 = 100;
+
 /// All bytes, or `None` if there are more than `limit`. `expected` saves moving them as they grow.
 fn read_limited(source: impl Read, expected: u64, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::with_capacity(usize::try_from(expected.min(limit)).unwrap_or(0));
@@ -139,8 +145,15 @@ fn unpack<'b>(name: &str, bytes: &'b [u8], limit: u64) -> Result<Cow<'b, [u8]>, 
         return Ok(Cow::Borrowed(bytes));
     }
     let source = flate2::read::MultiGzDecoder::new(bytes);
-    match read_limited(source, size_once_unpacked(bytes) + 1, limit) {
+    let believed = UNPACKED.max(bytes.len() as u64 * MOST_TIMES).min(limit);
+    match read_limited(source, size_once_unpacked(bytes) + 1, believed) {
         Ok(Some(unpacked)) => Ok(Cow::Owned(unpacked)),
+        Ok(None) if believed < limit => {
+            let what = format!("unpacks to more than {MOST_TIMES} times its size");
+            Err(Diagnostic::error(name, what)
+                .with_hint("if this is right, unpack it with gunzip and give the plain file")
+                .into())
+        }
         Ok(None) => Err(too_large(name, limit)),
         Err(err) => Err(Diagnostic::error(name, format!("damaged gzip data: {err}"))
             .with_hint("the file is probably truncated: fetch it again")
@@ -148,10 +161,9 @@ fn unpack<'b>(name: &str, bytes: &'b [u8], limit: u64) -> Result<Cow<'b, [u8]>, 
     }
 }
 
-/// What gzip's last four bytes say; never more than the format can make of so many bytes. A guess
-/// that reserves memory: nothing depends on it.
+/// What gzip's last four bytes say; never more than is read of so many bytes. A guess that reserves
+/// memory: nothing depends on it.
 fn size_once_unpacked(packed: &[u8]) -> u64 {
-    const MOST_TIMES: u64 = 1_032;
     let last = packed.last_chunk::<4>().copied().unwrap_or_default();
     u64::from(u32::from_le_bytes(last)).min(packed.len() as u64 * MOST_TIMES)
 }
@@ -180,6 +192,14 @@ mod tests {
         packed.truncate(packed.len() - 9);
         let err = unpack("x", &packed, 100_000).unwrap_err();
         assert!(err.to_string().contains("damaged gzip"), "{err}");
+    }
+
+    #[test]
+    fn a_small_file_that_unpacks_to_gigabytes_is_refused_early() {
+        let bomb = pack(&vec![b';'; (UNPACKED + 1) as usize]);
+        let err = unpack("x", &bomb, MAX_BYTES).unwrap_err().to_string();
+        assert!(err.contains("unpacks to more than 100 times its size"), "{err}");
+        assert!(err.contains("gunzip"), "{err}");
     }
 
     #[test]

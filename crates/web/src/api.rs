@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::Semaphore;
 use tradewind_daemon::engine::Handle;
+use tradewind_daemon::engine::reads::{Permit, Reads};
 use tradewind_daemon::live::peers::Wanted;
 use tradewind_daemon::live::rights::Actor;
 use tradewind_daemon::live::state::{Booking, State};
@@ -42,11 +43,18 @@ pub struct Api {
 
 /// What tasks have written. Sites are behind threads of their own, so this may take its time.
 pub trait Outputs: Debug + Send + Sync {
-    /// The last `most` bytes of the task's standard output so far.
+    /// The last `most` bytes of the task's standard output so far. The permit is held for as long as
+    /// the read really takes, also when nobody waits for it any more.
     ///
     /// # Errors
     /// What the site says.
-    fn tail(&self, site: SiteId, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError>;
+    fn tail(
+        &self,
+        site: SiteId,
+        tag: &Tag,
+        most: usize,
+        permit: Permit,
+    ) -> Result<Vec<u8>, SiteError>;
 
     /// The same of a job of `market` that went to a peer.
     ///
@@ -58,6 +66,7 @@ pub trait Outputs: Debug + Send + Sync {
         peer: &str,
         _wanted: &Wanted,
         _most: usize,
+        _permit: Permit,
     ) -> Result<Vec<u8>, SiteError> {
         Err(SiteError::Away(format!("there is no way to {peer}")))
     }
@@ -192,6 +201,10 @@ pub struct Limits {
     pub streams: usize,
     /// Quotes, what-ifs and explanations at the same time.
     pub advice: usize,
+    /// Reads of output at the same time, of all users.
+    pub reads: usize,
+    /// The same of one user.
+    pub reads_per_user: usize,
     /// How long a quote stands.
     pub quote_valid: Span,
     /// How long requests may go on when the server stops.
@@ -223,6 +236,8 @@ impl Default for Limits {
             connections: 1_024,
             streams: 256,
             advice: 2,
+            reads: 32,
+            reads_per_user: 4,
             quote_valid: Span(300),
             patience: Duration::from_secs(5),
         }
@@ -252,6 +267,7 @@ pub(crate) struct Inside {
     pub(crate) metrics: Metrics,
     pub(crate) advice: Arc<Semaphore>,
     pub(crate) streams: Arc<Semaphore>,
+    reads: Arc<Reads>,
     /// Whether all that goes out is encrypted.
     pub(crate) secure: bool,
     pub(crate) boards: Boards,
@@ -268,6 +284,7 @@ impl Context {
         let (advice, streams) = (limits.advice, limits.streams);
         let (feed, metrics) = (Arc::new(Feed::new()), Metrics::new());
         let (advice, streams) = (Semaphore::new(advice).into(), Semaphore::new(streams).into());
+        let reads = Reads::new(limits.reads, limits.reads_per_user);
         let inside = Inside {
             market,
             outputs,
@@ -279,12 +296,18 @@ impl Context {
             metrics,
             advice,
             streams,
+            reads,
             secure,
             boards: Boards::default(),
             trials: Runs::default(),
             compared: Runs::default(),
         };
         Context(Arc::new(inside))
+    }
+
+    /// Permission for this user to read what a task has written.
+    pub(crate) fn may_read(&self, user: &str) -> Answer<Permit> {
+        self.reads.permit(user).map_err(|full| Failure::limit(full.to_string()))
     }
 
     /// Has something done; waits on a thread that may wait.

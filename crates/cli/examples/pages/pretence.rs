@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tradewind_daemon::codec::Json;
+use tradewind_daemon::engine::reads::Permit;
 use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::{Ask, Make, Refusal, Settings};
@@ -153,7 +154,7 @@ impl Advisor for First {
 }
 
 impl Outputs for First {
-    fn tail(&self, _: SiteId, _: &Tag, _: usize) -> Result<Vec<u8>, SiteError> {
+    fn tail(&self, _: SiteId, _: &Tag, _: usize, _: Permit) -> Result<Vec<u8>, SiteError> {
         Ok(Vec::new())
     }
 }
@@ -203,7 +204,8 @@ fn site(at: u32) -> SiteSetup {
     let draw = Draw(u64::from(at) + 7);
     let site = Box::new(Pretence { pools, free, tasks: BTreeMap::new(), draw });
     let (name, owner) = (format!("site{at}"), "olga".to_owned());
-    SiteSetup { name, owner, site, survey_every: Duration::from_secs(1) }
+    let minute = Duration::from_secs(60);
+    SiteSetup { name, owner, site, survey_every: Duration::from_secs(1), survey_within: minute }
 }
 
 /// The market and its server.

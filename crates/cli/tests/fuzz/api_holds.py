@@ -38,7 +38,7 @@ class Market:
     def __init__(self, program, scratch):
         (scratch / "tradewind.toml").write_text(CONFIG)
         self.program, self.state, self.log = program, scratch / "state", scratch / "log"
-        command = [program, "up", "--state", self.state, "--config", scratch / "tradewind.toml"]
+        command = [program, "up", "--shared-account", "--state", self.state, "--config", scratch / "tradewind.toml"]
         self.process = subprocess.Popen(
             [*command, "--listen", "127.0.0.1:0"],
             cwd=scratch, stdout=subprocess.PIPE, stderr=self.log.open("w"), text=True,

@@ -53,13 +53,9 @@ fn is_read_only(stage: &Stage) -> bool {
 
 /// Submissions until one is refused, since the disk is full.
 fn write_until_full(stage: &Stage) {
-    for _ in 0..100 {
-        let submitted = stage.run(&["submit", "--hold", "--time", "1", "--", "true"]);
-        if !submitted.status.success() {
-            return;
-        }
-    }
-    panic!("the disk is full, and 100 jobs were written");
+    let submit = || stage.run(&["submit", "--hold", "--time", "1", "--", "true"]);
+    let is_refused = (0..100).any(|_| !submit().status.success());
+    assert!(is_refused, "the disk is full, and 100 jobs were written");
 }
 
 #[test]

@@ -28,7 +28,15 @@ fn up(folder: &Path, port: u16) -> Child {
     let url = state.join("url");
     drop(std::fs::remove_file(&url)); // of one that was killed
     let mut up = Command::new(PROGRAM);
-    up.args(["up", "--quiet", "--listen", &format!("127.0.0.1:{port}"), "--state"]).arg(&state);
+    up.args([
+        "up",
+        "--quiet",
+        "--shared-account",
+        "--listen",
+        &format!("127.0.0.1:{port}"),
+        "--state",
+    ])
+    .arg(&state);
     if file.exists() {
         up.arg("--config").arg(file);
     }

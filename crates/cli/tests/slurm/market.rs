@@ -233,10 +233,14 @@ impl Market {
     }
 
     pub(crate) fn until(&self, what: &str, holds: impl Fn() -> bool) {
+        self.until_within(Duration::from_secs(120), what, holds);
+    }
+
+    pub(crate) fn until_within(&self, most: Duration, what: &str, holds: impl Fn() -> bool) {
         let began = Instant::now();
         while !holds() {
             let jobs = || String::from_utf8(self.run(&["jobs", "--all"]).stdout).unwrap();
-            let is_late = began.elapsed() > Duration::from_secs(120);
+            let is_late = began.elapsed() > most;
             assert!(!is_late, "it does not come about that {what}\n{}\n{}", jobs(), self.log());
             std::thread::sleep(Duration::from_millis(50));
         }

@@ -6,6 +6,7 @@
 //! made anew from the journal, and whoever asks is told to try again. While the disk is full, that
 //! state can be looked at, and jobs can be cancelled.
 
+mod busy;
 mod clock;
 mod full;
 pub mod gauges;
@@ -13,6 +14,7 @@ mod handle;
 mod journal;
 mod nothing;
 mod peers;
+pub mod reads;
 pub mod recovery;
 mod run;
 mod sites;
@@ -20,6 +22,7 @@ mod sites;
 pub use gauges::Gauges;
 pub use handle::{Gone, Handle, News, Watch};
 pub use peers::{Courier, PeerSetup};
+pub use reads::Reader;
 pub use recovery::{RecoveryError, begun, recover, recover_pages, replay};
 pub use run::{Engine, Open, Setup, Timing};
-pub use sites::{Reader, SiteSetup};
+pub use sites::SiteSetup;

@@ -14,8 +14,9 @@ use super::full::Unwritten;
 use super::handle::{Handle, Message, News};
 use super::journal::Journal;
 use super::peers::{PeerSetup, Postman};
+use super::reads::Reader;
 use super::recovery::{RecoveryError, recover_pages};
-use super::sites::{Reader, SiteSetup, Worker};
+use super::sites::{self, SiteSetup, Worker};
 use crate::codec::Codec;
 use crate::codec::pages::Pages;
 use crate::live::peers::Letter;
@@ -170,6 +171,8 @@ enum StartError {
     Store(#[from] StoreError),
     #[error("the journal's sites do not go with the configuration: {0}")]
     Sites(String),
+    #[error("{}; {}", .0.message, .0.hint)]
+    Tokens(Refusal),
     #[error("policy `{policy}`: {why}")]
     Policy { policy: String, why: String },
 }
@@ -182,6 +185,7 @@ impl<C: Codec> Base<C> {
         clock: &mut Clock,
     ) -> Result<(Live, Unwritten), StartError> {
         let (mut state, pages) = recover_pages(&mut *journal.store, &self.codec)?;
+        self.settings.admits_all(&state).map_err(StartError::Tokens)?;
         journal.pages = pages;
         journal.snapshot_at = journal.store.last();
         let is_idle = |job: &Job| matches!(job.phase, Phase::Over(_));
@@ -307,7 +311,7 @@ impl<C: Codec> Loop<C> {
             self.keep();
         }
         self.keep_now();
-        self.workers.into_iter().for_each(Worker::stop);
+        sites::stop(self.workers);
     }
 
     /// How long there may be nothing to do.

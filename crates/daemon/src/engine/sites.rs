@@ -1,19 +1,24 @@
 //! A thread for each site: it is told, answers, and is looked at again and again.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tradewind_model::SiteId;
 
+use super::busy::{self, Busy, Call};
 use super::handle::Handle;
+use super::reads::Reader;
 use crate::live::{Act, Input, Instruction};
-use crate::site::{Aside, Demand, Seen, Site, SiteError, Survey, Tag, Turn, Wake};
+use crate::site::{Aside, Demand, Reading, Seen, Site, SiteError, Survey, Tag, Turn, Wake};
 
 /// The remedy.
 const DOCTOR: &str = "`tradewind doctor` says what to do";
 
+/// So long all sites together may take to stop.
+const LAST_WAIT: Duration = Duration::from_secs(10);
 /// So many orders are given to a site at once; meanwhile all others wait.
 const AT_ONCE: usize = 32;
 /// A look that showed news of our tasks is followed by the next one so many times sooner: where
@@ -31,39 +36,24 @@ pub struct SiteSetup {
     pub site: Box<dyn Site>,
     /// How often it is looked at.
     pub survey_every: Duration,
+    /// A survey that takes longer has failed: the site counts as away until one comes.
+    pub survey_within: Duration,
 }
 
 /// What a site's thread is to do.
-enum Errand {
+pub(super) enum Errand {
     /// To tell the site, in order.
     Tell(Vec<Instruction>),
     /// To keep these nodes free for jobs of the market of this name.
     SetAside(String, Vec<Aside>),
-    /// To get the end of what a task has written.
-    Tail(Tag, usize, SyncSender<Result<Vec<u8>, SiteError>>),
+    /// To say how the end of what a task has written is read.
+    Read(Tag, usize, SyncSender<Result<Reading, SiteError>>),
     /// To take a turn: the site has news.
     Wake,
     /// To tell the site whether jobs wait for nodes.
     Expect(Demand),
     /// To stop, when all else is done.
     Stop,
-}
-
-/// A way to ask a site what a task has written.
-#[derive(Debug, Clone)]
-pub struct Reader(Sender<Errand>);
-
-impl Reader {
-    /// The last `most` bytes of the task's standard output so far. Waits for the site.
-    ///
-    /// # Errors
-    /// What the site says.
-    pub fn tail(&self, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
-        let gone = || SiteError::Away("the market has stopped".to_owned());
-        let (answer, wait) = sync_channel(1);
-        self.0.send(Errand::Tail(tag.clone(), most, answer)).map_err(|_| gone())?;
-        wait.recv().map_err(|_| gone())?
-    }
 }
 
 impl std::fmt::Debug for Errand {
@@ -75,14 +65,18 @@ impl std::fmt::Debug for Errand {
 /// A site's thread.
 #[derive(Debug)]
 pub(super) struct Worker {
+    site: String,
     errands: Sender<Errand>,
+    busy: Arc<Busy>,
     thread: JoinHandle<()>,
+    _watch: Sender<()>,
 }
 
 impl Worker {
     pub(super) fn start(id: SiteId, setup: SiteSetup, engine: Handle) -> std::io::Result<Worker> {
         let (errands, receive) = channel();
-        let name = format!("site-{}", setup.name);
+        let (site, name) = (setup.name.clone(), format!("site-{}", setup.name));
+        let busy = Busy::new(setup.survey_within);
         if let Some(requests) = setup.site.requests() {
             engine.gauges().counts(id, requests);
         }
@@ -90,12 +84,14 @@ impl Worker {
         let mut setup = setup;
         // A thread that has ended needs no waking.
         setup.site.attend(Wake::by(move || bell.send(Errand::Wake).unwrap_or_default()));
+        let watch = busy::watch(id, site.clone(), Arc::clone(&busy), engine.clone());
+        let inside = Arc::clone(&busy);
         let thread = std::thread::Builder::new().name(name).spawn(move || {
             let voice = Voice::new(&setup);
             let tasks = BTreeMap::new();
-            Talk { id, setup, engine, errands: receive, voice, tasks }.go_on();
+            Talk { id, setup, engine, errands: receive, voice, tasks, busy: inside }.go_on();
         })?;
-        Ok(Worker { errands, thread })
+        Ok(Worker { site, errands, busy, thread, _watch: watch })
     }
 
     /// Tells the site, in order.
@@ -114,13 +110,25 @@ impl Worker {
     }
 
     pub(super) fn reader(&self) -> Reader {
-        Reader(self.errands.clone())
+        Reader { errands: self.errands.clone(), busy: Arc::clone(&self.busy) }
     }
+}
 
-    /// Waits until what the site was told is told.
-    pub(super) fn stop(self) {
-        drop(self.errands.send(Errand::Stop));
-        drop(self.thread.join());
+/// Waits until the sites are told what they were to be told, but not for one that hangs: its thread
+/// is left behind, as if the daemon had been killed.
+pub(super) fn stop(workers: Vec<Worker>) {
+    for worker in &workers {
+        drop(worker.errands.send(Errand::Stop));
+    }
+    let until = Instant::now() + LAST_WAIT;
+    for worker in workers {
+        while !worker.thread.is_finished() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        match worker.thread.is_finished() {
+            true => drop(worker.thread.join()),
+            false => tracing::warn!(site = worker.site, "the site hangs: not waited for any more"),
+        }
     }
 }
 
@@ -132,6 +140,7 @@ struct Talk {
     voice: Voice,
     /// As they were last seen.
     tasks: BTreeMap<Tag, Seen>,
+    busy: Arc<Busy>,
 }
 
 /// Says in the log what is wrong with a site: when it begins and when it is over, not at every
@@ -222,8 +231,8 @@ impl Talk {
                         return;
                     }
                 }
-                Ok(Errand::Tail(tag, most, answer)) => {
-                    drop(answer.send(self.setup.site.output(&tag, most)));
+                Ok(Errand::Read(tag, most, answer)) => {
+                    drop(answer.send(self.setup.site.reading(&tag, most)));
                 }
                 Ok(Errand::Wake) => is_woken = true,
                 Ok(Errand::Expect(demand)) => self.setup.site.expect(demand),
@@ -246,7 +255,8 @@ impl Talk {
     /// Lets the site have its turn; how long to wait until the next, if the site does not mind.
     fn turn(&mut self) -> Result<Duration, super::Gone> {
         let begin = Instant::now();
-        let turn = self.setup.site.turn();
+        let site = &mut self.setup.site;
+        let turn = self.busy.during(Call::Survey, || site.turn());
         let took = begin.elapsed();
         let every = self.setup.survey_every;
         let survey = match turn {
@@ -277,7 +287,8 @@ impl Talk {
     }
 
     fn set_aside(&mut self, market: &str, wanted: &[Aside]) -> Result<(), super::Gone> {
-        let denied = match self.setup.site.set_aside(market, wanted) {
+        let site = &mut self.setup.site;
+        let denied = match self.busy.during(Call::Orders, || site.set_aside(market, wanted)) {
             Ok(denied) => denied,
             Err(SiteError::Refused(why)) => {
                 wanted.iter().map(|aside| (aside.job, why.clone())).collect()
@@ -298,7 +309,8 @@ impl Talk {
     }
 
     fn carry_out(&mut self, orders: &[Instruction]) -> Result<(), super::Gone> {
-        let answers = Instruction::carry_out_all(orders, &mut *self.setup.site);
+        let site = &mut *self.setup.site;
+        let answers = self.busy.during(Call::Orders, || Instruction::carry_out_all(orders, site));
         for (order, answer) in orders.iter().zip(answers) {
             let (tag, act) = (order.tag.clone(), order.act);
             if let Err(wrong) = &answer {

@@ -55,6 +55,9 @@ impl Live {
             }
             Ask::Move { from, to, amount, note } => self.transfer(at, from, to, amount, note),
             Ask::Admit { user, role, hash, note } => {
+                if let Err(refusal) = self.settings.admits(&user, role) {
+                    return Ok(Err(refusal));
+                }
                 let token = self.state.last_token + 1;
                 self.put(at, Record::Admitted { token, user, role, hash, note })?;
                 Ok(Ok(Reply::Number(token)))

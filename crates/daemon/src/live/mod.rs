@@ -90,6 +90,9 @@ pub struct Settings {
     pub gather: Span,
     /// By project, how times are counted of jobs that leave it open.
     pub times: BTreeMap<String, Times>,
+    /// Sites that run all jobs as the daemon's own account, though nobody has said that this is meant:
+    /// beside them only administrators have tokens.
+    pub one_account: Vec<String>,
 }
 
 impl Default for Settings {
@@ -104,6 +107,7 @@ impl Default for Settings {
             negotiation: Settings::NEGOTIATION,
             gather: Span(120),
             times: BTreeMap::new(),
+            one_account: Vec::new(),
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod gridengine;
 pub mod limits;
 pub mod local;
 pub mod managed;
+mod reading;
 pub mod resources;
 pub mod size;
 pub mod slurm;
@@ -25,6 +26,7 @@ use tradewind_model::{Attributes, Performance, Span, Time};
 
 use limits::{Cap, Limits};
 use managed::requests::Requests;
+pub use reading::Reading;
 use resources::Resources;
 use size::Size;
 pub use watching::{Demand, Turn, Wake};
@@ -408,6 +410,16 @@ pub trait Site: Debug + Send {
     /// # Errors
     /// See [`SiteError`].
     fn output(&mut self, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError>;
+
+    /// The same, to be done elsewhere: what may take long, or for ever, belongs into it. Whoever
+    /// implements this makes [`Site::output`] of it.
+    ///
+    /// # Errors
+    /// See [`SiteError`].
+    fn reading(&mut self, tag: &Tag, most: usize) -> Result<Reading, SiteError> {
+        let bytes = self.output(tag, most);
+        Ok(Reading::by(move || bytes))
+    }
 
     /// Looks whether everything is there that the site needs: commands, rights, clocks,
     /// latencies. Changes nothing.

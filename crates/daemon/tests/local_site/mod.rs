@@ -1,7 +1,7 @@
 //! A local site under test, in a folder of its own.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -24,6 +24,11 @@ impl LocalBench {
     }
 
     pub(crate) fn with(slots: u32) -> LocalBench {
+        LocalBench::set(slots, |_, _| {})
+    }
+
+    /// With settings that are changed; the folder in which all is comes first.
+    pub(crate) fn set(slots: u32, change: impl Fn(&Path, &mut Settings)) -> LocalBench {
         let folder = TempDir::new().unwrap();
         let directory = folder.path().join("work");
         std::fs::create_dir(&directory).unwrap();
@@ -33,13 +38,16 @@ impl LocalBench {
             performance: Performance::REFERENCE,
             attributes: BTreeMap::new(),
         };
-        let settings = Settings {
+        let mut settings = Settings {
             folder: folder.path().join("site"),
             directory,
             supervisor: vec![PathBuf::from(env!("CARGO_BIN_EXE_tradewind-local-task"))],
             pools: vec![pool("cpu", slots), pool("other", 2)],
             grace: Duration::from_millis(300),
+            accounts: None,
+            hidden: None,
         };
+        change(folder.path(), &mut settings);
         let local = Some(Local::open(settings.clone()).unwrap());
         LocalBench { _folder: folder, settings, local }
     }

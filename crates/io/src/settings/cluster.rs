@@ -37,7 +37,7 @@ pub(super) const KEYS: [&str; 20] = [
 ];
 /// Keys of its pools beside those that all pools have.
 pub(super) const POOL: [&str; 3] = ["partition", "features", "hosts"];
-const SECONDS: RangeInclusive<i64> = 1..=3_600;
+pub(super) const SECONDS: RangeInclusive<i64> = 1..=3_600;
 /// Thirty days.
 const DAYS: RangeInclusive<i64> = 1..=30 * 24 * 3_600;
 const REQUESTS: RangeInclusive<i64> = 1..=6_000;
@@ -194,12 +194,7 @@ pub(super) fn cluster(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Cluster
     let plain = |key, notes: &mut Notes<'_>| -> Vec<String> {
         texts(fields, key, notes).into_iter().map(|(text, _)| text).collect()
     };
-    let user_command = plain("user_command", notes);
-    if !user_command.is_empty() && !user_command.iter().any(|word| word.contains("{user}")) {
-        let message = "no word has `{user}` in it: everybody would run as the same".to_owned();
-        let hint = "such as `[\"sudo\", \"-n\", \"-u\", \"{user}\"]`";
-        notes.error(fields.line_of("user_command"), &fields.place("user_command"), message, hint);
-    }
+    let user_command = user_command(fields, notes);
     let span =
         |key, usual, notes: &mut Notes<'_>| fields.span(key, SECONDS, notes).unwrap_or(usual);
     let modes = [
@@ -233,6 +228,17 @@ pub(super) fn cluster(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Cluster
     }
 }
 
+/// Words before each command as a user.
+pub(super) fn user_command(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<String> {
+    let words = texts(fields, "user_command", notes);
+    if !words.is_empty() && !words.iter().any(|(word, _)| word.contains("{user}")) {
+        let message = "no word has `{user}` in it: everybody would run as the same".to_owned();
+        let hint = "such as `[\"sudo\", \"-n\", \"-u\", \"{user}\"]`";
+        notes.error(fields.line_of("user_command"), &fields.place("user_command"), message, hint);
+    }
+    words.into_iter().map(|(word, _)| word).collect()
+}
+
 /// The other end of the connection.
 fn ssh(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<String> {
     let hint = "such as `ssh = \"tradewind@login.example\"`";
@@ -261,7 +267,7 @@ fn requests(fields: &Fields<'_, '_>, key: &str, usual: u32, notes: &mut Notes<'_
     given.and_then(|it| u32::try_from(it).ok()).unwrap_or(usual)
 }
 
-fn flag(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<bool> {
+pub(super) fn flag(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<bool> {
     let value = fields.get(key)?;
     if let Kind::Flag(flag) = value.kind {
         return Some(flag);
@@ -300,7 +306,7 @@ fn variables(
     all
 }
 
-fn accounts(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Accounts {
+pub(super) fn accounts(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Accounts {
     match fields.get("accounts").map(|value| (&value.kind, value.line)) {
         Some((Kind::Text(word), _)) if word == "same" => Accounts::Same,
         Some((Kind::Text(word), line)) => {
@@ -313,7 +319,7 @@ fn accounts(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Accounts {
     }
 }
 
-fn path(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<String> {
+pub(super) fn path(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<String> {
     let path = text(fields, key, notes)?;
     if !path.starts_with('/') && path != "~" && !path.starts_with("~/") {
         let message = format!("`{}` begins neither at the root nor at home", excerpt(&path));

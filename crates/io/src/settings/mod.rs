@@ -2,6 +2,7 @@
 
 pub mod cluster;
 mod hours;
+pub mod machine;
 mod read;
 pub mod schedule;
 mod sites;
@@ -17,6 +18,7 @@ use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
 use cluster::{Cluster, Members};
 pub use hours::Hours;
+use machine::Machine;
 use schedule::Schedule;
 
 /// All that the file says, checked. Names of policies are not: who knows policies checks them.
@@ -36,6 +38,8 @@ pub struct Settings {
     pub notify: Notify,
     /// In the order of the file; empty: the daemon's own two small ones.
     pub sites: Vec<Site>,
+    /// Users may have tokens although a local site runs all jobs as the daemon's own account.
+    pub shared_account: bool,
     /// In the order of the file.
     pub projects: Vec<Project>,
     /// Daemons that it exchanges jobs with.
@@ -143,6 +147,8 @@ pub struct Site {
     pub owner: Option<String>,
     /// How times are counted of jobs that leave it open, as do their projects.
     pub times: Times,
+    /// A survey that takes longer has failed; `None`: what is usual for its kind.
+    pub survey_timeout: Option<Span>,
     /// At least one.
     pub pools: Vec<Pool>,
 }
@@ -151,7 +157,7 @@ pub struct Site {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// Processes on this machine.
-    Local,
+    Local(Box<Machine>),
     /// A cluster under Slurm.
     Slurm(Box<Cluster>),
     /// A cluster under Grid Engine.

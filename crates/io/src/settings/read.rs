@@ -18,8 +18,18 @@ use crate::scenario::Names;
 use crate::submission::TIMES;
 use crate::value::{self, Kind, Value};
 
-const KEYS: [&str; 9] =
-    ["time_zone", "market", "listen", "limits", "money", "notify", "site", "project", "peers"];
+const KEYS: [&str; 10] = [
+    "time_zone",
+    "market",
+    "listen",
+    "limits",
+    "money",
+    "notify",
+    "shared_account",
+    "site",
+    "project",
+    "peers",
+];
 
 pub(super) fn parse(input: &Input) -> Result<(Settings, Diagnostics), Diagnostics> {
     let document = value::parse(input)?;
@@ -37,6 +47,7 @@ fn settings(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Settings {
         limits: table(fields, "limits", &LIMITS, notes, limits),
         money: table(fields, "money", &["new_user_grant"], notes, money),
         notify: table(fields, "notify", &NOTIFY, notes, notify),
+        shared_account: super::cluster::flag(fields, "shared_account", notes).unwrap_or(false),
         sites: sites::sites(fields, notes),
         projects: projects(fields, notes),
         peers: peers(fields, notes),

@@ -4,13 +4,14 @@ use tradewind_model::{Attribute, Performance, Pools, Times};
 
 use super::read::{hours, load, text};
 use super::schedule::{Load, Rule, Schedule};
-use super::{Kind, Pool, Site, cluster};
+use super::{Kind, Pool, Site, cluster, machine};
 use crate::diagnostics::{did_you_mean, excerpt};
 use crate::fields::{Fields, Notes, PERFORMANCE, Scale};
 use crate::scenario::{Names, attributes};
 use crate::submission::TIMES;
 
-const KEYS: [&str; 7] = ["name", "kind", "owner", "times", "pool", "price", "offer"];
+const KEYS: [&str; 8] =
+    ["name", "kind", "owner", "times", "survey_timeout", "pool", "price", "offer"];
 const POOL: [&str; 6] = ["name", "nodes", "performance", "price", "class", "attributes"];
 const KINDS: [&str; 3] = ["local", "slurm", "gridengine"];
 /// The attribute that names a node's class.
@@ -22,20 +23,24 @@ pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Site>
     let mut all = Vec::new();
     for (i, item) in fields.list("site", notes).unwrap_or_default().iter().enumerate() {
         // A managed site has more keys; one whose kind is not known yet may have all of them.
-        let known: Vec<&str> = KEYS.into_iter().chain(cluster::KEYS).collect();
+        let known: Vec<&str> = KEYS.into_iter().chain(cluster::KEYS).chain(machine::OWN).collect();
         let Some(site) = Fields::of(item, format!("site[{i}]"), &known, notes) else { continue };
         site.require(&["name", "kind", "pool"], notes);
         let name = names.take(&site, "site", notes).unwrap_or_default();
-        let kind = kind(&site, notes).unwrap_or(Kind::Local);
+        let kind = kind(&site, notes).unwrap_or_else(|| Kind::Local(Box::default()));
         let owner = text(&site, "owner", notes);
         let times = site.word("times", &TIMES, notes).unwrap_or(Times::Wall);
         let mut pools = pools(&site, &mut pool_names, notes);
-        if kind == Kind::Local {
-            only_managed(&site, &cluster::KEYS, notes);
+        let survey_timeout = site.span("survey_timeout", cluster::SECONDS, notes);
+        if matches!(kind, Kind::Local(_)) {
+            let managed = cluster::KEYS.into_iter().filter(|key| !machine::KEYS.contains(key));
+            only_managed(&site, &managed.collect::<Vec<_>>(), notes);
+        } else {
+            only_local(&site, notes);
         }
         prices(&site, &mut pools, notes);
         offers(&site, &mut pools, notes);
-        all.push(Site { name, kind, owner, times, pools });
+        all.push(Site { name, kind, owner, times, survey_timeout, pools });
     }
     all
 }
@@ -43,7 +48,7 @@ pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Site>
 fn kind(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Kind> {
     let name = fields.text("kind", notes)?;
     match name {
-        "local" => return Some(Kind::Local),
+        "local" => return Some(Kind::Local(Box::new(machine::machine(fields, notes)))),
         "slurm" => return Some(Kind::Slurm(Box::new(cluster::cluster(fields, notes)))),
         "gridengine" => return Some(Kind::GridEngine(Box::new(cluster::cluster(fields, notes)))),
         _ => {}
@@ -64,6 +69,14 @@ fn only_managed(fields: &Fields<'_, '_>, keys: &[&str], notes: &mut Notes<'_>) {
         let message = "a local site has no manager".to_owned();
         let hint = "leave it out, or write `kind = \"slurm\"`";
         notes.error(fields.line_of(key), &fields.place(key), message, hint);
+    }
+}
+
+/// Notes keys that mean nothing at a site with a manager.
+fn only_local(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) {
+    for key in machine::OWN.iter().filter(|key| fields.get(key).is_some()) {
+        let message = "only a local site runs jobs beside the state folder".to_owned();
+        notes.error(fields.line_of(key), &fields.place(key), message, "leave it out");
     }
 }
 

@@ -42,6 +42,32 @@ fn mistakes_have_lines_and_hints() {
         ),
         ("[[site]]\nname = 'a'\nkind = 'slurm'\nssh_options = ['-4']\npool = []", "no `ssh`"),
         (SITE, "`pool` is missing"),
+        ("shared_account = 1", ":1: shared_account: expected true or false"),
+        (
+            "[[site]]\nname = 'a'\nkind = 'local'\nsurvey_timeout = 0\npool = []",
+            ":4: site[0].survey_timeout",
+        ),
+        (
+            "[[site]]\nname = 'a'\nkind = 'local'\naccounts = 'same'\npool = []",
+            ":4: site[0].accounts: without `user_command`",
+        ),
+        (
+            "[[site]]\nname = 'a'\nkind = 'local'\nuser_command = ['sudo']\npool = []",
+            ":4: site[0].user_command: no word has `{user}`",
+        ),
+        (
+            "[[site]]\nname = 'a'\nkind = 'local'\nhide_state = true\n\
+             user_command = ['su', '{user}']\npool = []",
+            ":4: site[0].hide_state: with `user_command`",
+        ),
+        (
+            "[[site]]\nname = 'a'\nkind = 'slurm'\nhide_state = true\npool = []",
+            ":4: site[0].hide_state: only a local site",
+        ),
+        (
+            "[[site]]\nname = 'a'\nkind = 'local'\noptions = {}\npool = []",
+            ":4: site[0].options: a local site has no manager",
+        ),
         (
             "[[site]]\nname = 'a'\nkind = 'local'\ntimes = 'cpu'\npool = []",
             ":4: site[0].times: unknown value `cpu`",
@@ -113,6 +139,26 @@ fn parts_of_jobs_wait_long_enough_for_rare_looks() {
     assert!(told.contains("site[1].survey_every") && told.contains("22 s or more"), "{told}");
     assert!(!told.contains("site[0]"), "{told}");
     assert_eq!(warnings(&format!("{market}{}", site("b", "11s"))), "", "nobody to wait for");
+}
+
+#[test]
+fn a_local_site_says_whose_account_runs_its_jobs() {
+    let text = "shared_account = true\n[[site]]\nname = 'a'\nkind = 'local'\n\
+         user_command = ['sudo', '-n', '-u', '{user}']\naccounts = { ana = 'ana01' }\n\
+         directory = '/scratch/{user}'\nsurvey_timeout = '3s'\n\
+         pool = [{name = 'p', nodes = 2}]\n";
+    let settings = read(text).unwrap().0;
+    let site = &settings.sites[0];
+    let Kind::Local(machine) = &site.kind else { panic!("{site:?}") };
+    assert!(settings.shared_account && !Settings::default().shared_account);
+    assert_eq!(site.survey_timeout, Some(Span(3)));
+    assert_eq!(machine.user_command, ["sudo", "-n", "-u", "{user}"]);
+    let pair = ("ana".to_owned(), "ana01".to_owned());
+    assert_eq!(machine.accounts, cluster::Accounts::Of([pair].into()));
+    assert_eq!(
+        (machine.directory.as_str(), machine.spool.as_str()),
+        ("/scratch/{user}", "~/.tradewind")
+    );
 }
 
 #[test]

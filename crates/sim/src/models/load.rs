@@ -34,6 +34,16 @@ impl Default for LocalLoad {
 }
 
 impl LocalLoad {
+    /// As many tasks as [`draw`](Self::draw) may make: each period is filled with the shortest ones,
+    /// and has one that is cut.
+    pub fn at_most(&self, nodes: u32, horizon: Span) -> u64 {
+        let whole = |span: Span| u64::try_from(span.0).unwrap_or(0);
+        let periods = whole(horizon).div_ceil(whole(self.period).max(1));
+        let busy = whole(horizon).saturating_mul(u64::from(self.share.1)) / 1_000;
+        let each = (busy / whole(self.lengths.0).max(1)).saturating_add(periods);
+        each.saturating_mul(u64::from(nodes))
+    }
+
     /// The busy spans of `nodes` nodes within the horizon, in order of node and start. A longer
     /// horizon begins with the same ones, if it is a whole number of periods longer.
     pub fn draw(&self, seed: u64, nodes: u32, horizon: Horizon) -> Vec<Slot> {

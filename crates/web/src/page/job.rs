@@ -114,7 +114,7 @@ pub(crate) async fn show(
     At(number): At<u64>,
 ) -> Shown {
     let shell = Shell::new(&context, &caller, "Job").await?;
-    let actor = caller.actor.clone();
+    let (actor, user) = (caller.actor.clone(), caller.actor.user.clone());
     let found = context.look(move |live| {
         let state = live.state();
         let job = jobs::find(state, &actor, number)?;
@@ -128,7 +128,7 @@ pub(crate) async fn show(
     };
     let offers = waits.as_ref().and_then(|it| it.as_ref().ok()).map(|it| it.fall_backs.clone());
     let (others, _) = alternatives::alternatives(offers.unwrap_or_default());
-    let output = output(&context, &job, facts.first.clone()).await?;
+    let output = output(&context, &user, &job, facts.first.clone()).await?;
     let text = |name: &str| job.submission.as_ref()?.get(name)?.as_str().map(str::to_owned);
     let script = text("script");
     let board_pools = pools(&job, &others, &facts);
@@ -156,12 +156,17 @@ fn pools(job: &Job, others: &[Alternative], facts: &Facts) -> String {
 
 async fn output(
     context: &Context,
+    user: &str,
     job: &Job,
     first: Option<(tradewind_model::SiteId, tradewind_daemon::site::Tag)>,
 ) -> Answer<Option<Result<String, String>>> {
     let Some((site, tag)) = first.filter(|_| job.started.is_some()) else { return Ok(None) };
+    let permit = match context.may_read(user) {
+        Ok(permit) => permit,
+        Err(full) => return Ok(Some(Err(full.parts().1.message.clone()))),
+    };
     let outputs = std::sync::Arc::clone(&context.outputs);
-    let tail = blocking(move || outputs.tail(site, &tag, OUTPUT)).await?;
+    let tail = blocking(move || outputs.tail(site, &tag, OUTPUT, permit)).await?;
     let text = tail.map(|it| String::from_utf8_lossy(&it).into_owned());
     Ok(Some(text.map_err(|it| it.to_string())))
 }

@@ -257,6 +257,7 @@ pub(crate) async fn output(
         let message = format!("an answer has 1 to {most} bytes");
         return Err(Failure::malformed(message, "read the file at its site").in_field("bytes"));
     }
+    let user = caller.actor.user.clone();
     let found = context.look(move |live| {
         let state = live.state();
         let job = jobs::find(state, &caller.actor, number)?;
@@ -266,10 +267,13 @@ pub(crate) async fn output(
         let message = format!("job {number} has not begun");
         return Err(Failure::new(StatusCode::CONFLICT, "conflict", message, "wait for it"));
     };
+    let permit = context.may_read(&user)?;
     let outputs = std::sync::Arc::clone(&context.outputs);
     let tail = blocking(move || match written {
-        Written::Here(site, tag) => outputs.tail(site, &tag, bytes),
-        Written::There { market, peer, wanted } => outputs.abroad(&market, &peer, &wanted, bytes),
+        Written::Here(site, tag) => outputs.tail(site, &tag, bytes, permit),
+        Written::There { market, peer, wanted } => {
+            outputs.abroad(&market, &peer, &wanted, bytes, permit)
+        }
     });
     told(tail.await?)
 }

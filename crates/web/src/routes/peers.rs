@@ -86,6 +86,7 @@ pub(crate) async fn output(
     if caller.actor.role != Role::Peer {
         return Err(Failure::forbidden("only a peer may do this"));
     }
+    let user = caller.actor.user.clone();
     let Glance { job, transfer, bytes, .. } =
         Glance::read(value(&bytes)?).map_err(|wrong| invalid(&wrong))?;
     let found = context.look(move |live| {
@@ -98,8 +99,9 @@ pub(crate) async fn output(
     let nothing = || Failure::unknown("there is no such job, or it has not begun");
     let (site, tag) = found.await?.ok_or_else(nothing)?;
     let most = (bytes as usize).clamp(1, job_routes::OUTPUT.0);
+    let permit = context.may_read(&user)?;
     let outputs = std::sync::Arc::clone(&context.outputs);
-    job_routes::told(blocking(move || outputs.tail(site, &tag, most)).await?)
+    job_routes::told(blocking(move || outputs.tail(site, &tag, most, permit)).await?)
 }
 
 fn value(bytes: &[u8]) -> Answer<Value> {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use crate::contract;
 use serde_json::{Value, json};
 use tradewind_daemon::codec::Json;
+use tradewind_daemon::engine::reads::Permit;
 use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::Booking;
@@ -112,7 +113,7 @@ impl Site for ByHand {
 pub(crate) struct ByRote;
 
 impl Outputs for ByRote {
-    fn tail(&self, _: SiteId, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
+    fn tail(&self, _: SiteId, tag: &Tag, most: usize, _: Permit) -> Result<Vec<u8>, SiteError> {
         let text = format!("output of {}", tag.job).into_bytes();
         Ok(text[text.len().saturating_sub(most)..].to_vec())
     }
@@ -257,7 +258,13 @@ impl Stage {
                 vec![PoolSetup { name: pool.to_owned(), nodes: 2, performance, attributes }];
             let site = Box::new(ByHand { pools, tasks: hand.clone() });
             let survey_every = Duration::from_millis(20);
-            SiteSetup { name: name.to_owned(), owner: owner.to_owned(), site, survey_every }
+            SiteSetup {
+                name: name.to_owned(),
+                owner: owner.to_owned(),
+                site,
+                survey_every,
+                survey_within: Duration::from_secs(60),
+            }
         });
         let setup = Setup {
             open: Box::new(move || {

@@ -113,15 +113,26 @@ pub(super) struct LoadArgs {
 }
 
 impl LoadShape {
-    fn over(&self, period: Span) -> Result<LocalLoad, Failure> {
+    fn over(&self, period: Span, nodes: u32, horizon: Span) -> Result<LocalLoad, Failure> {
         if self.share.1 > 1_000 {
             let failure = Failure::usage("--share: a node has no more than all of its time");
             return Err(failure.hint("write shares from 0 to 1, such as `0.1..0.5`"));
         }
         let (share, lengths) = (self.share, self.lengths);
-        Ok(LocalLoad { share, lengths, period, ..LocalLoad::default() })
+        let load = LocalLoad { share, lengths, period, ..LocalLoad::default() };
+        let tasks = load.at_most(nodes, horizon);
+        if tasks > MOST_TASKS {
+            let what = format!("up to {tasks} local tasks: more than {MOST_TASKS}");
+            let hint = "take fewer nodes, a shorter `--horizon`, longer `--lengths` or a longer \
+                        `--period`";
+            return Err(Failure::usage(what).hint(hint));
+        }
+        Ok(load)
     }
 }
+
+/// Local tasks of one file: half a gigabyte in memory.
+const MOST_TASKS: u64 = 10_000_000;
 
 pub(super) fn environment(args: &EnvironmentArgs, report: &Report) -> Outcome {
     let model = Environment {
@@ -133,7 +144,7 @@ pub(super) fn environment(args: &EnvironmentArgs, report: &Report) -> Outcome {
         work: args.work,
         min_performance: args.min_performance,
         budget: args.budget,
-        load: args.load.over(args.horizon)?,
+        load: args.load.over(args.horizon, args.nodes, args.horizon)?,
         ..Environment::default()
     };
     let cycle = model.draw(args.seed).ok_or_else(impossible)?;
@@ -181,7 +192,8 @@ pub(super) fn local_load(args: &LoadArgs, report: &Report) -> Outcome {
         return Err(Failure::usage(format!("the horizon ends beyond {} s", Time::MAX)));
     }
     let horizon = Horizon { start: args.start, end: args.start + args.horizon };
-    let busy = args.load.over(args.period)?.draw(args.seed, args.nodes, horizon);
+    let load = args.load.over(args.period, args.nodes, args.horizon)?;
+    let busy = load.draw(args.seed, args.nodes, horizon);
     report.seed(args.seed);
     let header = ["node", "start", "end"].map(str::to_owned).to_vec();
     let row = |task: &tradewind_model::Slot| {

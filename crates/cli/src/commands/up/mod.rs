@@ -1,5 +1,6 @@
 //! `tradewind up`: the live market, with everything that it needs, in one process.
 
+mod accounts;
 pub(crate) mod advice;
 mod demo;
 mod forecasts;
@@ -21,6 +22,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tradewind_daemon::codec::Json;
+use tradewind_daemon::engine::reads::Permit;
 use tradewind_daemon::engine::{Engine, Reader, Setup, Timing};
 use tradewind_daemon::live::Ask;
 use tradewind_daemon::live::peers::Wanted;
@@ -68,6 +70,10 @@ pub(crate) struct Args {
     /// is not. What is left of that journal is kept under another name.
     #[arg(long)]
     new: bool,
+    /// Users may have tokens although local sites run all jobs as the daemon's own account: every
+    /// user is as good as an administrator then. As `shared_account` in the configuration.
+    #[arg(long)]
+    shared_account: bool,
     /// How much the log tells: error, warn, info, debug or trace.
     #[arg(long, value_name = "LEVEL", default_value = "warn")]
     log: tracing::Level,
@@ -85,6 +91,7 @@ impl Args {
 pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     log(args);
     let settings = read(args, report)?;
+    accounts::tell(&settings, args, report);
     let place = Place::new(args.state.as_deref())?;
     place.make()?;
     remains::check(&place, args.beginning(), report)?;
@@ -149,8 +156,12 @@ fn log(args: &Args) {
 }
 
 fn read(args: &Args, report: &Report) -> Result<Settings, Failure> {
-    let Some(path) = &args.config else { return Ok(Settings::default()) };
-    input::configuration(&path.to_string_lossy(), report)
+    let mut settings = match &args.config {
+        Some(path) => input::configuration(&path.to_string_lossy(), report)?,
+        None => Settings::default(),
+    };
+    settings.shared_account |= args.shared_account || args.demo;
+    Ok(settings)
 }
 
 /// How the projects that say so count times.
@@ -178,6 +189,7 @@ fn start(place: &Place, settings: &Settings) -> Result<Engine, Failure> {
         peers: settings.peers.iter().map(|peer| peer.name.clone()).collect(),
         gather: settings.market.gather,
         times: times_by_project(settings),
+        one_account: accounts::alone(settings),
         ..tradewind_daemon::live::Settings::default()
     };
     let setup = Setup {
@@ -287,10 +299,16 @@ pub(super) fn all_pools(settings: &Settings) -> Vec<Pool> {
 struct Readers(Vec<Reader>, peers::Reading);
 
 impl Outputs for Readers {
-    fn tail(&self, site: SiteId, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
+    fn tail(
+        &self,
+        site: SiteId,
+        tag: &Tag,
+        most: usize,
+        permit: Permit,
+    ) -> Result<Vec<u8>, SiteError> {
         let reader = self.0.get(site.0 as usize);
         let reader = reader.ok_or_else(|| SiteError::Away("the site is gone".to_owned()))?;
-        reader.tail(tag, most)
+        reader.tail(tag, most, permit)
     }
 
     fn abroad(
@@ -299,6 +317,7 @@ impl Outputs for Readers {
         peer: &str,
         wanted: &Wanted,
         most: usize,
+        _permit: Permit,
     ) -> Result<Vec<u8>, SiteError> {
         self.1.tail(market, peer, wanted, most)
     }

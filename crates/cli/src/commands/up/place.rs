@@ -8,6 +8,11 @@ use std::path::{Path, PathBuf};
 use crate::client;
 use crate::exit::Failure;
 
+/// Where local tasks run that do not say where.
+const WORK: &str = "work";
+/// What each site keeps.
+const SITES: &str = "sites";
+
 /// Where a market keeps everything.
 #[derive(Debug, Clone)]
 pub(crate) struct Place(PathBuf);
@@ -22,13 +27,17 @@ impl Place {
         client::place::folder(given).map(Place)
     }
 
-    /// Makes the folder, for its owner only.
+    /// Makes the folder, for its owner only, and closes what an older release has left open to other
+    /// accounts. Files that this process makes from now on are its owner's only.
     ///
     /// # Errors
     /// If that is not possible.
     pub(crate) fn make(&self) -> Result<(), Failure> {
+        rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0);
-        made.map_err(|wrong| cannot("make", &self.0, &wrong))
+        made.map_err(|wrong| cannot("make", &self.0, &wrong))?;
+        let inside = [WORK, SITES].map(|name| self.0.join(name));
+        [self.0.clone()].iter().chain(&inside).try_for_each(|folder| close(folder))
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -48,6 +57,22 @@ impl Place {
     pub(crate) fn url(&self) -> PathBuf {
         client::place::url(&self.0)
     }
+}
+
+/// Takes a folder's rights from all but its owner, if it is there.
+fn close(folder: &Path) -> Result<(), Failure> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let Ok(about) = fs::symlink_metadata(folder) else { return Ok(()) };
+    let mode = about.permissions().mode() & 0o7777;
+    if !about.is_dir() || mode & 0o077 == 0 {
+        return Ok(());
+    }
+    tracing::warn!(
+        folder = %folder.display(),
+        "other accounts could read the folder (mode {mode:04o}): it is set to 0700"
+    );
+    let closed = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
+    closed.map_err(|wrong| cannot("close", folder, &wrong))
 }
 
 /// Writes a file that only its owner can read; as a whole or not at all.
@@ -85,5 +110,28 @@ fn cannot(what: &str, path: &Path, wrong: &std::io::Error) -> Failure {
         // Another folder would be another market.
         true => failure.hint("make room on the disk"),
         false => failure.hint("look at the owner and the mode of the folder"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn folders_of_older_releases_are_closed() {
+        let outside = tempfile::tempdir().unwrap();
+        let state = outside.path().join("state");
+        let folders = [state.clone(), state.join(WORK), state.join(SITES)];
+        for folder in &folders {
+            fs::create_dir(folder).unwrap();
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        Place::new(Some(&state)).unwrap().make().unwrap();
+        for folder in &folders {
+            let mode = fs::metadata(folder).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o700, "{}", folder.display());
+        }
     }
 }

@@ -24,6 +24,8 @@ mod cluster;
 mod doctor;
 mod fate;
 mod follow;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod hand_in;
 mod pools;
 mod replies;
@@ -45,7 +47,9 @@ use super::managed::requests::Requests;
 use super::managed::spool::{Spool, Taken};
 use super::managed::tickets::{Ended, Ticket, Tickets};
 use super::managed::tool::Call;
-use super::{Aside, Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Site, SiteError, Survey, Tag};
+use super::{
+    Aside, Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Reading, Site, SiteError, Survey, Tag,
+};
 
 /// Stands for the account in folders' names.
 const USER: &str = "{user}";
@@ -321,8 +325,12 @@ impl Site for GridEngine {
     }
 
     fn output(&mut self, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
+        self.reading(tag, most)?.run()
+    }
+
+    fn reading(&mut self, tag: &Tag, most: usize) -> Result<Reading, SiteError> {
         match self.tickets.get(tag) {
-            Some(ticket) => self.spool(ticket).tail(&ticket.output, most),
+            Some(ticket) => Ok(self.spool(ticket).reading(&ticket.output, most)),
             None => Err(SiteError::Refused(format!("{tag} is not known here"))),
         }
     }

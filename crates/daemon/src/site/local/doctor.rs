@@ -1,5 +1,6 @@
 //! Whether this machine can run tasks.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -7,9 +8,11 @@ use std::time::Instant;
 
 use rustix::process::{Resource, getrlimit};
 
+use super::accounts::Accounts;
+use super::launch::unless_busy;
 use super::owner::Load;
-use super::supervise::unless_busy;
 use super::{Settings, processes, records};
+use crate::site::managed::accounts::Accounts as Known;
 use crate::site::{Finding, Verdict};
 
 /// Below this a full disk is near: bytes.
@@ -21,7 +24,7 @@ const BEFORE: i64 = 1_704_067_200;
 
 /// Looks at everything; a probe is written, run and removed.
 pub(super) fn look(settings: &Settings, owner: &Path) -> Vec<Finding> {
-    vec![
+    let mut all = vec![
         probe(settings),
         supervisor(settings),
         directory(settings),
@@ -30,8 +33,10 @@ pub(super) fn look(settings: &Settings, owner: &Path) -> Vec<Finding> {
         process_limit(settings),
         kernel(),
         owners(settings, owner),
-        account(),
-    ]
+    ];
+    all.extend(accounts(settings));
+    all.extend(settings.hidden.is_some().then(|| namespaces(settings)));
+    all
 }
 
 fn finding(what: &str, verdict: Verdict, found: String, remedy: &str) -> Finding {
@@ -149,10 +154,53 @@ fn owners(settings: &Settings, folder: &Path) -> Finding {
     }
 }
 
+/// As whom jobs run: the daemon's own account, or each as its user's.
+fn accounts(settings: &Settings) -> Vec<Finding> {
+    let Some(accounts) = &settings.accounts else { return vec![account()] };
+    let Known::Of(known) = &accounts.accounts else {
+        let what = "jobs run as the accounts that are called as their users";
+        return vec![finding(what, Verdict::Good, accounts.user_command.join(" "), "")];
+    };
+    let names: BTreeSet<&String> = known.values().collect();
+    names.into_iter().map(|name| one(settings, accounts, name)).collect()
+}
+
+/// Whether the state folder can be hidden from jobs.
+fn namespaces(settings: &Settings) -> Finding {
+    let what = "jobs do not see the state folder";
+    match settings.probe() {
+        Ok(()) => finding(what, Verdict::Good, "by user namespaces".to_owned(), ""),
+        Err(wrong) => {
+            let remedy =
+                "allow user namespaces (`user.max_user_namespaces`), or leave `hide_state` out";
+            finding(what, Verdict::Bad, wrong.to_string(), remedy)
+        }
+    }
+}
+
+/// Whether something can be run as the account, and is run as it and no other.
+fn one(settings: &Settings, accounts: &Accounts, name: &str) -> Finding {
+    let what = format!("jobs run as account {name}");
+    let remedy = "`user_command` must run a program as the account, without a password and without \
+                  the daemon's rights; the account must be able to run this program";
+    let account = accounts.account(name, &settings.supervisor);
+    let tried = account.tail(Path::new("/dev/null"), 1);
+    let (verdict, found) = match tried {
+        Ok(_) => (Verdict::Good, account.words.join(" ")),
+        Err(wrong) => (Verdict::Bad, wrong.to_string()),
+    };
+    finding(&what, verdict, found, remedy)
+}
+
 fn account() -> Finding {
     let what = "the account under which all tasks run";
     let is_root = rustix::process::geteuid().is_root();
     let verdict = if is_root { Verdict::Warning } else { Verdict::Good };
     let found = format!("user {}", rustix::process::geteuid().as_raw());
-    finding(what, verdict, found, "run the daemon under an account of its own: tasks run as root")
+    finding(
+        what,
+        verdict,
+        found,
+        "set `user_command`, or run the daemon under an account of its own: jobs run as root",
+    )
 }

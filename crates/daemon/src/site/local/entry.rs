@@ -6,10 +6,11 @@ use std::process::{Child, Command, Stdio};
 
 use tradewind_model::Time;
 
-use super::processes;
+use super::accounts::Account;
 use super::records::{
     Begun, Ended, Ending, Folder, Gathering, Go, Placed, Sheet, Started, now, start_at,
 };
+use super::{kept, processes};
 use crate::site::Seen;
 
 /// So often a supervisor is started that never comes to begin its task.
@@ -26,7 +27,7 @@ pub(super) struct Entry {
     start: (i64, Option<i64>),
     /// Counts submissions.
     pub number: u64,
-    pub output: PathBuf,
+    pub output: Output,
     pub state: State,
     /// Slots that it had, once it is over.
     had: Vec<u32>,
@@ -37,6 +38,13 @@ pub(super) struct Entry {
     /// The supervisor, if this process has started it.
     supervisor: Option<Child>,
     launches: u32,
+}
+
+/// Where a task writes, and as which account, if not the daemon's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Output {
+    pub path: PathBuf,
+    pub account: Option<Account>,
 }
 
 /// How far it is.
@@ -67,7 +75,7 @@ impl Entry {
             nodes: sheet.nodes,
             start: (sheet.start, sheet.handed_in),
             number: sheet.number,
-            output: sheet.output.clone(),
+            output: Output { path: sheet.output.clone(), account: sheet.account.clone() },
             state: State::Waiting,
             had: Vec::new(),
             gathers: sheet.gather.is_some(),
@@ -183,8 +191,12 @@ impl Entry {
             return Ok(true);
         }
         let started = self.folder.read_note::<Started>(Folder::STARTED)?;
+        if let Some(account) = self.output.account.as_ref().filter(|_| begun.is_of_this_boot()) {
+            let keeper = started.as_ref().map(|it| (it.pid, it.born));
+            kept::kill_rest(&self.folder, account, keeper);
+        }
         processes::kill_rest(&self.folder.0, &begun, started.as_ref());
-        let exit = match begun.boot == processes::boot() {
+        let exit = match begun.is_of_this_boot() {
             true => Ending::Lost,
             false => Ending::NodeFailed,
         };

@@ -23,16 +23,23 @@
 //! | `gone` | a line for each tag that must not run again and has no folder |
 //! | `owner/NAME` | slots that the owner takes away: `{"pool": "cpu", "slots": 2}`, and `from` and `until` in seconds since 1970 if he likes |
 //!
-//! All tasks run under the daemon's own account. The site is passive: a task that waits for slots
+//! Tasks run under the daemon's own account, or each under its user's ([`Accounts`]). The site is passive: a task that waits for slots
 //! gets them when the site is asked something.
 
+mod accounts;
 mod doctor;
 mod entry;
 mod gather;
 pub(in crate::site) mod gone;
+mod hide;
+mod home;
+mod keeper;
+mod kept;
+mod launch;
 mod owner;
 mod processes;
 pub(in crate::site) mod records;
+mod role;
 pub(in crate::site) mod sheet;
 mod supervise;
 
@@ -46,18 +53,27 @@ use std::time::Duration;
 
 use tradewind_model::{Span, Time};
 
-use self::entry::{Entry, State};
+use self::accounts::Account;
+pub use self::accounts::Accounts;
+use self::entry::{Entry, Output, State};
 use self::gone::Gone;
 use self::owner::Load;
-use self::records::{Folder, Sheet};
+use self::records::{Folder, Hiding, Sheet};
+pub use self::role::play;
 pub use self::supervise::supervise;
-use super::{Finding, Order, PoolSetup, PoolSurvey, Site, SiteError, Survey, Tag};
+use super::reading::{Links, tail};
+use super::{Finding, Order, PoolSetup, PoolSurvey, Reading, Site, SiteError, Survey, Tag};
 
 /// So long before its start a task gets its slots: its supervisor then starts it on the second.
 const AHEAD: Span = Span(2);
 
 /// A supervisor may take this long to end after it wrote its task's end down.
 const LINGER: usize = 1_000;
+
+/// Hidden roles of this program that are run as users' accounts; see [`play`].
+const KEEP: &str = "--keep";
+const READ: &str = "--read";
+const KILL: &str = "--kill";
 
 /// Of so many tasks that were forgotten it is still known where they wrote.
 const WRITTEN: usize = 2_000;
@@ -70,17 +86,33 @@ pub struct Settings {
     /// Where tasks run that do not say where, and from where relative paths count.
     pub directory: PathBuf,
     /// The program that is the supervisor when it gets a task's folder as last argument, and its
-    /// first arguments: a program that calls [`supervise`].
+    /// first arguments: a program that calls [`play`]. Users' accounts must be able to run it.
     pub supervisor: Vec<PathBuf>,
     /// Its pools; `nodes` are slots.
     pub pools: Vec<PoolSetup>,
     /// From `SIGTERM` to `SIGKILL`.
     pub grace: Duration,
+    /// How jobs run as their users' accounts; `None`: all run as the daemon's own.
+    pub accounts: Option<Accounts>,
+    /// A folder around the site's that tasks of the daemon's own account do not see, but for
+    /// `directory` in it; without links. `None`: they see everything. Wants user namespaces.
+    pub hidden: Option<PathBuf>,
 }
 
 impl Settings {
     /// What `grace` is if nobody says otherwise.
     pub const GRACE: Duration = Duration::from_secs(5);
+
+    fn hiding(&self) -> Option<Hiding> {
+        let state = self.hidden.clone()?;
+        Some(Hiding { state, shown: self.directory.clone() })
+    }
+
+    /// Whether what is to be hidden can be hidden on this machine.
+    fn probe(&self) -> io::Result<()> {
+        let Some(Hiding { state, shown }) = self.hiding() else { return Ok(()) };
+        hide::probe(&state, &shown, &self.folder.join("incoming").join(".namespaces"))
+    }
 }
 
 /// A local site; see the module.
@@ -94,7 +126,7 @@ pub struct Local {
     /// Supervisors whose tasks are over, to be waited for.
     finished: Vec<Child>,
     /// Where tasks wrote that were forgotten lately, oldest first.
-    written: VecDeque<(Tag, PathBuf)>,
+    written: VecDeque<(Tag, Output)>,
     /// The number of the next submission.
     next: u64,
     /// The owner's files that were no good at the last look, and why.
@@ -124,6 +156,7 @@ impl Local {
             _lock: lock,
         };
         local.sweep()?;
+        local.settings.probe()?;
         local.find()?;
         Ok(local)
     }
@@ -264,9 +297,14 @@ impl Local {
         Ok(Survey { pools, tasks, began, placed, ..Survey::default() })
     }
 
-    fn take_in(&mut self, order: &Order, pool: usize) -> io::Result<()> {
+    fn take_in(
+        &mut self,
+        order: &Order,
+        pool: usize,
+        account: Option<(Account, PathBuf)>,
+    ) -> io::Result<()> {
         let place = self.place(&order.tag);
-        let sheet = sheet::of(order, &self.settings, &place, self.next);
+        let sheet = sheet::of(order, &self.settings, &place, self.next, account);
         let draft = self.incoming(&sheet::folder_name(&order.tag.to_string()));
         let laid = sheet::lay_down(&draft, &place, &sheet, order);
         // Even after an error: what is in its place will run, so surveys must have it.
@@ -342,7 +380,13 @@ impl Site for Local {
         if sheet::folder_name(&order.tag.to_string()).len() > 240 {
             return refuse("the market's name is too long".to_owned());
         }
-        self.take_in(order, pool).map_err(|error| unknown(&error))?;
+        let accounts = self.settings.accounts.as_ref();
+        let account = accounts.map(|it| it.of(order, &self.settings.supervisor)).transpose();
+        let account = match account {
+            Ok(account) => account,
+            Err(why) => return refuse(why),
+        };
+        self.take_in(order, pool, account).map_err(|error| unknown(&error))?;
         // It is taken in: what goes wrong from here on, a survey tells.
         if let Err(error) = self.place_new(&order.tag) {
             tracing::warn!(%error, "a task waits, since the site cannot be looked at");
@@ -391,11 +435,24 @@ impl Site for Local {
     }
 
     fn output(&mut self, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
-        let past = || self.written.iter().find(|(known, _)| known == tag).map(|(_, path)| path);
-        let Some(path) = self.entries.get(tag).map(|entry| &entry.output).or_else(past) else {
+        self.reading(tag, most)?.run()
+    }
+
+    fn reading(&mut self, tag: &Tag, most: usize) -> Result<Reading, SiteError> {
+        let past = || self.written.iter().find(|(known, _)| known == tag).map(|(_, output)| output);
+        let Some(output) = self.entries.get(tag).map(|entry| &entry.output).or_else(past) else {
             return Err(SiteError::Refused(format!("{tag} is not known here any more")));
         };
-        sheet::tail(path, most).map_err(|error| unknown(&error))
+        let Output { path, account } = output.clone();
+        let hiding = self.settings.hiding();
+        let may_show = move |file: &File| match &hiding {
+            Some(Hiding { state, shown }) => hide::is_secret(file, state, shown).map(|it| !it),
+            None => Ok(true),
+        };
+        Ok(Reading::by(move || match account {
+            Some(account) => account.tail(&path, most),
+            None => tail(&path, most, Links::Refused, &may_show),
+        }))
     }
 
     fn doctor(&mut self) -> Vec<Finding> {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
+use super::keeper::To;
 use super::records::{Begun, Started};
 
 /// A variable in every task's environment whose value is the task's folder: by it the children
@@ -59,6 +60,29 @@ pub(super) fn kill_children() {
     }
 }
 
+/// All processes that descend from this one, without those that descend from `but`.
+pub(super) fn descendants(but: Option<i32>) -> Vec<i32> {
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let parents: Vec<(i32, i32)> =
+        all().filter_map(|pid| Some((pid, stat(pid).filter(|it| !it.zombie)?.parent))).collect();
+    let mut found = Vec::new();
+    let mut roots = vec![own];
+    while let Some(root) = roots.pop() {
+        let children = parents.iter().filter(|(pid, parent)| *parent == root && Some(*pid) != but);
+        for (pid, _) in children {
+            found.push(*pid);
+            roots.push(*pid);
+        }
+    }
+    found
+}
+
+/// Kills a process; `false`: we may not.
+pub(super) fn is_killed(pid: i32) -> bool {
+    let Some(pid) = Pid::from_raw(pid) else { return true };
+    kill_process(pid, Signal::KILL) != Err(rustix::io::Errno::PERM)
+}
+
 /// Kills what is left of a task whose supervisor is dead; what only has the number of one of its
 /// processes is left alone.
 pub(super) fn kill_rest(folder: &Path, begun: &Begun, started: Option<&Started>) {
@@ -68,6 +92,11 @@ pub(super) fn kill_rest(folder: &Path, begun: &Begun, started: Option<&Started>)
     if let Some(started) = started.filter(|started| born(started.pid) == Some(started.born)) {
         send_group(started.pid, Signal::KILL);
     }
+    kill_marked(folder);
+}
+
+/// Kills all processes that have the mark of the task of this folder, as far as we may.
+pub(super) fn kill_marked(folder: &Path) {
     let mark = [MARK.as_bytes(), b"=", folder.as_os_str().as_encoded_bytes()].concat();
     let own = rustix::process::getpid().as_raw_nonzero().get();
     // A process that forks while we look is found in the second or third round.
@@ -103,14 +132,24 @@ pub(super) fn send_group(pid: i32, signal: Signal) {
 }
 
 /// The signal of this number to one process.
-pub(super) fn send_number(pid: i32, number: i32) {
+fn send_number(pid: i32, number: i32) {
     if let Some(signal) = Signal::from_named_raw(number) {
         send(pid, signal);
     }
 }
 
+/// The signal of this number to some of the processes of a task whose first process is `pid`.
+pub(super) fn send_to(pid: i32, number: i32, to: To) {
+    match (to, Signal::from_named_raw(number)) {
+        (To::First, _) => send_number(pid, number),
+        (To::Others, _) => send_others(pid, number),
+        (To::Group, Some(signal)) => send_group(pid, signal),
+        (To::Group, None) => {}
+    }
+}
+
 /// The signal of this number to all processes of a group but its first.
-pub(super) fn send_others(group: i32, number: i32) {
+fn send_others(group: i32, number: i32) {
     let others = all().filter(|pid| *pid != group);
     for pid in others.filter(|pid| stat(*pid).is_some_and(|stat| stat.group == group)) {
         send_number(pid, number);

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use tradewind_io::submission::signal::{Receiver, Warning};
 use tradewind_model::Time;
 
+use super::accounts::Account;
 use crate::site::Exit;
 
 /// What the supervisor must know; written once, before the task is acknowledged.
@@ -51,6 +52,21 @@ pub(super) struct Sheet {
     /// A signal before the limit, if one is wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<Warned>,
+    /// The account that runs it, if that is not the daemon's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<Account>,
+    /// What the task does not see.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<Hiding>,
+}
+
+/// What the tasks of a site do not see.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Hiding {
+    /// The state folder.
+    pub state: PathBuf,
+    /// What they see of it.
+    pub shown: PathBuf,
 }
 
 /// A signal before the limit.
@@ -109,6 +125,11 @@ pub(super) struct Begun {
 impl Begun {
     /// No process has this number.
     pub(super) const NEVER: i32 = 0;
+
+    /// Whether the machine has not been started anew since.
+    pub(super) fn is_of_this_boot(&self) -> bool {
+        self.boot == super::processes::boot()
+    }
 }
 
 /// The task runs.

@@ -1,11 +1,12 @@
 //! An order becomes a sheet: paths and the environment, all of it spelled out.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tradewind_io::submission::signal::Warning;
 use tradewind_io::submission::{Append, Work};
 
+use super::accounts::Account;
 use super::records::{Folder, Sheet, Warned};
 use super::{Settings, records};
 use crate::site::Order;
@@ -14,21 +15,33 @@ use crate::site::Order;
 /// language. Nothing else: the rest may be secret.
 const KEPT: [&str; 9] =
     ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"];
-const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+pub(super) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Names of the task's nodes, with commas.
 const NODES: &str = "TRADEWIND_NODES";
 /// A variable of the order with this value gets the names of the nodes.
 const NODES_HERE: &str = "%N";
 
-/// The sheet of an order whose folder will be there.
-pub(super) fn of(order: &Order, settings: &Settings, folder: &Path, number: u64) -> Sheet {
+/// Those of them that hold for other accounts, too.
+const COMMON: [&str; 3] = ["LANG", "LC_ALL", "TZ"];
+
+/// The sheet of an order whose folder will be there; `account` is the one that runs it and where it
+/// does so, if that is not the daemon's own.
+pub(super) fn of(
+    order: &Order,
+    settings: &Settings,
+    folder: &Path,
+    number: u64,
+    account: Option<(Account, PathBuf)>,
+) -> Sheet {
     let around = &order.surroundings;
-    let home = &settings.directory;
-    let directory = around.directory.as_ref().map_or(home.clone(), |path| home.join(path));
-    let place = |path: &str| directory.join(expand(path, order));
+    let (account, home) = account.unzip();
+    let home = home.as_ref().unwrap_or(&settings.directory);
+    let directory = around.directory.as_ref().map_or(home.clone(), |path| at_home(home, path));
+    let place = |path: &str| at_home(&directory, expand(path, order));
     let output = place(around.output.as_deref().unwrap_or("tradewind-%j.out"));
-    let (environment, node_variables) = environment(order, std::env::vars_os());
+    let kept: &[&str] = if account.is_some() { &COMMON } else { &KEPT };
+    let (environment, node_variables) = environment(order, kept, std::env::vars_os());
     Sheet {
         tag: order.tag.to_string(),
         number,
@@ -48,6 +61,16 @@ pub(super) fn of(order: &Order, settings: &Settings, folder: &Path, number: u64)
         node_variables,
         grace: u64::try_from(settings.grace.as_millis()).unwrap_or(u64::MAX),
         warning: Warning::among(&order.passed_through).map(Warned::from),
+        hidden: if account.is_none() { settings.hiding() } else { None },
+        account,
+    }
+}
+
+/// The path from `home` on, unless it begins at the root or at the account's own home.
+fn at_home(home: &Path, path: impl AsRef<Path>) -> PathBuf {
+    match path.as_ref().starts_with("~") && home.starts_with("~") {
+        true => path.as_ref().to_owned(),
+        false => home.join(path),
     }
 }
 
@@ -65,17 +88,20 @@ fn argv(work: &Work, folder: &Path) -> Vec<String> {
 /// site's, the job's own, those that tell it of itself.
 fn environment(
     order: &Order,
+    kept: &[&str],
     own: impl Iterator<Item = (std::ffi::OsString, std::ffi::OsString)>,
 ) -> (BTreeMap<String, String>, Vec<String>) {
     let mut all = BTreeMap::from([
         ("PATH".to_owned(), PATH.to_owned()),
-        ("USER".to_owned(), order.user.clone()),
         ("LANG".to_owned(), "C.UTF-8".to_owned()),
         ("TMPDIR".to_owned(), "/tmp".to_owned()),
     ]);
+    if kept.contains(&"USER") {
+        all.insert("USER".to_owned(), order.user.clone());
+    }
     let own =
         own.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    all.extend(own.filter(|(name, _)| KEPT.contains(&name.as_str())));
+    all.extend(own.filter(|(name, _)| kept.contains(&name.as_str())));
     all.extend(order.surroundings.environment.clone());
     let (nodes, plain): (BTreeMap<_, _>, BTreeMap<_, _>) =
         order.variables.clone().into_iter().partition(|(_, value)| value == NODES_HERE);
@@ -187,25 +213,4 @@ pub(super) fn lay_down(
     records::sync_folder(draft)?;
     std::fs::rename(draft, place)?;
     records::sync_folder(place.parent().unwrap_or(place))
-}
-
-/// The last bytes of a file that may not be there yet.
-pub(super) fn tail(path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
-    use std::io::{Read, Seek, SeekFrom};
-    let mut file = match std::fs::File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(records::at(path, &error)),
-    };
-    let about = file.metadata()?;
-    if !about.is_file() {
-        // A device or a pipe: what went in is gone, and reading might wait for ever.
-        return Ok(Vec::new());
-    }
-    let most = u64::try_from(most).unwrap_or(u64::MAX);
-    let length = about.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
-    let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

@@ -2,9 +2,8 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,6 +11,10 @@ use std::time::{Duration, Instant};
 use rustix::process::{Signal, WaitOptions, WaitStatus};
 
 use super::gather::{Met, wait};
+use super::hide::Hidden;
+use super::keeper::{Job, To};
+use super::kept::Kept;
+use super::launch::Launch;
 use super::processes::{self, MARK};
 use super::records::{
     Begun, Ended, Ending, Folder, Go, Placed, Sheet, Started, Warned, at, now, now_ms,
@@ -19,6 +22,8 @@ use super::records::{
 
 /// How long processes may take to vanish after `SIGKILL`; more means that the kernel is stuck.
 const LAST_WAIT: Duration = Duration::from_secs(30);
+/// How long a keeper may take to kill its task before it is killed itself.
+const KEEPER_WAIT: Duration = Duration::from_secs(2);
 
 /// Runs the task of this folder, and returns when it is over. If it was begun before, or another
 /// supervisor has it, nothing happens. Puts itself into a session of its own: it lives on when
@@ -45,6 +50,8 @@ pub(super) enum Event {
     Gone(i32, WaitStatus),
     /// None is left.
     AllGone,
+    /// Its keeper says that the task is over; to a keeper: its supervisor is gone.
+    Over(Ending),
 }
 
 /// Why a task is stopped before its end.
@@ -86,8 +93,8 @@ fn run(folder: &Folder) -> io::Result<()> {
         finish(folder, &never());
         return Ok(());
     }
-    let ended = match start(folder, &sheet, &placed, &go) {
-        Ok(pid) => watch(folder, &sheet, pid, sender, &events),
+    let ended = match Task::start(folder, &sheet, &placed, &go, &sender) {
+        Ok(task) => watch(folder, &sheet, task, sender, &events),
         Err(error) => {
             Ended { since: None, at: now().0, exit: Ending::NotStarted(error.to_string()) }
         }
@@ -143,83 +150,107 @@ fn until(start: i64) -> Option<Duration> {
     start.checked_sub(since).filter(|left| !left.is_zero())
 }
 
-/// Starts the task; returns its first process.
-fn start(folder: &Folder, sheet: &Sheet, placed: &Placed, go: &Go) -> io::Result<i32> {
-    let Some((program, arguments)) = sheet.argv.split_first() else {
-        return Err(io::Error::other("nothing to run"));
-    };
-    match std::fs::metadata(&sheet.directory) {
-        Ok(found) if found.is_dir() => {}
-        Ok(_) => {
-            return Err(io::Error::other(format!("{}: no directory", sheet.directory.display())));
-        }
-        Err(error) => return Err(at(&sheet.directory, &error)),
+/// A task that runs.
+enum Task {
+    /// Its first process is our child.
+    Own(i32),
+    /// It runs as its user's account.
+    Kept(Kept),
+}
+
+impl Task {
+    /// Starts it; what comes of it is told as events.
+    fn start(
+        folder: &Folder,
+        sheet: &Sheet,
+        placed: &Placed,
+        go: &Go,
+        events: &Sender<Event>,
+    ) -> io::Result<Task> {
+        let launch = launch(folder, sheet, placed, go);
+        let Some(account) = &sheet.account else { return launch.start().map(Task::Own) };
+        let script = folder.path(Folder::SCRIPT);
+        let script = match script.exists() {
+            true => Some(std::fs::read_to_string(&script).map_err(|error| at(&script, &error))?),
+            false => None,
+        };
+        let name = folder.0.file_name().unwrap_or_default();
+        let spool = Path::new(&account.spool).join(name);
+        let job = Job { launch, script, spool };
+        Kept::start(folder, account, job, events.clone()).map(Task::Kept)
     }
-    let output = open_output(sheet, &sheet.output)?;
-    let error = match &sheet.error {
-        Some(path) if *path != sheet.output => open_output(sheet, path)?,
-        _ => output.try_clone()?,
-    };
-    let input = match &sheet.input {
-        Some(path) => Stdio::from(File::open(path).map_err(|error| at(path, &error))?),
-        None => Stdio::null(),
-    };
+
+    /// The process whose group ends with the task.
+    fn pid(&self) -> i32 {
+        match self {
+            Task::Own(pid) => *pid,
+            Task::Kept(kept) => kept.pid,
+        }
+    }
+
+    fn send(&mut self, number: i32, to: To) {
+        match self {
+            Task::Own(pid) => processes::send_to(*pid, number, to),
+            Task::Kept(kept) => kept.send(number, to),
+        }
+    }
+
+    /// It was killed and is not over after a while: a keeper may have been stopped by its user.
+    fn kill_again(&mut self, killer: Option<i32>) -> Option<i32> {
+        match self {
+            Task::Own(pid) => {
+                processes::send_group(*pid, Signal::KILL);
+                None
+            }
+            Task::Kept(kept) => kept.kill(killer),
+        }
+    }
+
+    /// Kills what outlived the first process, until nothing is left.
+    fn clear_away(self, events: &Receiver<Event>) {
+        match self {
+            Task::Own(pid) => clear_away(pid, events),
+            Task::Kept(kept) => kept.clear_away(events, LAST_WAIT),
+        }
+    }
+}
+
+/// What is started: the sheet, and what is known only now.
+fn launch(folder: &Folder, sheet: &Sheet, placed: &Placed, go: &Go) -> Launch {
     let names: Vec<String> =
         placed.slots.iter().map(|slot| format!("{}/{slot}", sheet.pool)).collect();
-    // A path with a slash is meant from the task's directory, as a shell there would read it.
-    let path = if program.contains('/') {
-        sheet.directory.join(program)
-    } else {
-        Path::new(program).to_owned()
-    };
-    let mut command = Command::new(path);
-    command.args(arguments).current_dir(&sheet.directory);
-    command.env_clear().envs(&sheet.environment).envs(&go.variables).env(MARK, &folder.0);
-    command.envs(sheet.node_variables.iter().map(|name| (name, names.join(","))));
-    command.stdin(input).stdout(output).stderr(error).process_group(0);
-    let child = spawn(&mut command).map_err(|error| at(Path::new(program), &error))?;
-    Ok(child.cast_signed())
-}
-
-fn spawn(command: &mut Command) -> io::Result<u32> {
-    unless_busy(|| command.spawn().map(|child| child.id()))
-}
-
-/// Runs what runs a script. One that was just written may still be open in a process that is being
-/// made elsewhere: then it is tried again.
-pub(super) fn unless_busy<T>(mut run: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    for _ in 0..50 {
-        match run() {
-            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
-                thread::sleep(Duration::from_millis(10));
-            }
-            other => return other,
-        }
+    let mut environment = sheet.environment.clone();
+    environment.extend(go.variables.clone());
+    environment.insert(MARK.to_owned(), folder.0.to_string_lossy().into_owned());
+    environment.extend(sheet.node_variables.iter().map(|name| (name.clone(), names.join(","))));
+    Launch {
+        argv: sheet.argv.clone(),
+        directory: sheet.directory.clone(),
+        output: sheet.output.clone(),
+        error: sheet.error.clone(),
+        input: sheet.input.clone(),
+        append: sheet.append,
+        environment,
+        hidden: sheet.hidden.as_ref().map(|hidden| Hidden {
+            state: hidden.state.clone(),
+            shown: hidden.shown.clone(),
+            folder: folder.0.clone(),
+        }),
     }
-    run()
-}
-
-fn open_output(sheet: &Sheet, path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.create(true);
-    // Truncated first, then appended to: two tasks that share a file do not overwrite each other.
-    if !sheet.append {
-        options.write(true).truncate(true).open(path).map_err(|error| at(path, &error))?;
-    }
-    OpenOptions::new().create(true).append(true).open(path).map_err(|error| at(path, &error))
 }
 
 /// Watches the running task to its end, and until all its processes are gone.
 fn watch(
     folder: &Folder,
     sheet: &Sheet,
-    pid: i32,
+    mut task: Task,
     sender: Sender<Event>,
     events: &Receiver<Event>,
 ) -> Ended {
     // In this order: what the two are apart makes nobody's limit shorter.
     let since_ms = now_ms();
     let began = Instant::now();
+    let pid = task.pid();
     let born = processes::born(pid).unwrap_or(0);
     let started = Started { pid, born, since: since_ms.div_euclid(1_000), began: Some(since_ms) };
     // Without this record the task is seen as waiting; its end is told all the same.
@@ -231,24 +262,24 @@ fn watch(
         grace: Duration::from_millis(sheet.grace),
         warning: sheet.warning.map(|it| (warned_at(limit, began, it.before), it)),
     };
-    let (status, cause) = match reaper {
-        Ok(_) => wait_for(folder, pid, events, due),
+    let (ending, cause) = match reaper {
+        Ok(_) => wait_for(folder, &mut task, events, due),
         Err(_) => (None, None),
     };
     // A clock that was set back must not make an end before the start.
     let at = now().0.max(started.since);
-    clear_away(pid, events);
-    let exit = match (cause, status) {
+    task.clear_away(events);
+    let exit = match (cause, ending) {
         (Some(Cause::Limit), _) => Ending::TimeLimit,
         (Some(Cause::Withdrawn), _) => Ending::Withdrawn,
-        (None, Some(status)) => how(status),
+        (None, Some(ending)) => ending,
         (None, None) => Ending::Lost,
     };
     Ended { since: Some(started.since), at, exit }
 }
 
 /// Tells of each child that is over, and of the end of all.
-fn reap(sender: &Sender<Event>) {
+pub(super) fn reap(sender: &Sender<Event>) {
     loop {
         let event = match rustix::process::wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) => Event::Gone(pid.as_raw_nonzero().get(), status),
@@ -273,12 +304,9 @@ struct Due {
 
 impl Due {
     /// Sends the signal before the limit, once its time has come; until when there is nothing to do.
-    fn warn(&mut self, pid: i32) -> Instant {
+    fn warn(&mut self, task: &mut Task) -> Instant {
         if let Some((_, it)) = self.warning.take_if(|(at, _)| *at <= Instant::now()) {
-            match it.to_first {
-                true => processes::send_number(pid, it.signal),
-                false => processes::send_others(pid, it.signal),
-            }
+            task.send(it.signal, if it.to_first { To::First } else { To::Others });
         }
         self.warning.map_or(self.limit, |(at, _)| at.min(self.limit))
     }
@@ -293,38 +321,49 @@ fn warned_at(limit: Instant, began: Instant, before: i64) -> Instant {
 /// Until the first process is over; stops it at its limit or when it is withdrawn.
 fn wait_for(
     folder: &Folder,
-    pid: i32,
+    task: &mut Task,
     events: &Receiver<Event>,
     mut due: Due,
-) -> (Option<WaitStatus>, Option<Cause>) {
+) -> (Option<Ending>, Option<Cause>) {
     let (limit, grace) = (due.limit, due.grace);
     let mut cause = None;
     let mut next = limit;
     let mut is_woken = true;
+    let (mut killed, mut killer) = (0, None);
+    let own = if let Task::Own(pid) = task { Some(*pid) } else { None };
     loop {
         if cause.is_none() {
-            next = due.warn(pid);
+            next = due.warn(task);
             if is_woken && folder.has(Folder::WITHDRAWN) {
                 cause = Some(Cause::Withdrawn);
             } else if Instant::now() >= limit {
                 cause = Some(Cause::Limit);
             }
             if cause.is_some() {
-                processes::send_group(pid, Signal::TERM);
+                task.send(Signal::TERM.as_raw(), To::Group);
                 // One that is stopped would not hear it.
-                processes::send_group(pid, Signal::CONT);
+                task.send(Signal::CONT.as_raw(), To::Group);
                 next = Instant::now() + grace;
             }
         }
         is_woken = false;
         match events.recv_timeout(next.saturating_duration_since(Instant::now())) {
-            Ok(Event::Gone(gone, status)) if gone == pid => return (Some(status), cause),
+            Ok(Event::Gone(gone, status)) if Some(gone) == own => {
+                return (Some(how(status)), cause);
+            }
+            Ok(Event::Over(ending)) => return (Some(ending), cause),
             Ok(Event::Gone(..)) => {}
             Ok(Event::Woken) => is_woken = true,
+            // What a keeper has said last may still be on its way.
+            Ok(Event::AllGone) if own.is_none() => {}
             Ok(Event::AllGone) | Err(RecvTimeoutError::Disconnected) => return (None, cause),
+            Err(RecvTimeoutError::Timeout) if cause.is_some() && killed == 0 => {
+                task.send(Signal::KILL.as_raw(), To::Group);
+                (killed, next) = (1, Instant::now() + KEEPER_WAIT);
+            }
             Err(RecvTimeoutError::Timeout) if cause.is_some() => {
-                processes::send_group(pid, Signal::KILL);
-                next = Instant::now() + LAST_WAIT;
+                killer = task.kill_again(killer);
+                next = Instant::now() + KEEPER_WAIT;
             }
             Err(RecvTimeoutError::Timeout) => {}
         }
@@ -332,20 +371,20 @@ fn wait_for(
 }
 
 /// Kills what outlived the first process, until nothing is left.
-fn clear_away(pid: i32, events: &Receiver<Event>) {
+pub(super) fn clear_away(pid: i32, events: &Receiver<Event>) {
     let end = Instant::now() + LAST_WAIT;
     processes::send_group(pid, Signal::KILL);
     while Instant::now() < end {
         match events.recv_timeout(Duration::from_millis(2)) {
             Ok(Event::AllGone) | Err(RecvTimeoutError::Disconnected) => return,
-            Ok(Event::Woken) => {}
+            Ok(Event::Woken | Event::Over(_)) => {}
             // Whose parent just died is our child now.
             Ok(Event::Gone(..)) | Err(RecvTimeoutError::Timeout) => processes::kill_children(),
         }
     }
 }
 
-fn how(status: WaitStatus) -> Ending {
+pub(super) fn how(status: WaitStatus) -> Ending {
     match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => Ending::Code(code),
         (None, Some(signal)) => Ending::Signal(signal),

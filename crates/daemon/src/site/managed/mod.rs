@@ -19,6 +19,8 @@
 
 pub mod accounts;
 pub mod bundle;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod log;
 pub mod news;
 pub mod requests;

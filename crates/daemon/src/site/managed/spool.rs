@@ -8,7 +8,7 @@ use tradewind_model::Time;
 use super::bundle::{base64, from_base64};
 use super::tool::{Answer, Call, Tool, Who, quote};
 use crate::site::local::sheet::folder_name;
-use crate::site::{Exit, Go, SiteError, Tag};
+use crate::site::{Exit, Go, Reading, SiteError, Tag};
 
 const PROGRAM: &str = concat!(include_str!("home.sh"), "\n", include_str!("spool.sh"));
 /// The last line of every answer: without it the answer was cut off.
@@ -172,6 +172,14 @@ impl Spool<'_> {
         let mut out = self.run("tail", &[file.to_owned(), most.to_string()])?.out;
         out.truncate(out.len().saturating_sub(LAST.len() + 1));
         Ok(out)
+    }
+
+    /// [`Spool::tail`], to be done elsewhere: by the account's own command, which is killed if it takes
+    /// longer than commands may.
+    pub fn reading(&self, file: &str, most: usize) -> Reading {
+        let (tool, account) = (self.tool.clone(), self.account.to_owned());
+        let (path, file) = (self.path.to_owned(), file.to_owned());
+        Reading::by(move || Spool { tool: &tool, account: &account, path: &path }.tail(&file, most))
     }
 
     /// Makes the folder `bells` of the spool, with `word` in its file `.here`; its whole path.

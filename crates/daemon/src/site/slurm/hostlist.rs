@@ -1,8 +1,15 @@
 //! Names of nodes as Slurm shortens them: `a[1-3,07],b`.
 
-/// The names, in order. What is no such list stands for itself. At most a million of one range.
+/// Names of one list, at most: more nodes than any cluster has.
+const MOST: usize = 1_000_000;
+/// Bytes of all names of one part, about, at most.
+const MOST_BYTES: usize = 64 << 20;
+
+/// The names, in order. What is no such list stands for itself, and so does a part that means more
+/// than a million names; of the whole list no more than a million are taken.
 pub(in crate::site) fn expand(text: &str) -> Vec<String> {
-    split(text).into_iter().filter(|part| !part.is_empty()).flat_map(one).collect()
+    let parts = split(text).into_iter().filter(|part| !part.is_empty());
+    parts.flat_map(one).take(MOST).collect()
 }
 
 /// The parts between commas that are outside brackets.
@@ -19,30 +26,50 @@ fn split(text: &str) -> Vec<&str> {
     parts.map(str::trim).collect()
 }
 
-/// The names of one part: its first brackets are opened, then the rest.
+/// The names of one part: its brackets are opened from left to right.
 fn one(part: &str) -> Vec<String> {
-    let opened = part.split_once('[').and_then(|(before, rest)| {
-        let (inside, after) = rest.split_once(']')?;
-        Some((before, inside, after))
-    });
-    let Some((before, inside, after)) = opened else { return vec![part.to_owned()] };
-    let ends = one(after);
-    let numbers = inside.split(',').flat_map(range);
-    numbers
-        .flat_map(|number| ends.iter().map(move |end| format!("{before}{number}{end}")))
-        .collect()
+    opened(part).unwrap_or_else(|| vec![part.to_owned()])
 }
 
+/// `None`: too many names.
+fn opened(part: &str) -> Option<Vec<String>> {
+    let mut names = vec![String::new()];
+    let mut rest = part;
+    while let Some((before, inside, after)) = first_brackets(rest) {
+        let numbers: Vec<String> = inside.split(',').flat_map(range).take(MOST + 1).collect();
+        let count = names.len().saturating_mul(numbers.len());
+        if count > MOST || count.saturating_mul(part.len()) > MOST_BYTES {
+            return None;
+        }
+        let all = |name: &String| {
+            numbers.iter().map(|number| format!("{name}{before}{number}")).collect::<Vec<_>>()
+        };
+        names = names.iter().flat_map(all).collect();
+        rest = after;
+    }
+    names.iter_mut().for_each(|name| name.push_str(rest));
+    Some(names)
+}
+
+/// What is before the first brackets, in them and behind them.
+fn first_brackets(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once('[')?;
+    let (inside, after) = rest.split_once(']')?;
+    Some((before, inside, after))
+}
+
+/// Digits of a number in a range, at most: as many as the greatest that is read has.
+const DIGITS: usize = 20;
+
 /// `08-11` as 08, 09, 10, 11.
-fn range(text: &str) -> Vec<String> {
-    const MOST: u64 = 1_000_000;
+fn range(text: &str) -> Box<dyn Iterator<Item = String> + '_> {
     let ends = text.split_once('-').and_then(|(low, high)| {
         let ends = (low.parse::<u64>().ok()?, high.parse::<u64>().ok()?);
-        (ends.0 <= ends.1 && ends.1 - ends.0 < MOST).then_some((low.len(), ends.0..=ends.1))
+        (ends.0 <= ends.1 && low.len() <= DIGITS).then_some((low.len(), ends.0..=ends.1))
     });
     match ends {
-        Some((width, all)) => all.map(|number| format!("{number:0width$}")).collect(),
-        None => vec![text.to_owned()],
+        Some((width, all)) => Box::new(all.map(move |number| format!("{number:0width$}"))),
+        None => Box::new(std::iter::once(text.to_owned())),
     }
 }
 
@@ -63,5 +90,18 @@ mod tests {
         ] {
             assert_eq!(expand(text).join(" "), names);
         }
+    }
+
+    #[test]
+    fn a_list_of_more_nodes_than_there_can_be_takes_no_memory() {
+        for text in ["a[0-999999]b[0-999999]", "a[0-18446744073709551615]"] {
+            assert_eq!(expand(text), [text]);
+        }
+        assert_eq!(expand("a[0-999999],b[0-999999]").len(), MOST);
+        let long = "x".repeat(10_000);
+        assert_eq!(expand(&format!("{long}[0-99999]")).len(), 1);
+        let zeros = "0".repeat(100_000);
+        assert_eq!(expand(&format!("a[{zeros}1-{zeros}999]")).len(), 1);
+        assert_eq!(expand(&"[1]".repeat(100_000)), ["1".repeat(100_000)]);
     }
 }

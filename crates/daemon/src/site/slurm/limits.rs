@@ -34,12 +34,48 @@ pub(super) struct Known {
     caught: BTreeMap<Tag, (Instant, Cap)>,
     /// Jobs that wait for a limit: since when.
     waits: BTreeMap<Tag, (Instant, Cap)>,
+    /// By account: our jobs that were over when jobs were last listed, and listed all the same.
+    lingering: BTreeMap<String, u32>,
+    /// Accounts of our jobs that have ended since, by their own word: Slurm may count them still.
+    fading: Vec<(Instant, String)>,
 }
+
+/// Slurm has counted a job out so long after its script has ended.
+pub(super) const FADES: Duration = Duration::from_secs(2);
 
 impl Known {
     /// `sbatch` has not taken the task.
     pub(super) fn catch(&mut self, tag: &Tag, cap: Cap) {
         self.caught.insert(tag.clone(), (Instant::now(), cap));
+    }
+
+    /// A job of the account has ended by its own word.
+    pub(super) fn fade(&mut self, account: String) {
+        let has_limits = self.read.as_ref().is_some_and(|(_, limits)| limits.users.is_some());
+        if has_limits {
+            self.fading.push((Instant::now(), account));
+        }
+    }
+
+    /// When the next of them is counted no more.
+    pub(super) fn faded(&self) -> Option<Instant> {
+        self.fading.iter().map(|(at, _)| *at + FADES).min()
+    }
+
+    /// Forgets those that Slurm counts no more; whether there were any.
+    pub(super) fn forget_faded(&mut self) -> bool {
+        let before = self.fading.len();
+        self.fading.retain(|(at, _)| at.elapsed() < FADES);
+        self.fading.len() < before
+    }
+
+    /// By account: our jobs that are over, and that Slurm may count still.
+    pub(super) fn lingering(&self) -> BTreeMap<String, u32> {
+        let mut all = self.lingering.clone();
+        for (_, account) in &self.fading {
+            *all.entry(account.clone()).or_default() += 1;
+        }
+        all
     }
 }
 
@@ -75,6 +111,8 @@ impl Slurm {
             }
         }
         self.caps.waits = waits;
+        self.caps.lingering = survey.lingering.clone();
+        self.caps.fading.clear();
         self.caps.caught.retain(|_, (at, _)| at.elapsed() < TOLD);
         let caught = self.caps.caught.iter().map(|(tag, (_, cap))| (tag.clone(), cap.clone()));
         survey.capped.extend(caught);
@@ -205,6 +243,12 @@ impl Slurm {
 const ASSOC: &str =
     "format=User,Account,Partition,MaxJobs,MaxSubmitJobs,MaxWall,MaxTRES,QOS,DefaultQOS";
 const QOS: &str = "format=Name,MaxJobsPU,MaxSubmitJobsPU,MaxWall,MaxTRES";
+
+/// `text` as each of the answers that limits are read from.
+#[cfg(feature = "fuzzing")]
+pub(super) fn read_all(text: &str) {
+    let _ = (config(text), associations(text), qos(text), partitions_of(text));
+}
 
 /// `scontrol show config` by key.
 fn config(text: &str) -> BTreeMap<String, String> {

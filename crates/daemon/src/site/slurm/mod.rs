@@ -13,6 +13,8 @@ mod brief;
 mod caps;
 mod conf;
 mod doctor;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod hand_in;
 mod heard;
 pub(in crate::site) mod hostlist;
@@ -52,7 +54,8 @@ use super::managed::spool::Spool;
 use super::managed::tickets::{Ended, Ticket, Tickets};
 use super::managed::tool::{Answer, Call, Tool, Who};
 use super::{
-    Aside, Demand, Exit, Finding, Go, Order, PoolSetup, Site, SiteError, Survey, Tag, Turn, Wake,
+    Aside, Demand, Exit, Finding, Go, Order, PoolSetup, Reading, Site, SiteError, Survey, Tag,
+    Turn, Wake,
 };
 
 /// What `sbatch` and its like say if the controller did not answer.
@@ -357,8 +360,12 @@ impl Site for Slurm {
     }
 
     fn output(&mut self, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
+        self.reading(tag, most)?.run()
+    }
+
+    fn reading(&mut self, tag: &Tag, most: usize) -> Result<Reading, SiteError> {
         match self.tickets.get(tag).filter(|ticket| !ticket.is_forgotten) {
-            Some(ticket) => self.spool(ticket).tail(&ticket.output, most),
+            Some(ticket) => Ok(self.spool(ticket).reading(&ticket.output, most)),
             None => Err(SiteError::Refused(format!("{tag} is not known here"))),
         }
     }

@@ -99,6 +99,7 @@ impl Slurm {
             tracing::warn!(%wrong, "to be tried again");
             false
         });
+        let heard = heard | self.caps.forget_faded();
         self.release_listed();
         let need = self.need(now()).0;
         let at = Instant::now();
@@ -121,6 +122,7 @@ impl Slurm {
         let (now, at) = (now(), Instant::now());
         let (need, later) = self.need(now);
         let mut next = self.rhythm.next(need).unwrap_or(at);
+        next = self.caps.faded().map_or(next, |faded| next.min(faded));
         let after = |time: Time| {
             let seconds = u64::try_from(time.0 - now.0).unwrap_or(0);
             at + Duration::from_secs(seconds)
@@ -219,6 +221,7 @@ impl Slurm {
                     let nodes = trace.here.map(|here| here.nodes).unwrap_or_default();
                     let (since, exit) = (since.map(|since| since.0), Ending::from(&exit));
                     let ended = Ended { since, at: at.0, began: trace.began, exit, nodes };
+                    self.caps.fade(account);
                     ends.insert(tag, ended);
                 }
                 Word::Is(other) => drop(seen.insert(tag, other)),
@@ -248,6 +251,7 @@ impl Slurm {
     /// All that is known, in the picture of the last look.
     pub(super) fn picture(&mut self) -> Option<Survey> {
         let mut survey = self.known.survey.take()?;
+        survey.lingering = self.caps.lingering();
         let is_known = |tag: &Tag| match self.tickets.get(tag) {
             Some(ticket) => !ticket.is_forgotten,
             None => !self.tickets.is_gone(tag),

@@ -1,0 +1,192 @@
+//! The process that has a task in hand as the account of its user.
+//!
+//! Its supervisor, who is the daemon's account and writes the records, cannot open the user's files
+//! nor always send signals to the user's processes. So it starts this one by the site's
+//! `user_command`, says on its standard input what is to run and which signals are to be sent, and
+//! hears on its standard output how it goes. When the supervisor is gone the input ends, and the
+//! task with it.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use rustix::process::WaitStatus;
+use serde::{Deserialize, Serialize};
+
+use super::home::Home;
+use super::launch::Launch;
+use super::processes;
+use super::records::Ending;
+use super::supervise::{Event, clear_away, how, reap};
+
+/// What is to run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Job {
+    /// Its paths may begin with `~`.
+    pub launch: Launch,
+    /// The text of the script that is its program.
+    pub script: Option<String>,
+    /// A folder for the script, made and removed here.
+    pub spool: PathBuf,
+}
+
+/// To which processes of the task a signal goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum To {
+    /// The first.
+    First,
+    /// All others of its group.
+    Others,
+    /// The whole group.
+    Group,
+}
+
+/// What a supervisor says, a line each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Order {
+    /// Comes first.
+    Run(Box<Job>),
+    /// A signal by its number.
+    Signal(i32, To),
+}
+
+/// What a keeper says, a line each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Said {
+    /// The task runs.
+    Started,
+    /// It does not, and why.
+    Failed(String),
+    /// It is over, and none of its processes is left.
+    Ended(Ending),
+}
+
+/// Runs the task that is told on standard input. `owner` is the number of the daemon's account,
+/// which this must not be.
+pub(super) fn keep(owner: u32) -> ExitCode {
+    match run(owner) {
+        Ok(said) => say(&said),
+        Err(error) => say(&Said::Failed(error.to_string())),
+    }
+    ExitCode::SUCCESS
+}
+
+fn run(owner: u32) -> io::Result<Said> {
+    check(owner)?;
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    let mut input = BufReader::new(io::stdin());
+    let mut line = String::new();
+    input.read_line(&mut line)?;
+    let Order::Run(job) = serde_json::from_str(&line)? else {
+        return Err(io::Error::other("nothing to run"));
+    };
+    let home = Home::own();
+    let spool = home.place(&job.spool);
+    let pid = prepared(*job, &home, &spool)?.start()?;
+    say(&Said::Started);
+    let ended = watch(pid, input);
+    let _ = std::fs::remove_dir_all(&spool);
+    Ok(Said::Ended(ended))
+}
+
+/// That `user_command` has made this the account of somebody else than the daemon's, without any
+/// right that the daemon may have.
+pub(super) fn check(owner: u32) -> io::Result<()> {
+    let own = rustix::process::geteuid();
+    if own.is_root() || own.as_raw() == owner {
+        let why =
+            "the site's `user_command` leaves the daemon's account as it is: it must change it";
+        return Err(io::Error::other(why));
+    }
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let holds = |line: &str| {
+        let (name, set) = line.split_once(':')?;
+        let is_held = ["CapPrm", "CapEff", "CapAmb"].contains(&name);
+        (is_held && set.trim().chars().any(|digit| digit != '0')).then(|| name.to_owned())
+    };
+    match status.lines().find_map(holds) {
+        None => Ok(()),
+        Some(name) => Err(io::Error::other(format!(
+            "the site's `user_command` leaves capabilities of the daemon ({name}): with `setpriv` add \
+             `--inh-caps=-all --ambient-caps=-all`"
+        ))),
+    }
+}
+
+/// The launch with all its paths, and its script in place.
+fn prepared(job: Job, home: &Home, spool: &Path) -> io::Result<Launch> {
+    use std::os::unix::fs::DirBuilderExt;
+    let mut launch = job.launch;
+    for path in [Some(&mut launch.directory), Some(&mut launch.output), launch.error.as_mut()]
+        .into_iter()
+        .chain([launch.input.as_mut()])
+        .flatten()
+    {
+        *path = home.place(path);
+    }
+    let own = [
+        ("HOME", home.home.to_string_lossy().into_owned()),
+        ("USER", home.name.clone()),
+        ("LOGNAME", home.name.clone()),
+        ("SHELL", home.shell.clone()),
+    ];
+    for (name, value) in own {
+        launch.environment.entry(name.to_owned()).or_insert(value);
+    }
+    if let Some(text) = &job.script {
+        let _ = std::fs::remove_dir_all(spool);
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(spool);
+        made.map_err(|error| super::records::at(spool, &error))?;
+        let script = spool.join("script");
+        super::records::write_synced(&script, text.as_bytes(), 0o700)?;
+        if let Some(first) = launch.argv.first_mut() {
+            *first = script.to_string_lossy().into_owned();
+        }
+    }
+    Ok(launch)
+}
+
+/// Until the first process is over and all others with it, or the supervisor is gone.
+fn watch(pid: i32, input: BufReader<io::Stdin>) -> Ending {
+    let (sender, events) = channel();
+    let reaper = sender.clone();
+    let reaping = thread::Builder::new().spawn(move || reap(&reaper));
+    let hearing = thread::Builder::new().spawn(move || hear(pid, input, &sender));
+    let status = match (reaping, hearing) {
+        (Ok(_), Ok(_)) => until_over(pid, &events),
+        _ => None,
+    };
+    clear_away(pid, &events);
+    status.map_or(Ending::Lost, how)
+}
+
+fn until_over(pid: i32, events: &Receiver<Event>) -> Option<WaitStatus> {
+    loop {
+        match events.recv() {
+            Ok(Event::Gone(gone, status)) if gone == pid => return Some(status),
+            Ok(Event::Gone(..) | Event::Woken) => {}
+            // The supervisor is gone, or nothing is left to wait for.
+            Ok(Event::AllGone | Event::Over(_)) | Err(_) => return None,
+        }
+    }
+}
+
+/// Sends signals as they are told.
+fn hear(pid: i32, input: BufReader<io::Stdin>, sender: &Sender<Event>) {
+    for line in input.lines().map_while(Result::ok) {
+        if let Ok(Order::Signal(number, to)) = serde_json::from_str(&line) {
+            processes::send_to(pid, number, to);
+        }
+    }
+    drop(sender.send(Event::Over(Ending::Lost)));
+}
+
+fn say(said: &Said) {
+    let mut out = io::stdout();
+    if let Ok(line) = serde_json::to_string(said) {
+        // A supervisor that is gone needs to hear nothing.
+        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    }
+}

@@ -1,0 +1,166 @@
+//! A task that runs as its user's account, from its supervisor's side: through a keeper.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{ChildStdin, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use super::accounts::{Account, said};
+use super::keeper::{Job, Order, Said, To};
+use super::processes;
+use super::records::{Ending, Folder};
+use super::supervise::Event;
+
+/// So long `user_command` may take to become the account and start the task.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// A keeper says nothing longer.
+const LINE: u64 = 64 << 10;
+/// So often what is left of a task is killed again.
+const AGAIN: Duration = Duration::from_millis(500);
+
+/// A keeper that runs its task.
+#[derive(Debug)]
+pub(super) struct Kept {
+    /// Of the first process of `user_command`; the keeper may be a child of it.
+    pub pid: i32,
+    orders: Option<ChildStdin>,
+    account: Account,
+    folder: Folder,
+}
+
+impl Kept {
+    /// Starts the keeper and, through it, the task. Its end comes as an event.
+    ///
+    /// # Errors
+    /// Why the task does not run, for people.
+    pub(super) fn start(
+        folder: &Folder,
+        account: &Account,
+        job: Job,
+        events: Sender<Event>,
+    ) -> io::Result<Kept> {
+        let mut command = account.command(super::KEEP);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let program = command.get_program().to_string_lossy().into_owned();
+        let child = command.process_group(0).spawn();
+        let mut child = child.map_err(|error| io::Error::other(format!("{program}: {error}")))?;
+        let pid = child.id().cast_signed();
+        let (out, err) = (child.stdout.take(), child.stderr.take());
+        let orders = child.stdin.take();
+        let (account, folder) = (account.clone(), folder.clone());
+        let mut kept = Kept { pid, orders, account, folder };
+        kept.say(&Order::Run(Box::new(job)));
+        let (first, started) = sync_channel(1);
+        thread::Builder::new().spawn(move || {
+            let mut lines = lines(out);
+            drop(first.send(lines.next()));
+            let ended = lines.find_map(|said| match said {
+                Said::Ended(ended) => Some(ended),
+                _ => None,
+            });
+            drop(events.send(Event::Over(ended.unwrap_or(Ending::Lost))));
+        })?;
+        let name = kept.account.name.clone();
+        match started.recv_timeout(PATIENCE) {
+            Ok(Some(Said::Started)) => Ok(kept),
+            Ok(Some(Said::Failed(why))) => Err(io::Error::other(why)),
+            Ok(_) => Err(io::Error::other(format!("as account {name}: {}", said(err)))),
+            Err(_) => {
+                kept.kill(None);
+                let within = PATIENCE.as_secs();
+                Err(io::Error::other(format!("`{program}` did not start it within {within} s")))
+            }
+        }
+    }
+
+    /// Has a signal sent.
+    pub(super) fn send(&mut self, number: i32, to: To) {
+        self.say(&Order::Signal(number, to));
+    }
+
+    fn say(&mut self, order: &Order) {
+        let Ok(line) = serde_json::to_string(order) else { return };
+        if let Some(orders) = &mut self.orders {
+            // A keeper that is gone: its end is told by its output.
+            let _ = writeln!(orders, "{line}").and_then(|()| orders.flush());
+        }
+    }
+
+    /// Kills the keeper and all that is left of the task; the number of the process that does it, if
+    /// we may not ourselves. `killer` is the last of those.
+    pub(super) fn kill(&mut self, killer: Option<i32>) -> Option<i32> {
+        // A keeper that is well ends by this.
+        self.orders = None;
+        let left = processes::descendants(killer);
+        let denied: Vec<String> = left
+            .into_iter()
+            .filter(|pid| !processes::is_killed(*pid))
+            .map(|pid| pid.to_string())
+            .collect();
+        if denied.is_empty() {
+            return killer;
+        }
+        let mut command = self.account.command(super::KILL);
+        command.arg(&self.folder.0).args(denied);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().ok().map(|child| child.id().cast_signed())
+    }
+
+    /// Until none of the task's processes is left, or `most` has passed.
+    pub(super) fn clear_away(mut self, events: &Receiver<Event>, most: Duration) {
+        self.orders = None;
+        let end = Instant::now() + most;
+        let mut killer = None;
+        // A keeper that has cleared away by itself needs a moment to end.
+        let mut next = Instant::now() + AGAIN;
+        while Instant::now() < end {
+            match events.recv_timeout(next.saturating_duration_since(Instant::now())) {
+                Ok(Event::AllGone) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    killer = self.kill(killer);
+                    next = Instant::now() + AGAIN;
+                }
+            }
+        }
+    }
+}
+
+/// What the keeper says; ends with the first line that makes no sense.
+fn lines(out: Option<impl Read>) -> impl Iterator<Item = Said> {
+    let mut out = out.map(BufReader::new);
+    std::iter::from_fn(move || {
+        let mut line = Vec::new();
+        let read = out.as_mut()?.by_ref().take(LINE).read_until(b'\n', &mut line);
+        read.ok().filter(|length| *length > 0)?;
+        serde_json::from_slice(&line).ok()
+    })
+}
+
+/// Kills what is left of the task of this folder, whose supervisor is dead: its keeper does so by
+/// itself, unless it was stopped or killed, too.
+pub(super) fn kill_rest(folder: &Folder, account: &Account, keeper: Option<(i32, u64)>) {
+    const OWN_END: Duration = Duration::from_secs(2);
+    const LAST_END: Duration = Duration::from_secs(10);
+    let lives = || keeper.is_some_and(|(pid, born)| processes::born(pid) == Some(born));
+    let end = Instant::now() + OWN_END;
+    while lives() && Instant::now() < end {
+        thread::sleep(Duration::from_millis(10));
+    }
+    let mut command = account.command(super::KILL);
+    command.arg(&folder.0);
+    if let Some((pid, _)) = keeper.filter(|_| lives()) {
+        processes::send_group(pid, Signal::KILL);
+        command.arg(pid.to_string());
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let Ok(mut child) = command.spawn() else { return };
+    let end = Instant::now() + LAST_END;
+    while matches!(child.try_wait(), Ok(None)) && Instant::now() < end {
+        thread::sleep(Duration::from_millis(10));
+    }
+}

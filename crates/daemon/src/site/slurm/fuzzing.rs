@@ -1,0 +1,17 @@
+//! Slurm's answers as a fuzzer writes them: no bytes may stop the daemon.
+
+use super::{brief, caps, hostlist, limits, listing, moment, nodes};
+
+/// Reads `bytes` as every answer of Slurm's commands that is read anywhere.
+pub fn read(bytes: &[u8]) {
+    let _ = listing::jobs(bytes);
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let _ = nodes::nodes(text);
+    let _ = brief::jobs(text, "|");
+    let _ = listing::reservations(text);
+    let _ = caps::of_refusal(text);
+    let _ = caps::of_reason(text);
+    let _ = hostlist::expand(text);
+    let _ = moment::parse(text);
+    limits::read_all(text);
+}

@@ -1,0 +1,49 @@
+//! Files of the offline commands: scenarios, grids, logs, campaigns, outages, side models, tables.
+//! The first byte says under which name the rest is read.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tradewind_io::input::{Input, unpacked};
+use tradewind_io::snapshot::{At, Options, side, take};
+use tradewind_io::{campaign, decimal, duration, grid, outages, scenario, settings, swf, wire};
+use tradewind_model::{Pools, Span};
+
+const NAMES: [&str; 6] = ["x", "x.json", "x.toml", "x.csv", "x.swf", "x.gz"];
+
+fuzz_target!(|data: &[u8]| {
+    let Some((first, rest)) = data.split_first() else { return };
+    let name = NAMES[usize::from(*first) % NAMES.len()];
+    let packed = Input::new(name, rest);
+    let Ok(input) = unpacked(&packed) else { return };
+    match name {
+        "x.swf" => log(&input),
+        _ => documents(&input),
+    }
+    if let Ok(text) = input.text() {
+        let _ = (decimal::parse(text, 6), decimal::parse_credits(text));
+        let _ = (duration::parse_span(text), duration::parse_time(text));
+    }
+});
+
+fn log(input: &Input) {
+    let Ok(log) = swf::parse(input) else { return };
+    let options = Options::new(At::Middle, Span(1_000), 1);
+    let _ = take(&log, &Options { processors: Some(64), ..options });
+    // What was read can be written and read again.
+    let back = swf::parse(&Input::new("x.swf", swf::write(&log))).expect("our own log");
+    assert_eq!((back.header, back.jobs, back.undated), (log.header, log.jobs, log.undated));
+}
+
+fn documents(input: &Input) {
+    if let Ok((scenario, _)) = scenario::parse(input) {
+        let (back, _) = scenario::parse(&Input::new("y.json", scenario.to_json())).expect("our own");
+        assert_eq!(back, scenario);
+    }
+    let _ = wire::combine::parse(input);
+    let _ = side::parse(input);
+    let _ = grid::parse(input);
+    let _ = outages::parse(input, &outages::Targets::of(&Pools::cluster(8)));
+    let nothing = |_: &str| None;
+    let _ = campaign::parse(input, campaign::Checks { policy: &nothing, model: &nothing });
+    let _ = settings::parse(input);
+}
