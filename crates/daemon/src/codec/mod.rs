@@ -12,6 +12,7 @@
 
 mod books;
 mod market;
+pub mod pages;
 pub mod peers;
 mod projects;
 mod record;

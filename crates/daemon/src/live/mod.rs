@@ -20,6 +20,7 @@ mod funds;
 pub mod gather;
 mod held;
 pub mod input;
+pub mod job_table;
 mod jobs;
 mod layout;
 pub mod money;
@@ -268,6 +269,11 @@ impl Live {
     /// What survives.
     pub fn state(&self) -> &State {
         &self.state
+    }
+
+    /// Which pages of jobs have changed since this was asked last.
+    pub fn take_touched(&mut self) -> BTreeSet<u64> {
+        self.state.jobs.take_touched()
     }
 
     /// Why the pool has no nodes at all, by its site's last words: its configuration is wrong.

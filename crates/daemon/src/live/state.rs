@@ -11,6 +11,7 @@ use tradewind_model::{
 
 use super::choice::Choice;
 use super::gather::Rendezvous;
+use super::job_table::JobTable;
 use super::money::{Account, Accounts};
 use super::past::Past;
 use super::peers::{Away, Origin, Peers};
@@ -33,7 +34,7 @@ pub struct State {
     /// The policy that decides now.
     pub policy: String,
     /// Jobs that are not over, and those that were over lately.
-    pub jobs: BTreeMap<u64, Job>,
+    pub jobs: JobTable,
     /// Those of the market's jobs that wait or run.
     pub numbers: BTreeMap<JobId, u64>,
     /// The last job's number.
@@ -457,7 +458,7 @@ impl State {
             owners: Vec::new(),
             away: BTreeMap::new(),
             policy: String::new(),
-            jobs: BTreeMap::new(),
+            jobs: JobTable::default(),
             numbers: BTreeMap::new(),
             last_job: 0,
             keys: BTreeMap::new(),
