@@ -18,10 +18,11 @@ setup:
 packages: setup
 	./scripts/packages.sh evalys "Evalys 4.0.7" >/dev/null
 	./scripts/packages.sh fuzz Schemathesis >/dev/null
+	./scripts/packages.sh oidc "a provider of identities" >/dev/null
 	for version in $(NEWER_SLURM); do ./scripts/slurm-version.sh $$version >/dev/null || true; done
 
 # All packages, with the MIP solver, real clusters and a real browser.
-FEATURES = tradewind-reference/mip,tradewind-daemon/clusters,tradewind/clusters,tradewind/browser
+FEATURES = tradewind-reference/mip,tradewind-daemon/clusters,tradewind/clusters,tradewind/browser,tradewind/oidc
 EVERYTHING = --workspace --features $(FEATURES)
 
 # Many tests wait for a cluster or a browser: one more at once than two processors could compute.
@@ -88,7 +89,7 @@ test-long: setup
 lint:
 	$(CARGO) fmt --all -- --check
 	$(CARGO) clippy --all-targets --workspace \
-	  --features tradewind-daemon/clusters,tradewind/clusters,tradewind/browser -- -D warnings
+	  --features tradewind-daemon/clusters,tradewind/clusters,tradewind/browser,tradewind/oidc -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --no-deps
 
 # The tables of BENCHMARKS.md, a quarter of an hour on a quiet machine. A log makes the rows of

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 use crate::commands::live::{
-    audit, backup, control, doctor, events, grant, job, jobs, journal, ledger, output, peers,
-    policy, price, project, report, sites, submit, token, usage, wait, whatif,
+    audit, backup, control, doctor, events, grant, job, jobs, journal, ledger, login, output,
+    peers, policy, price, project, report, sites, submit, token, usage, wait, whatif,
 };
 use crate::commands::{
     analyze, combine, completions, explain, generate, local_task, merge, plan, quote, reproduce,
@@ -134,8 +134,14 @@ pub(crate) enum Command {
     Grant(grant::Args),
     /// Make projects, choose their members, limit what they spend.
     Project(project::Args),
-    /// Make, list and revoke tokens.
+    /// Make, list, rotate and revoke tokens.
     Token(token::Args),
+    /// Sign in with the market's provider of identities, in any browser.
+    Login(login::LoginArgs),
+    /// Sign out again: the token of `login` is revoked.
+    Logout(login::LogoutArgs),
+    /// Say who one is: user, role, projects, token.
+    Whoami(login::WhoamiArgs),
     /// Show or choose the policy that decides.
     Policy(policy::Args),
     /// Sum up what users and sites did.

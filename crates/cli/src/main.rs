@@ -38,7 +38,11 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error).into(),
     };
     let report = Report::new(&cli.global);
-    match commands::run(&cli, &report) {
+    let ran = commands::run(&cli, &report);
+    if let Some(warning) = client::expiry::warning() {
+        report.warning(&warning);
+    }
+    match ran {
         Ok(exit) => exit.into(),
         Err(failure) => {
             report.failure(&failure);

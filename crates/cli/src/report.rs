@@ -57,6 +57,11 @@ impl Report {
         }
     }
 
+    /// What somebody must do before the command can go on: always.
+    pub(crate) fn prompt(&self, message: &str) {
+        let _ = writeln!(anstream::stderr(), "{} {message}", "sign in:".cyan());
+    }
+
     /// The seed of whatever was drawn: always, or nobody could draw the same again.
     pub(crate) fn seed(&self, seed: u64) {
         let _ = writeln!(anstream::stderr(), "{} {seed}", "seed:".cyan());

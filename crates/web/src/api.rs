@@ -20,10 +20,12 @@ use tradewind_model::{
 
 use crate::documents::{Explanation, QueuePlan, WhatIf, WhatIfQuestion};
 use crate::doors::Doors;
+use crate::doors::ours::Scheme;
 use crate::failure::{Answer, Failure};
 use crate::feed::Feed;
 use crate::metrics::Metrics;
 use crate::notes;
+use crate::oidc::{Oidc, Provider};
 use crate::page::{Basis, Boards, Compared, Copied, Piece, Runs};
 use crate::turns::{Bounds, Turns};
 use crate::watch::Watch;
@@ -44,6 +46,37 @@ pub struct Api {
     pub limits: Limits,
     /// Who was refused, and who changed or read what.
     pub audit: Audit,
+    /// How people sign in, and for how long.
+    pub sign_in: SignIn,
+}
+
+/// How people sign in, and for how long.
+#[derive(Debug, Clone)]
+pub struct SignIn {
+    /// The origin at which browsers reach us, as in `https://market.example.org`, if a proxy is
+    /// before the server.
+    pub url: Option<String>,
+    /// A session on the pages ends when nobody did anything for so long.
+    pub session_idle: Duration,
+    /// It ends after so long in any case.
+    pub session_longest: Duration,
+    /// How long a token opens if nobody says; `None`: until it is revoked. Tokens of peers open
+    /// until they are revoked.
+    pub token_lifetime: Option<Span>,
+    /// Who answers for people's identities, besides tokens; needs `url`.
+    pub provider: Option<Provider>,
+}
+
+impl Default for SignIn {
+    fn default() -> SignIn {
+        SignIn {
+            url: None,
+            session_idle: Duration::from_secs(4 * 3_600),
+            session_longest: Duration::from_secs(12 * 3_600),
+            token_lifetime: Some(Span(365 * 86_400)),
+            provider: None,
+        }
+    }
 }
 
 /// What tasks have written. Sites are behind threads of their own, so this may take its time.
@@ -359,8 +392,8 @@ pub(crate) struct Inside {
     pub(crate) metrics: Metrics,
     pub(crate) turns: Arc<Turns>,
     reads: Arc<Reads>,
-    /// Whether all that goes out is encrypted.
-    pub(crate) secure: bool,
+    pub(crate) sign_in: SignIn,
+    pub(crate) oidc: Option<Oidc>,
     pub(crate) boards: Boards,
     /// Other prices that were tried, by pool.
     pub(crate) trials: Runs<Basis, Piece>,
@@ -369,9 +402,13 @@ pub(crate) struct Inside {
 }
 
 impl Context {
-    pub(crate) fn new(api: Api, secure: bool) -> Context {
-        let Api { market, outputs, advisor, tariffs, limits, audit } = api;
-        let doors = Doors::new(&limits);
+    /// # Errors
+    /// What is wrong with the provider of identities.
+    pub(crate) fn new(api: Api, scheme: Scheme) -> Result<Context, String> {
+        let Api { market, outputs, advisor, tariffs, limits, audit, sign_in } = api;
+        let provider = sign_in.provider.clone().zip(sign_in.url.as_ref());
+        let oidc = provider.map(|(provider, url)| Oidc::new(provider, url)).transpose()?;
+        let doors = Doors::new(&limits, scheme, &sign_in);
         let turns = Arc::new(Turns::new(Bounds {
             all: limits.advice,
             per_user: limits.advice_per_user,
@@ -391,12 +428,13 @@ impl Context {
             metrics,
             turns,
             reads,
-            secure,
+            sign_in,
+            oidc,
             boards: Boards::default(),
             trials: Runs::default(),
             compared: Runs::default(),
         };
-        Context(Arc::new(inside))
+        Ok(Context(Arc::new(inside)))
     }
 
     /// Permission for this user to read what a task has written.

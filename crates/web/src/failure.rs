@@ -60,6 +60,10 @@ impl Failure {
         self.status == StatusCode::UNAUTHORIZED
     }
 
+    pub(crate) fn is_unavailable(&self) -> bool {
+        self.status == StatusCode::SERVICE_UNAVAILABLE
+    }
+
     /// A limit is met for a moment.
     pub(crate) fn limit(message: impl Into<String>) -> Failure {
         Failure::new(StatusCode::TOO_MANY_REQUESTS, "limit", message, "try again in a second")

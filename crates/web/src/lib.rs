@@ -20,6 +20,7 @@ mod failure;
 mod feed;
 mod metrics;
 mod notes;
+mod oidc;
 pub mod openapi;
 mod page;
 mod routes;
@@ -31,11 +32,12 @@ mod watch;
 mod week;
 
 pub use api::{
-    Advisor, Api, Limits, MarketView, Outputs, Plan, Planned, Proposal, Quoted, Rate, Tariffs,
-    present,
+    Advisor, Api, Limits, MarketView, Outputs, Plan, Planned, Proposal, Quoted, Rate, SignIn,
+    Tariffs, present,
 };
 pub use doors::{hash_of, new_secret};
 pub use feed::{Events, Notice};
+pub use oidc::Provider;
 pub use server::{Listen, ServeError, Server, Tls, serve};
 pub use views::offers::offer;
 pub use views::words::{moment, sentence};

@@ -19,6 +19,9 @@ pub(crate) fn of(ask: &Ask) -> Option<(Kind, String)> {
             Some((Kind::Rights, format!("a token for {user} as {role}")))
         }
         Ask::Expel { token } => Some((Kind::Rights, format!("token {token} revoked"))),
+        Ask::Rotate { token, .. } => {
+            Some((Kind::Rights, format!("another secret for token {token}")))
+        }
         Ask::Tariff { pool, text } => {
             let what = if text.is_some() { "a table of prices" } else { "prices as configured" };
             Some((Kind::Price, format!("{what} for pool {}", pool.index())))

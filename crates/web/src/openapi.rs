@@ -8,8 +8,8 @@ use utoipa::{IntoResponses, Modify, OpenApi, ToSchema};
 
 use crate::documents;
 use crate::routes::{
-    accounts, advice, audit, events, import, jobs, market, open, peers, projects, sites, submit,
-    tokens,
+    accounts, advice, audit, events, import, jobs, market, open, peers, projects, sessions,
+    sign_in, sites, submit, tokens,
 };
 
 /// What may be handed in.
@@ -78,7 +78,9 @@ impl Modify for Shared {
         jobs::output, jobs::wait, advice::explain, sites::list, sites::price, accounts::list,
         accounts::statement, accounts::transfer, projects::list, projects::create, projects::show,
         import::import, import::export, import::used, projects::limit, projects::add, projects::remove, tokens::me, tokens::list, tokens::issue,
-        tokens::revoke, market::show, market::policy, market::report, audit::list, advice::quote,
+        tokens::revoke, tokens::rotate, sessions::list, sessions::end,
+        sign_in::ways, sign_in::begin, sign_in::end, market::show, market::policy, market::report,
+        audit::list, advice::quote,
         advice::whatif, events::stream, peers::list, peers::letters, peers::jobs, peers::output, open::healthy, open::ready, open::metrics, open::openapi,
     ),
     components(schemas(documents::Failure, documents::Submission, documents::ScriptSubmission)),

@@ -253,7 +253,8 @@ impl Stage {
         let engine = Arc::new(Engine::start(setup).unwrap());
         let (token, hash) = new_secret().unwrap();
         let (user, note) = ("root".to_owned(), String::new());
-        let ask = Ask::Admit { user, role: Role::Administrator, hash, note };
+        let ask =
+            Ask::Admit { user, role: Role::Administrator, hash, note, terms: Default::default() };
         engine.handle.ask(root(), ask).unwrap();
         let first = Arc::new(First { market: engine.handle.clone(), last: Mutex::default() });
         let api = Api {
@@ -262,6 +263,7 @@ impl Stage {
             advisor: first.clone(),
             tariffs: first,
             limits: Limits::default(),
+            sign_in: Default::default(),
             audit: Default::default(),
         };
         let listen = Listen { address: ([127, 0, 0, 1], 0).into(), tls: None };

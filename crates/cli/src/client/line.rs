@@ -7,7 +7,7 @@ use std::time::Duration;
 use ureq::Agent;
 use ureq::http::Method;
 
-use super::place::{Found, check};
+use super::place::{Found, Source, check};
 use super::transport::{self, Question};
 use crate::exit::Failure;
 
@@ -33,9 +33,22 @@ impl Line {
     /// # Errors
     /// If the URL would carry the token in the clear, or the certificates are none.
     pub(crate) fn to(url: &str, ca: Option<(PathBuf, Vec<u8>)>) -> Result<Line, Failure> {
+        Line::patient(url, ca, TIMEOUT)
+    }
+
+    /// The same, where an answer may take so long.
+    ///
+    /// # Errors
+    /// As [`Line::to`].
+    pub(crate) fn patient(
+        url: &str,
+        ca: Option<(PathBuf, Vec<u8>)>,
+        timeout: Duration,
+    ) -> Result<Line, Failure> {
         let url = url.trim().trim_end_matches('/').to_owned();
         check(&url)?;
-        let found = Found { url, token: String::new(), ca, timeout: TIMEOUT, here: false };
+        let source = Source::Variable;
+        let found = Found { url, token: String::new(), ca, timeout, here: false, source };
         Ok(Line { agent: transport::agent(&found)?, found })
     }
 

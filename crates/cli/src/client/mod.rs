@@ -1,12 +1,15 @@
 //! The market as commands see it: questions over HTTP, answers as documents.
 
+pub(crate) mod expiry;
 mod line;
+pub(crate) mod logins;
 pub(crate) mod place;
 mod transport;
 pub(crate) mod words;
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
@@ -21,7 +24,8 @@ use crate::{exit, output};
 pub(crate) use line::Line;
 use place::Found;
 pub(crate) use place::Place;
-use transport::{Answer, Heard, Question};
+pub(crate) use place::Source;
+use transport::{Answer, Heard, Question, Silence};
 
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(300);
@@ -74,7 +78,7 @@ impl Market {
     /// The bytes at `path`.
     pub(crate) fn bytes(&self, path: &str) -> Result<Vec<u8>, Failure> {
         let question = question(Method::GET, path, None);
-        let answer = transport::ask(&self.agent, &self.found, &question);
+        let answer = self.put_question(&question);
         let answer = answer.map_err(|silence| silence.failure)?;
         match answer.status {
             200..=299 => Ok(answer.body),
@@ -103,8 +107,35 @@ impl Market {
     }
 
     fn ask(&self, method: Method, path: &str, body: Option<Vec<u8>>) -> Result<Sent, Failure> {
-        let answer = transport::ask(&self.agent, &self.found, &question(method, path, body));
+        let answer = self.put_question(&question(method, path, body));
         sent(&answer.map_err(|silence| silence.failure)?)
+    }
+
+    /// Asks, and hears of the token's end.
+    fn put_question(&self, question: &Question) -> Result<Answer, Silence> {
+        let answer = transport::ask(&self.agent, &self.found, question)?;
+        if let Some(expires) = answer.expires {
+            expiry::heard(expires, self.found.early());
+        }
+        Ok(answer)
+    }
+
+    /// Where the market is, without a slash at its end.
+    pub(crate) fn url(&self) -> &str {
+        &self.found.url
+    }
+
+    /// Where the token is from.
+    pub(crate) fn source(&self) -> &Source {
+        &self.found.source
+    }
+
+    /// The file that the token was read from, if it was.
+    pub(crate) fn token_file(&self) -> Option<&Path> {
+        match &self.found.source {
+            Source::File(path) => Some(path),
+            Source::Variable | Source::Login => None,
+        }
     }
 
     /// All pages at `path`: their lists of `key` joined, in one document.
@@ -146,7 +177,7 @@ impl Market {
         loop {
             let left = self.found.timeout.checked_sub(begun.elapsed());
             let mut pause = PAUSE;
-            match transport::ask(&self.agent, &self.found, &question) {
+            match self.put_question(&question) {
                 Ok(answer) => match left.and_then(|left| wait_of(&answer, left)) {
                     Some(wait) => pause = wait,
                     None => return sent(&answer),
@@ -209,7 +240,7 @@ impl Market {
         let seconds = seconds.min((self.found.timeout.as_secs() / 2).clamp(1, 30));
         let path = format!("/v1/jobs/{job}/wait?seconds={seconds}");
         let question = question(Method::GET, &path, None);
-        match transport::ask(&self.agent, &self.found, &question) {
+        match self.put_question(&question) {
             Ok(answer) if answer.status == 503 => Err(refusal(&answer)),
             Ok(answer) => Ok(answer),
             Err(silence) => Err(silence.failure),
@@ -230,7 +261,7 @@ impl Market {
         let status = response.status().as_u16();
         if status != 200 {
             let body = response.body_mut().read_to_vec().unwrap_or_default();
-            return Err(refusal(&Answer { status, body }));
+            return Err(refusal(&Answer { status, body, expires: None }));
         }
         let mut lines = BufReader::new(response.into_body().into_reader()).lines();
         while let Some(Ok(line)) = lines.next() {
@@ -374,7 +405,7 @@ mod tests {
     use super::*;
 
     fn answer(status: u16, body: &str) -> Answer {
-        Answer { status, body: body.as_bytes().to_vec() }
+        Answer { status, body: body.as_bytes().to_vec(), expires: None }
     }
 
     #[test]

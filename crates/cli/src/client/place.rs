@@ -5,16 +5,20 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::expiry;
+use super::logins::{Login, Logins};
 use crate::exit::Failure;
 
 /// Which market, and as whom.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Market")]
 pub(crate) struct Place {
-    /// Where the market is; else `$TRADEWIND_URL`, else what the folder of `--state` says.
+    /// Where the market is; else `$TRADEWIND_URL`, else what the folder of `--state` says,
+    /// else that of the last `tradewind login`.
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// The file of the token; else `$TRADEWIND_TOKEN`, else that in the folder of `--state`.
+    /// The file of the token; else `$TRADEWIND_TOKEN`, else that of `tradewind login`, else
+    /// that in the folder of `--state`.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// The folder of a market on this machine [default: `$XDG_STATE_HOME/tradewind`].
@@ -39,6 +43,29 @@ pub(crate) struct Found {
     pub(super) timeout: Duration,
     /// Whether it was found in a folder of this machine: paths mean the same to both of us.
     pub(super) here: bool,
+    /// Where the token is from.
+    pub(super) source: Source,
+}
+
+/// Where a token is from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A file that has nothing else.
+    File(PathBuf),
+    /// A variable, or a program.
+    Variable,
+    /// `tradewind login`.
+    Login,
+}
+
+impl Found {
+    /// How long before its end people are told of it: seconds.
+    pub(super) fn early(&self) -> i64 {
+        match self.source {
+            Source::Login => expiry::OF_SIGN_INS,
+            Source::File(_) | Source::Variable => expiry::OF_TOKENS,
+        }
+    }
 }
 
 /// The folder of the user's own market.
@@ -100,17 +127,34 @@ impl Place {
     /// # Errors
     /// If there is none, or no token for it.
     pub(crate) fn find(&self) -> Result<Found, Failure> {
+        let logins = Logins::read();
+        let (url, here) = self.address(&logins)?;
+        let login = logins.at(&url);
+        let ca = self.ca.as_ref().or_else(|| login.and_then(|it| it.ca.as_ref()));
+        let ca = ca.map(|path| read(path).map(|bytes| (path.clone(), bytes)));
+        let (token, source) = self.token(here, login)?;
+        let timeout = self.timeout();
+        Ok(Found { url, token, ca: ca.transpose()?, timeout, here, source })
+    }
+
+    /// Where the market is, and whether a folder of this machine said so: that which is named, or
+    /// runs here, or was signed in to last.
+    pub(crate) fn address(&self, logins: &Logins) -> Result<(String, bool), Failure> {
         let given = self.url.clone().or_else(|| variable("TRADEWIND_URL"));
-        let (url, here) = match given {
-            Some(url) => (url, false),
-            None => (self.running()?, true),
+        let (url, here) = match (given, self.running(), &logins.last) {
+            (Some(url), ..) => (url, false),
+            (None, Ok(url), _) => (url, true),
+            (None, Err(_), Some(last)) if self.state.is_none() => (last.clone(), false),
+            (None, Err(failure), _) => return Err(failure),
         };
         let url = url.trim().trim_end_matches('/').to_owned();
         check(&url)?;
-        let ca = self.ca.as_ref().map(|path| read(path).map(|bytes| (path.clone(), bytes)));
-        let token = self.token(here)?;
-        let timeout = self.timeout();
-        Ok(Found { url, token, ca: ca.transpose()?, timeout, here })
+        Ok((url, here))
+    }
+
+    /// The authorities that are named.
+    pub(crate) fn ca(&self) -> Result<Option<(PathBuf, Vec<u8>)>, Failure> {
+        self.ca.as_ref().map(|path| read(path).map(|bytes| (path.clone(), bytes))).transpose()
     }
 
     /// What the market of the folder wrote down about itself.
@@ -127,26 +171,34 @@ impl Place {
         })
     }
 
-    /// The file that is named, or the variable, or, `here`, the administrator's own.
-    fn token(&self, here: bool) -> Result<String, Failure> {
+    /// The file that is named, or the variable, or that of signing in, or, `here`, the
+    /// administrator's own.
+    fn token(&self, here: bool, login: Option<&Login>) -> Result<(String, Source), Failure> {
         let hint = "set `TRADEWIND_TOKEN`, or give `--token-file FILE`; an administrator issues \
-                    one with `tradewind token new USER`";
-        let text = match (&self.token_file, variable("TRADEWIND_TOKEN")) {
-            (Some(path), _) => String::from_utf8_lossy(&read(path)?).into_owned(),
-            (None, Some(text)) => text,
+                    one with `tradewind token new USER`; or sign in: `tradewind login`";
+        let (text, source) = match (&self.token_file, variable("TRADEWIND_TOKEN")) {
+            (Some(path), _) => {
+                let text = String::from_utf8_lossy(&read(path)?).into_owned();
+                (text, Source::File(path.clone()))
+            }
+            (None, Some(text)) => (text, Source::Variable),
+            (None, None) if login.is_some() => {
+                (login.map(|it| it.token.clone()).unwrap_or_default(), Source::Login)
+            }
             (None, None) if here => {
                 let path = token(&folder(self.state.as_deref())?);
                 let text = std::fs::read_to_string(&path);
-                text.map_err(|wrong| {
+                let text = text.map_err(|wrong| {
                     let message = format!("no token: `{}`: {wrong}", path.display());
                     Failure::usage(message).hint(hint)
-                })?
+                })?;
+                (text, Source::File(path))
             }
             (None, None) => return Err(Failure::usage("no token for this market").hint(hint)),
         };
         let token = text.trim().to_owned();
         match !token.is_empty() && token.chars().all(|c| c.is_ascii_graphic()) {
-            true => Ok(token),
+            true => Ok((token, source)),
             false => Err(Failure::usage("the token is not one line of letters").hint(hint)),
         }
     }

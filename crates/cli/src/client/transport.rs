@@ -8,6 +8,7 @@ use ureq::http::{Method, Request, Response};
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body};
 
+use super::expiry::HEADER;
 use super::place::{Found, is_loopback};
 use crate::exit::Failure;
 
@@ -37,6 +38,8 @@ pub(super) struct Silence {
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) body: Vec<u8>,
+    /// When the token expires, if the market says so.
+    pub(super) expires: Option<i64>,
 }
 
 /// What goes out.
@@ -101,9 +104,11 @@ fn settings(
 pub(super) fn ask(agent: &Agent, found: &Found, question: &Question) -> Result<Answer, Silence> {
     let mut response = send(agent, found, question)?;
     let status = response.status().as_u16();
+    let expires = response.headers().get(HEADER).and_then(|it| it.to_str().ok());
+    let expires = expires.and_then(|it| it.parse().ok());
     let body = response.body_mut().with_config().limit(LONGEST).read_to_vec();
     let body = body.map_err(|wrong| silence(found, &wrong))?;
-    Ok(Answer { status, body })
+    Ok(Answer { status, body, expires })
 }
 
 /// Asks, and reads nothing but the head of the answer.

@@ -76,6 +76,7 @@ async fn a_new_market_says_what_to_do(browser: &Browser, stage: &Stage) {
         ("first-jobs", "/jobs", "There are no jobs here"),
         ("first-market", "/market", "The market is new"),
         ("first-ledger", "/ledger", "You have no account yet"),
+        ("access", "/access", "Browsers that are signed in"),
     ];
     for (name, path, said) in pages {
         browser.go(&stage.url(path)).await;

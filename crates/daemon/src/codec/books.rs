@@ -10,10 +10,10 @@ use crate::live::choice::Choice;
 use crate::live::gather::Rendezvous;
 use crate::live::money::{Account, Accounts, Motive, Posting};
 use crate::live::past::{Asked, Gone, Past};
-use crate::live::rights::Role;
+use crate::live::rights::{Role, SignedIn};
 use crate::live::state::{
-    Booking, Finish, Happening, Hold, Job, Known, Part, Phase, Quote, Setback, Task, Token, Wanted,
-    Why,
+    Booking, EarlierSecret, Finish, Happening, Hold, Job, Known, Part, Phase, Quote, Setback, Task,
+    Token, Wanted, Why,
 };
 use crate::site::{Exit, Seen, Tag};
 use tradewind_sched::policy::weigh::{Against, Verdict, Weighed};
@@ -148,7 +148,9 @@ object!(Asked { points, thinned });
 object!(Gone { why, nodes, from, until });
 object!(Quote { number, user, tasks, work, times, booking, cost, expires });
 object!(Booking { start, ends, place, prices });
-object!(Token { user, role, hash, note, issued });
+object!(Token { user, role, hash, note, issued, expires, earlier, signed_in });
+object!(EarlierSecret { hash, until });
+object!(SignedIn { provider, projects });
 choice!(Role { "user" => User, "owner" => Owner, "administrator" => Administrator, "peer" => Peer });
 choice!(Account {
     "bank" => Bank, "user" => User(name), "project" => Project(name), "held" => Held(job),

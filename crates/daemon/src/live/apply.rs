@@ -88,7 +88,11 @@ impl State {
             | Record::Unbegun { .. }
             | Record::HeldThere { .. }
             | Record::Forgot { .. } => self.apply_to_task(record)?,
-            Record::Admitted { .. } | Record::Expelled { .. } => self.apply_to_token(record)?,
+            Record::Admitted { .. }
+            | Record::Expelled { .. }
+            | Record::TokenExpires { .. }
+            | Record::TokenRotated { .. }
+            | Record::TokenSignedIn { .. } => self.apply_to_token(record)?,
             Record::Quoted { .. } | Record::Taken { .. } => self.apply_to_quote(record)?,
             Record::Peered { .. }
             | Record::Negotiated { .. }

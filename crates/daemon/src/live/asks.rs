@@ -13,11 +13,12 @@ use super::projects::Change;
 use super::record::Record;
 use super::rights::{Actor, Role};
 use super::state::{Finish, Hold, Phase, Quote};
+use super::tokens::{NewToken, Rotation};
 use super::{Live, Wrong, times};
 
-type Answer = Result<Result<Reply, Refusal>, Wrong>;
+pub(super) type Answer = Result<Result<Reply, Refusal>, Wrong>;
 
-fn refused(kind: Kind, message: impl Into<String>, hint: impl Into<String>) -> Answer {
+pub(super) fn refused(kind: Kind, message: impl Into<String>, hint: impl Into<String>) -> Answer {
     Ok(Err(Refusal::new(kind, message, hint)))
 }
 
@@ -56,6 +57,9 @@ impl Live {
             Ask::Project { project, wish } => {
                 Ok(self.wish(at, actor, &project, wish)?.map(|()| Reply::Done))
             }
+            Ask::Rotate { token, hash, grace, expiry } => {
+                self.rotate(at, actor, token, &Rotation { hash, grace, expiry })
+            }
             _ if actor.role != Role::Administrator => {
                 refused(Kind::Forbidden, "only an administrator may do this", "")
             }
@@ -66,27 +70,15 @@ impl Live {
                 self.make_known(at, actor, &to)?;
                 self.transfer(at, from, to, amount, note)
             }
-            Ask::Admit { user, role, hash, note } => {
+            Ask::Admit { user, role, hash, note, terms } => {
                 if let Err(refusal) = self.settings.admits(&user, role) {
                     return Ok(Err(refusal));
                 }
-                let token = self.state.last_token + 1;
-                self.put(at, Record::Admitted { token, user, role, hash, note })?;
-                Ok(Ok(Reply::Number(token)))
+                let new = NewToken { user, role, hash, note };
+                self.admit(at, new, terms)
             }
             Ask::Policy { policy } => self.switch(at, &policy),
         }
-    }
-
-    /// A token opens nothing any more. That there are tokens of others is not for everybody.
-    fn expel(&mut self, at: Time, actor: &Actor, token: u64) -> Answer {
-        let found = self.state.tokens.get(&token).filter(|it| actor.may_act_for(&it.user));
-        if found.is_none() {
-            let message = format!("you have no token {token}");
-            return refused(Kind::Unknown, message, "see `token list`");
-        }
-        self.put(at, Record::Expelled { token })?;
-        Ok(Ok(Reply::Done))
     }
 
     fn submit(

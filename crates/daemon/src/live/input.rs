@@ -10,7 +10,7 @@ use super::money::Account;
 use super::peers::{Letter, Report, Wanted};
 use super::projects::import::Row;
 use super::projects::{Limits, MemberRole};
-use super::rights::{Actor, Role, TokenHash};
+use super::rights::{Actor, Expiry, Role, Terms, TokenHash};
 use super::state::Quote;
 use crate::site::{SiteError, Survey, Tag};
 
@@ -179,6 +179,19 @@ pub enum Ask {
         hash: TokenHash,
         /// For people.
         note: String,
+        /// How long, and who answers for its owner.
+        terms: Terms,
+    },
+    /// To give a token another secret; the one that it has opens for a while yet.
+    Rotate {
+        /// Which.
+        token: u64,
+        /// Of the new secret.
+        hash: TokenHash,
+        /// How long the present one still opens.
+        grace: Span,
+        /// Anything but [`Expiry::Kept`] only administrators may ask for.
+        expiry: Expiry,
     },
     /// To let somebody not come in any more.
     Expel {

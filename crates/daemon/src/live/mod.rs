@@ -39,6 +39,7 @@ mod tells;
 mod tests;
 mod tick;
 pub mod times;
+mod tokens;
 mod usage;
 pub mod used;
 mod width;

@@ -10,7 +10,7 @@ use super::choice::Choice;
 use super::money::Account;
 use super::peers::{Known, News};
 use super::projects::Change;
-use super::rights::{Role, TokenHash};
+use super::rights::{Role, SignedIn, TokenHash};
 use super::state::{Finish, Hold, Quote, Setback, Why};
 use crate::site::{Seen, Tag};
 
@@ -276,6 +276,29 @@ pub enum Record {
     Expelled {
         /// By which token.
         token: u64,
+    },
+    /// A token got a moment at which it expires, or has none any more.
+    TokenExpires {
+        /// Which.
+        token: u64,
+        /// From when on it does not open; `None`: never.
+        at: Option<Time>,
+    },
+    /// A token got another secret.
+    TokenRotated {
+        /// Which.
+        token: u64,
+        /// Of the new secret.
+        hash: TokenHash,
+        /// From when on the secret before it does not open any more.
+        earlier_until: Time,
+    },
+    /// A token was issued to somebody who signed in with a provider of identities.
+    TokenSignedIn {
+        /// Which.
+        token: u64,
+        /// What the provider said.
+        signed_in: SignedIn,
     },
     /// A quote was given.
     Quoted {

@@ -2,6 +2,7 @@
 
 use super::input::{Kind, Refusal};
 use super::{Settings, State};
+use tradewind_model::Span;
 
 /// SHA-256 of a token's secret.
 pub type TokenHash = [u8; 32];
@@ -17,6 +18,35 @@ pub enum Role {
     Administrator,
     /// Another market: to exchange jobs, and nothing else.
     Peer,
+}
+
+/// How somebody got a token: signed in with a provider of identities.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SignedIn {
+    /// Its issuer, a URL.
+    pub provider: String,
+    /// The projects that its groups were mapped to.
+    pub projects: Vec<String>,
+}
+
+/// What is decided about a new token beside its owner and role.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Terms {
+    /// How long it opens, from now on; `None`: until it is revoked.
+    pub lifetime: Option<Span>,
+    /// If a provider of identities answered for its owner.
+    pub signed_in: Option<SignedIn>,
+}
+
+/// When a token expires after its secret was changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expiry {
+    /// As before.
+    Kept,
+    /// Not at all.
+    Never,
+    /// So long from now on.
+    After(Span),
 }
 
 impl Role {

@@ -16,7 +16,7 @@ use super::money::{Account, Accounts};
 use super::past::Past;
 use super::peers::{Away, Origin, Peers};
 use super::projects::Projects;
-use super::rights::{Role, TokenHash};
+use super::rights::{Role, SignedIn, TokenHash};
 use super::used::Uses;
 use crate::site::{Exit, Seen, Tag};
 
@@ -404,6 +404,28 @@ pub struct Token {
     pub note: String,
     /// Since when.
     pub issued: Time,
+    /// From when on it does not open any more; `None`: it opens until it is revoked.
+    pub expires: Option<Time>,
+    /// The secret before the last one, as long as it still opens.
+    pub earlier: Option<EarlierSecret>,
+    /// If it was issued to somebody who signed in with a provider of identities.
+    pub signed_in: Option<SignedIn>,
+}
+
+impl Token {
+    /// Whether it opens nothing any more at `at`.
+    pub fn is_expired(&self, at: Time) -> bool {
+        self.expires.is_some_and(|it| it <= at)
+    }
+}
+
+/// A secret that was replaced, and still opens for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EarlierSecret {
+    /// Of the secret.
+    pub hash: TokenHash,
+    /// From when on it does not open any more.
+    pub until: Time,
 }
 
 /// A window that a user may have.

@@ -25,6 +25,7 @@ mod recall;
 mod resources;
 mod shapes;
 mod times;
+mod tokens;
 
 #[derive(Debug)]
 struct Easy;

@@ -5,6 +5,7 @@ mod hours;
 pub mod machine;
 mod read;
 pub mod schedule;
+mod sign_in;
 mod sites;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use cluster::{Cluster, Members};
 pub use hours::Hours;
 use machine::Machine;
 use schedule::Schedule;
+pub use sign_in::{Provider, RoleName, SignIn};
 
 /// All that the file says, checked. Names of policies are not: who knows policies checks them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -30,6 +32,8 @@ pub struct Settings {
     pub market: Market,
     /// Where it is reached.
     pub listen: Listen,
+    /// How people sign in, and for how long.
+    pub sign_in: SignIn,
     /// How much of it users may have.
     pub limits: Limits,
     /// What users begin with.

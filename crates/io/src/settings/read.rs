@@ -8,7 +8,8 @@ use tradewind_model::Span;
 use super::Kind as SiteKind;
 use super::schedule::{Load, Rule, Schedule};
 use super::{
-    Credits, Hours, Limits, Listen, Market, Notify, Peer, Project, Settings, Tls, hours, sites,
+    Credits, Hours, Limits, Listen, Market, Notify, Peer, Project, Settings, Tls, hours, sign_in,
+    sites,
 };
 use crate::decimal;
 use crate::diagnostics::{Diagnostics, excerpt};
@@ -19,10 +20,11 @@ use crate::scenario::Names;
 use crate::submission::TIMES;
 use crate::value::{self, Kind, Value};
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "time_zone",
     "market",
     "listen",
+    "sign_in",
     "limits",
     "money",
     "notify",
@@ -45,6 +47,7 @@ fn settings(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Settings {
         zone: zone(fields, notes),
         market: table(fields, "market", &["policy", "rules", "gather"], notes, market),
         listen: table(fields, "listen", &["address", "certificate", "key"], notes, listen),
+        sign_in: table(fields, "sign_in", &sign_in::KEYS, notes, sign_in::sign_in),
         limits: table(fields, "limits", &LIMITS, notes, limits),
         money: table(fields, "money", &["new_user_grant"], notes, money),
         notify: table(fields, "notify", &NOTIFY, notes, notify),
@@ -315,7 +318,7 @@ fn notify(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Notify {
 }
 
 /// Secrets travel encrypted, or do not leave the machine.
-fn check_url(url: &str, (line, place): (u32, &str), notes: &mut Notes<'_>) {
+pub(super) fn check_url(url: &str, (line, place): (u32, &str), notes: &mut Notes<'_>) {
     let host = |rest: &str| {
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
         let bare = match authority.strip_prefix('[') {

@@ -88,6 +88,12 @@ pub struct Myself {
     pub role: Role,
     /// By which token.
     pub token: u64,
+    /// From when on the secret that was used does not open any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<i64>,
+    /// The projects that the groups of a provider of identities put the user in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub projects: Vec<String>,
 }
 
 /// Whether all is well.

@@ -18,6 +18,8 @@ mod problem;
 mod project;
 mod quote;
 mod report;
+mod session;
+mod sign_in;
 mod site;
 mod submission;
 mod token;
@@ -47,9 +49,11 @@ pub use project::{
 };
 pub use quote::{Offer, OfferedNodes, QueuePlan, Quotes};
 pub use report::{Report, SiteReport, TogetherReport, UserReport};
+pub use session::{Session, SessionList};
+pub use sign_in::{DeviceAnswer, DeviceQuestion, DeviceSignIn, NewSession, SignInWays};
 pub use site::{Delay, Pool, PriceChange, Reach, Site, SiteList};
 pub use submission::{
     Attribute, Dependency, Mail, Passed, ScriptSubmission, Submission, TimeLimit,
 };
-pub use token::{IssuedToken, NewToken, Role, Token, TokenList};
+pub use token::{IssuedToken, NewSecret, NewToken, Role, Token, TokenList};
 pub use whatif::{Fate, JobChange, LookedAt, Totals, WhatIf, WhatIfQuestion};

@@ -31,6 +31,18 @@ pub struct Token {
     pub note: String,
     /// Since when.
     pub issued: i64,
+    /// From when on it does not open any more; left out: it opens until it is revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<i64>,
+    /// Its secret was changed, and until then the one before opens, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier_until: Option<i64>,
+    /// The provider of identities that answered for its user, if the token is of a sign-in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed_in: Option<String>,
+    /// The projects that the provider's groups put the user in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub projects: Vec<String>,
 }
 
 /// All tokens that the caller may see.
@@ -57,6 +69,26 @@ pub struct NewToken {
     #[serde(default)]
     #[schema(max_length = 200)]
     pub note: String,
+    /// For how many seconds it opens; 0: until it is revoked. Left out: as the configuration says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0, maximum = 315_360_000)]
+    pub lifetime: Option<i64>,
+}
+
+/// Another secret that is wanted for a token.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"grace": 3_600}))]
+pub struct NewSecret {
+    /// For how many seconds the present secret still opens: an hour if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0, maximum = 2_592_000)]
+    pub grace: Option<i64>,
+    /// For how many seconds from now on the token opens; 0: until it is revoked. Administrators
+    /// may say so; left out: as long as it would have without the new secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0, maximum = 315_360_000)]
+    pub lifetime: Option<i64>,
 }
 
 /// A new token. This is the only time that its secret is seen.
@@ -67,6 +99,9 @@ pub struct IssuedToken {
     pub id: u64,
     /// To be sent as `Authorization: Bearer TOKEN`.
     pub token: String,
+    /// From when on it does not open any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<i64>,
 }
 
 /// Without the secret.

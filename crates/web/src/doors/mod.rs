@@ -1,6 +1,8 @@
 //! Who may come in, and how often.
 
 pub(crate) mod bodies;
+pub(crate) mod guesses;
+pub(crate) mod ours;
 pub(crate) mod places;
 pub(crate) mod rate;
 pub(crate) mod seats;
@@ -12,21 +14,26 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use axum::extract::{ConnectInfo, Request, State};
-use axum::http::{HeaderMap, Method, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tradewind_daemon::live::rights::{Actor, TokenHash};
 use tradewind_daemon::live::state;
+use tradewind_model::Time;
 
 pub(crate) use secret::looks_right;
 pub use secret::{hash_of, new_secret};
 
-use crate::api::{Context, Limits};
+use crate::api::{Context, Limits, SignIn, now};
 use crate::failure::{Answer, Failure};
+use crate::views::words;
 use bodies::Bodies;
+use guesses::Guesses;
+use ours::{Ours, Scheme};
 use places::Places;
 use rate::Buckets;
 use seats::Seats;
+use sessions::{Lengths, Sessions, Use};
 
 /// How late a refusal for a limit comes, so that there are few on each connection.
 pub(crate) const DELAY: Duration = Duration::from_millis(250);
@@ -36,7 +43,20 @@ pub(crate) const DELAY: Duration = Duration::from_millis(250);
 pub(crate) struct Caller {
     pub(crate) actor: Actor,
     pub(crate) token: u64,
+    /// From when on the secret that was used opens no more, by the system's clock.
+    pub(crate) expires: Option<Time>,
+    /// The session on the pages that the request belongs to.
+    pub(crate) session: Option<u64>,
 }
+
+impl Caller {
+    fn is_expired(&self) -> bool {
+        self.expires.is_some_and(|it| it <= now())
+    }
+}
+
+/// Tells clients when their token expires: seconds since 1970.
+const EXPIRES: HeaderName = HeaderName::from_static("tradewind-token-expires");
 
 /// What is remembered of who may come in. The market's own list is asked about the others.
 #[derive(Debug)]
@@ -57,7 +77,11 @@ pub(crate) struct Doors {
     /// Streams of events.
     pub(crate) seats: Arc<Seats>,
     /// Who is signed in on the pages.
-    pub(crate) sessions: sessions::Sessions,
+    pub(crate) sessions: Sessions,
+    /// Which pages and cookies are ours.
+    pub(crate) ours: Ours,
+    /// Wrong guesses at signing in.
+    pub(crate) guesses: Guesses,
 }
 
 #[derive(Debug, Default)]
@@ -68,7 +92,8 @@ struct Known {
 }
 
 impl Doors {
-    pub(crate) fn new(limits: &Limits) -> Doors {
+    pub(crate) fn new(limits: &Limits, scheme: Scheme, sign_in: &SignIn) -> Doors {
+        let lengths = Lengths { idle: sign_in.session_idle, longest: sign_in.session_longest };
         Doors {
             known: RwLock::default(),
             tokens: Buckets::new("requests_per_second", limits.per_token),
@@ -80,7 +105,9 @@ impl Doors {
             bodies: Arc::new(Bodies::new(limits)),
             places: Arc::new(Places::new(limits)),
             seats: Arc::new(Seats::new(limits)),
-            sessions: sessions::Sessions::default(),
+            sessions: Sessions::new(lengths),
+            ours: Ours::new(scheme, sign_in.url.clone()),
+            guesses: Guesses::default(),
         }
     }
 
@@ -98,7 +125,9 @@ impl Doors {
     /// Remembers a caller, unless somebody had to go since it was looked up.
     fn admit(&self, hash: TokenHash, caller: Caller, gone: u64) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        if known.gone == gone && !known.callers.iter().any(|(_, it)| it.token == caller.token) {
+        if known.gone == gone && !known.callers.iter().any(|(other, _)| *other == hash) {
+            // Secrets that were replaced, and tokens that expired, are not asked for again.
+            known.callers.retain(|(_, it)| !it.is_expired());
             known.callers.push((hash, caller));
         }
     }
@@ -113,10 +142,12 @@ impl Doors {
         self.keep(|_| false);
     }
 
-    /// Whether the token is still remembered: streams end when it is not.
-    pub(crate) fn knows(&self, token: u64) -> bool {
+    /// Whether the caller may still be here: streams end when the token is revoked or expires, and
+    /// when the session that opened them ends.
+    pub(crate) fn knows(&self, caller: &Caller) -> bool {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.callers.iter().any(|(_, it)| it.token == token)
+        let token = known.callers.iter().any(|(_, it)| it.token == caller.token);
+        token && !caller.is_expired() && caller.session.is_none_or(|it| self.sessions.is_open(it))
     }
 
     fn keep(&self, keep: impl Fn(&Caller) -> bool) {
@@ -126,17 +157,23 @@ impl Doors {
     }
 }
 
-/// The hash of the token that the request came with, or that its page was signed in with.
-fn token_of(doors: &Doors, method: &Method, headers: &HeaderMap) -> Answer<TokenHash> {
+/// The hash of the token that the request came with, or that its page was signed in with; and the
+/// session then.
+fn token_of(
+    doors: &Doors,
+    method: &Method,
+    headers: &HeaderMap,
+) -> Answer<(TokenHash, Option<u64>)> {
     if headers.contains_key(header::AUTHORIZATION) {
-        return Ok(hash_of(bearer(headers)?));
+        return Ok((hash_of(bearer(headers)?), None));
     }
-    let cookie = sessions::cookie(headers);
+    let cookie = doors.ours.cookie(sessions::COOKIE, headers);
     let cookie = cookie.ok_or_else(|| Failure::unauthorized("there is no token"))?;
-    let token = doors.sessions.token(&hash_of(cookie));
-    let token = token.ok_or_else(|| Failure::unauthorized("nobody is signed in any more"))?;
-    sessions::own_page(method, headers)?;
-    Ok(token)
+    let found = doors.sessions.find(&hash_of(cookie), Use::of(method, headers));
+    let (token, session) =
+        found.ok_or_else(|| Failure::unauthorized("nobody is signed in any more"))?;
+    doors.ours.own_page(method, headers)?;
+    Ok((token, Some(session)))
 }
 
 /// The secret of the request, if it has one that could be one.
@@ -169,9 +206,12 @@ pub(crate) async fn guard(
 
 /// Hands the request on with its caller, and says whom it was that was refused.
 pub(crate) async fn told(caller: Caller, mut request: Request, next: Next) -> Response {
-    let user = caller.actor.user.clone();
+    let (user, expires) = (caller.actor.user.clone(), caller.expires);
     request.extensions_mut().insert(caller);
     let mut response = next.run(request).await;
+    if let Some(expires) = expires {
+        response.headers_mut().insert(EXPIRES, HeaderValue::from(expires.0));
+    }
     if let Some(failure) = response.extensions_mut().remove::<Failure>() {
         response.extensions_mut().insert(failure.to(&user));
     }
@@ -216,7 +256,10 @@ pub(crate) async fn enter(
 ) -> Answer<Caller> {
     let doors = &context.doors;
     let found = match token_of(doors, method, headers) {
-        Ok(hash) => identify(context, hash).await,
+        Ok((hash, session)) => {
+            let caller = identify(context, hash).await;
+            caller.map(|caller| Caller { session, ..caller })
+        }
         Err(failure) => Err(failure),
     };
     let caller = match found {
@@ -243,23 +286,44 @@ pub(crate) async fn enter(
 /// Whose token it is.
 pub(crate) async fn identify(context: &Context, hash: TokenHash) -> Answer<Caller> {
     let (known, gone) = context.doors.find(&hash);
-    if let Some(caller) = known {
-        return Ok(caller);
+    let caller = match known {
+        Some(caller) => caller,
+        None => {
+            let found = context.look(move |live| look_up(live.state(), &hash)).await?;
+            let caller = found.ok_or_else(|| Failure::unauthorized("this token does not open"))?;
+            context.doors.admit(hash, caller.clone(), gone);
+            caller
+        }
+    };
+    match caller.expires.filter(|_| caller.is_expired()) {
+        None => Ok(caller),
+        Some(at) => Err(expired(at)),
     }
-    let found = context.look(move |live| look_up(&live.state().tokens, &hash)).await?;
-    let caller = found.ok_or_else(|| Failure::unauthorized("this token does not open"))?;
-    context.doors.admit(hash, caller.clone(), gone);
-    Ok(caller)
 }
 
-fn look_up(
-    tokens: &std::collections::BTreeMap<u64, state::Token>,
-    hash: &TokenHash,
-) -> Option<Caller> {
-    let same = |found: Option<Caller>, (number, token): (&u64, &state::Token)| {
-        let hit = secret::same(hash, &token.hash);
-        let actor = Actor { user: token.user.clone(), role: token.role };
-        if hit { Some(Caller { actor, token: *number }) } else { found }
-    };
-    tokens.iter().fold(None, same)
+/// Whoever has the secret may know why it does not open.
+fn expired(at: Time) -> Failure {
+    let message = format!("this token expired at {}", words::moment(at));
+    let hint = "sign in again, or have an administrator issue another: `tradewind token create`";
+    Failure::new(axum::http::StatusCode::UNAUTHORIZED, "unauthorized", message, hint)
+}
+
+/// All are compared, whichever it is, with their secrets before the present ones.
+fn look_up(state: &state::State, hash: &TokenHash) -> Option<Caller> {
+    // The market's time is converted here, once: requests are many.
+    let lead = state.lead();
+    let clock = |moment: Time| Time(moment.0.saturating_sub(lead.0));
+    let mut found = None;
+    for (number, token) in &state.tokens {
+        let present = secret::same(hash, &token.hash);
+        let earlier = token.earlier.filter(|it| secret::same(hash, &it.hash));
+        let until = earlier.map(|it| it.until.min(token.expires.unwrap_or(it.until)));
+        let expires = if present { token.expires } else { until };
+        if present || earlier.is_some() {
+            let actor = Actor { user: token.user.clone(), role: token.role };
+            let expires = expires.map(clock);
+            found = Some(Caller { actor, token: *number, expires, session: None });
+        }
+    }
+    found
 }

@@ -1,139 +1,275 @@
 //! Who is signed in on the pages: a cookie that stands for a token for a while.
 //!
 //! The cookie is not the token. Browsers send cookies to every port of a host, so another program
-//! on this machine may see it; what it sees is of no use after sign-out, a day's rest or a restart
-//! of the daemon.
+//! on this machine may see it; what it sees is useless after sign-out, after the idle time, at the
+//! session's absolute end, and after a restart of the daemon.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::http::{HeaderMap, Method, header};
-use tradewind_daemon::live::rights::TokenHash;
+use tradewind_daemon::live::rights::{Actor, Role, TokenHash};
+use tradewind_model::Time;
 
-use super::secret::{hash_of, looks_right};
-use crate::failure::{Answer, Failure};
+use crate::api::now;
 
-/// The cookie's name.
+/// The cookie's name, before its prefix.
 pub(crate) const COOKIE: &str = "tradewind";
-/// Nobody who is away for so long stays signed in.
-pub(crate) const REST: Duration = Duration::from_secs(12 * 3_600);
-/// As many at once.
+/// Sessions of all users at once: the one that was used longest ago ends for a new one.
 const MOST: usize = 10_000;
+/// Sessions of one user at once, likewise.
+const MOST_OF_A_USER: usize = 50;
+/// Bytes kept of what a browser says that it is.
+const MAX_AGENT: usize = 160;
 
-/// All who are signed in: by the hash of the cookie, the hash of the token and the last use.
+/// What a request does to the idle time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// A person did something: the idle time begins again.
+    Deed,
+    /// A page that is open asks by itself: that is no sign of a person.
+    Poll,
+}
+
+impl Use {
+    /// Of a request. Browsers say whether somebody went to a page or a script asked for data;
+    /// programs that do not say are taken for people, and end with the session at the latest.
+    pub(crate) fn of(method: &Method, headers: &HeaderMap) -> Use {
+        let mode = headers.get("sec-fetch-mode").and_then(|it| it.to_str().ok());
+        let is_script = mode.is_some_and(|it| it != "navigate") || headers.contains_key("x-part");
+        match *method == Method::GET && is_script {
+            true => Use::Poll,
+            false => Use::Deed,
+        }
+    }
+}
+
+/// Somebody who signs in.
+#[derive(Debug, Clone)]
+pub(crate) struct Newcomer {
+    /// Of the token that was signed in with.
+    pub(crate) hash: TokenHash,
+    /// Its number.
+    pub(crate) token: u64,
+    /// Whose it is.
+    pub(crate) user: String,
+    /// What the browser says that it is.
+    pub(crate) agent: String,
+    /// Whether the token was issued for this session alone, and ends with it.
+    pub(crate) is_own_token: bool,
+}
+
+impl Newcomer {
+    /// The user, with no rights but on what is theirs.
+    pub(crate) fn actor(&self) -> Actor {
+        Actor { user: self.user.clone(), role: Role::User }
+    }
+}
+
+/// A browser that is signed in.
+#[derive(Debug, Clone)]
+pub(crate) struct Session {
+    /// A number that was never used since the daemon started.
+    pub(crate) id: u64,
+    pub(crate) who: Newcomer,
+    /// When it began, by the system's clock.
+    pub(crate) since: Time,
+    began: Instant,
+    used: Instant,
+}
+
+/// How long sessions last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lengths {
+    /// Without a deed.
+    pub(crate) idle: Duration,
+    /// In all, whatever is done.
+    pub(crate) longest: Duration,
+}
+
+/// All browsers that are signed in, by the hash of their cookie.
+#[derive(Debug)]
+pub(crate) struct Sessions {
+    lengths: Lengths,
+    all: Mutex<Book>,
+}
+
 #[derive(Debug, Default)]
-pub(crate) struct Sessions(Mutex<BTreeMap<TokenHash, (TokenHash, Instant)>>);
+struct Book {
+    open: BTreeMap<TokenHash, Session>,
+    last: u64,
+}
 
 impl Sessions {
-    fn all(&self) -> MutexGuard<'_, BTreeMap<TokenHash, (TokenHash, Instant)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn new(lengths: Lengths) -> Sessions {
+        Sessions { lengths, all: Mutex::default() }
     }
 
-    /// Somebody signs in with a token; `cookie` is the hash of a new secret.
-    pub(crate) fn begin(&self, cookie: TokenHash, token: TokenHash) {
-        let now = Instant::now();
-        let mut all = self.all();
-        all.retain(|_, (_, used)| now.duration_since(*used) < REST);
-        while all.len() >= MOST {
-            let oldest = all.iter().min_by_key(|(_, (_, used))| *used).map(|(cookie, _)| *cookie);
-            oldest.and_then(|oldest| all.remove(&oldest));
-        }
-        all.insert(cookie, (token, now));
+    /// The longest that a session may last.
+    pub(crate) fn longest(&self) -> Duration {
+        self.lengths.longest
     }
 
-    /// Whose cookie it is: the hash of the token that was signed in with.
-    pub(super) fn token(&self, cookie: &TokenHash) -> Option<TokenHash> {
-        let now = Instant::now();
-        let mut all = self.all();
-        let (token, used) = all.get_mut(cookie)?;
-        if now.duration_since(*used) >= REST {
-            all.remove(cookie);
+    fn all(&self) -> MutexGuard<'_, Book> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lasts(&self, session: &Session, at: Instant) -> bool {
+        at.saturating_duration_since(session.used) < self.lengths.idle
+            && at.saturating_duration_since(session.began) < self.lengths.longest
+    }
+
+    /// Somebody signs in; `cookie` is the hash of a new secret.
+    pub(crate) fn begin(&self, cookie: TokenHash, who: Newcomer) {
+        self.begin_at(cookie, who, Instant::now());
+    }
+
+    fn begin_at(&self, cookie: TokenHash, mut who: Newcomer, at: Instant) {
+        let mut book = self.all();
+        book.open.retain(|_, session| self.lasts(session, at));
+        book.make_room(|it| it.who.user == who.user, MOST_OF_A_USER);
+        book.make_room(|_| true, MOST);
+        book.last += 1;
+        let end = who.agent.char_indices().map(|(i, c)| i + c.len_utf8());
+        let end = end.take_while(|end| *end <= MAX_AGENT).last().unwrap_or(0);
+        who.agent.truncate(end);
+        let session = Session { id: book.last, who, since: now(), began: at, used: at };
+        book.open.insert(cookie, session);
+    }
+
+    /// Whose cookie it is: the hash of the token that was signed in with, and the session.
+    pub(super) fn find(&self, cookie: &TokenHash, how: Use) -> Option<(TokenHash, u64)> {
+        self.find_at(cookie, how, Instant::now())
+    }
+
+    fn find_at(&self, cookie: &TokenHash, how: Use, at: Instant) -> Option<(TokenHash, u64)> {
+        let mut book = self.all();
+        let session = book.open.get_mut(cookie)?;
+        if !self.lasts(session, at) {
+            book.open.remove(cookie);
             return None;
         }
-        *used = now;
-        Some(*token)
+        if how == Use::Deed {
+            session.used = at;
+        }
+        Some((session.who.hash, session.id))
     }
 
-    /// Signs out.
-    pub(crate) fn end(&self, headers: &HeaderMap) {
-        if let Some(cookie) = cookie(headers) {
-            self.all().remove(&hash_of(cookie));
+    /// Whether the session still lasts: what it has opened ends with it.
+    pub(crate) fn is_open(&self, id: u64) -> bool {
+        let at = Instant::now();
+        self.all().open.values().any(|it| it.id == id && self.lasts(it, at))
+    }
+
+    /// The open sessions that `mine` takes, the oldest first.
+    pub(crate) fn list(&self, mine: impl Fn(&Session) -> bool) -> Vec<Session> {
+        let at = Instant::now();
+        let book = self.all();
+        let open = book.open.values().filter(|it| self.lasts(it, at) && mine(it));
+        let mut list: Vec<Session> = open.cloned().collect();
+        list.sort_by_key(|it| it.id);
+        list
+    }
+
+    /// Ends what `mine` takes, and returns it.
+    pub(crate) fn end(&self, mine: impl Fn(&TokenHash, &Session) -> bool) -> Vec<Session> {
+        let mut book = self.all();
+        let ended: Vec<TokenHash> =
+            book.open.iter().filter(|(cookie, it)| mine(cookie, it)).map(|(it, _)| *it).collect();
+        ended.iter().filter_map(|cookie| book.open.remove(cookie)).collect()
+    }
+}
+
+impl Book {
+    /// Ends those that were used longest ago, until there are fewer than `most` of a kind.
+    fn make_room(&mut self, kind: impl Fn(&Session) -> bool, most: usize) {
+        while self.open.values().filter(|it| kind(it)).count() >= most {
+            let oldest = self.open.iter().filter(|(_, it)| kind(it));
+            let oldest = oldest.min_by_key(|(_, it)| it.used).map(|(cookie, _)| *cookie);
+            let Some(oldest) = oldest else { return };
+            self.open.remove(&oldest);
         }
     }
 }
 
-/// The request's cookie, if it has one that could be ours.
-pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
-    let all = headers.get_all(header::COOKIE).iter().filter_map(|it| it.to_str().ok());
-    let pairs = all.flat_map(|it| it.split(';')).filter_map(|it| it.trim().split_once('='));
-    pairs.filter(|(name, _)| *name == COOKIE).map(|(_, value)| value).find(|it| looks_right(it))
-}
-
-/// Refuses what another site's page may have sent in the name of whoever is signed in.
-///
-/// # Errors
-/// If the request changes something and does not come from our own pages.
-pub(crate) fn own_page(method: &Method, headers: &HeaderMap) -> Answer<()> {
-    if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
-        return Ok(());
-    }
-    let text = |name| headers.get(name).and_then(|it: &axum::http::HeaderValue| it.to_str().ok());
-    let told = text(header::HeaderName::from_static("sec-fetch-site"));
-    let origin = text(header::ORIGIN).and_then(|it| it.split_once("://")).map(|(_, host)| host);
-    let host = text(header::HOST);
-    let same = match (told, origin) {
-        (Some(told), None) => told == "same-origin",
-        (told, Some(origin)) => told.is_none_or(|it| it == "same-origin") && Some(origin) == host,
-        (None, None) => false,
-    };
-    match same {
-        true => Ok(()),
-        false => Err(Failure::forbidden("this was not sent by one of our own pages")),
-    }
+/// What the browser says that it is.
+pub(crate) fn agent_of(headers: &HeaderMap) -> String {
+    let agent = headers.get(header::USER_AGENT).and_then(|it| it.to_str().ok());
+    agent.unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::hash_of;
     use super::*;
 
-    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
-        let pair = |(name, value): &(&'static str, &str)| {
-            (header::HeaderName::from_static(name), value.parse().unwrap())
-        };
-        pairs.iter().map(pair).collect()
+    const HOUR: Duration = Duration::from_secs(3_600);
+
+    fn sessions() -> Sessions {
+        Sessions::new(Lengths { idle: 2 * HOUR, longest: 12 * HOUR })
     }
 
-    #[test]
-    fn only_our_own_pages_change_things() {
-        let own = |pairs: &[(&'static str, &str)]| own_page(&Method::POST, &headers(pairs)).is_ok();
-        let host = ("host", "127.0.0.1:8460");
-        assert!(own(&[host, ("origin", "http://127.0.0.1:8460")]));
-        assert!(own(&[host, ("sec-fetch-site", "same-origin")]));
-        assert!(!own(&[host]));
-        assert!(!own(&[host, ("origin", "http://127.0.0.1:9999")]));
-        assert!(!own(&[host, ("origin", "https://evil.example")]));
-        assert!(!own(&[host, ("origin", "null")]));
-        assert!(!own(&[host, ("sec-fetch-site", "same-site")]));
-        assert!(!own(&[
-            host,
-            ("sec-fetch-site", "cross-site"),
-            ("origin", "http://127.0.0.1:8460")
-        ]));
-        assert!(own_page(&Method::GET, &headers(&[])).is_ok());
+    fn who(user: &str) -> Newcomer {
+        let (user, agent) = (user.to_owned(), "x".repeat(1_000));
+        Newcomer { hash: hash_of("token"), token: 1, user, agent, is_own_token: false }
     }
 
     #[test]
     fn a_session_lasts_until_it_is_ended() {
-        let (secret, hash) = super::super::new_secret().unwrap();
-        let sessions = Sessions::default();
-        let token = hash_of("token");
-        assert_eq!(sessions.token(&hash), None);
-        sessions.begin(hash, token);
-        let headers = headers(&[("cookie", &format!("a=b; {COOKIE}={secret}; c=d"))]);
-        assert_eq!(cookie(&headers), Some(secret.as_str()));
-        assert_eq!(sessions.token(&hash), Some(token));
-        sessions.end(&headers);
-        assert_eq!(sessions.token(&hash), None);
+        let (sessions, cookie) = (sessions(), hash_of("cookie"));
+        assert_eq!(sessions.find(&cookie, Use::Deed), None);
+        sessions.begin(cookie, who("ana"));
+        assert_eq!(sessions.find(&cookie, Use::Deed), Some((hash_of("token"), 1)));
+        assert_eq!(sessions.list(|_| true)[0].who.agent.len(), MAX_AGENT);
+        assert_eq!(sessions.end(|it, _| *it == cookie).len(), 1);
+        assert!(sessions.find(&cookie, Use::Deed).is_none() && !sessions.is_open(1));
+    }
+
+    #[test]
+    fn it_ends_absolutely_whatever_is_done() {
+        let (sessions, cookie, begin) = (sessions(), hash_of("cookie"), Instant::now());
+        sessions.begin_at(cookie, who("ana"), begin);
+        for hour in 1..12 {
+            assert!(sessions.find_at(&cookie, Use::Deed, begin + hour * HOUR).is_some(), "{hour}");
+        }
+        assert_eq!(sessions.find_at(&cookie, Use::Deed, begin + 12 * HOUR), None);
+    }
+
+    #[test]
+    fn a_page_that_polls_keeps_nobody_signed_in() {
+        let (sessions, cookie, begin) = (sessions(), hash_of("cookie"), Instant::now());
+        sessions.begin_at(cookie, who("ana"), begin);
+        let half = HOUR / 2;
+        for half_hour in 1..4 {
+            assert!(sessions.find_at(&cookie, Use::Poll, begin + half_hour * half).is_some());
+        }
+        assert_eq!(sessions.find_at(&cookie, Use::Poll, begin + 2 * HOUR), None);
+    }
+
+    #[test]
+    fn one_user_ends_nobody_elses_sessions() {
+        let sessions = sessions();
+        sessions.begin(hash_of("bob"), who("bob"));
+        for number in 0..2 * MOST_OF_A_USER {
+            sessions.begin(hash_of(&number.to_string()), who("ana"));
+        }
+        assert_eq!(sessions.list(|it| it.who.user == "ana").len(), MOST_OF_A_USER);
+        assert!(sessions.find(&hash_of("bob"), Use::Deed).is_some());
+    }
+
+    #[test]
+    fn browsers_say_who_asks() {
+        let of = |method: Method, pairs: &[(&'static str, &str)]| {
+            let pair = |(name, value): &(&'static str, &str)| {
+                (header::HeaderName::from_static(name), value.parse().unwrap())
+            };
+            Use::of(&method, &pairs.iter().map(pair).collect())
+        };
+        assert_eq!(of(Method::GET, &[("sec-fetch-mode", "navigate")]), Use::Deed);
+        assert_eq!(of(Method::GET, &[("sec-fetch-mode", "cors")]), Use::Poll);
+        assert_eq!(of(Method::GET, &[("x-part", "live")]), Use::Poll);
+        assert_eq!(of(Method::POST, &[("sec-fetch-mode", "cors")]), Use::Deed);
+        assert_eq!(of(Method::GET, &[]), Use::Deed);
     }
 }

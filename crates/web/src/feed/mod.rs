@@ -228,8 +228,15 @@ fn missed(context: &Context, watch: &Watch, teller: &mut Teller, news: &News) ->
 }
 
 fn on_doors(context: &Context, news: &News) {
-    if let Record::Expelled { token } = news.record {
-        context.doors.expel(token);
+    match news.record {
+        Record::Expelled { token } => {
+            context.doors.expel(token);
+            context.doors.sessions.end(|_, it| it.who.token == token);
+        }
+        Record::TokenExpires { token, .. } | Record::TokenRotated { token, .. } => {
+            context.doors.expel(token);
+        }
+        _ => {}
     }
 }
 

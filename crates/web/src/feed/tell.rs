@@ -346,6 +346,10 @@ impl Teller {
                 let message = Some(format!("token {token}"));
                 (Event { message, ..event("expelled") }, Vec::new())
             }
+            Record::TokenRotated { token, .. } => {
+                let message = Some(format!("token {token}"));
+                (Event { message, ..event("rotated") }, Vec::new())
+            }
             Record::Taken { quote, job } => {
                 let message = Some(format!("quote {quote}"));
                 (Event { message, job: *job, ..event("quote_gone") }, Vec::new())

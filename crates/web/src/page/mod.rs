@@ -5,6 +5,7 @@
 //! the timeline, live updates, local times. Nothing is fetched from elsewhere, and the policy that
 //! is sent along forbids it.
 
+mod access;
 mod alternatives;
 mod assets;
 mod board;
@@ -20,9 +21,11 @@ mod ledger;
 mod looks;
 mod mark;
 mod market;
+mod next;
 mod now;
 mod policy;
 mod projects;
+mod provider;
 mod quote;
 mod reply;
 mod runs;
@@ -77,6 +80,7 @@ pub(crate) fn router(context: &Context) -> Router<Context> {
         .route("/ledger.csv", get(ledger::csv))
         .route("/projects", get(projects::show))
         .route("/policy", get(policy::show).post(policy::switch))
+        .route("/access", get(access::show_all).post(access::end))
         .route("/page/board", get(looks::frame))
         .route("/page/board/picture", get(looks::picture))
         .route("/page/board/digest", get(looks::digest))
@@ -84,6 +88,8 @@ pub(crate) fn router(context: &Context) -> Router<Context> {
         .route_layer(from_fn_with_state(context.clone(), guard));
     Router::new()
         .route("/signin", get(session::form).post(session::begin))
+        .route("/signin/oidc", get(provider::begin))
+        .route(crate::oidc::Oidc::BACK, get(provider::back))
         .route("/signout", post(session::end))
         .route("/assets/{version}/{*name}", get(assets::file))
         .merge(inside)

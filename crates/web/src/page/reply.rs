@@ -47,6 +47,14 @@ impl Html {
         self
     }
 
+    /// With one more header of this name.
+    pub(crate) fn and(mut self, name: header::HeaderName, value: &str) -> Html {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            self.0.headers_mut().append(name, value);
+        }
+        self
+    }
+
     /// With another status.
     pub(crate) fn at(mut self, status: StatusCode) -> Html {
         *self.0.status_mut() = status;

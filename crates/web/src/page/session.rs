@@ -10,12 +10,16 @@ use std::net::SocketAddr;
 use tradewind_daemon::audit::Kind;
 
 use super::assets::VERSION;
-use super::reply::{Shown, go, show};
+use super::next::own;
+use super::reply::{Html, Shown, go, show};
 use super::words;
 use crate::api::{Context, Limits};
-use crate::doors::sessions::{COOKIE, REST, own_page};
-use crate::doors::{self, hash_of, looks_right, new_secret};
-use crate::failure::Failure;
+use crate::doors::guesses::{self, Verdict};
+use crate::doors::ours::SameSite;
+use crate::doors::sessions::{COOKIE, Newcomer, agent_of};
+use crate::doors::{self, Caller, hash_of, looks_right, new_secret};
+use crate::failure::{Answer, Failure};
+use crate::routes::sessions;
 
 #[derive(Template)]
 #[template(path = "page/signin.html")]
@@ -23,6 +27,10 @@ struct SignIn<'a> {
     version: &'static str,
     next: &'a str,
     wrong: Option<&'a str>,
+    /// The provider of identities, if there is one.
+    provider: Option<&'a str>,
+    /// The address that leads there.
+    address: &'a str,
 }
 
 /// Where to go afterwards.
@@ -40,13 +48,6 @@ pub(crate) struct Filled {
     next: String,
 }
 
-/// A page of ours: nobody is sent elsewhere by a link.
-fn own(next: &str) -> &str {
-    let good =
-        next.starts_with('/') && !next.starts_with("//") && !next.contains(['\\', '\r', '\n']);
-    if good { next } else { "/" }
-}
-
 /// The page to sign in on, which leads back to where the reader wanted to go.
 pub(crate) fn to_the_door(uri: &Uri) -> Response {
     let wanted = uri.path_and_query().map_or("/", |it| it.as_str());
@@ -54,62 +55,107 @@ pub(crate) fn to_the_door(uri: &Uri) -> Response {
     go(&format!("/signin?next={query}")).into_response()
 }
 
-pub(crate) async fn form(Query(Next { next }): Query<Next>) -> Shown {
-    show(&SignIn { version: VERSION, next: own(&next), wrong: None })
+pub(crate) async fn form(
+    State(context): State<Context>,
+    Query(Next { next }): Query<Next>,
+) -> Shown {
+    door(&context, own(&next), None)
 }
 
-/// Checks the token; a wrong one costs the address as much as at the API.
+/// The page to sign in on.
+pub(super) fn door(context: &Context, next: &str, wrong: Option<&str>) -> Shown {
+    let provider = context.oidc.as_ref().map(|it| it.provider().name.as_str());
+    let address = format!("/signin/oidc?next={}", words::in_address(next));
+    show(&SignIn { version: VERSION, next, wrong, provider, address: &address })
+}
+
+/// Checks the token. A valid one is never refused, whatever others tried before.
 pub(crate) async fn begin(
     State(context): State<Context>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
     Form(Filled { token, next }): Form<Filled>,
 ) -> Shown {
-    own_page(&Method::POST, &headers)?;
-    let next = own(&next);
-    let token = token.trim();
-    doors::knock(&context, peer.ip(), 1)?;
+    context.doors.ours.own_page(&Method::POST, &headers)?;
+    let (next, token) = (own(&next), token.trim());
     let hash = hash_of(token);
-    let known = match looks_right(token) {
-        true => doors::identify(&context, hash).await.ok(),
-        false => None,
+    let found = match looks_right(token) {
+        true => doors::identify(&context, hash).await,
+        false => Err(Failure::unauthorized("this is no token")),
     };
     let address = format!("from {}", peer.ip().to_canonical());
-    if let Some(caller) = &known {
-        context.audit.note(&caller.actor.user, Kind::SignIn, address, "done");
-    } else {
-        let who = format!("@{}", peer.ip().to_canonical());
-        context.audit.note(&who, Kind::SignIn, address, "wrong token");
-        drop(doors::knock(&context, peer.ip(), Limits::WRONG_TOKEN));
-        let wrong = Some("This token does not open. An administrator issues tokens.");
-        let page = show(&SignIn { version: VERSION, next, wrong })?;
-        return Ok(page.at(StatusCode::UNAUTHORIZED));
+    match found {
+        Ok(Caller { actor, token: number, .. }) => {
+            context.audit.note(&actor.user, Kind::SignIn, address, "done");
+            context.doors.guesses.right(&guesses::of_token(token));
+            let (user, agent) = (actor.user, agent_of(&headers));
+            let who = Newcomer { hash, token: number, user, agent, is_own_token: false };
+            Ok(start(&context, &headers, who, go(next)).await?)
+        }
+        Err(failure) if failure.is_unauthorized() => {
+            let who = format!("@{}", peer.ip().to_canonical());
+            context.audit.note(&who, Kind::SignIn, address, "wrong token");
+            drop(doors::knock(&context, peer.ip(), Limits::WRONG_TOKEN));
+            refuse(&context, peer, token, (next, &failure))
+        }
+        Err(failure) => Err(failure.into()),
     }
+}
+
+/// A wrong token is counted for what it begins with, not for the address that sent it.
+fn refuse(context: &Context, peer: SocketAddr, token: &str, why: (&str, &Failure)) -> Shown {
+    let (next, failure) = why;
+    let identity = guesses::of_token(token);
+    let verdict = context.doors.guesses.wrong(&identity);
+    let address = peer.ip();
+    tracing::warn!(%address, identity = ?identity, ?verdict, "a sign-in was refused");
+    let message = match verdict {
+        Verdict::Wrong => {
+            let expired = failure.parts().1.message.contains("expired");
+            let unknown = "This token does not open. An administrator issues tokens.";
+            let why = failure.parts().1.message.as_str();
+            return Ok(door(context, next, Some(if expired { why } else { unknown }))?
+                .at(StatusCode::UNAUTHORIZED));
+        }
+        Verdict::Locked(time) => format!(
+            "Too many wrong tokens began like this one. Wrong ones are not looked at for {} \
+             minutes; the right one opens at once.",
+            time.as_secs().div_ceil(60)
+        ),
+    };
+    let page = door(context, next, Some(&message))?.at(StatusCode::TOO_MANY_REQUESTS);
+    Ok(page.with(header::RETRY_AFTER, "900"))
+}
+
+/// The browser is signed in from now on, as nobody else any more.
+pub(super) async fn start(
+    context: &Context,
+    headers: &HeaderMap,
+    who: Newcomer,
+    to: Html,
+) -> Answer<Html> {
+    leave(context, headers).await?;
     let (cookie, cookie_hash) = new_secret().map_err(Failure::unavailable)?;
-    context.doors.sessions.begin(cookie_hash, hash);
-    let secure = if context.secure { "; Secure" } else { "" };
-    let rest = REST.as_secs();
-    let cookie =
-        format!("{COOKIE}={cookie}; Path=/; HttpOnly; SameSite=Strict; Max-Age={rest}{secure}");
-    Ok(go(next).with(header::SET_COOKIE, &cookie))
+    let doors = &context.doors;
+    doors.sessions.begin(cookie_hash, who);
+    let longest = doors.sessions.longest().as_secs();
+    let set = doors.ours.set(COOKIE, &cookie, longest, SameSite::Strict);
+    Ok(to.with(header::SET_COOKIE, &set))
+}
+
+/// Ends the browser's session, with all that it has opened.
+async fn leave(context: &Context, headers: &HeaderMap) -> Answer<()> {
+    let doors = &context.doors;
+    let Some(cookie) = doors.ours.cookie(COOKIE, headers) else { return Ok(()) };
+    let cookie = hash_of(cookie);
+    let ended = doors.sessions.end(|it, _| *it == cookie);
+    sessions::close(context, ended).await
 }
 
 pub(crate) async fn end(State(context): State<Context>, headers: HeaderMap) -> Shown {
-    own_page(&Method::POST, &headers)?;
-    context.doors.sessions.end(&headers);
-    let gone = format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
+    let ours = &context.doors.ours;
+    ours.own_page(&Method::POST, &headers)?;
+    leave(&context, &headers).await?;
+    let gone = ours.set(COOKIE, "", 0, SameSite::Strict);
     Ok(go("/signin").with(header::SET_COOKIE, &gone))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nobody_is_sent_elsewhere() {
-        for wrong in ["", "//evil.example", "https://evil.example", "/\\evil", "jobs"] {
-            assert_eq!(own(wrong), "/", "{wrong}");
-        }
-        assert_eq!(own("/jobs/7?x=1"), "/jobs/7?x=1");
-    }
 }

@@ -26,6 +26,8 @@ use crate::failure::{Answer, Failure};
 use crate::feed::{Entry, Position};
 use crate::openapi::Refusals;
 
+/// How often it is asked whether the reader may still be here.
+const STILL_IN: Duration = Duration::from_secs(5);
 /// A comment is sent when there was nothing else for so long, so that nobody hangs up.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 /// Events that are read at once, and that may wait for a slow client.
@@ -95,7 +97,7 @@ struct Reader {
 impl Reader {
     async fn go_on(mut self) {
         let mut changes = self.context.feed.changes();
-        while !self.context.feed.is_stopped() && self.context.doors.knows(self.caller.token) {
+        while !self.context.feed.is_stopped() && self.context.doors.knows(&self.caller) {
             let (entries, next, lost) = self.context.feed.after(self.position, AT_ONCE);
             if lost && self.send.send(reset(&entries, next)).await.is_err() {
                 return;
@@ -121,6 +123,8 @@ impl Reader {
             tokio::select! {
                 changed = changes.changed() => if changed.is_err() { return },
                 () = self.send.closed() => return,
+                // A token that expires, and a session that ends, change nothing in the feed.
+                () = tokio::time::sleep(STILL_IN) => {}
             }
         }
     }

@@ -11,6 +11,8 @@ pub(crate) mod market;
 pub(crate) mod open;
 pub(crate) mod peers;
 pub(crate) mod projects;
+pub(crate) mod sessions;
+pub(crate) mod sign_in;
 pub(crate) mod sites;
 pub(crate) mod submission;
 pub(crate) mod submit;
@@ -37,6 +39,9 @@ use crate::notes;
 /// Most entries of a page, and how many there are if nobody says.
 const PAGE: (usize, usize) = (1_000, 100);
 
+/// Browsers that have been here once come back encrypted for a year.
+const ALWAYS_ENCRYPTED: HeaderValue = HeaderValue::from_static("max-age=31536000");
+
 /// How many entries a page has.
 fn page(limit: Option<u32>) -> Result<usize, Failure> {
     let (most, usual) = PAGE;
@@ -60,6 +65,9 @@ pub(crate) fn router(context: &Context) -> Router {
         .route("/healthz", get(open::healthy))
         .route("/readyz", get(open::ready))
         .route("/openapi.json", get(open::openapi))
+        .route("/v1/sign-in", get(sign_in::ways))
+        .route("/v1/sign-in/device", post(sign_in::begin))
+        .route("/v1/sign-in/device/token", post(sign_in::end))
         .merge(metrics)
         .merge(guarded)
         .merge(crate::page::router(context))
@@ -98,6 +106,9 @@ fn guarded() -> Router<Context> {
         .route("/v1/projects/{project}/members/{user}", put(projects::add).delete(projects::remove))
         .route("/v1/tokens", get(tokens::list).post(tokens::issue))
         .route("/v1/tokens/{id}", delete(tokens::revoke))
+        .route("/v1/tokens/{id}/rotate", post(tokens::rotate))
+        .route("/v1/sessions", get(sessions::list))
+        .route("/v1/sessions/{id}", delete(sessions::end))
         .route("/v1/market", get(market::show))
         .route("/v1/market/policy", put(market::policy))
         .route("/v1/report", get(market::report))
@@ -146,9 +157,8 @@ async fn count(
     let headers = response.headers_mut();
     let kept = headers.entry(header::CACHE_CONTROL);
     kept.or_insert(HeaderValue::from_static("no-store"));
-    if context.secure {
-        let always = HeaderValue::from_static("max-age=31536000");
-        headers.insert(header::STRICT_TRANSPORT_SECURITY, always);
+    if context.doors.ours.is_encrypted() {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, ALWAYS_ENCRYPTED);
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response

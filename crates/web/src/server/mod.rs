@@ -14,6 +14,7 @@ use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use hyper_util::rt::TokioTimer;
 
 use crate::api::{Api, Context};
+use crate::doors::ours::Scheme;
 use crate::doors::places::Places;
 use crate::feed::{self, Events};
 use crate::routes;
@@ -116,7 +117,8 @@ pub fn serve(api: Api, listen: Listen) -> Result<Server, ServeError> {
     let listener = TcpListener::bind(address).map_err(bind)?;
     listener.set_nonblocking(true).map_err(bind)?;
     let address = listener.local_addr().map_err(bind)?;
-    let context = Context::new(api, tls.is_some());
+    let scheme = if tls.is_some() { Scheme::Https } else { Scheme::Http };
+    let context = Context::new(api, scheme).map_err(ServeError::System)?;
     let events = feed::follow(&context).map_err(ServeError::System)?;
     let system = |wrong: std::io::Error| ServeError::System(format!("no threads: {wrong}"));
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -1,5 +1,7 @@
 //! TLS from files.
 
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::Path;
 use std::sync::Arc;
 
 use axum_server::tls_rustls::RustlsConfig;
@@ -9,6 +11,24 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::{ServeError, Tls};
+
+/// Refuses a key that every account of this machine may read or change, or a group may change;
+/// warns of one that a group may read, which is how some systems hand keys out.
+fn mind_rights(key: &Path) -> Result<(), String> {
+    let metadata = std::fs::metadata(key).map_err(|wrong| wrong.to_string())?;
+    let mode = metadata.permissions().mode() & 0o777;
+    if mode & 0o027 != 0 {
+        return Err(format!(
+            "other accounts may read or change this key (mode {mode:04o}): `chmod 0600` it, and \
+             have a new key made if others may have read it"
+        ));
+    }
+    if mode & 0o040 != 0 {
+        let (path, group) = (key.display(), metadata.gid());
+        tracing::warn!(%path, group, "a group may read the TLS key; mode 0600 is safer");
+    }
+    Ok(())
+}
 
 /// Reads certificate and key.
 pub(super) fn config(files: &Tls) -> Result<RustlsConfig, ServeError> {
@@ -23,6 +43,7 @@ pub(super) fn config(files: &Tls) -> Result<RustlsConfig, ServeError> {
     if chain.is_empty() {
         return Err(wrong(certificate, "there is no certificate in it".to_owned()));
     }
+    mind_rights(key).map_err(|what| wrong(key, what))?;
     let secret = PrivateKeyDer::from_pem_file(key).map_err(|it| wrong(key, it.to_string()))?;
     let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
     let builder = builder.with_safe_default_protocol_versions();

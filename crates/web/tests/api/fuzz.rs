@@ -137,7 +137,7 @@ fn path(operation: &Operation, draw: &mut Draw<'_>) -> String {
     for part in operation.path.split('/') {
         let mut word = WORDS[draw(WORDS.len())].to_owned();
         // Those who ask go on being let in.
-        if operation.name == "revoke_token" && word.len() == 1 {
+        if ["revoke_token", "rotate_token"].contains(&operation.name.as_str()) && word.len() == 1 {
             word.push_str("00");
         }
         match part {

@@ -86,6 +86,7 @@ fn nobody_listens_beyond_this_machine_without_tls() {
         advisor: Arc::new(ByRote),
         tariffs: Arc::new(ByRote),
         limits: Limits::default(),
+        sign_in: Default::default(),
         audit: Default::default(),
     };
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {

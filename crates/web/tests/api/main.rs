@@ -17,6 +17,7 @@ mod pages;
 mod peers;
 mod projects;
 mod rights;
+mod signin;
 mod stage;
 mod streams;
 mod tls;

@@ -28,8 +28,8 @@ use tradewind_model::{
 use tradewind_sched::policy::{Policy, gridfill};
 use tradewind_web::documents::{Explanation, QueuePlan, Totals, WhatIf, WhatIfQuestion};
 use tradewind_web::{
-    Advisor, Api, Limits, Listen, Lived, MarketView, Outputs, Plan, Proposal, Quoted, Server,
-    Tariffs, Tls, Watch, Week, new_secret, serve,
+    Advisor, Api, Limits, Listen, Lived, MarketView, Outputs, Plan, Proposal, Quoted, ServeError,
+    Server, SignIn, Tariffs, Tls, Watch, Week, new_secret, serve,
 };
 
 #[derive(Debug)]
@@ -288,6 +288,20 @@ impl Stage {
     }
 
     pub(crate) fn with(limits: Limits, tls: Option<Tls>, trust: ureq::tls::TlsConfig) -> Stage {
+        Stage::try_with(limits, tls, trust, SignIn::default()).unwrap()
+    }
+
+    pub(crate) fn signing_in(sign_in: SignIn) -> Stage {
+        let trust = ureq::tls::TlsConfig::default();
+        Stage::try_with(Limits::default(), None, trust, sign_in).unwrap()
+    }
+
+    pub(crate) fn try_with(
+        limits: Limits,
+        tls: Option<Tls>,
+        trust: ureq::tls::TlsConfig,
+        sign_in: SignIn,
+    ) -> Result<Stage, ServeError> {
         let origin = Origin { market: "m".to_owned(), created: 0 };
         let hands = [Hand::default(), Hand::default()];
         let sites = [("alpha", "olga", "x"), ("beta", "otto", "y")].into_iter().zip(&hands);
@@ -328,7 +342,9 @@ impl Stage {
             let (secret, hash) = new_secret().unwrap();
             let root = Actor { user: "root".to_owned(), role: Role::Administrator };
             let (user, note) = (name.to_owned(), String::new());
-            market.ask(root, Ask::Admit { user, role, hash, note }).unwrap();
+            market
+                .ask(root, Ask::Admit { user, role, hash, note, terms: Default::default() })
+                .unwrap();
             (name, secret)
         });
         let tokens = tokens.collect();
@@ -336,11 +352,19 @@ impl Stage {
         let (log, audit) = audit();
         let kept = audit.clone();
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let api = Api { market, outputs, advisor, tariffs, limits, audit };
-        let server = serve(api, Listen { address: ([127, 0, 0, 1], 0).into(), tls }).unwrap();
+        let api = Api { market, outputs, advisor, tariffs, limits, audit, sign_in };
+        let server = serve(api, Listen { address: ([127, 0, 0, 1], 0).into(), tls });
+        let server = match server {
+            Ok(server) => server,
+            Err(wrong) => {
+                engine.handle.stop();
+                engine.wait();
+                return Err(wrong);
+            }
+        };
         let client = ureq::Agent::config_builder().tls_config(trust).http_status_as_error(false);
         let agent = client.build().new_agent();
-        Stage {
+        Ok(Stage {
             hands,
             tokens,
             address: server.address,
@@ -350,7 +374,7 @@ impl Stage {
             log,
             audit: kept,
             scheme,
-        }
+        })
     }
 
     pub(crate) fn url(&self, path: &str) -> String {

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use tradewind_daemon::site::{Finding, Verdict};
 use tradewind_io::duration::parse_span;
 use tradewind_io::settings::Settings;
-use tradewind_web::documents::Market as MarketDocument;
+use tradewind_web::documents::{Market as MarketDocument, TokenList};
 
-use super::Sheet;
+use super::{Sheet, token};
 use crate::cli::Format;
 use crate::client::{Market, Place, Sent, place};
 use crate::exit::{Exit, Failure, Outcome};
@@ -58,6 +58,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let market = running(&folder);
     let of_market = market.iter().flat_map(|market| clock(market).into_iter().chain(disk(market)));
     all.extend(of_market.map(|finding| ("market".to_owned(), finding)));
+    all.extend(tokens(&folder).into_iter().map(|finding| ("market".to_owned(), finding)));
     let bad = all.iter().any(|(_, finding)| finding.verdict == Verdict::Bad);
     let document = Sent(Value::Array(all.iter().map(|(site, it)| document(site, it)).collect()));
     sheet(&all).print(&document, format)?;
@@ -96,6 +97,27 @@ fn clock(market: &MarketDocument) -> Option<Finding> {
                  unfinished job for so long, its time is the clock's again"
             .to_owned(),
     })
+}
+
+/// Tokens that have expired or will soon, if a market runs and tells us.
+fn tokens(folder: &Path) -> Vec<Finding> {
+    let sent = Place::of_folder(folder).and_then(|place| {
+        let sent = Market::open(&place).and_then(|market| market.pages("/v1/tokens", "tokens"));
+        sent.and_then(|sent| sent.read::<TokenList>()).ok()
+    });
+    let tokens = sent.map(|it| it.tokens).unwrap_or_default();
+    let found = token::ending(&tokens, crate::client::words::now()).into_iter();
+    let found = found.map(|(token, what)| Finding {
+        what: format!("token {}", token.id),
+        verdict: Verdict::Warning,
+        found: format!("of {}: {what}", token.user),
+        remedy: format!(
+            "`tradewind token rotate {0} --expires 90d` gives it a new secret and a later end, \
+             `tradewind token revoke {0}` removes it",
+            token.id
+        ),
+    });
+    found.collect()
 }
 
 /// A running market has its sites' folders to itself, so ours are beside them, on the same disk,

@@ -11,6 +11,7 @@ pub(crate) mod job;
 pub(crate) mod jobs;
 pub(crate) mod journal;
 pub(crate) mod ledger;
+pub(crate) mod login;
 pub(crate) mod options;
 pub(crate) mod output;
 pub(crate) mod peers;

@@ -1,15 +1,19 @@
 //! `tradewind token`: who may come in.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use tradewind_web::documents::{IssuedToken, NewToken, Role, Site, SiteList, Token, TokenList};
+use tradewind_io::duration::parse_span;
+use tradewind_web::documents::{
+    IssuedToken, Myself, NewSecret, NewToken, Role, Site, SiteList, Token, TokenList,
+};
 
 use super::Sheet;
 use crate::cli::Format;
 use crate::client::words::moment;
 use crate::client::{Market, Place};
-use crate::exit::{Exit, Failure, Outcome};
+use crate::commands::up;
+use crate::exit::{Exit, Failure, Outcome, Problem};
 use crate::output;
 use crate::report::Report;
 use crate::tables::Side;
@@ -24,7 +28,10 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum What {
     /// Make a token for a user; its secret is seen this once.
+    #[command(visible_alias = "create")]
     New(NewArgs),
+    /// Give a token another secret; the present one opens for a while yet.
+    Rotate(RotateArgs),
     /// List tokens, without their secrets, which nobody has.
     List(ListArgs),
     /// Make a token useless, at once.
@@ -36,6 +43,7 @@ enum What {
 #[command(after_help = "\
 Examples:
   tradewind token new ana
+  tradewind token create ana --expires 90d --note laptop
   tradewind token new olga --role owner --note 'prices of alpha' --output olga.token
 
 Administrators may.")]
@@ -48,11 +56,60 @@ struct NewArgs {
     /// For people: on which machine it is used, say.
     #[arg(long, value_name = "TEXT", default_value = "")]
     note: String,
+    /// For how long it opens, such as `90d`, or `never` [default: as the configuration says].
+    #[arg(long, value_name = "SPAN", value_parser = lifetime)]
+    expires: Option<i64>,
     /// Write the secret to this file, which only its owner can read, instead of printing it.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
     place: Place,
+}
+
+/// Which, and what then.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind token rotate
+  tradewind token rotate 3 --grace 1d --output ana.token
+  tradewind token rotate 3 --expires 90d
+
+Without an ID the token that this command uses, and its file gets the new secret. Your own;
+administrators may all, and say when they expire.")]
+struct RotateArgs {
+    /// Its number.
+    #[arg(value_name = "ID")]
+    token: Option<u64>,
+    /// For how long the present secret still opens, such as `1h`.
+    #[arg(long, value_name = "SPAN", default_value = "1h", value_parser = grace)]
+    grace: i64,
+    /// For how long it opens from now on, such as `90d`, or `never` [default: as before].
+    #[arg(long, value_name = "SPAN", value_parser = lifetime)]
+    expires: Option<i64>,
+    /// Write the new secret to this new file, instead of printing it.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Seconds; 0 for `never`.
+fn lifetime(text: &str) -> Result<i64, String> {
+    match text {
+        "never" => Ok(0),
+        _ => match parse_span(text)?.0 {
+            seconds @ 1.. => Ok(seconds),
+            _ => Err("a token opens for a second at least".to_owned()),
+        },
+    }
+}
+
+/// Seconds.
+fn grace(text: &str) -> Result<i64, String> {
+    match parse_span(text)?.0 {
+        seconds @ 0..=2_592_000 => Ok(seconds),
+        _ => Err("from 0 to 30 days".to_owned()),
+    }
 }
 
 /// As what somebody comes in.
@@ -109,7 +166,8 @@ struct RevokeArgs {
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     match &args.what {
         What::New(args) => new(args, format, report),
-        What::List(args) => list(args, format),
+        What::List(args) => list(args, format, report),
+        What::Rotate(args) => rotate(args, format, report),
         What::Revoke(args) => {
             Market::open(&args.place)?.delete(&format!("/v1/tokens/{}", args.token))?;
             Ok(Exit::Ok)
@@ -118,15 +176,16 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
 }
 
 fn new(args: &NewArgs, format: Format, report: &Report) -> Outcome {
-    let NewArgs { user, role, note, output, place } = args;
+    let NewArgs { user, role, note, expires, output, place } = args;
     let market = Market::open(place)?;
-    if let Some(path) = output.as_ref().filter(|path| path.exists()) {
-        let message = format!("`{}` is there already", path.display());
-        return Err(Failure::usage(message).hint("name another file"));
-    }
-    let wanted = NewToken { user: user.clone(), role: (*role).into(), note: note.clone() };
+    is_free(output.as_deref())?;
+    let (user_name, note) = (user.clone(), note.clone());
+    let wanted = NewToken { user: user_name, role: (*role).into(), note, lifetime: *expires };
     let sent = market.post("/v1/tokens", &wanted)?;
-    let IssuedToken { id, token } = sent.read()?;
+    let IssuedToken { id, token, expires } = sent.read()?;
+    if let Some(expires) = expires {
+        report.note(&format!("token {id} expires at {}", moment(expires)));
+    }
     match (output, format) {
         (Some(path), _) => {
             write_private(path, &format!("{token}\n"))?;
@@ -142,6 +201,54 @@ fn new(args: &NewArgs, format: Format, report: &Report) -> Outcome {
         report.note(&hint);
     }
     Ok(Exit::Ok)
+}
+
+/// Nothing is written over.
+fn is_free(output: Option<&Path>) -> Result<(), Failure> {
+    match output.filter(|path| path.exists()) {
+        None => Ok(()),
+        Some(path) => {
+            let message = format!("`{}` is there already", path.display());
+            Err(Failure::usage(message).hint("name another file"))
+        }
+    }
+}
+
+fn rotate(args: &RotateArgs, format: Format, report: &Report) -> Outcome {
+    let RotateArgs { token, grace, expires, output, place } = args;
+    let market = Market::open(place)?;
+    is_free(output.as_deref())?;
+    let own = match token {
+        Some(_) => None,
+        None => Some(market.get("/v1/me")?.read::<Myself>()?.token),
+    };
+    let number = token.or(own).unwrap_or_default();
+    let wanted = NewSecret { grace: Some(*grace), lifetime: *expires };
+    let sent = market.post(&format!("/v1/tokens/{number}/rotate"), &wanted)?;
+    let IssuedToken { id, token, expires } = sent.read()?;
+    let until = moment(crate::client::words::now().saturating_add(*grace));
+    report.note(&format!("the secret before opens until {until}"));
+    if let Some(expires) = expires {
+        report.note(&format!("token {id} expires at {}", moment(expires)));
+    }
+    let used = market.token_file().filter(|_| own.is_some() && output.is_none());
+    match (output, used, format) {
+        (Some(path), ..) => write_private(path, &format!("{token}\n"))?,
+        (None, Some(path), _) => replace(path, &token)?,
+        (None, None, Format::Json) => return sent.print().map(|()| Exit::Ok),
+        (None, None, _) => return output::print(&format!("{token}\n")).map(|()| Exit::Ok),
+    }
+    let path = output.as_deref().or(used).unwrap_or(Path::new(""));
+    output::print(&format!("the new secret of token {id} is in {}\n", path.display()))?;
+    Ok(Exit::Ok)
+}
+
+/// The file that had the present secret gets the new one, as a whole or not at all.
+fn replace(path: &Path, token: &str) -> Result<(), Failure> {
+    let wrote = up::place::write_private(path, &format!("{token}\n"));
+    wrote.map_err(|failure| {
+        failure.hint("the secret before opens for the grace: rotate again, with `--output FILE`")
+    })
 }
 
 /// What is probably not meant: an owner who cannot set prices, or who owns nothing.
@@ -170,7 +277,7 @@ fn write_private(path: &std::path::Path, text: &str) -> Result<(), Failure> {
     written.map_err(|wrong| Failure::data(format!("failed to write `{}`: {wrong}", path.display())))
 }
 
-fn list(args: &ListArgs, format: Format) -> Outcome {
+fn list(args: &ListArgs, format: Format, report: &Report) -> Outcome {
     let sent = Market::open(&args.place)?.pages("/v1/tokens", "tokens")?;
     let TokenList { tokens, .. } = sent.read()?;
     let columns = vec![
@@ -178,6 +285,7 @@ fn list(args: &ListArgs, format: Format) -> Outcome {
         ("USER", Side::Left),
         ("ROLE", Side::Left),
         ("ISSUED", Side::Left),
+        ("EXPIRES", Side::Left),
         ("NOTE", Side::Left),
     ];
     let row = |it: &Token| {
@@ -185,13 +293,40 @@ fn list(args: &ListArgs, format: Format) -> Outcome {
             Format::Csv => it.issued.to_string(),
             _ => moment(it.issued),
         };
-        vec![it.id.to_string(), it.user.clone(), role(it.role).to_owned(), issued, it.note.clone()]
+        let expires = match (it.expires, format) {
+            (None, Format::Csv) => String::new(),
+            (None, _) => "never".to_owned(),
+            (Some(at), Format::Csv) => at.to_string(),
+            (Some(at), _) => moment(at),
+        };
+        let (id, user, role) = (it.id.to_string(), it.user.clone(), role(it.role).to_owned());
+        vec![id, user, role, issued, expires, it.note.clone()]
     };
-    Sheet { columns, rows: tokens.iter().map(row).collect() }.print(&sent, format)?;
+    let rows = tokens.iter().map(row).collect();
+    Sheet { columns, rows }.print(&sent, format)?;
+    for (token, what) in ending(&tokens, crate::client::words::now()) {
+        let message = format!("token {} of {} {what}", token.id, token.user);
+        report.warning(&Problem { message, hint: None });
+    }
     Ok(Exit::Ok)
 }
 
-fn role(role: Role) -> &'static str {
+/// How long before their end tokens are warned of: seconds.
+const EARLY: i64 = 14 * 86_400;
+
+/// Tokens of machines that have expired or will soon, and what to say of them. Those of signing in
+/// always expire soon.
+pub(super) fn ending(tokens: &[Token], now: i64) -> Vec<(&Token, String)> {
+    let own = tokens.iter().filter(|it| it.signed_in.is_none());
+    let say = |it: &'_ Token| match it.expires? {
+        at if at <= now => Some(format!("expired at {}", moment(at))),
+        at if at - now <= EARLY => Some(format!("expires at {}", moment(at))),
+        _ => None,
+    };
+    own.filter_map(|it| Some((it, say(it)?))).collect()
+}
+
+pub(super) fn role(role: Role) -> &'static str {
     match role {
         Role::User => "user",
         Role::Owner => "owner",

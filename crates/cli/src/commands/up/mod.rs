@@ -11,6 +11,7 @@ pub(crate) mod policies;
 mod remains;
 mod schedules;
 mod service;
+mod sign_in;
 mod tables;
 pub(crate) mod tariff;
 mod trials;
@@ -28,7 +29,7 @@ use tradewind_daemon::engine::reads::Permit;
 use tradewind_daemon::engine::{Engine, Reader, Setup, Timing};
 use tradewind_daemon::live::Ask;
 use tradewind_daemon::live::peers::Wanted;
-use tradewind_daemon::live::rights::{Actor, Role};
+use tradewind_daemon::live::rights::{Actor, Role, Terms};
 use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_daemon::store::sqlite::Sqlite;
 use tradewind_daemon::store::{Store, StoreError};
@@ -245,6 +246,8 @@ fn admit(engine: &Engine, place: &Place) -> Result<PathBuf, Failure> {
         role: Role::Administrator,
         hash,
         note: "made by `tradewind up`".to_owned(),
+        // One that expired while nobody looked would leave a market without an administrator.
+        terms: Terms::default(),
     };
     let asked = engine.handle.ask(administrator(), ask);
     asked.map_err(|refusal| Failure::usage(refusal.to_string()))?;
@@ -274,6 +277,7 @@ fn listen(
         advisor: Arc::new(advice::Lookout { plans: Arc::clone(plans) }),
         tariffs: Arc::new(tables::Tables::of(settings)),
         limits,
+        sign_in: sign_in::of(settings)?,
         audit: audit.clone(),
     };
     let address = args.listen.unwrap_or(settings.listen.address);

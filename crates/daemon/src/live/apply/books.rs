@@ -4,7 +4,7 @@ use tradewind_model::{Event, Time};
 
 use super::Wrong;
 use crate::live::record::Record;
-use crate::live::state::{Happening, Known, Phase, State, Token, Wanted, Why};
+use crate::live::state::{Happening, Known, Phase, State, Wanted, Why};
 use crate::site::{Seen, Tag};
 
 impl State {
@@ -110,27 +110,6 @@ impl State {
             self.past.reopened(at, why, &what);
         }
         Ok(())
-    }
-
-    pub(super) fn apply_to_token(&mut self, record: &Record) -> Result<(), Wrong> {
-        match record {
-            Record::Admitted { token, user, role, hash, note } => {
-                if *token != self.last_token + 1 {
-                    return Err(Wrong::Other("a token's number is not the next one"));
-                }
-                self.last_token = *token;
-                let (user, note) = (user.clone(), note.clone());
-                let issued = self.now();
-                let new = Token { user, role: *role, hash: *hash, note, issued };
-                self.tokens.insert(*token, new);
-                Ok(())
-            }
-            Record::Expelled { token } => {
-                let gone = self.tokens.remove(token);
-                gone.map(|_| ()).ok_or(Wrong::Other("a token that is not there"))
-            }
-            _ => Err(Wrong::Other("a record of another kind")),
-        }
     }
 
     pub(super) fn apply_to_quote(&mut self, record: &Record) -> Result<(), Wrong> {

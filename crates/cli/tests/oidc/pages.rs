@@ -1,0 +1,91 @@
+//! Signing in on the pages.
+
+use crate::browser::Browser;
+use crate::stage::Stage;
+
+#[test]
+fn people_sign_in_with_their_provider() {
+    let stage = Stage::new();
+    stage.provider.user("ana", &["moon", "hpc"]);
+    let mut browser = Browser::new(&stage);
+    let door = browser.get("/signin?next=/quote");
+    assert!(door.text.contains("Sign in with Test University"), "{}", door.text);
+    assert!(door.text.contains("href=\"/signin/oidc?next="), "{}", door.text);
+    let address = browser.begin("/quote");
+    for part in ["response_type=code", "code_challenge_method=S256", "nonce=", "state="] {
+        assert!(address.contains(part), "{address}");
+    }
+    assert!(address.starts_with(&stage.provider.url), "{address}");
+    let back = stage.provider.consent(&address, "ana");
+    assert!(back.starts_with(&format!("{}/signin/oidc/back?", stage.url)), "{back}");
+    let page = browser.get(&back);
+    assert_eq!(page.status, 200, "{}", page.text);
+    assert!(page.text.contains("url=/quote"), "{}", page.text);
+    assert_eq!(browser.cookies.len(), 1, "what was begun is over: {:?}", browser.cookies);
+    let me = browser.me();
+    assert_eq!((&me["user"], &me["role"]), (&"ana".into(), &"user".into()), "{me}");
+    assert_eq!(me["projects"], serde_json::json!(["apollo"]));
+    assert!(me["expires"].is_i64(), "{me}");
+    assert_eq!(browser.get("/jobs").status, 200);
+    // A code opens once.
+    let mut again = Browser::new(&stage);
+    assert_eq!(again.get(&back).status, 401);
+    // Signing out ends the token, too.
+    let cookies = browser.cookies.clone();
+    assert_eq!(browser.post("/signout", &[]).status, 303);
+    browser.cookies = cookies;
+    assert_eq!(browser.get("/v1/me").status, 401);
+    let log = stage.log();
+    assert!(log.contains("signed in") && !log.contains("tw_") && !log.contains("code="), "{log}");
+}
+
+#[test]
+fn roles_go_with_the_groups() {
+    let stage = Stage::new();
+    stage.provider.user("root", &["staff"]);
+    let (mut one, mut two) = (Browser::new(&stage), Browser::new(&stage));
+    one.sign_in(&stage, "root");
+    assert_eq!(one.me()["role"], "administrator");
+    // At the next sign-in, wherever that is, the role is gone everywhere.
+    stage.provider.user("root", &["hpc"]);
+    two.sign_in(&stage, "root");
+    assert_eq!((two.me()["role"].clone(), one.get("/v1/me").status), ("user".into(), 401));
+    // Without any group nobody comes in, and what they had is gone, too.
+    stage.provider.user("root", &["other"]);
+    let refused = one.sign_in(&stage, "root");
+    assert_eq!(refused.status, 403, "{}", refused.text);
+    assert!(refused.text.contains("none of your groups has a role here"), "{}", refused.text);
+    assert_eq!([one.get("/v1/me").status, two.get("/v1/me").status], [401, 401]);
+    assert!(stage.log().contains("none of your groups has a role here"));
+}
+
+#[test]
+fn a_state_of_another_browser_and_a_code_of_another_try_are_refused() {
+    let stage = Stage::new();
+    stage.provider.user("ana", &["hpc"]);
+    stage.provider.user("eve", &["hpc"]);
+    let (mut ana, mut eve) = (Browser::new(&stage), Browser::new(&stage));
+    // Eve's link would sign Ana in as Eve.
+    let address = eve.begin("/jobs");
+    let evil = stage.provider.consent(&address, "eve");
+    assert_eq!(ana.get(&evil).status, 401);
+    let address = ana.begin("/jobs");
+    assert_eq!(ana.get(&evil).status, 401);
+    assert!(stage.log().contains("the state is not of a sign-in that this browser began"));
+    // Ana's code in Eve's try: the verifier is another one.
+    let back = stage.provider.consent(&address, "ana");
+    let part = |url: &str, name: &str| {
+        let rest = url.split(&format!("{name}=")).nth(1).unwrap();
+        rest.split('&').next().unwrap().to_owned()
+    };
+    let mixed =
+        format!("/signin/oidc/back?code={}&state={}", part(&back, "code"), part(&evil, "state"));
+    let refused = eve.get(&mixed);
+    assert_eq!(refused.status, 401, "{}", refused.text);
+    assert!(stage.log().contains("invalid_grant"), "{}", stage.log());
+    // Who denies it there is told so here.
+    let state = part(&ana.begin("/jobs"), "state");
+    let denied = ana.get(&format!("/signin/oidc/back?error=access_denied&state={state}"));
+    assert!(denied.status == 403 && denied.text.contains("access_denied"), "{}", denied.text);
+    assert_eq!(ana.get("/v1/me").status, 401);
+}

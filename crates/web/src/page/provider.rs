@@ -1,0 +1,120 @@
+//! Signing in with a provider of identities: there and back.
+
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use serde::Deserialize;
+
+use super::assets::VERSION;
+use super::next::own;
+use super::reply::{Shown, go, show};
+use super::session::{door, start};
+use crate::api::Context;
+use crate::doors::new_secret;
+use crate::doors::ours::SameSite;
+use crate::doors::sessions::{Newcomer, agent_of};
+use crate::failure::{Answer, Failure};
+use crate::oidc::{Attempt, Identity, Oidc, Refused};
+use crate::routes::sign_in;
+
+/// The cookie of a browser that is on its way, before its prefix.
+const COOKIE: &str = "tradewind-begun";
+/// How long it may take: seconds.
+const PATIENCE: u64 = 600;
+
+/// Where to go afterwards.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Begin {
+    #[serde(default)]
+    next: String,
+}
+
+/// What the provider sends a browser back with.
+#[derive(Default, Deserialize)]
+pub(crate) struct Back {
+    #[serde(default)]
+    state: String,
+    code: Option<String>,
+    error: Option<String>,
+    iss: Option<String>,
+}
+
+/// Leads on. It is written by our own page, so that browsers send the new cookie along, which they
+/// do not where another site leads to.
+#[derive(Template)]
+#[template(path = "page/onward.html")]
+struct Onward<'a> {
+    version: &'static str,
+    next: &'a str,
+}
+
+fn provider(context: &Context) -> Answer<&Oidc> {
+    let found = context.oidc.as_ref();
+    found.ok_or_else(|| Failure::unknown("this market has no provider of identities"))
+}
+
+/// Sends the browser to the provider.
+pub(crate) async fn begin(
+    State(context): State<Context>,
+    Query(Begin { next }): Query<Begin>,
+) -> Shown {
+    let oidc = provider(&context)?;
+    let next = own(&next);
+    let (secret, _) = new_secret().map_err(Failure::unavailable)?;
+    match oidc.address(Attempt { secret: &secret, next }).await? {
+        Ok(address) => {
+            // The provider leads back from another site.
+            let set = context.doors.ours.set(COOKIE, &secret, PATIENCE, SameSite::Lax);
+            Ok(go(&address).with(header::SET_COOKIE, &set))
+        }
+        Err(refused) => refuse(&context, next, &refused).await,
+    }
+}
+
+/// Signs in whom the provider has sent back.
+pub(crate) async fn back(
+    State(context): State<Context>,
+    headers: HeaderMap,
+    Query(Back { state, code, error, iss }): Query<Back>,
+) -> Shown {
+    let oidc = provider(&context)?;
+    let secret = context.doors.ours.cookie(COOKIE, &headers);
+    let begun = secret.and_then(|it| Some((it, Attempt::next_of(it, &state)?)));
+    let Some((secret, next)) = begun else {
+        let why = "the state is not of a sign-in that this browser began in the last ten minutes";
+        return refuse(&context, "/", &Refused::Proof(why.to_owned())).await;
+    };
+    let next = own(&next);
+    let Some(code) = code else {
+        let word = error.unwrap_or_default();
+        let word: String = word.chars().filter(char::is_ascii_graphic).take(80).collect();
+        let why = format!("the sign-in was not completed there ({word})");
+        return refuse(&context, next, &Refused::Person(why)).await;
+    };
+    match oidc.arrive(Attempt { secret, next }, code, iss).await? {
+        Ok(identity) => enter(&context, &headers, identity, next).await,
+        Err(refused) => refuse(&context, next, &refused).await,
+    }
+}
+
+async fn enter(context: &Context, headers: &HeaderMap, who: Identity, next: &str) -> Shown {
+    let Identity { user, .. } = who.clone();
+    let issued = sign_in::admit(context, who, "signed in on the pages").await?;
+    let (hash, token, agent) = (issued.hash, issued.id, agent_of(headers));
+    let who = Newcomer { hash, token, user, agent, is_own_token: true };
+    let page = show(&Onward { version: VERSION, next })?;
+    let page = start(context, headers, who, page).await?;
+    let gone = context.doors.ours.set(COOKIE, "", 0, SameSite::Lax);
+    Ok(page.and(header::SET_COOKIE, &gone))
+}
+
+async fn refuse(context: &Context, next: &str, refused: &Refused) -> Shown {
+    sign_in::refused(context, refused).await?;
+    let name = context.oidc.as_ref().map_or("", |it| it.provider().name.as_str());
+    let status = match refused {
+        Refused::Provider(_) => StatusCode::BAD_GATEWAY,
+        Refused::Proof(_) => StatusCode::UNAUTHORIZED,
+        Refused::Person(_) | Refused::NoRole { .. } => StatusCode::FORBIDDEN,
+    };
+    Ok(door(context, next, Some(&refused.message(name)))?.at(status))
+}

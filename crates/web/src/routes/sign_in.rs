@@ -1,0 +1,182 @@
+//! Signing in from a command, with a code that is confirmed in any browser.
+
+use std::net::SocketAddr;
+
+use axum::Json;
+use axum::extract::{ConnectInfo, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use tradewind_daemon::audit::Kind;
+use tradewind_daemon::live::rights::{Actor, Role, SignedIn, Terms, TokenHash};
+use tradewind_daemon::live::{Ask, Reply};
+use tradewind_model::Span;
+
+use super::tokens;
+use crate::api::Context;
+use crate::documents::{DeviceAnswer, DeviceQuestion, DeviceSignIn, NewSession, SignInWays};
+use crate::doors::{self, new_secret};
+use crate::extract::Document;
+use crate::failure::{Answer, Failure};
+use crate::oidc::{Identity, Oidc, Polled, Refused};
+use crate::openapi::Refusals;
+
+/// Seconds that are added when questions come too often.
+const SLOWER: i64 = 5;
+/// The longest device code that is passed on: bytes.
+const MAX_CODE: usize = 4_096;
+
+/// A token that was issued for a sign-in.
+pub(crate) struct Issued {
+    pub(crate) id: u64,
+    pub(crate) secret: String,
+    pub(crate) hash: TokenHash,
+    /// Seconds since 1970.
+    pub(crate) expires: Option<i64>,
+}
+
+/// Issues a token to somebody for whom the provider answers: as long as a session, no longer.
+pub(crate) async fn admit(context: &Context, who: Identity, note: &str) -> Answer<Issued> {
+    let oidc = provider(context)?;
+    let (secret, hash) = new_secret().map_err(Failure::unavailable)?;
+    let longest = context.sign_in.session_longest.as_secs();
+    let lifetime = Some(Span(i64::try_from(longest).unwrap_or(i64::MAX)));
+    let provider = oidc.provider().issuer.clone();
+    let Identity { user, role, projects } = who;
+    tracing::info!(%provider, %user, ?role, "signed in");
+    context.audit.note(&user, Kind::SignIn, format!("with {provider}"), "done");
+    let terms = Terms { lifetime, signed_in: Some(SignedIn { provider, projects }) };
+    let ask = Ask::Admit { user, role, hash, note: note.to_owned(), terms };
+    let Reply::Number(id) = context.ask(door(), ask).await? else {
+        return Err(Failure::unavailable("the market said nothing"));
+    };
+    let expires = context.look(move |live| live.state().tokens.get(&id)?.expires).await?;
+    Ok(Issued { id, secret, hash, expires: expires.map(|it| it.0) })
+}
+
+fn provider(context: &Context) -> Answer<&Oidc> {
+    context.oidc.as_ref().ok_or_else(|| {
+        let (status, hint) = (StatusCode::NOT_FOUND, "an administrator issues tokens");
+        Failure::new(status, "unknown", "this market has no provider of identities", hint)
+    })
+}
+
+/// Writes down why somebody did not come in, without secrets; what earlier sign-ins gave to a user
+/// who has no role any more ends.
+pub(crate) async fn refused(context: &Context, refused: &Refused) -> Answer<()> {
+    let provider = context.oidc.as_ref().map_or("", |it| it.provider().issuer.as_str());
+    tracing::warn!(provider, why = refused.reason(), "a sign-in was refused");
+    let who = match refused {
+        Refused::NoRole { user, .. } => user,
+        _ => "@",
+    };
+    context.audit.note(who, Kind::SignIn, format!("with {provider}"), refused.reason());
+    let Refused::NoRole { user, .. } = refused else { return Ok(()) };
+    let of = user.clone();
+    let had = context.look(move |live| {
+        let tokens = live.state().tokens.iter();
+        let own = tokens.filter(|(_, it)| it.user == of && it.signed_in.is_some());
+        own.map(|(token, _)| *token).collect::<Vec<u64>>()
+    });
+    for token in had.await? {
+        tracing::warn!(provider, %user, token, "a user has lost all roles: a token is revoked");
+        tokens::expel(context, door(), token).await?;
+    }
+    Ok(())
+}
+
+/// Who issues and revokes the tokens of sign-ins.
+fn door() -> Actor {
+    Actor { user: "sign-in".to_owned(), role: Role::Administrator }
+}
+
+async fn failure(context: &Context, why: &Refused) -> Failure {
+    if let Err(failure) = refused(context, why).await {
+        return failure;
+    }
+    let name = context.oidc.as_ref().map_or("", |it| it.provider().name.as_str());
+    let message = why.message(name);
+    match why {
+        Refused::Provider(_) => Failure::unavailable(message),
+        _ => Failure::forbidden(message),
+    }
+}
+
+/// How people sign in here.
+#[utoipa::path(
+    get, path = "/v1/sign-in", tag = "open", operation_id = "sign_in_ways", security(()),
+    responses((status = 200, description = "the ways", body = SignInWays), Refusals),
+)]
+pub(crate) async fn ways(State(context): State<Context>) -> Json<SignInWays> {
+    let provider = context.oidc.as_ref().map(|it| it.provider());
+    let (name, issuer) = (provider.map(|it| it.name.clone()), provider.map(|it| it.issuer.clone()));
+    Json(SignInWays { provider: name, issuer })
+}
+
+/// Begins to sign in with a code that is confirmed in any browser.
+#[utoipa::path(
+    post, path = "/v1/sign-in/device", tag = "open", operation_id = "begin_sign_in", security(()),
+    responses((status = 200, description = "what to confirm, and where", body = DeviceSignIn), Refusals),
+)]
+pub(crate) async fn begin(
+    State(context): State<Context>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+) -> Answer<Json<DeviceSignIn>> {
+    doors::knock(&context, peer.ip(), 1)?;
+    let oidc = provider(&context)?;
+    let device = match oidc.device().await? {
+        Ok(device) => device,
+        Err(why) => return Err(failure(&context, &why).await),
+    };
+    let device = device.ok_or_else(|| {
+        let message = format!("{} does not sign commands in by a code", oidc.provider().name);
+        let hint = "sign in on the pages, or have an administrator issue a token";
+        Failure::new(StatusCode::NOT_FOUND, "unknown", message, hint)
+    })?;
+    Ok(Json(DeviceSignIn {
+        device_code: device.device_code,
+        user_code: device.user_code,
+        url: device.url,
+        whole_url: device.whole_url,
+        lasts: device.lasts,
+        interval: device.interval,
+    }))
+}
+
+/// Asks whether the code was confirmed; if so, the answer has a token.
+#[utoipa::path(
+    post, path = "/v1/sign-in/device/token", tag = "open", operation_id = "end_sign_in",
+    request_body = DeviceQuestion, security(()),
+    responses(
+        (status = 200, description = "a token of a sign-in", body = NewSession),
+        (status = 202, description = "not yet: ask again", body = DeviceAnswer),
+        Refusals,
+    ),
+)]
+pub(crate) async fn end(
+    State(context): State<Context>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    Document(DeviceQuestion { device_code }): Document<DeviceQuestion>,
+) -> Answer<Response> {
+    doors::knock(&context, peer.ip(), 1)?;
+    let oidc = provider(&context)?;
+    if device_code.is_empty() || device_code.len() > MAX_CODE {
+        let message = "this is no code of a sign-in";
+        return Err(Failure::invalid(message, "send the one of the answer").in_field("device_code"));
+    }
+    let later = |slower| (StatusCode::ACCEPTED, Json(DeviceAnswer { slower })).into_response();
+    let polled = match oidc.poll(device_code).await? {
+        Ok(polled) => polled,
+        Err(why) => return Err(failure(&context, &why).await),
+    };
+    match polled {
+        Polled::Pending => Ok(later(0)),
+        Polled::SlowDown => Ok(later(SLOWER)),
+        Polled::In(who) => {
+            let (user, role, projects) = (who.user.clone(), who.role.into(), who.projects.clone());
+            let issued = admit(&context, who, "signed in by `tradewind login`").await?;
+            let (id, token, expires) = (issued.id, issued.secret, issued.expires);
+            let session = NewSession { id, token, user, role, projects, expires };
+            Ok(Json(session).into_response())
+        }
+    }
+}
