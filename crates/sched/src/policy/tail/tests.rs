@@ -43,7 +43,8 @@ proptest! {
         let taken = whole[..first].iter().flat_map(|it| it.parts.iter().copied());
         let mut rest = Tail::new(&market, taken);
         for expected in &whole[first..] {
-            prop_assert_eq!(rest.place(&market, expected.job).as_ref(), Some(expected));
+            let placed = rest.place(&market, expected.job);
+            prop_assert_eq!(placed.as_ref(), Some(expected));
         }
     }
 }
