@@ -131,11 +131,12 @@ impl Tariffs for ByRote {
 }
 
 impl ByRote {
-    /// Questions about 7,000 seconds and more take as many milliseconds, unless they are stopped.
+    /// Questions about 7,007 seconds and more that end in 7 take as many milliseconds, unless they
+    /// are stopped.
     fn work(&self, _: &MarketView, span: Span, watch: &Watch) -> Result<(), Refusal> {
         let begin = Instant::now();
         let time = Duration::from_millis(span.0.unsigned_abs());
-        while span.0 >= 7_000 && begin.elapsed() < time {
+        while span.0 >= 7_000 && span.0 % 10 == 7 && begin.elapsed() < time {
             if watch.is_over() {
                 return Err(Refusal::new(Kind::Unavailable, "it was stopped", ""));
             }

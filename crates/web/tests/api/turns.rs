@@ -10,7 +10,7 @@ use tradewind_web::Limits;
 
 use crate::stage::{Stage, job};
 
-/// A question that takes so many milliseconds, from 7,000 on.
+/// A question that takes so many milliseconds, if it ends in 7.
 fn slow(milliseconds: i64) -> Value {
     json!({"horizon": milliseconds})
 }
@@ -33,7 +33,7 @@ fn whatif(stage: &Stage, user: &str, milliseconds: i64) -> TcpStream {
 fn who_hangs_up_gives_the_permit_back_at_once() {
     let advice_time = Duration::from_secs(600);
     let stage = Stage::limited(Limits { advice: 1, advice_time, ..Limits::default() });
-    let asked = whatif(&stage, "ana", 500_000);
+    let asked = whatif(&stage, "ana", 500_007);
     // Once it runs, the only permit is in use.
     std::thread::sleep(Duration::from_millis(300));
     let (done, waited) = std::thread::scope(|scope| {
@@ -54,7 +54,7 @@ fn a_question_has_a_deadline() {
     let advice_time = Duration::from_millis(400);
     let stage = Stage::limited(Limits { advice: 1, advice_time, ..Limits::default() });
     let begin = Instant::now();
-    let (status, failure) = stage.call("ana", "POST", "/v1/whatif", slow(500_000));
+    let (status, failure) = stage.call("ana", "POST", "/v1/whatif", slow(500_007));
     assert_eq!((status, &failure["error"]["kind"]), (503, &json!("timeout")), "{failure}");
     assert_eq!(failure["error"]["message"], "no answer in 0.4 s");
     assert!(begin.elapsed() < Duration::from_secs(20));
@@ -90,7 +90,7 @@ fn one_user_with_six_connections_leaves_the_others_their_turn() {
         }
         let _stopped = Stopped(&stop);
         // One of two permits is in use for long.
-        let long = scope.spawn(|| stage.call("olga", "POST", "/v1/whatif", slow(7_000)).0);
+        let long = scope.spawn(|| stage.call("olga", "POST", "/v1/whatif", slow(7_007)).0);
         let bobs: Vec<u16> =
             (0..100).map(|_| stage.call("bob", "POST", "/v1/quotes", job(1)).0).collect();
         assert!(bobs.iter().all(|status| *status == 200), "{bobs:?}");
@@ -106,10 +106,10 @@ fn one_user_with_six_connections_leaves_the_others_their_turn() {
 fn a_line_has_an_end_and_the_refusal_says_so() {
     let limits = Limits { advice_waiting: 1, ..Limits::default() };
     let stage = Stage::limited(Limits { advice_time: Duration::from_secs(60), ..limits });
-    let held = [whatif(&stage, "ana", 500_000), whatif(&stage, "ana", 500_000)];
+    let held = [whatif(&stage, "ana", 500_007), whatif(&stage, "ana", 500_007)];
     let begin = Instant::now();
     let failure = loop {
-        let mut third = whatif(&stage, "ana", 7_000);
+        let mut third = whatif(&stage, "ana", 7_007);
         let mut answer = [0; 4_096];
         third.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
         let read = std::io::Read::read(&mut third, &mut answer).unwrap_or(0);
