@@ -17,8 +17,11 @@ struct Stage {
 impl Stage {
     fn new() -> Stage {
         let folder = tempfile::tempdir().unwrap();
+        let config = folder.path().join("tradewind.toml");
+        std::fs::write(&config, "shared_account = true\n").unwrap();
         let mut up = Command::new(PROGRAM);
         up.args(["up", "--quiet", "--listen", "127.0.0.1:0", "--state"]).arg(folder.path());
+        up.arg("--config").arg(config);
         let daemon = up.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
         let stage = Stage { folder, daemon };
         let begun = Instant::now();

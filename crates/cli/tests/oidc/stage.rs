@@ -99,7 +99,7 @@ impl Stage {
         let url = format!("http://127.0.0.1:{port}");
         let secret = folder.path().join("secret");
         let text = format!(
-            "[listen]\naddress = '127.0.0.1:{port}'\n[sign_in]\nurl = '{url}'\n[sign_in.oidc]\n\
+            "shared_account = true\n[listen]\naddress = '127.0.0.1:{port}'\n[sign_in]\nurl = '{url}'\n[sign_in.oidc]\n\
              name = 'Test University'\nissuer = '{}'\nclient_id = 'market'\n\
              client_secret_file = '{}'\nroles = {{ hpc = 'user', staff = 'administrator' }}\n\
              projects = {{ moon = 'apollo' }}\n",
