@@ -1,5 +1,5 @@
 # Everything that people and machines do with the tree. `make test` is the one command.
-.PHONY: build test test-slurm test-quick test-long test-evalys test-fuzz test-pages pictures lint bench bench-criterion bench-pages docs fmt setup packages audit sbom fuzz-parsers
+.PHONY: build test test-slurm test-quick test-long test-evalys test-fuzz test-pages pictures lint bench bench-criterion bench-pages bench-fairness docs fmt setup packages audit sbom fuzz-parsers
 
 CARGO ?= cargo
 # Long runs of the fuzz and property tests.
@@ -95,6 +95,10 @@ lint:
 # real instances: make bench LOG=ctc.swf.gz
 bench: setup
 	./scripts/bench.sh $(LOG)
+
+# What one user at full rate does to another, three minutes.
+bench-fairness: build
+	$(CARGO) run --release -p tradewind --example fairness -- target/release/tradewind
 
 # The same searches under criterion, for comparing two builds.
 bench-criterion:

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 use crate::commands::live::{
-    backup, control, doctor, events, grant, job, jobs, journal, ledger, output, peers, policy,
-    price, report, sites, submit, token, wait, whatif,
+    audit, backup, control, doctor, events, grant, job, jobs, journal, ledger, output, peers,
+    policy, price, project, report, sites, submit, token, usage, wait, whatif,
 };
 use crate::commands::{
     analyze, combine, completions, explain, generate, local_task, merge, plan, quote, reproduce,
@@ -132,14 +132,20 @@ pub(crate) enum Command {
     Ledger(ledger::Args),
     /// Move money to an account.
     Grant(grant::Args),
+    /// Make projects, choose their members, limit what they spend.
+    Project(project::Args),
     /// Make, list and revoke tokens.
     Token(token::Args),
     /// Show or choose the policy that decides.
     Policy(policy::Args),
     /// Sum up what users and sites did.
     Report(report::Args),
+    /// Sum up what was used and charged, by project, user, site and month.
+    Usage(usage::Args),
     /// Print what happens in the market.
     Events(events::Args),
+    /// List, prove or export the audit log: refusals, sign-ins, and who changed or read what.
+    Audit(audit::Args),
     /// Prove, replay or export the market's journal.
     Journal(journal::Args),
     /// Copy the journal, also while the market runs.

@@ -5,12 +5,14 @@
 //!   [`journal`]: the proof that rows and states go together.
 //! - [`live`]: the market in real time as a state machine without clock, threads or files: what
 //!   happened goes in, records and orders come out. It decides nothing; policies do.
+//! - [`audit`]: who was refused, and who changed or read what.
 //! - [`engine`]: the thread that joins them: it writes records down, and only then lets orders
 //!   and answers go.
 //!
 //! The state changes by records only, and records are kept before anybody hears of them. So the
 //! state is always what a replay of the journal gives.
 
+pub mod audit;
 pub mod codec;
 pub mod engine;
 pub mod journal;

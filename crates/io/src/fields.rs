@@ -8,6 +8,7 @@ use tradewind_model::{Money, Performance, Price, Span, Time};
 use crate::decimal::{self, DecimalError};
 use crate::diagnostics::{Diagnostic, Diagnostics, did_you_mean, excerpt, list};
 use crate::duration;
+use crate::hidden::is_hidden;
 use crate::value::{Entry, Kind, Value};
 
 /// Where mistakes in one file are noted.
@@ -121,7 +122,7 @@ impl<'v, 'i> Fields<'v, 'i> {
                 notes.error(value.line, &self.place(key), "an empty text".to_owned(), hint);
                 None
             }
-            Kind::Text(text) if text.chars().any(char::is_control) => {
+            Kind::Text(text) if text.chars().any(is_hidden) => {
                 let message = format!("`{}` has control characters", excerpt(text));
                 let hint = "keep to letters, digits and signs on one line";
                 notes.error(value.line, &self.place(key), message, hint);

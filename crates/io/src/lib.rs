@@ -26,6 +26,7 @@ pub mod duration;
 mod fields;
 pub mod grid;
 mod halves;
+pub mod hidden;
 pub mod input;
 pub mod jobs_table;
 pub mod outages;

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tokio::sync::Semaphore;
+use tradewind_daemon::audit::Audit;
 use tradewind_daemon::engine::Handle;
 use tradewind_daemon::engine::reads::{Permit, Reads};
 use tradewind_daemon::live::peers::Wanted;
@@ -18,12 +18,15 @@ use tradewind_model::{
     Demand, JobId, Market, Money, Place, PoolId, Price, Reason, SiteId, Span, Time,
 };
 
-use crate::documents::{Explanation, WhatIf, WhatIfQuestion};
+use crate::documents::{Explanation, QueuePlan, WhatIf, WhatIfQuestion};
 use crate::doors::Doors;
 use crate::failure::{Answer, Failure};
 use crate::feed::Feed;
 use crate::metrics::Metrics;
+use crate::notes;
 use crate::page::{Basis, Boards, Compared, Copied, Piece, Runs};
+use crate::turns::{Bounds, Turns};
+use crate::watch::Watch;
 use crate::week::{Lived, Week};
 
 /// All that the API needs.
@@ -39,6 +42,8 @@ pub struct Api {
     pub tariffs: Arc<dyn Tariffs>,
     /// What is too much.
     pub limits: Limits,
+    /// Who was refused, and who changed or read what.
+    pub audit: Audit,
 }
 
 /// What tasks have written. Sites are behind threads of their own, so this may take its time.
@@ -117,6 +122,26 @@ pub struct MarketView {
     pub lead: Span,
 }
 
+impl MarketView {
+    /// The live market as it will be in so long, if nothing happens.
+    pub fn of(live: &Live, ahead: Span) -> MarketView {
+        let state = live.state();
+        let at = present(state) + ahead;
+        let used = live.policy().standing(state.now()).into_iter();
+        let mut market = state.market.clone();
+        // Its own moment is that of the last record; a clock that was set back changes nothing.
+        let _ = market.pass_to(at);
+        MarketView {
+            market,
+            policy: state.policy.clone(),
+            numbers: state.numbers.clone(),
+            users: state.users.clone(),
+            lead: state.lead(),
+            used: used.map(|it| (it.user, it.used)).collect(),
+        }
+    }
+}
+
 /// The best window by one criterion, or why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposal {
@@ -141,27 +166,48 @@ pub struct Planned {
     pub place: Place,
 }
 
+/// A plan of the jobs that wait.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Plan {
+    /// Which queue, and how far it was looked at.
+    pub queue: QueuePlan,
+    /// Jobs that are expected to run, in the order of submission.
+    pub jobs: Vec<Planned>,
+}
+
+/// What a job could get, and by which plan of the queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quoted {
+    /// One for each criterion.
+    pub proposals: Vec<Proposal>,
+    /// The jobs that come before.
+    pub queue: QueuePlan,
+}
+
 /// Looks ahead. Simulation is not below this crate, so the command supplies it. Calls may take
-/// seconds; few are made at once.
+/// seconds; few are made at once. They stop soon after their `watch` is over.
 pub trait Advisor: Debug + Send + Sync {
     /// What a job that asks for this could get, if it were submitted now.
     ///
     /// # Errors
     /// If nothing can be said.
-    fn quote(&self, view: &MarketView, demand: &Demand) -> Result<Vec<Proposal>, Refusal>;
+    fn quote(&self, view: &MarketView, demand: &Demand, watch: &Watch) -> Result<Quoted, Refusal>;
 
     /// What would be different. `changes` of all jobs: the API leaves out what is not for the
     /// caller.
     ///
     /// # Errors
     /// If there is no such policy or job, or it takes too long.
-    fn whatif(&self, view: &MarketView, question: &WhatIfQuestion) -> Result<WhatIf, Refusal>;
+    fn whatif(
+        &self,
+        view: &MarketView,
+        question: &WhatIfQuestion,
+        watch: &Watch,
+    ) -> Result<WhatIf, Refusal>;
 
-    /// What the policy would do with the jobs that wait, if nothing came between.
-    ///
-    /// # Errors
-    /// If nothing can be said.
-    fn plan(&self, view: &MarketView) -> Result<Vec<Planned>, Refusal>;
+    /// The plan of the jobs that wait, if there is one: what the policy would do with them, if
+    /// nothing came between. It is kept and brought up to date; to ask for it costs little.
+    fn plan(&self) -> Option<Arc<Plan>>;
 
     /// What the week's jobs would have had, if these prices had been asked from these moments on
     /// and the present policy had decided. The market is empty at first.
@@ -173,13 +219,15 @@ pub trait Advisor: Debug + Send + Sync {
         view: &MarketView,
         week: &Week,
         asked: &[(Time, PoolId, Price)],
+        watch: &Watch,
     ) -> Result<Lived, Refusal>;
 
     /// Why a job that waits does so; the caller may see it.
     ///
     /// # Errors
     /// If nothing can be said.
-    fn explain(&self, view: &MarketView, job: JobId) -> Result<Explanation, Refusal>;
+    fn explain(&self, view: &MarketView, job: JobId, watch: &Watch)
+    -> Result<Explanation, Refusal>;
 }
 
 /// What is too much.
@@ -187,20 +235,49 @@ pub trait Advisor: Debug + Send + Sync {
 pub struct Limits {
     /// Of each token.
     pub per_token: Rate,
-    /// Of each address; a wrong token counts as [`Limits::WRONG_TOKEN`] requests.
+    /// Of each user, with all tokens and sessions.
+    pub per_user: Rate,
+    /// Of each address: for requests with a valid token, and apart from them for those that
+    /// failed, each of which counts as [`Limits::WRONG_TOKEN`] requests.
     pub per_address: Rate,
     /// Of a request's body.
     pub body_bytes: usize,
+    /// Of all large bodies that are held at once.
+    pub bodies_bytes: usize,
+    /// Of these, of one user.
+    pub bodies_bytes_per_user: usize,
+    /// Submissions of each user.
+    pub submissions: Rate,
+    /// Bytes of the submissions of each user.
+    pub submitted_bytes: Rate,
     /// Of a request's line and headers.
     pub header_bytes: usize,
     /// Until the headers, or all of the body, are there.
     pub request_time: Duration,
     /// At the same time.
     pub connections: usize,
+    /// Of these, only for connections that have shown a valid token.
+    pub connections_reserved: usize,
+    /// From one address, of those that have not shown a valid token.
+    pub connections_per_address: usize,
+    /// Of those that have shown a valid token of one user.
+    pub connections_per_user: usize,
+    /// How long a connection that has not shown a valid token may be idle.
+    pub stranger_time: Duration,
     /// Streams of events at the same time.
     pub streams: usize,
-    /// Quotes, what-ifs and explanations at the same time.
+    /// Of these, of one user.
+    pub streams_per_user: usize,
+    /// Of these, for administrators alone.
+    pub streams_reserved: usize,
+    /// Quotes, what-ifs and explanations at the same time; one more is for administrators.
     pub advice: usize,
+    /// Of these, of one user.
+    pub advice_per_user: usize,
+    /// Questions of one user that wait for their turn.
+    pub advice_waiting: usize,
+    /// How long a quote, a what-if or an explanation may take, with the time that it waits.
+    pub advice_time: Duration,
     /// Reads of output at the same time, of all users.
     pub reads: usize,
     /// The same of one user.
@@ -228,14 +305,28 @@ impl Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            per_token: Rate { per_second: 2_000, burst: 4_000 },
+            per_token: Rate { per_second: 500, burst: 1_000 },
+            per_user: Rate { per_second: 1_000, burst: 2_000 },
             per_address: Rate { per_second: 10_000, burst: 20_000 },
             body_bytes: 8 << 20,
+            bodies_bytes: 128 << 20,
+            bodies_bytes_per_user: 32 << 20,
+            submissions: Rate { per_second: 200, burst: 1_000 },
+            submitted_bytes: Rate { per_second: 4 << 20, burst: 16 << 20 },
             header_bytes: 32 << 10,
             request_time: Duration::from_secs(20),
             connections: 1_024,
+            connections_reserved: 256,
+            connections_per_address: 128,
+            connections_per_user: 256,
+            stranger_time: Duration::from_secs(10),
             streams: 256,
+            streams_per_user: 32,
+            streams_reserved: 16,
             advice: 2,
+            advice_per_user: 1,
+            advice_waiting: 32,
+            advice_time: Duration::from_secs(10),
             reads: 32,
             reads_per_user: 4,
             quote_valid: Span(300),
@@ -262,11 +353,11 @@ pub(crate) struct Inside {
     pub(crate) advisor: Arc<dyn Advisor>,
     pub(crate) tariffs: Arc<dyn Tariffs>,
     pub(crate) limits: Limits,
+    pub(crate) audit: Audit,
     pub(crate) doors: Doors,
     pub(crate) feed: Arc<Feed>,
     pub(crate) metrics: Metrics,
-    pub(crate) advice: Arc<Semaphore>,
-    pub(crate) streams: Arc<Semaphore>,
+    pub(crate) turns: Arc<Turns>,
     reads: Arc<Reads>,
     /// Whether all that goes out is encrypted.
     pub(crate) secure: bool,
@@ -279,11 +370,14 @@ pub(crate) struct Inside {
 
 impl Context {
     pub(crate) fn new(api: Api, secure: bool) -> Context {
-        let Api { market, outputs, advisor, tariffs, limits } = api;
+        let Api { market, outputs, advisor, tariffs, limits, audit } = api;
         let doors = Doors::new(&limits);
-        let (advice, streams) = (limits.advice, limits.streams);
+        let turns = Arc::new(Turns::new(Bounds {
+            all: limits.advice,
+            per_user: limits.advice_per_user,
+            waiting: limits.advice_waiting,
+        }));
         let (feed, metrics) = (Arc::new(Feed::new()), Metrics::new());
-        let (advice, streams) = (Semaphore::new(advice).into(), Semaphore::new(streams).into());
         let reads = Reads::new(limits.reads, limits.reads_per_user);
         let inside = Inside {
             market,
@@ -291,11 +385,11 @@ impl Context {
             advisor,
             tariffs,
             limits,
+            audit,
             doors,
             feed,
             metrics,
-            advice,
-            streams,
+            turns,
             reads,
             secure,
             boards: Boards::default(),
@@ -313,7 +407,11 @@ impl Context {
     /// Has something done; waits on a thread that may wait.
     pub(crate) async fn ask(&self, actor: Actor, ask: Ask) -> Answer<Reply> {
         let market = self.market.clone();
+        let (user, change) = (actor.user.clone(), notes::of(&ask));
         let asked = blocking(move || market.ask(actor, ask)).await?;
+        if let Some((kind, subject)) = change {
+            self.audit.note(&user, kind, subject, notes::outcome(&asked));
+        }
         Ok(asked?)
     }
 
@@ -334,23 +432,7 @@ impl Context {
 
     /// The market as it will be in so long, if nothing happens.
     pub(crate) async fn view_in(&self, ahead: Span) -> Answer<MarketView> {
-        self.look(move |live| {
-            let state = live.state();
-            let at = present(state) + ahead;
-            let used = live.policy().standing(state.now()).into_iter();
-            let mut market = state.market.clone();
-            // Its own moment is that of the last record; a clock that was set back changes nothing.
-            let _ = market.pass_to(at);
-            MarketView {
-                market,
-                policy: state.policy.clone(),
-                numbers: state.numbers.clone(),
-                users: state.users.clone(),
-                lead: state.lead(),
-                used: used.map(|it| (it.user, it.used)).collect(),
-            }
-        })
-        .await
+        self.look(move |live| MarketView::of(live, ahead)).await
     }
 
     /// What a submission would ask for.
@@ -358,6 +440,7 @@ impl Context {
         let submission = Arc::new(submission);
         let demand = self.look(move |live| {
             let submission = live.settings().counted(&submission);
+            live.may_spend(&user, submission.project.as_deref())?;
             live.demand_of(&user, &submission)
         });
         let demand = demand.await?;

@@ -1,20 +1,88 @@
 //! What handlers are given: read with care, and refused in one shape.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use serde::de::DeserializeOwned;
+use tradewind_daemon::live::Usage;
 
 use crate::api::Context;
 use crate::doors::Caller;
-use crate::failure::Failure;
+use crate::doors::bodies::{Room, SMALL};
+use crate::failure::{Answer, Failure};
 
 /// A whole body that says it is JSON.
 #[derive(Debug)]
 pub(crate) struct Json(pub(crate) Bytes);
+
+/// The same of a submission, which may be large.
+#[derive(Debug)]
+pub(crate) struct Large {
+    bytes: Bytes,
+    /// If it is large.
+    room: Option<Room>,
+}
+
+impl Large {
+    /// Makes something of it, without holding others up.
+    pub(crate) async fn parse<T: Send + 'static>(
+        &self,
+        parse: impl FnOnce(&[u8]) -> Answer<T> + Send + 'static,
+    ) -> Answer<T> {
+        let Some(room) = &self.room else { return parse(&self.bytes) };
+        let bytes = self.bytes.clone();
+        room.parse(move || parse(&bytes)).await?
+    }
+}
+
+/// Counts a submission of so many bytes.
+///
+/// # Errors
+/// If the user has submitted too much lately.
+fn budget(context: &Context, user: &str, bytes: usize) -> Answer<()> {
+    let (doors, now) = (&context.doors, Instant::now());
+    let taken = doors.submissions.take(user.to_owned(), 1, now);
+    taken.map_err(|usage| Failure::short("too many submissions of this user", usage))?;
+    spend(context, user, bytes)
+}
+
+fn spend(context: &Context, user: &str, bytes: usize) -> Answer<()> {
+    let taken = context.doors.submitted_bytes.take(user.to_owned(), bytes as u64, Instant::now());
+    taken.map_err(|usage| Failure::short("too many bytes of submissions of this user", usage))
+}
+
+impl FromRequest<Context> for Large {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, context: &Context) -> Result<Large, Failure> {
+        let length = request.headers().get(header::CONTENT_LENGTH);
+        let told = length.and_then(|it| it.to_str().ok()).and_then(|it| it.parse().ok());
+        let most = context.limits.body_bytes;
+        // Who does not say may send all that is allowed.
+        let length: usize = told.unwrap_or(most).min(most);
+        let user = request.extensions().get::<Caller>().map(|it| it.actor.user.clone());
+        if let Some(user) = &user {
+            budget(context, user, told.map_or(0, |_| length))?;
+        }
+        let room = match user.as_ref().filter(|_| length > SMALL) {
+            None => None,
+            Some(user) => {
+                let room = context.doors.bodies.room(user, length);
+                Some(room.map_err(|usage| {
+                    Failure::short("too many bytes of requests are being read", usage)
+                })?)
+            }
+        };
+        let Json(bytes) = Json::from_request(request, context).await?;
+        if let Some(user) = user.filter(|_| told.is_none()) {
+            spend(context, &user, bytes.len())?;
+        }
+        Ok(Large { bytes, room })
+    }
+}
 
 /// A document, read strictly.
 #[derive(Debug)]
@@ -32,16 +100,23 @@ impl FromRequest<Context> for Json {
     type Rejection = Failure;
 
     async fn from_request(request: Request, context: &Context) -> Result<Json, Failure> {
-        let kind = request.headers().get(header::CONTENT_TYPE);
-        let kind = kind.map_or(Some("application/json"), |kind| kind.to_str().ok());
-        let kind = kind.and_then(|kind| kind.split(';').next()).map(str::trim);
-        if !kind.is_some_and(|kind| kind.eq_ignore_ascii_case("application/json")) {
-            let (status, hint) = (StatusCode::UNSUPPORTED_MEDIA_TYPE, "send `application/json`");
-            return Err(Failure::new(status, "media_type", "the body is not JSON", hint));
-        }
         let limits = &context.limits;
-        whole(request.into_body(), limits.body_bytes, limits.request_time).await.map(Json)
+        body_of(request, limits.body_bytes, limits.request_time).await.map(Json)
     }
+}
+
+/// The most bytes of a [`Document`].
+const DOCUMENT: usize = 1 << 20;
+
+async fn body_of(request: Request, most: usize, time: Duration) -> Result<Bytes, Failure> {
+    let kind = request.headers().get(header::CONTENT_TYPE);
+    let kind = kind.map_or(Some("application/json"), |kind| kind.to_str().ok());
+    let kind = kind.and_then(|kind| kind.split(';').next()).map(str::trim);
+    if !kind.is_some_and(|kind| kind.eq_ignore_ascii_case("application/json")) {
+        let (status, hint) = (StatusCode::UNSUPPORTED_MEDIA_TYPE, "send `application/json`");
+        return Err(Failure::new(status, "media_type", "the body is not JSON", hint));
+    }
+    whole(request.into_body(), most, time).await
 }
 
 async fn whole(body: Body, most: usize, time: Duration) -> Result<Bytes, Failure> {
@@ -50,7 +125,9 @@ async fn whole(body: Body, most: usize, time: Duration) -> Result<Bytes, Failure
         Ok(Err(wrong)) if is_too_long(&wrong) => {
             let message = format!("the body has more than {most} bytes");
             let status = StatusCode::PAYLOAD_TOO_LARGE;
-            Err(Failure::new(status, "too_large", message, "keep data in files"))
+            let failure = Failure::new(status, "too_large", message, "keep data in files");
+            let (limit, allowed) = ("body".to_owned(), most as u64);
+            Err(failure.with(Usage { limit, used: allowed, allowed, wait: 0 }))
         }
         Ok(Err(_)) => Err(Failure::malformed("the body is broken off", "send all of it")),
         Err(_) => {
@@ -76,8 +153,9 @@ impl<T: DeserializeOwned> FromRequest<Context> for Document<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, context: &Context) -> Result<Document<T>, Failure> {
-        let Json(bytes) = Json::from_request(request, context).await?;
-        read(&bytes).map(Document)
+        // Nothing that is a document of the API, but for submissions, is large.
+        let most = context.limits.body_bytes.min(DOCUMENT);
+        read(&body_of(request, most, context.limits.request_time).await?).map(Document)
     }
 }
 

@@ -3,7 +3,7 @@
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Json, Response};
 use tradewind_daemon::engine::Gone;
-use tradewind_daemon::live::{Kind, Refusal};
+use tradewind_daemon::live::{Kind, Refusal, Usage};
 use tradewind_io::diagnostics::{Diagnostic, Diagnostics, Severity};
 
 use crate::documents::{self, Problem};
@@ -13,6 +13,8 @@ use crate::documents::{self, Problem};
 pub(crate) struct Failure {
     status: StatusCode,
     problem: Box<Problem>,
+    /// Who is refused, if that is known.
+    who: Option<String>,
 }
 
 /// What handlers return.
@@ -26,8 +28,8 @@ impl Failure {
         hint: impl Into<String>,
     ) -> Failure {
         let (kind, message, hint) = (kind.to_owned(), message.into(), hint.into());
-        let problem = Problem { kind, message, hint, field: None, also: Vec::new() };
-        Failure { status, problem: Box::new(problem) }
+        let problem = Problem { kind, message, hint, ..Problem::default() };
+        Failure { status, problem: Box::new(problem), who: None }
     }
 
     /// What was sent cannot be read.
@@ -58,8 +60,26 @@ impl Failure {
         self.status == StatusCode::UNAUTHORIZED
     }
 
+    /// A limit is met for a moment.
     pub(crate) fn limit(message: impl Into<String>) -> Failure {
         Failure::new(StatusCode::TOO_MANY_REQUESTS, "limit", message, "try again in a second")
+    }
+
+    /// A limit is met: which, how much of it is used, and when to come again.
+    pub(crate) fn short(message: &str, usage: Usage) -> Failure {
+        let hint = format!("try again in {} s", usage.wait);
+        let message = format!("{message}: {usage}");
+        Failure::new(StatusCode::TOO_MANY_REQUESTS, "limit", message, hint).with(usage)
+    }
+
+    /// The same, with the limit that was met.
+    pub(crate) fn with(mut self, usage: Usage) -> Failure {
+        let Usage { limit, used, allowed, wait } = usage;
+        let problem = &mut *self.problem;
+        (problem.limit, problem.used, problem.allowed) = (Some(limit), Some(used), Some(allowed));
+        // What no time mends has none.
+        problem.retry_after = Some(wait).filter(|wait| *wait > 0);
+        self
     }
 
     pub(crate) fn unavailable(message: impl Into<String>) -> Failure {
@@ -71,6 +91,17 @@ impl Failure {
     pub(crate) fn internal(id: u64) -> Failure {
         let message = format!("a mistake of this program; the log has it as {id:016x}");
         Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message, "please report it")
+    }
+
+    /// The same, refused to this user.
+    pub(crate) fn to(mut self, user: &str) -> Failure {
+        self.who = Some(user.to_owned());
+        self
+    }
+
+    /// Who is refused, if that is known.
+    pub(crate) fn who(&self) -> Option<&str> {
+        self.who.as_deref()
     }
 
     /// Status and problem, for whoever shows it otherwise.
@@ -98,13 +129,14 @@ impl IntoResponse for Failure {
 impl Failure {
     fn told(self) -> Response {
         let status = self.status;
+        let after = self.problem.retry_after.unwrap_or(1).to_string();
         let body = Json(documents::Failure { error: *self.problem });
         match status {
             StatusCode::UNAUTHORIZED => {
                 (status, [(header::WWW_AUTHENTICATE, "Bearer")], body).into_response()
             }
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-                (status, [(header::RETRY_AFTER, "1")], body).into_response()
+                (status, [(header::RETRY_AFTER, after)], body).into_response()
             }
             _ => (status, body).into_response(),
         }
@@ -113,17 +145,24 @@ impl Failure {
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Failure {
-        let Refusal { kind, message, hint } = refusal;
+        let Refusal { kind, message, hint, usage } = refusal;
         let (status, kind) = match kind {
             Kind::Invalid => (StatusCode::UNPROCESSABLE_ENTITY, "invalid"),
             Kind::Unknown => (StatusCode::NOT_FOUND, "unknown"),
             Kind::Forbidden => (StatusCode::FORBIDDEN, "forbidden"),
             Kind::Conflict => (StatusCode::CONFLICT, "conflict"),
-            // Asking again in a second does not help.
-            Kind::Limit => (StatusCode::CONFLICT, "limit"),
+            // As large as it is, it is always too much.
+            Kind::Limit if usage.as_ref().is_some_and(|it| it.wait == 0) => {
+                (StatusCode::PAYLOAD_TOO_LARGE, "too_large")
+            }
+            Kind::Limit => (StatusCode::TOO_MANY_REQUESTS, "limit"),
             Kind::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
         };
-        Failure::new(status, kind, message, hint)
+        let failure = Failure::new(status, kind, message, hint);
+        match usage {
+            Some(usage) => failure.with(*usage),
+            None => failure,
+        }
     }
 }
 
@@ -157,6 +196,6 @@ fn problem(it: &Diagnostic) -> Problem {
         message,
         hint: it.hint.clone().unwrap_or_default(),
         field: it.field.clone(),
-        also: Vec::new(),
+        ..Problem::default()
     }
 }

@@ -11,6 +11,7 @@
 //! Nothing is decided here: what callers want is said to the market ([`tradewind_daemon::engine`]),
 //! which writes it down before it answers. What this crate adds is who may say and see what.
 
+mod ahead;
 mod api;
 pub mod documents;
 mod doors;
@@ -18,20 +19,25 @@ mod extract;
 mod failure;
 mod feed;
 mod metrics;
+mod notes;
 pub mod openapi;
 mod page;
 mod routes;
 mod server;
 mod timeline;
+mod turns;
 mod views;
+mod watch;
 mod week;
 
 pub use api::{
-    Advisor, Api, Limits, MarketView, Outputs, Planned, Proposal, Rate, Tariffs, present,
+    Advisor, Api, Limits, MarketView, Outputs, Plan, Planned, Proposal, Quoted, Rate, Tariffs,
+    present,
 };
 pub use doors::{hash_of, new_secret};
 pub use feed::{Events, Notice};
 pub use server::{Listen, ServeError, Server, Tls, serve};
 pub use views::offers::offer;
 pub use views::words::{moment, sentence};
+pub use watch::Watch;
 pub use week::{Earned, Had, Lived, Missing, Other, PastJob, Week};

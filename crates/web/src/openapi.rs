@@ -7,7 +7,10 @@ use utoipa::openapi::{Content, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{IntoResponses, Modify, OpenApi, ToSchema};
 
 use crate::documents;
-use crate::routes::{accounts, advice, events, jobs, market, open, peers, sites, submit, tokens};
+use crate::routes::{
+    accounts, advice, audit, events, import, jobs, market, open, peers, projects, sites, submit,
+    tokens,
+};
 
 /// What may be handed in.
 #[derive(Debug, serde::Serialize, ToSchema)]
@@ -73,8 +76,9 @@ impl Modify for Shared {
     paths(
         submit::submit, jobs::list, jobs::show, jobs::cancel, jobs::hold, jobs::release,
         jobs::output, jobs::wait, advice::explain, sites::list, sites::price, accounts::list,
-        accounts::statement, accounts::transfer, tokens::me, tokens::list, tokens::issue,
-        tokens::revoke, market::show, market::policy, market::report, advice::quote,
+        accounts::statement, accounts::transfer, projects::list, projects::create, projects::show,
+        import::import, import::export, import::used, projects::limit, projects::add, projects::remove, tokens::me, tokens::list, tokens::issue,
+        tokens::revoke, market::show, market::policy, market::report, audit::list, advice::quote,
         advice::whatif, events::stream, peers::list, peers::letters, peers::jobs, peers::output, open::healthy, open::ready, open::metrics, open::openapi,
     ),
     components(schemas(documents::Failure, documents::Submission, documents::ScriptSubmission)),

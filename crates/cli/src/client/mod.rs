@@ -135,7 +135,8 @@ impl Market {
     }
 
     /// Hands a job in, once, whatever happens on the way: where there was no answer, it is asked
-    /// again with the same key.
+    /// again with the same key. A refusal that says when to come again is waited for, if that is
+    /// within the time that an answer may take.
     pub(crate) fn submit(&self, body: &Value, key: &str) -> Result<Sent, Failure> {
         let key = Some(key.to_owned());
         let question =
@@ -143,10 +144,13 @@ impl Market {
         let begun = Instant::now();
         let mut heard = Heard::No;
         loop {
-            let late = begun.elapsed() >= self.found.timeout;
+            let left = self.found.timeout.checked_sub(begun.elapsed());
+            let mut pause = PAUSE;
             match transport::ask(&self.agent, &self.found, &question) {
-                Ok(answer) if [429, 503].contains(&answer.status) && !late => {}
-                Ok(answer) => return sent(&answer),
+                Ok(answer) => match left.and_then(|left| wait_of(&answer, left)) {
+                    Some(wait) => pause = wait,
+                    None => return sent(&answer),
+                },
                 Err(silence) => {
                     if silence.heard == Heard::Perhaps {
                         heard = Heard::Perhaps;
@@ -154,12 +158,12 @@ impl Market {
                     if heard == Heard::No {
                         return Err(silence.failure);
                     }
-                    if late {
+                    if left.is_none() {
                         return Err(unsure(silence.failure, &question));
                     }
                 }
             }
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(pause);
         }
     }
 
@@ -291,6 +295,16 @@ fn sent(answer: &Answer) -> Result<Sent, Failure> {
     }
 }
 
+/// How long to wait before the same is asked again, if the answer says so and there is time left.
+fn wait_of(answer: &Answer, left: Duration) -> Option<Duration> {
+    if ![429, 503].contains(&answer.status) {
+        return None;
+    }
+    let told = serde_json::from_slice::<documents::Failure>(&answer.body).ok();
+    let wait = told.and_then(|it| it.error.retry_after).map_or(PAUSE, Duration::from_secs);
+    Some(wait).filter(|wait| *wait <= left)
+}
+
 /// A bad answer, for people.
 fn refusal(answer: &Answer) -> Failure {
     let Ok(documents::Failure { error }) = serde_json::from_slice(&answer.body) else {
@@ -376,6 +390,19 @@ mod tests {
         }
         let odd = sent(&answer(502, "<html>")).unwrap_err();
         assert!(odd.problems[0].message.contains("status 502"));
+    }
+
+    #[test]
+    fn a_submission_waits_as_it_is_told_and_not_longer_than_it_may() {
+        let left = Duration::from_secs(30);
+        let told = |wait: &str| {
+            let body = format!(r#"{{"error":{{"kind":"limit","message":"m"{wait}}}}}"#);
+            wait_of(&answer(429, &body), left)
+        };
+        assert_eq!(told(r#","limit":"x","retry_after":2"#), Some(Duration::from_secs(2)));
+        assert_eq!(told(r#","retry_after":60"#), None);
+        assert_eq!(told(""), Some(PAUSE));
+        assert_eq!(wait_of(&answer(413, ""), left), None);
     }
 
     #[test]

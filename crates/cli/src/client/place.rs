@@ -61,6 +61,11 @@ pub(crate) fn journal(folder: &Path) -> PathBuf {
     folder.join("journal.db")
 }
 
+/// The audit log in a market's folder.
+pub(crate) fn audit(folder: &Path) -> PathBuf {
+    folder.join("audit.db")
+}
+
 /// The administrator's token of the market in this folder.
 pub(crate) fn token(folder: &Path) -> PathBuf {
     folder.join("admin.token")

@@ -14,6 +14,7 @@ mod books;
 mod market;
 pub mod pages;
 pub mod peers;
+mod projects;
 mod record;
 mod state;
 mod submission;

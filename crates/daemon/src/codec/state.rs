@@ -36,7 +36,8 @@ macro_rules! state {
 
 state!(
     name, market, owners, away, policy, jobs, numbers, last_job, keys, users, tasks, closures,
-    tariffs, accounts, tokens, last_token, quotes, last_quote, slips, peers, past, lead,
+    tariffs, accounts, tokens, last_token, quotes, last_quote, slips, peers, past, lead, projects,
+    rules, used,
 );
 
 /// A snapshot's own body: everything that is not in pages.

@@ -10,6 +10,7 @@
 mod apply;
 mod asides;
 mod asks;
+mod bodies;
 mod caps;
 pub mod choice;
 mod closures;
@@ -23,10 +24,12 @@ pub mod job_table;
 mod jobs;
 mod layout;
 pub mod money;
+mod names;
 mod orders;
 mod pass;
 pub mod past;
 pub mod peers;
+pub mod projects;
 pub mod record;
 pub mod rights;
 pub mod state;
@@ -37,6 +40,7 @@ mod tests;
 mod tick;
 pub mod times;
 mod usage;
+pub mod used;
 mod width;
 
 use std::cell::OnceCell;
@@ -52,9 +56,10 @@ use tradewind_sched::policy::outlook::Outlook;
 use crate::site::Tag;
 
 pub use apply::Wrong;
+pub use bodies::check_environment;
 use demand::Most;
 pub use demand::RESOURCES;
-pub use input::{Act, Ask, Input, Kind, Refusal, Reply, Withheld};
+pub use input::{Act, Ask, Input, Kind, Refusal, Reply, Unknown, Usage, Wish, Withheld};
 pub use orders::Instruction;
 use peers::Letter;
 pub use record::Record;
@@ -76,6 +81,14 @@ pub struct Settings {
     pub max_jobs: usize,
     /// The same of one user.
     pub max_jobs_per_user: usize,
+    /// Bytes of the submissions of jobs that are not over, of all users.
+    pub max_bytes: u64,
+    /// The same of one user.
+    pub max_bytes_per_user: u64,
+    /// Variables of one submission's environment.
+    pub max_variables: usize,
+    /// Bytes of one submission's environment, names and values.
+    pub max_environment: usize,
     /// What a user gets at the first submission.
     pub new_user_grant: Money,
     /// How long a job is kept after its end.
@@ -100,6 +113,10 @@ impl Default for Settings {
         Settings {
             max_jobs: 100_000,
             max_jobs_per_user: 50_000,
+            max_bytes: 1 << 30,
+            max_bytes_per_user: 256 << 20,
+            max_variables: 8_192,
+            max_environment: 1 << 20,
             new_user_grant: Money(1_000_000_000_000),
             keep: Span(7 * 24 * 3_600),
             max_refusals: 8,
@@ -149,8 +166,8 @@ pub struct Live {
     booked: BTreeSet<(Time, u64)>,
     /// Jobs that are over: by their end.
     over: BTreeSet<(Time, u64)>,
-    /// By user: jobs that are not over.
-    active: BTreeMap<String, usize>,
+    /// Jobs that are not over.
+    active: bodies::Bodies,
     /// Jobs that run, or did a moment ago, and whose parts wait for each other.
     gathering: BTreeSet<u64>,
     /// When the work of parts really began, of jobs of which not all parts are known to have.
@@ -176,6 +193,8 @@ pub struct Live {
     caps: caps::Caps,
     /// What the present step wants said to peers.
     letters: Vec<(Peer, Letter)>,
+    /// The month of the last look at limits of months, months since January 1970.
+    month: i64,
 }
 
 impl Debug for Live {
@@ -208,6 +227,8 @@ impl Live {
         policy: &str,
         at: Time,
     ) -> Result<(Live, Step), String> {
+        let mut state = state;
+        state.share_bodies();
         let made = maker.make(policy, state.market.pools())?;
         let mut live = Live {
             state,
@@ -221,7 +242,7 @@ impl Live {
             short: BTreeSet::new(),
             booked: BTreeSet::new(),
             over: BTreeSet::new(),
-            active: BTreeMap::new(),
+            active: bodies::Bodies::default(),
             gathering: BTreeSet::new(),
             began: BTreeMap::new(),
             out: Vec::new(),
@@ -234,10 +255,12 @@ impl Live {
             problems: BTreeMap::new(),
             caps: caps::Caps::default(),
             letters: Vec::new(),
+            month: 0,
         };
         live.remember();
         let at = at.max(live.state.now());
-        let begun = live.go_on(at, policy).and_then(|()| live.meet(at));
+        let begun =
+            live.go_on(at, policy).and_then(|()| live.renew(at)).and_then(|()| live.meet(at));
         begun.map_err(|wrong| wrong.to_string())?;
         let step = live.done(None);
         Ok((live, step))
@@ -387,7 +410,7 @@ impl Live {
                 }
                 _ => {}
             }
-            *self.active.entry(job.user.clone()).or_default() += 1;
+            self.active.add(job);
         }
         waiting.into_iter().for_each(|number| self.remember_dependencies(number));
     }

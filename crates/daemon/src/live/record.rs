@@ -9,6 +9,7 @@ use tradewind_sched::negotiation::{Entry, Peer};
 use super::choice::Choice;
 use super::money::Account;
 use super::peers::{Known, News};
+use super::projects::Change;
 use super::rights::{Role, TokenHash};
 use super::state::{Finish, Hold, Quote, Setback, Why};
 use crate::site::{Seen, Tag};
@@ -62,6 +63,15 @@ pub enum Record {
         array: Option<(u64, u32)>,
         /// The user's own name for the submission: the same again is the same job.
         key: Option<String>,
+    },
+    /// A further job of an array, handed in with its first.
+    Element {
+        /// The next number.
+        job: u64,
+        /// The array's first job: user and submission are the same.
+        first: u64,
+        /// Its index.
+        index: u32,
     },
     /// A job that was not in the queue waits for something, or for something else than before.
     Held {
@@ -235,6 +245,19 @@ pub enum Record {
         amount: Money,
         /// Why.
         note: String,
+    },
+    /// A project is another than before.
+    Project {
+        /// Its name.
+        project: String,
+        /// How.
+        change: Change,
+    },
+    /// From now on these rules count, by which the state follows from records: what older releases
+    /// wrote keeps those of its day.
+    Rules {
+        /// 1: a task pays for at least a second.
+        version: u32,
     },
     /// Somebody may come in.
     Admitted {

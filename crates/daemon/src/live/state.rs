@@ -15,7 +15,9 @@ use super::job_table::JobTable;
 use super::money::{Account, Accounts};
 use super::past::Past;
 use super::peers::{Away, Origin, Peers};
+use super::projects::Projects;
 use super::rights::{Role, TokenHash};
+use super::used::Uses;
 use crate::site::{Exit, Seen, Tag};
 
 /// Everything that survives a restart. [`State::apply`] is the only way to change it.
@@ -66,6 +68,12 @@ pub struct State {
     /// By how much the market's time is ahead of the system's clock, since that was set back;
     /// `None`: it never was.
     pub lead: Option<Span>,
+    /// Who may spend what.
+    pub projects: Projects,
+    /// The rules by which it follows from records; `None`: those of older releases.
+    pub rules: Option<u32>,
+    /// What was used and charged.
+    pub used: Uses,
 }
 
 /// A job, from its submission until it is dropped.
@@ -467,6 +475,9 @@ impl State {
             peers: Peers::default(),
             past: Past::default(),
             lead: None,
+            projects: Projects::default(),
+            rules: None,
+            used: Uses::default(),
         }
     }
 

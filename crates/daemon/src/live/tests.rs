@@ -13,12 +13,14 @@ use super::state::{Finish, Hold, Phase};
 use super::*;
 use crate::site::{Exit, LocalTask, PoolSurvey, Seen, Survey, Tag};
 
+mod bodies;
 mod caps;
 mod choice;
 mod funds;
 mod gather;
 mod held;
 mod preempted;
+mod projects;
 mod recall;
 mod resources;
 mod shapes;

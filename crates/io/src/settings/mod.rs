@@ -104,11 +104,61 @@ pub struct Limits {
     pub jobs_per_user: u32,
     /// Jobs of all users that have not ended.
     pub jobs: u32,
+    /// Mebibytes of the submissions of one user's jobs that have not ended.
+    pub job_megabytes_per_user: u32,
+    /// The same of all users.
+    pub job_megabytes: u32,
+    /// Bytes of one submission's environment.
+    pub environment_bytes: u32,
+    /// Variables of one submission's environment.
+    pub environment_variables: u32,
+    /// Of one user, in the long run; five times as many at once.
+    pub submissions_per_second: u32,
+    /// Bytes of one user's submissions, in the long run; four times as many at once.
+    pub submission_bytes_per_second: u32,
+    /// At the same time.
+    pub connections: u32,
+    /// From one address, of those that have not shown a valid token.
+    pub connections_per_address: u32,
+    /// Of one user.
+    pub connections_per_user: u32,
+    /// Streams of events at the same time.
+    pub streams: u32,
+    /// Of one user.
+    pub streams_per_user: u32,
+    /// Quotes, what-ifs and explanations at the same time.
+    pub advice: u32,
+    /// Of these, of one user.
+    pub advice_per_user: u32,
+    /// Questions of one user that wait for their turn.
+    pub advice_waiting: u32,
+    /// Seconds that one may take.
+    pub advice_seconds: u32,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { requests_per_second: 1_000, body: 8 << 20, jobs_per_user: 20_000, jobs: 200_000 }
+        Limits {
+            requests_per_second: 500,
+            body: 8 << 20,
+            jobs_per_user: 20_000,
+            jobs: 200_000,
+            job_megabytes_per_user: 256,
+            job_megabytes: 1_024,
+            environment_bytes: 1 << 20,
+            environment_variables: 8_192,
+            submissions_per_second: 200,
+            submission_bytes_per_second: 4 << 20,
+            connections: 1_024,
+            connections_per_address: 128,
+            connections_per_user: 256,
+            streams: 256,
+            streams_per_user: 32,
+            advice: 2,
+            advice_per_user: 1,
+            advice_waiting: 32,
+            advice_seconds: 10,
+        }
     }
 }
 

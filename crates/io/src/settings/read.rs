@@ -13,6 +13,7 @@ use super::{
 use crate::decimal;
 use crate::diagnostics::{Diagnostics, excerpt};
 use crate::fields::{Fields, Notes, TEXT, hint_for};
+use crate::hidden::is_hidden;
 use crate::input::Input;
 use crate::scenario::Names;
 use crate::submission::TIMES;
@@ -105,7 +106,7 @@ pub(super) fn texts(
     let mut all = Vec::new();
     for (i, item) in fields.list(key, notes).unwrap_or_default().iter().enumerate() {
         match &item.kind {
-            Kind::Text(text) if !text.is_empty() && !text.chars().any(char::is_control) => {
+            Kind::Text(text) if !text.is_empty() && !text.chars().any(is_hidden) => {
                 all.push((text.to_string(), item.line));
             }
             _ => {
@@ -232,7 +233,28 @@ fn listen(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Listen {
     Listen { address, tls }
 }
 
-const LIMITS: [&str; 4] = ["requests_per_second", "body", "jobs_per_user", "jobs"];
+/// The keys of `[limits]`, and the most that each may be.
+const LIMITS: [&str; 19] = [
+    "requests_per_second",
+    "body",
+    "jobs_per_user",
+    "jobs",
+    "job_megabytes_per_user",
+    "job_megabytes",
+    "environment_bytes",
+    "environment_variables",
+    "submissions_per_second",
+    "submission_bytes_per_second",
+    "connections",
+    "connections_per_address",
+    "connections_per_user",
+    "streams",
+    "streams_per_user",
+    "advice",
+    "advice_per_user",
+    "advice_waiting",
+    "advice_seconds",
+];
 
 fn limits(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Limits {
     let usual = Limits::default();
@@ -240,11 +262,33 @@ fn limits(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Limits {
         let found = fields.whole(key, 1..=most, notes);
         found.and_then(|it| u32::try_from(it).ok()).unwrap_or(usual)
     };
+    const MANY: i64 = 10_000_000;
+    const PLACES: i64 = 1_000_000;
+    const BYTES: i64 = 1 << 30;
     Limits {
-        requests_per_second: whole(LIMITS[0], 1_000_000, usual.requests_per_second),
-        body: whole(LIMITS[1], 1 << 30, usual.body),
-        jobs_per_user: whole(LIMITS[2], 10_000_000, usual.jobs_per_user),
-        jobs: whole(LIMITS[3], 10_000_000, usual.jobs),
+        requests_per_second: whole("requests_per_second", 1_000_000, usual.requests_per_second),
+        body: whole("body", BYTES, usual.body),
+        jobs_per_user: whole("jobs_per_user", MANY, usual.jobs_per_user),
+        jobs: whole("jobs", MANY, usual.jobs),
+        job_megabytes_per_user: whole("job_megabytes_per_user", MANY, usual.job_megabytes_per_user),
+        job_megabytes: whole("job_megabytes", MANY, usual.job_megabytes),
+        environment_bytes: whole("environment_bytes", BYTES, usual.environment_bytes),
+        environment_variables: whole("environment_variables", MANY, usual.environment_variables),
+        submissions_per_second: whole("submissions_per_second", MANY, usual.submissions_per_second),
+        submission_bytes_per_second: {
+            whole("submission_bytes_per_second", BYTES, usual.submission_bytes_per_second)
+        },
+        connections: whole("connections", PLACES, usual.connections),
+        connections_per_address: {
+            whole("connections_per_address", PLACES, usual.connections_per_address)
+        },
+        connections_per_user: whole("connections_per_user", PLACES, usual.connections_per_user),
+        streams: whole("streams", PLACES, usual.streams),
+        streams_per_user: whole("streams_per_user", PLACES, usual.streams_per_user),
+        advice: whole("advice", 1_000, usual.advice),
+        advice_per_user: whole("advice_per_user", 1_000, usual.advice_per_user),
+        advice_waiting: whole("advice_waiting", 1_000, usual.advice_waiting),
+        advice_seconds: whole("advice_seconds", 3_600, usual.advice_seconds),
     }
 }
 

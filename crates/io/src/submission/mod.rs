@@ -8,11 +8,13 @@ pub mod options;
 pub mod script;
 mod shape;
 pub mod signal;
+mod size;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
+pub use lists::is_address;
 pub use shape::Shape;
 use tradewind_model::{
     Attribute, Attributes, Criterion, Money, Performance, Price, Span, Time, TimeMode, Times,

@@ -5,14 +5,17 @@
 
 mod account;
 mod amount;
+mod audit;
 mod choice;
 mod event;
 mod explanation;
+mod import;
 mod job;
 mod limit;
 mod market;
 mod peer;
 mod problem;
+mod project;
 mod quote;
 mod report;
 mod site;
@@ -22,9 +25,14 @@ mod whatif;
 
 pub use account::{Account, AccountList, POSTING_COLUMNS, Posting, Statement, Transfer};
 pub use amount::{Credits, Thousandths};
+pub use audit::{AUDIT_COLUMNS, AuditList, AuditRow};
 pub use choice::{Choice, OtherPool};
 pub use event::Event;
 pub use explanation::{Explanation, Relaxation};
+pub use import::{
+    IMPORT_COLUMNS, ImportKind, ImportRole, ImportRow, ImportTable, Imported, LimitName, Usage,
+    UsageList,
+};
 pub use job::{
     ArrayPlace, Booking, ExitStatus, Expectation, HistoryEntry, Home, Job, JobList, Part,
     Submitted, Together,
@@ -33,11 +41,15 @@ pub use limit::{Limit, Times, TimesBy};
 pub use market::{Health, JobCounts, Market, MoneyTotals, Myself, PolicyChoice};
 pub use peer::{Peer, PeerAnswers, PeerGlance, PeerLetters, PeerList, PeerQuestion, PeerQuestions};
 pub use problem::{Failure, Problem};
-pub use quote::{Offer, OfferedNodes, Quotes};
+pub use project::{
+    LimitChange, MemberRole, Membership, NewProject, Project, ProjectBudget, ProjectForecast,
+    ProjectList, ProjectMember, SpendingLimits,
+};
+pub use quote::{Offer, OfferedNodes, QueuePlan, Quotes};
 pub use report::{Report, SiteReport, TogetherReport, UserReport};
 pub use site::{Delay, Pool, PriceChange, Reach, Site, SiteList};
 pub use submission::{
     Attribute, Dependency, Mail, Passed, ScriptSubmission, Submission, TimeLimit,
 };
 pub use token::{IssuedToken, NewToken, Role, Token, TokenList};
-pub use whatif::{Fate, JobChange, Totals, WhatIf, WhatIfQuestion};
+pub use whatif::{Fate, JobChange, LookedAt, Totals, WhatIf, WhatIfQuestion};

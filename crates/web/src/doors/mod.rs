@@ -1,12 +1,15 @@
 //! Who may come in, and how often.
 
-mod rate;
+pub(crate) mod bodies;
+pub(crate) mod places;
+pub(crate) mod rate;
+pub(crate) mod seats;
 mod secret;
 pub(crate) mod sessions;
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{PoisonError, RwLock};
-use std::time::Instant;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderMap, Method, header};
@@ -20,7 +23,13 @@ pub use secret::{hash_of, new_secret};
 
 use crate::api::{Context, Limits};
 use crate::failure::{Answer, Failure};
+use bodies::Bodies;
+use places::Places;
 use rate::Buckets;
+use seats::Seats;
+
+/// How late a refusal for a limit comes, so that there are few on each connection.
+pub(crate) const DELAY: Duration = Duration::from_millis(250);
 
 /// Somebody who came in.
 #[derive(Debug, Clone)]
@@ -34,7 +43,19 @@ pub(crate) struct Caller {
 pub(crate) struct Doors {
     known: RwLock<Known>,
     tokens: Buckets<u64>,
+    users: Buckets<String>,
     addresses: Buckets<IpAddr>,
+    /// Requests of each address that failed for want of a valid token: these cost nobody else.
+    failures: Buckets<IpAddr>,
+    /// Submissions of each user, and their bytes.
+    pub(crate) submissions: Buckets<String>,
+    pub(crate) submitted_bytes: Buckets<String>,
+    /// Large requests.
+    pub(crate) bodies: Arc<Bodies>,
+    /// Connections.
+    pub(crate) places: Arc<Places>,
+    /// Streams of events.
+    pub(crate) seats: Arc<Seats>,
     /// Who is signed in on the pages.
     pub(crate) sessions: sessions::Sessions,
 }
@@ -50,8 +71,15 @@ impl Doors {
     pub(crate) fn new(limits: &Limits) -> Doors {
         Doors {
             known: RwLock::default(),
-            tokens: Buckets::new(limits.per_token),
-            addresses: Buckets::new(limits.per_address),
+            tokens: Buckets::new("requests_per_second", limits.per_token),
+            users: Buckets::new("requests_per_user", limits.per_user),
+            addresses: Buckets::new("requests_per_address", limits.per_address),
+            failures: Buckets::new("failures_per_address", limits.per_address),
+            submissions: Buckets::new("submissions_per_second", limits.submissions),
+            submitted_bytes: Buckets::new("submission_bytes_per_second", limits.submitted_bytes),
+            bodies: Arc::new(Bodies::new(limits)),
+            places: Arc::new(Places::new(limits)),
+            seats: Arc::new(Seats::new(limits)),
             sessions: sessions::Sessions::default(),
         }
     }
@@ -130,16 +158,24 @@ fn bearer(headers: &HeaderMap) -> Answer<&str> {
 pub(crate) async fn guard(
     State(context): State<Context>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
-    mut request: Request,
+    request: Request,
     next: Next,
 ) -> Response {
-    match enter(&context, peer.ip(), request.method(), request.headers()).await {
-        Ok(caller) => {
-            request.extensions_mut().insert(caller);
-            next.run(request).await
-        }
+    match enter(&context, peer, request.method(), request.headers()).await {
+        Ok(caller) => told(caller, request, next).await,
         Err(failure) => failure.into_response(),
     }
+}
+
+/// Hands the request on with its caller, and says whom it was that was refused.
+pub(crate) async fn told(caller: Caller, mut request: Request, next: Next) -> Response {
+    let user = caller.actor.user.clone();
+    request.extensions_mut().insert(caller);
+    let mut response = next.run(request).await;
+    if let Some(failure) = response.extensions_mut().remove::<Failure>() {
+        response.extensions_mut().insert(failure.to(&user));
+    }
+    response
 }
 
 /// The same for what is for everybody on this machine, and from elsewhere for administrators.
@@ -152,49 +188,56 @@ pub(crate) async fn guard_metrics(
     if peer.ip().to_canonical().is_loopback() {
         return next.run(request).await;
     }
-    match enter(&context, peer.ip(), request.method(), request.headers()).await {
+    match enter(&context, peer, request.method(), request.headers()).await {
         Ok(caller) if caller.actor.may_act_for("") => next.run(request).await,
         Ok(_) => Failure::forbidden("only an administrator may see this").into_response(),
         Err(failure) => failure.into_response(),
     }
 }
 
-/// Counts a request of the address, or as many as a wrong token is worth.
+/// Counts a request without a token, such as one to sign in; at a cost above 1 one that failed.
 ///
 /// # Errors
 /// If there were too many lately.
 pub(crate) fn knock(context: &Context, address: IpAddr, cost: u32) -> Answer<()> {
-    match context.doors.addresses.take(address, cost, Instant::now()) {
-        true => Ok(()),
-        false => Err(Failure::limit("too many requests from this address")),
-    }
+    let doors = &context.doors;
+    let bucket = if cost > 1 { &doors.failures } else { &doors.addresses };
+    let taken = bucket.take(address.to_canonical(), cost.into(), Instant::now());
+    taken.map_err(|usage| Failure::short("too many requests from this address", usage))
 }
 
-/// The caller, if there is one who may come in now.
+/// The caller, if there is one who may come in now. What other requests of the same address did
+/// matters only to requests without a valid token.
 pub(crate) async fn enter(
     context: &Context,
-    address: IpAddr,
+    peer: SocketAddr,
     method: &Method,
     headers: &HeaderMap,
 ) -> Answer<Caller> {
     let doors = &context.doors;
-    let now = Instant::now();
-    if !doors.addresses.take(address, 1, now) {
-        return Err(Failure::limit("too many requests from this address"));
-    }
     let found = match token_of(doors, method, headers) {
         Ok(hash) => identify(context, hash).await,
         Err(failure) => Err(failure),
     };
-    let caller = found.inspect_err(|failure| {
-        if failure.is_unauthorized() {
-            doors.addresses.take(address, Limits::WRONG_TOKEN, now);
+    let caller = match found {
+        Ok(caller) => caller,
+        Err(failure) if failure.is_unauthorized() => {
+            knock(context, peer.ip(), Limits::WRONG_TOKEN)?;
+            return Err(failure);
         }
-    })?;
-    match doors.tokens.take(caller.token, 1, now) {
-        true => Ok(caller),
-        false => Err(Failure::limit("too many requests with this token")),
-    }
+        Err(failure) => return Err(failure),
+    };
+    let (now, user) = (Instant::now(), &caller.actor.user);
+    let limit = |what: &'static str| move |usage| Failure::short(what, usage).to(user);
+    let taken = doors.places.known(peer, user, now);
+    taken.map_err(limit("you have too many connections"))?;
+    let taken = doors.tokens.take(caller.token, 1, now);
+    taken.map_err(limit("too many requests with this token"))?;
+    let taken = doors.users.take(user.clone(), 1, now);
+    taken.map_err(limit("too many requests of this user"))?;
+    let taken = doors.addresses.take(peer.ip().to_canonical(), 1, now);
+    taken.map_err(limit("too many requests from this address"))?;
+    Ok(caller)
 }
 
 /// Whose token it is.

@@ -10,7 +10,7 @@ use tradewind_daemon::live::{Live, Record};
 use tradewind_daemon::site::Seen;
 use tradewind_model::{Closure, Command, JobId, Place, PoolId, Reason, Time};
 
-use super::{Audience, Entry};
+use super::{Audience, Entry, projects};
 use crate::api::Context;
 use crate::documents::Event;
 use crate::views::words;
@@ -26,10 +26,13 @@ pub(super) struct Teller {
     closures: BTreeMap<Why, Closure>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Known {
     user: String,
+    name: Arc<str>,
     nodes: u32,
+    /// Nodes that its submission asks for.
+    asked: u32,
     submitted: Time,
     began: bool,
 }
@@ -44,9 +47,15 @@ impl Teller {
     fn of(state: &State) -> Teller {
         let pools = state.market.pools();
         let jobs = state.jobs.values().map(|job| {
-            let began = job.began().is_some();
-            let (user, nodes) = (job.user.clone(), job.nodes());
-            (job.number, Known { user, nodes, submitted: job.submitted, began })
+            let known = Known {
+                user: job.user.clone(),
+                name: job.submission.name.as_str().into(),
+                nodes: job.nodes(),
+                asked: job.submission.tasks,
+                submitted: job.submitted,
+                began: job.began().is_some(),
+            };
+            (job.number, known)
         });
         let sites = pools.sites().iter().zip(&state.owners);
         let closures = state.closures.iter();
@@ -76,17 +85,34 @@ impl Teller {
         place.shares(nodes).map(|share| self.pool(share.pool)).collect()
     }
 
+    fn submitted(&mut self, context: &Context, base: Event, job: u64, known: Known) -> Entry {
+        context.metrics.submissions.inc();
+        let message = Some(known.name.to_string());
+        self.jobs.insert(job, known);
+        self.of_job(job, Event { kind: "submitted".to_owned(), message, ..base })
+    }
+
     /// The events of a row.
     pub(super) fn tell(&mut self, context: &Context, news: &News) -> Vec<Entry> {
         let base = Event { seq: news.seq, at: news.at.0, ..Event::default() };
         match &news.record {
             Record::Decided { commands } => self.decided(context, &base, commands),
             Record::Submitted { job, user, submission, .. } => {
-                context.metrics.submissions.inc();
-                let (user, nodes) = (user.clone(), submission.tasks);
-                self.jobs.insert(*job, Known { user, nodes, submitted: news.at, began: false });
-                let message = Some(submission.name.clone());
-                vec![self.of_job(*job, Event { kind: "submitted".to_owned(), message, ..base })]
+                let known = Known {
+                    user: user.clone(),
+                    name: submission.name.as_str().into(),
+                    nodes: submission.tasks,
+                    asked: submission.tasks,
+                    submitted: news.at,
+                    began: false,
+                };
+                vec![self.submitted(context, base, *job, known)]
+            }
+            Record::Element { job, first, .. } => {
+                let Some(first) = self.jobs.get(first) else { return Vec::new() };
+                let known =
+                    Known { nodes: first.asked, submitted: news.at, began: false, ..first.clone() };
+                vec![self.submitted(context, base, *job, known)]
             }
             Record::Joined { job, demand, .. } => {
                 if let Some(known) = self.jobs.get_mut(job) {
@@ -139,7 +165,7 @@ impl Teller {
             record => {
                 let told = self.job_record(record, &base);
                 told.or_else(|| self.public_record(record, &base))
-                    .or_else(|| self.other_record(record, &base))
+                    .or_else(|| self.other_record(context, record, &base))
                     .into_iter()
                     .collect()
             }
@@ -298,7 +324,7 @@ impl Teller {
         })
     }
 
-    fn other_record(&self, record: &Record, base: &Event) -> Option<Entry> {
+    fn other_record(&self, context: &Context, record: &Record, base: &Event) -> Option<Entry> {
         let event = |kind: &str| Event { kind: kind.to_owned(), ..base.clone() };
         let (event, audience) = match record {
             Record::Moved { from, to, amount, note } => {
@@ -311,6 +337,7 @@ impl Teller {
                 let event = Event { message, amount: Some(quote.cost.into()), ..event("quoted") };
                 (event, vec![quote.user.clone()])
             }
+            Record::Project { project, change } => projects::told(context, project, change, base)?,
             Record::Admitted { token, user, .. } => {
                 let (message, user) = (Some(format!("token {token}")), user.clone());
                 (Event { message, user: Some(user.clone()), ..event("admitted") }, vec![user])

@@ -22,6 +22,7 @@ mod mark;
 mod market;
 mod now;
 mod policy;
+mod projects;
 mod quote;
 mod reply;
 mod runs;
@@ -74,6 +75,7 @@ pub(crate) fn router(context: &Context) -> Router<Context> {
         .route("/market", get(market::show).post(market::set))
         .route("/ledger", get(ledger::show))
         .route("/ledger.csv", get(ledger::csv))
+        .route("/projects", get(projects::show))
         .route("/policy", get(policy::show).post(policy::switch))
         .route("/page/board", get(looks::frame))
         .route("/page/board/picture", get(looks::picture))
@@ -92,15 +94,12 @@ pub(crate) fn router(context: &Context) -> Router<Context> {
 async fn guard(
     State(context): State<Context>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
-    mut request: Request,
+    request: Request,
     next: Next,
 ) -> Response {
-    let entered = doors::enter(&context, peer.ip(), request.method(), request.headers()).await;
+    let entered = doors::enter(&context, peer, request.method(), request.headers()).await;
     match entered {
-        Ok(caller) => {
-            request.extensions_mut().insert(caller);
-            next.run(request).await
-        }
+        Ok(caller) => doors::told(caller, request, next).await,
         Err(failure) if failure.is_unauthorized() => session::to_the_door(request.uri()),
         Err(failure) => Trouble::from(failure).into_response(),
     }
@@ -114,7 +113,8 @@ async fn guarded(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     // Of an address that cannot be read, too, a page says so.
     if let Some(failure) = response.extensions_mut().remove::<Failure>().filter(|_| is_page) {
-        response = Trouble::from(failure).into_response();
+        response = Trouble::from(failure.clone()).into_response();
+        response.extensions_mut().insert(failure);
     }
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));

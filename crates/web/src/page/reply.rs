@@ -78,6 +78,8 @@ impl IntoResponse for Trouble {
         let (status, problem) = self.0.parts();
         let (message, hint) = (problem.message.as_str(), problem.hint.as_str());
         let page = TroublePage { version: VERSION, status, message, hint };
-        html(status, page.render().unwrap_or_else(|_| message.to_owned()))
+        let mut response = html(status, page.render().unwrap_or_else(|_| message.to_owned()));
+        response.extensions_mut().insert(self.0);
+        response
     }
 }

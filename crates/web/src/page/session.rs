@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use std::net::SocketAddr;
+use tradewind_daemon::audit::Kind;
 
 use super::assets::VERSION;
 use super::reply::{Shown, go, show};
@@ -69,8 +70,16 @@ pub(crate) async fn begin(
     let token = token.trim();
     doors::knock(&context, peer.ip(), 1)?;
     let hash = hash_of(token);
-    let known = looks_right(token) && doors::identify(&context, hash).await.is_ok();
-    if !known {
+    let known = match looks_right(token) {
+        true => doors::identify(&context, hash).await.ok(),
+        false => None,
+    };
+    let address = format!("from {}", peer.ip().to_canonical());
+    if let Some(caller) = &known {
+        context.audit.note(&caller.actor.user, Kind::SignIn, address, "done");
+    } else {
+        let who = format!("@{}", peer.ip().to_canonical());
+        context.audit.note(&who, Kind::SignIn, address, "wrong token");
         drop(doors::knock(&context, peer.ip(), Limits::WRONG_TOKEN));
         let wrong = Some("This token does not open. An administrator issues tokens.");
         let page = show(&SignIn { version: VERSION, next, wrong })?;

@@ -4,8 +4,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Deserialize;
-use tradewind_daemon::live::Ask;
 use tradewind_daemon::live::money::Account;
+use tradewind_daemon::live::{Ask, Unknown};
+use tradewind_io::hidden::is_hidden;
 use utoipa::IntoParams;
 
 use super::page;
@@ -14,6 +15,7 @@ use crate::documents::{AccountList, Statement, Transfer};
 use crate::doors::Caller;
 use crate::extract::{At, Document, Selection};
 use crate::failure::{Answer, Failure};
+use crate::notes;
 use crate::openapi::Refusals;
 use crate::views::accounts;
 
@@ -47,7 +49,7 @@ pub(crate) struct PostingPage {
 
 fn parse(text: &str, field: &str) -> Answer<Account> {
     let account = Account::parse(text).filter(|_| text.len() <= MAX_NAME);
-    let clean = account.filter(|_| !text.chars().any(char::is_control));
+    let clean = account.filter(|_| !text.chars().any(is_hidden));
     clean.ok_or_else(|| {
         let hint = "write `user:NAME`, `project:NAME`, `owner:SITE`, `held:JOB` or `bank`";
         Failure::invalid("this is no account", hint).in_field(field)
@@ -85,12 +87,15 @@ pub(crate) async fn statement(
 ) -> Answer<Json<Statement>> {
     let account = parse(&text, "account")?;
     let (after, limit) = (after.unwrap_or(0), page(limit)?);
+    if account != Account::User(caller.actor.user.clone()) {
+        notes::read(&context, &caller, "", &format!("statement of {account}"));
+    }
     let found = context.look(move |live| {
         let state = live.state();
         let own = account == Account::User(caller.actor.user.clone());
         let known = own || state.accounts.knows(&account);
         let seen = known && accounts::may_see(state, &caller.actor, &account);
-        seen.then(|| accounts::statement(state, &account, after, limit))
+        seen.then(|| accounts::statement(state, &caller.actor, &account, after, limit))
     });
     let found = found.await?;
     found.map(Json).ok_or_else(|| Failure::unknown("there is no such account, or not for you"))
@@ -119,11 +124,16 @@ pub(crate) async fn transfer(
         let message = format!("a note has at most {MAX_NOTE} bytes");
         return Err(Failure::invalid(message, "shorten it").in_field("note"));
     }
-    let ask = Ask::Move { from, to: to.clone(), amount, note: it.note };
-    context.ask(caller.actor, ask).await?;
+    if it.note.chars().any(is_hidden) {
+        let hint = "keep to letters, digits and signs on one line";
+        return Err(Failure::invalid("the note has control characters", hint).in_field("note"));
+    }
+    let unknown = if it.create { Unknown::Create } else { Unknown::Refuse };
+    let ask = Ask::Move { from, to: to.clone(), amount, note: it.note, unknown };
+    context.ask(caller.actor.clone(), ask).await?;
     let statement = context.look(move |live| {
         let after = live.state().accounts.posted().saturating_sub(1);
-        accounts::statement(live.state(), &to, after, 1)
+        accounts::statement(live.state(), &caller.actor, &to, after, 1)
     });
     Ok((StatusCode::CREATED, Json(statement.await?)))
 }

@@ -6,18 +6,21 @@ use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_core::Stream;
 use serde::Deserialize;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::mpsc;
 use utoipa::IntoParams;
 
 use crate::api::Context;
 use crate::documents::Event;
 use crate::doors::Caller;
+use crate::doors::places::Busy;
+use crate::doors::seats::Seat;
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
 use crate::feed::{Entry, Position};
@@ -55,16 +58,18 @@ pub(crate) async fn stream(
     State(context): State<Context>,
     caller: Caller,
     Selection(from): Selection<From>,
+    busy: Option<Extension<Arc<Busy>>>,
     headers: HeaderMap,
 ) -> Answer<Response> {
-    let permit = Arc::clone(&context.streams).try_acquire_owned();
-    let permit = permit.map_err(|_| Failure::limit("there are too many streams"))?;
+    let seat = context.doors.seats.take(&caller.actor);
+    let seat = seat.map_err(|usage| Failure::short("there are too many streams", usage))?;
     // A browser that comes back asks the same address again: what it saw last is newer.
     let seq = last_id(&headers)?.or(from.after).unwrap_or_else(|| context.feed.last());
     let (send, receive) = mpsc::channel(AT_ONCE);
     let reader = Reader { context, caller, job: from.job, position: Position { seq }, send };
     tokio::spawn(reader.go_on());
-    let events = Events { receive, _permit: permit };
+    let busy = busy.map(|Extension(busy)| busy);
+    let events = Events { receive, _seat: seat, _busy: busy };
     let alive = KeepAlive::new().interval(HEARTBEAT).text("still here");
     Ok(Sse::new(events).keep_alive(alive).into_response())
 }
@@ -132,7 +137,9 @@ fn reset(entries: &[Arc<Entry>], next: Position) -> sse::Event {
 /// What a client is sent.
 struct Events {
     receive: mpsc::Receiver<sse::Event>,
-    _permit: OwnedSemaphorePermit,
+    _seat: Seat,
+    /// Its connection is not idle.
+    _busy: Option<Arc<Busy>>,
 }
 
 impl Stream for Events {

@@ -21,6 +21,7 @@ use crate::doors::Caller;
 use crate::extract::{At, Selection};
 use crate::failure::{Answer, Failure};
 use crate::feed::Position;
+use crate::notes;
 use crate::openapi::Refusals;
 use crate::views::jobs::{self, Filter};
 
@@ -89,6 +90,9 @@ pub(crate) async fn list(
     Selection(which): Selection<Which>,
 ) -> Answer<Json<JobList>> {
     let filter = which.filter()?;
+    let whose = filter.user.clone();
+    let what = whose.as_ref().map_or("jobs of all users".to_owned(), |it| format!("jobs of {it}"));
+    notes::read(&context, &caller, whose.as_deref().unwrap_or_default(), &what);
     let list = context.look(move |live| jobs::list(live.state(), &caller.actor, &filter));
     list.await.map(Json)
 }
@@ -103,7 +107,9 @@ async fn find(context: &Context, caller: &Caller, number: u64) -> Answer<Job> {
         let state = live.state();
         jobs::find(state, &actor, number).map(|job| jobs::whole(state, job))
     });
-    found.await?.ok_or_else(|| no_job(number))
+    let job = found.await?.ok_or_else(|| no_job(number))?;
+    notes::read(context, caller, &job.user, &format!("job {number} of {}", job.user));
+    Ok(job)
 }
 
 /// A job with its history and parts.
@@ -258,12 +264,15 @@ pub(crate) async fn output(
         return Err(Failure::malformed(message, "read the file at its site").in_field("bytes"));
     }
     let user = caller.actor.user.clone();
+    let actor = caller.actor.clone();
     let found = context.look(move |live| {
         let state = live.state();
-        let job = jobs::find(state, &caller.actor, number)?;
-        Some(written(state, job))
+        let job = jobs::find(state, &actor, number)?;
+        Some((job.user.clone(), written(state, job)))
     });
-    let Some(written) = found.await?.ok_or_else(|| no_job(number))? else {
+    let (owner, written) = found.await?.ok_or_else(|| no_job(number))?;
+    notes::read(&context, &caller, &owner, &format!("output of job {number} of {owner}"));
+    let Some(written) = written else {
         let message = format!("job {number} has not begun");
         return Err(Failure::new(StatusCode::CONFLICT, "conflict", message, "wait for it"));
     };

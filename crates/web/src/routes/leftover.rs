@@ -15,6 +15,9 @@ use futures_core::Stream;
 
 use crate::api::Context;
 
+/// So much is read at once, and then others have their turn.
+const PIECE: usize = 256 << 10;
+const PAUSE: Duration = Duration::from_millis(10);
 /// How long the rest may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -56,11 +59,15 @@ pub(super) async fn read_on(
 }
 
 async fn rest_of(mut shared: Shared, most: usize) {
-    let mut read = 0_usize;
+    let (mut read, mut paused) = (0_usize, 0_usize);
     while read <= most {
         match poll_fn(|context| Pin::new(&mut shared).poll_next(context)).await {
             Some(Ok(bytes)) => read = read.saturating_add(bytes.len()),
             Some(Err(_)) | None => return,
+        }
+        if read - paused >= PIECE {
+            paused = read;
+            tokio::time::sleep(PAUSE).await;
         }
     }
 }

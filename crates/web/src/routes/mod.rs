@@ -2,21 +2,26 @@
 
 pub(crate) mod accounts;
 pub(crate) mod advice;
+pub(crate) mod audit;
 pub(crate) mod events;
+pub(crate) mod import;
 pub(crate) mod jobs;
 mod leftover;
 pub(crate) mod market;
 pub(crate) mod open;
 pub(crate) mod peers;
+pub(crate) mod projects;
 pub(crate) mod sites;
 pub(crate) mod submission;
 pub(crate) mod submit;
 pub(crate) mod tokens;
 
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Router;
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -27,6 +32,7 @@ use crate::api::Context;
 use crate::doors;
 use crate::failure::Failure;
 use crate::metrics::Request as Label;
+use crate::notes;
 
 /// Most entries of a page, and how many there are if nobody says.
 const PAGE: (usize, usize) = (1_000, 100);
@@ -83,11 +89,19 @@ fn guarded() -> Router<Context> {
         .route("/v1/accounts", get(accounts::list))
         .route("/v1/accounts/{account}", get(accounts::statement))
         .route("/v1/transfers", post(accounts::transfer))
+        .route("/v1/import", post(import::import))
+        .route("/v1/export", get(import::export))
+        .route("/v1/usage", get(import::used))
+        .route("/v1/projects", get(projects::list).post(projects::create))
+        .route("/v1/projects/{project}", get(projects::show))
+        .route("/v1/projects/{project}/limits", put(projects::limit))
+        .route("/v1/projects/{project}/members/{user}", put(projects::add).delete(projects::remove))
         .route("/v1/tokens", get(tokens::list).post(tokens::issue))
         .route("/v1/tokens/{id}", delete(tokens::revoke))
         .route("/v1/market", get(market::show))
         .route("/v1/market/policy", put(market::policy))
         .route("/v1/report", get(market::report))
+        .route("/v1/audit", get(audit::list))
         .route("/v1/quotes", post(advice::quote))
         .route("/v1/whatif", post(advice::whatif))
         .route("/v1/events", get(events::stream))
@@ -99,13 +113,31 @@ fn guarded() -> Router<Context> {
 
 /// Counts and logs requests, and says what browsers must not do with the answers. Of headers and
 /// bodies nothing is logged: there are secrets in them.
-async fn count(State(context): State<Context>, request: Request, next: Next) -> Response {
+async fn count(
+    State(context): State<Context>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let begin = Instant::now();
+    let busy = context.doors.places.begin(peer).map(Arc::new);
+    // A stream of events holds it until it ends: its connection is not idle.
+    if let Some(busy) = busy.clone() {
+        request.extensions_mut().insert(busy);
+    }
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map(|it| it.as_str().to_owned());
     let mut response = next.run(request).await;
+    if response.status() == StatusCode::TOO_MANY_REQUESTS {
+        // Who does not wait as told is made to: else refusing would be all that is done.
+        tokio::time::sleep(doors::DELAY).await;
+    }
+    let failure = response.extensions_mut().remove::<Failure>();
     let took = begin.elapsed();
     let route = route.unwrap_or_else(|| "none".to_owned());
+    if let Some(failure) = failure {
+        notes::refused(&context, &failure, peer.ip(), (&method, &route));
+    }
     let status = response.status().as_u16();
     tracing::debug!(%method, route, status, took_us = took.as_micros(), "answered");
     context.metrics.request_time.observe(took.as_secs_f64());
@@ -114,12 +146,16 @@ async fn count(State(context): State<Context>, request: Request, next: Next) -> 
     let headers = response.headers_mut();
     let kept = headers.entry(header::CACHE_CONTROL);
     kept.or_insert(HeaderValue::from_static("no-store"));
+    if context.secure {
+        let always = HeaderValue::from_static("max-age=31536000");
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, always);
+    }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }
 
 /// Methods that anybody may invent would make as many counters.
-fn method_name(method: &axum::http::Method) -> String {
+pub(crate) fn method_name(method: &axum::http::Method) -> String {
     let known = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"];
     let known = known.into_iter().find(|it| *it == method.as_str());
     known.unwrap_or("other").to_owned()

@@ -46,9 +46,9 @@ pub(crate) async fn submit(
     caller: Caller,
     Selection(how): Selection<How>,
     headers: HeaderMap,
-    extract::Json(body): extract::Json,
+    body: extract::Large,
 ) -> Answer<(StatusCode, Json<Submitted>)> {
-    let done = take_on(&context, caller, &how, &headers, &body).await;
+    let done = take_on(&context, caller, &how, &headers, body).await;
     let done = done.inspect_err(|_| {
         context.metrics.refusals.inc();
     })?;
@@ -60,10 +60,10 @@ async fn take_on(
     caller: Caller,
     how: &How,
     headers: &HeaderMap,
-    body: &[u8],
+    body: extract::Large,
 ) -> Answer<Submitted> {
     let key = key(headers)?;
-    let (submission, mut warnings) = submission::read(body)?;
+    let (submission, mut warnings) = body.parse(submission::read).await?;
     let quote = how.quote.or(submission.quote);
     let ask = Ask::Submit { submission: Arc::new(submission), key, quote };
     match context.ask(caller.actor, ask).await? {

@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use tradewind_daemon::live::rights;
 use tradewind_daemon::live::{Ask, Reply};
+use tradewind_io::hidden::is_hidden;
 use utoipa::IntoParams;
 
 use super::page;
@@ -109,6 +110,10 @@ pub(crate) async fn issue(
     if note.len() > MAX_NOTE {
         let message = format!("a note has at most {MAX_NOTE} bytes");
         return Err(Failure::invalid(message, "shorten it").in_field("note"));
+    }
+    if note.chars().any(is_hidden) {
+        let hint = "keep to letters, digits and signs on one line";
+        return Err(Failure::invalid("the note has control characters", hint).in_field("note"));
     }
     let (token, hash) = new_secret().map_err(Failure::unavailable)?;
     let ask = Ask::Admit { user, role: role.into(), hash, note };

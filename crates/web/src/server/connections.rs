@@ -1,23 +1,33 @@
-//! So many connections and no more.
+//! So many connections and no more: `doors/places.rs` says which.
 
 use std::future::{Ready, ready};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use axum_server::accept::Accept;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::doors::places::{Line, Places};
 
 /// Hangs up on those for whom there is no room.
 #[derive(Debug, Clone)]
-pub(super) struct Counted(Arc<Semaphore>);
+pub(super) struct Counted(Arc<Places>);
 
 impl Counted {
-    pub(super) fn new(most: usize) -> Counted {
-        Counted(Arc::new(Semaphore::new(most)))
+    pub(super) fn new(places: Arc<Places>) -> Counted {
+        Counted(places)
+    }
+
+    fn take(&self, stream: TcpStream) -> io::Result<Connection> {
+        stream.set_nodelay(true)?;
+        let line = Arc::new(Line::default());
+        let number = self.0.arrive(stream.peer_addr()?, Arc::clone(&line), Instant::now());
+        let number = number.ok_or_else(|| io::Error::other("too many connections"))?;
+        Ok(Connection { stream, line, places: Arc::clone(&self.0), number })
     }
 }
 
@@ -27,11 +37,7 @@ impl<S> Accept<TcpStream, S> for Counted {
     type Future = Ready<io::Result<(Connection, S)>>;
 
     fn accept(&self, stream: TcpStream, service: S) -> Self::Future {
-        let Ok(permit) = Arc::clone(&self.0).try_acquire_owned() else {
-            return ready(Err(io::Error::other("too many connections")));
-        };
-        let set = stream.set_nodelay(true);
-        ready(set.map(|()| (Connection { stream, _permit: permit }, service)))
+        ready(self.take(stream).map(|connection| (connection, service)))
     }
 }
 
@@ -39,7 +45,24 @@ impl<S> Accept<TcpStream, S> for Counted {
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
-    _permit: OwnedSemaphorePermit,
+    line: Arc<Line>,
+    places: Arc<Places>,
+    number: u64,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.places.leave(self.number);
+    }
+}
+
+impl Connection {
+    fn check(&self, context: &Context<'_>) -> io::Result<()> {
+        match self.line.is_closed(context) {
+            true => Err(io::ErrorKind::ConnectionAborted.into()),
+            false => Ok(()),
+        }
+    }
 }
 
 impl AsyncRead for Connection {
@@ -48,6 +71,7 @@ impl AsyncRead for Connection {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        self.check(context)?;
         Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
@@ -58,6 +82,7 @@ impl AsyncWrite for Connection {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        self.check(context)?;
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
@@ -74,6 +99,7 @@ impl AsyncWrite for Connection {
         context: &mut Context<'_>,
         all: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        self.check(context)?;
         Pin::new(&mut self.stream).poll_write_vectored(context, all)
     }
 

@@ -7,12 +7,14 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use axum_server::Handle;
 use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use hyper_util::rt::TokioTimer;
 
 use crate::api::{Api, Context};
+use crate::doors::places::Places;
 use crate::feed::{self, Events};
 use crate::routes;
 use connections::Counted;
@@ -97,6 +99,9 @@ const WORKERS: usize = 2;
 /// Requests that may wait for the market at the same time.
 const WAITING: usize = 256;
 
+/// How often idle connections are looked for.
+const SWEEP: Duration = Duration::from_millis(500);
+
 /// Starts to listen, and returns once it does.
 ///
 /// # Errors
@@ -136,6 +141,15 @@ pub fn serve(api: Api, listen: Listen) -> Result<Server, ServeError> {
     Ok(Server { address, context, handle, threads })
 }
 
+/// Closes connections that never showed a valid token, again and again; ends with the runtime.
+async fn sweep(places: Arc<Places>) {
+    let mut ticks = tokio::time::interval(SWEEP);
+    loop {
+        ticks.tick().await;
+        places.sweep(Instant::now());
+    }
+}
+
 async fn run(
     context: &Context,
     listener: TcpListener,
@@ -143,7 +157,9 @@ async fn run(
     handle: Handle<SocketAddr>,
 ) -> std::io::Result<()> {
     let limits = &context.limits;
-    let counted = Counted::new(limits.connections);
+    let places = &context.doors.places;
+    tokio::spawn(sweep(Arc::clone(places)));
+    let counted = Counted::new(Arc::clone(places));
     let mut server = axum_server::from_tcp(listener)?.handle(handle).http1_only();
     let http = server.http_builder();
     let mut http = http.http1();

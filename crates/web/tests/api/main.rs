@@ -3,16 +3,21 @@
 #![expect(clippy::needless_pass_by_value, reason = "short calls read better")]
 
 mod advice;
+mod audit;
 mod bad;
 mod board;
 mod contract;
+mod crowd;
 mod fuzz;
 mod jobs;
+mod large;
 mod limits;
 mod money;
 mod pages;
 mod peers;
+mod projects;
 mod rights;
 mod stage;
 mod streams;
 mod tls;
+mod turns;

@@ -8,26 +8,28 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::contract;
 use serde_json::{Value, json};
+use tradewind_daemon::audit::Audit;
 use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::reads::Permit;
 use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::Booking;
-use tradewind_daemon::live::{Ask, Make, Refusal, Settings};
+use tradewind_daemon::live::{Ask, Kind, Make, Refusal, Settings};
 use tradewind_daemon::site::{
     Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Survey, Tag,
 };
 use tradewind_daemon::store::memory::Disk;
+use tradewind_daemon::store::sqlite::Sqlite;
 use tradewind_daemon::store::{Origin, Store};
 use tradewind_model::{
     Admission, Attribute, Demand, JobId, Money, Performance, Place, Pool, PoolId, Pools, Price,
     Reason, SiteId, Span, Time, Times,
 };
 use tradewind_sched::policy::{Policy, gridfill};
-use tradewind_web::documents::{Explanation, Totals, WhatIf, WhatIfQuestion};
+use tradewind_web::documents::{Explanation, QueuePlan, Totals, WhatIf, WhatIfQuestion};
 use tradewind_web::{
-    Advisor, Api, Limits, Listen, Lived, MarketView, Outputs, Planned, Proposal, Server, Tariffs,
-    Tls, Week, new_secret, serve,
+    Advisor, Api, Limits, Listen, Lived, MarketView, Outputs, Plan, Proposal, Quoted, Server,
+    Tariffs, Tls, Watch, Week, new_secret, serve,
 };
 
 #[derive(Debug)]
@@ -128,21 +130,38 @@ impl Tariffs for ByRote {
     }
 }
 
+impl ByRote {
+    /// Questions about 7,000 seconds and more take as many milliseconds, unless they are stopped.
+    fn work(&self, _: &MarketView, span: Span, watch: &Watch) -> Result<(), Refusal> {
+        let begin = Instant::now();
+        let time = Duration::from_millis(span.0.unsigned_abs());
+        while span.0 >= 7_000 && begin.elapsed() < time {
+            if watch.is_over() {
+                return Err(Refusal::new(Kind::Unavailable, "it was stopped", ""));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+}
+
 impl Advisor for ByRote {
     fn relive(
         &self,
         _: &MarketView,
         week: &Week,
         _: &[(Time, PoolId, Price)],
+        _: &Watch,
     ) -> Result<Lived, Refusal> {
         Ok(week.real.clone())
     }
 
-    fn plan(&self, _: &MarketView) -> Result<Vec<Planned>, Refusal> {
-        Ok(Vec::new())
+    fn plan(&self) -> Option<Arc<Plan>> {
+        None
     }
 
-    fn quote(&self, view: &MarketView, demand: &Demand) -> Result<Vec<Proposal>, Refusal> {
+    fn quote(&self, view: &MarketView, demand: &Demand, watch: &Watch) -> Result<Quoted, Refusal> {
+        self.work(view, demand.estimate, watch)?;
         let start = now() + Span(1_000);
         let booking = Booking {
             start,
@@ -157,10 +176,17 @@ impl Advisor for ByRote {
         };
         let none =
             Proposal { criterion: "cost".to_owned(), exact: true, answer: Err(Reason::NoValue) };
-        Ok(vec![found("start"), found("finish"), none])
+        let proposals = vec![found("start"), found("finish"), none];
+        Ok(Quoted { proposals, queue: QueuePlan::default() })
     }
 
-    fn whatif(&self, view: &MarketView, question: &WhatIfQuestion) -> Result<WhatIf, Refusal> {
+    fn whatif(
+        &self,
+        view: &MarketView,
+        question: &WhatIfQuestion,
+        watch: &Watch,
+    ) -> Result<WhatIf, Refusal> {
+        self.work(view, Span(question.horizon.unwrap_or_default()), watch)?;
         assert_ne!(question.policy.as_deref(), Some("broken"), "a mistake in an advisor");
         let totals = Totals {
             started: 0,
@@ -186,10 +212,11 @@ impl Advisor for ByRote {
             sooner: 0,
             later: 0,
             changes: changes.collect(),
+            looked_at: None,
         })
     }
 
-    fn explain(&self, view: &MarketView, job: JobId) -> Result<Explanation, Refusal> {
+    fn explain(&self, view: &MarketView, job: JobId, _: &Watch) -> Result<Explanation, Refusal> {
         if view.market.demand(job).unwrap().processors == 2 {
             panic!("a mistake in an advisor");
         }
@@ -202,6 +229,7 @@ impl Advisor for ByRote {
             relaxations: vec![],
             fall_backs: vec![],
             fair_share: None,
+            queue: None,
         })
     }
 }
@@ -226,6 +254,15 @@ fn pools() -> Pools {
     Pools::new(vec![site("alpha"), site("beta")], both).unwrap()
 }
 
+/// A log in a folder of its own.
+fn audit() -> (tempfile::TempDir, Audit) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit.db");
+    let store = Box::new(Sqlite::open(&path).unwrap());
+    let audit = Audit::start(store, move || Ok(Box::new(Sqlite::look(&path)?) as Box<dyn Store>));
+    (folder, audit.unwrap())
+}
+
 /// A market with a server.
 pub(crate) struct Stage {
     pub(crate) hands: [Hand; 2],
@@ -235,6 +272,9 @@ pub(crate) struct Stage {
     pub(crate) engine: Engine,
     pub(crate) server: Server,
     agent: ureq::Agent,
+    /// The folder of the audit log.
+    pub(crate) log: tempfile::TempDir,
+    pub(crate) audit: Audit,
     scheme: &'static str,
 }
 
@@ -293,12 +333,24 @@ impl Stage {
         });
         let tokens = tokens.collect();
         let (advisor, outputs, tariffs) = (Arc::new(ByRote), Arc::new(ByRote), Arc::new(ByRote));
+        let (log, audit) = audit();
+        let kept = audit.clone();
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let api = Api { market, outputs, advisor, tariffs, limits };
+        let api = Api { market, outputs, advisor, tariffs, limits, audit };
         let server = serve(api, Listen { address: ([127, 0, 0, 1], 0).into(), tls }).unwrap();
         let client = ureq::Agent::config_builder().tls_config(trust).http_status_as_error(false);
         let agent = client.build().new_agent();
-        Stage { hands, tokens, address: server.address, engine, server, agent, scheme }
+        Stage {
+            hands,
+            tokens,
+            address: server.address,
+            engine,
+            server,
+            agent,
+            log,
+            audit: kept,
+            scheme,
+        }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
@@ -331,6 +383,13 @@ impl Stage {
         };
         let status = answer.status().as_u16();
         (status, answer.body_mut().read_to_string().unwrap())
+    }
+
+    /// The headers of an answer.
+    pub(crate) fn head(&self, user: &str, path: &str) -> ureq::http::HeaderMap {
+        let bearer = format!("Bearer {}", self.tokens[user]);
+        let answer = self.agent.get(self.url(path)).header("Authorization", bearer).call();
+        answer.unwrap().headers().clone()
     }
 
     /// Sends a document, or nothing if it is `null`.
@@ -375,6 +434,7 @@ impl Stage {
 
     pub(crate) fn stop(self) {
         self.server.stop();
+        self.audit.stop();
         self.engine.handle.stop();
         self.engine.wait();
     }

@@ -20,6 +20,8 @@ fn tokens_travel_in_secret() {
     let trust = TlsConfig::builder().root_certs(RootCerts::Specific(Arc::new(vec![root])));
     let stage = Stage::with(Limits::default(), Some(tls), trust.build());
     assert_eq!(stage.get("ana", "/v1/me").0, 200);
+    let head = stage.head("ana", "/v1/me");
+    assert_eq!(head["strict-transport-security"], "max-age=31536000");
     let plain = ureq::get(format!("http://127.0.0.1:{}/healthz", stage.address.port())).call();
     assert!(plain.is_err());
     stage.stop();

@@ -1,5 +1,6 @@
 //! Commands of the live market: questions to the daemon that `tradewind up` runs.
 
+pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod control;
 pub(crate) mod doctor;
@@ -15,11 +16,13 @@ pub(crate) mod output;
 pub(crate) mod peers;
 pub(crate) mod policy;
 pub(crate) mod price;
+pub(crate) mod project;
 pub(crate) mod quote;
 pub(crate) mod report;
 pub(crate) mod sites;
 pub(crate) mod submit;
 pub(crate) mod token;
+pub(crate) mod usage;
 pub(crate) mod wait;
 pub(crate) mod whatif;
 mod work;
@@ -59,8 +62,17 @@ impl Sheet {
         let head =
             |(head, _): &Column| head.to_lowercase().replace([' ', '('], "_").replace(')', "");
         let mut rows = vec![self.columns.iter().map(head).collect()];
-        rows.extend(self.rows);
+        rows.extend(self.rows.into_iter().map(|row| row.into_iter().map(harmless).collect()));
         print(&csv(&rows)?)
+    }
+}
+
+/// A field that spreadsheets do not take for a formula. Numbers stay as they are.
+fn harmless(text: String) -> String {
+    let risky = text.len() > 1 && text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    match risky && text.parse::<f64>().is_err() {
+        true => format!("'{text}"),
+        false => text,
     }
 }
 
@@ -103,6 +115,25 @@ fn facts(document: &Value, format: Format) -> Result<(), Failure> {
         Format::Csv => {
             let (names, values) = fields.map(|(name, value)| (name.clone(), cell(value))).unzip();
             print(&csv(&[names, values])?)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn texts_of_users_are_no_formulas() {
+        for (text, shown) in [
+            ("=HYPERLINK(\"http://x\")", "'=HYPERLINK(\"http://x\")"),
+            ("@sum", "'@sum"),
+            ("-1+cmd", "'-1+cmd"),
+            ("-1.5", "-1.5"),
+            ("-", "-"),
+            ("user:ana", "user:ana"),
+        ] {
+            assert_eq!(harmless(text.to_owned()), shown);
         }
     }
 }

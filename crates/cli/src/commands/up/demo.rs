@@ -92,6 +92,9 @@ fn lines(live: &Live, news: &News) -> Vec<String> {
             let many = if nodes == 1 { "node" } else { "nodes" };
             vec![format!("job {job} `{name}` of {user}: {nodes} {many}")]
         }
+        Record::Element { job, first, .. } => {
+            vec![format!("job {job} `{}`, like job {first}", name(job))]
+        }
         Record::Decided { commands } => commands.iter().filter_map(|it| said(live, it)).collect(),
         Record::Saw { tag, seen: Seen::Running { .. } } => {
             vec![format!("job {} `{}` runs", tag.job, name(&tag.job))]

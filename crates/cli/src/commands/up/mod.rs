@@ -3,10 +3,10 @@
 mod accounts;
 pub(crate) mod advice;
 mod demo;
-mod forecasts;
 mod notify;
 mod peers;
 pub(crate) mod place;
+pub(crate) mod planner;
 pub(crate) mod policies;
 mod remains;
 mod schedules;
@@ -20,7 +20,9 @@ use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
+use tradewind_daemon::audit::Audit;
 use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::reads::Permit;
 use tradewind_daemon::engine::{Engine, Reader, Setup, Timing};
@@ -36,7 +38,7 @@ use tradewind_web::{Api, Limits, Listen, Outputs, Rate, Server, Tls};
 
 use crate::exit::{Exit, Failure, Outcome};
 use crate::report::Report;
-use crate::{input, output, sites};
+use crate::{client, input, output, sites};
 use place::Place;
 use remains::{Beginning, explain};
 
@@ -97,7 +99,9 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     remains::check(&place, args.beginning(), report)?;
     let engine = start(&place, &settings)?;
     let token = admit(&engine, &place)?;
-    let server = listen(args, &settings, &engine)?;
+    let audit = audit(&place)?;
+    let plans = Arc::new(planner::Plans::default());
+    let server = listen(args, &settings, &engine, &audit, &plans)?;
     let notifier = notify::Notifier::start(engine.handle.clone(), server.events(), &settings)?;
     let url = url(&server, &settings);
     tell_url(&engine, &place, &url, report)?;
@@ -105,8 +109,8 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     report.note(&format!("the administrator's token is in {}", token.display()));
     let watcher = schedules::Watcher::start(engine.handle.clone(), &settings);
     let watcher = watcher.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))?;
-    let forecasts = forecasts::Forecaster::start(engine.handle.clone());
-    let forecasts = forecasts.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))?;
+    let planner = planner::Planner::start(engine.handle.clone(), plans);
+    let planner = planner.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))?;
     service::notify("READY=1");
     if args.demo {
         demo::play(&engine.handle, report)?;
@@ -115,8 +119,9 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     service::notify("STOPPING=1");
     report.note("stopping; running jobs go on");
     watcher.stop();
-    forecasts.stop();
+    planner.stop();
     server.stop();
+    audit.stop();
     notifier.stop();
     engine.handle.stop();
     engine.wait();
@@ -185,6 +190,10 @@ fn start(place: &Place, settings: &Settings) -> Result<Engine, Failure> {
     let allowed = tradewind_daemon::live::Settings {
         max_jobs: settings.limits.jobs as usize,
         max_jobs_per_user: settings.limits.jobs_per_user as usize,
+        max_bytes: u64::from(settings.limits.job_megabytes) << 20,
+        max_bytes_per_user: u64::from(settings.limits.job_megabytes_per_user) << 20,
+        max_variables: settings.limits.environment_variables as usize,
+        max_environment: settings.limits.environment_bytes as usize,
         new_user_grant: settings.money.new_user_grant,
         peers: settings.peers.iter().map(|peer| peer.name.clone()).collect(),
         gather: settings.market.gather,
@@ -243,19 +252,29 @@ fn admit(engine: &Engine, place: &Place) -> Result<PathBuf, Failure> {
     Ok(file)
 }
 
-fn listen(args: &Args, settings: &Settings, engine: &Engine) -> Result<Server, Failure> {
-    let rate = settings.limits.requests_per_second;
-    let limits = Limits {
-        per_token: Rate { per_second: rate, burst: rate.saturating_mul(2) },
-        body_bytes: settings.limits.body as usize,
-        ..Limits::default()
-    };
+/// The audit log beside the journal.
+fn audit(place: &Place) -> Result<Audit, Failure> {
+    let path = client::place::audit(place.folder());
+    let store = open(&path).map_err(|wrong| explain(&wrong))?;
+    let started = Audit::start(store, move || Ok(Box::new(Sqlite::look(&path)?)));
+    started.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))
+}
+
+fn listen(
+    args: &Args,
+    settings: &Settings,
+    engine: &Engine,
+    audit: &Audit,
+    plans: &Arc<planner::Plans>,
+) -> Result<Server, Failure> {
+    let limits = limits(&settings.limits);
     let api = Api {
         market: engine.handle.clone(),
         outputs: Arc::new(Readers(engine.readers.clone(), peers::Reading::of(settings)?)),
-        advisor: Arc::new(advice::Lookout),
+        advisor: Arc::new(advice::Lookout { plans: Arc::clone(plans) }),
         tariffs: Arc::new(tables::Tables::of(settings)),
         limits,
+        audit: audit.clone(),
     };
     let address = args.listen.unwrap_or(settings.listen.address);
     let tls = settings.listen.tls.as_ref();
@@ -267,6 +286,32 @@ fn listen(args: &Args, settings: &Settings, engine: &Engine) -> Result<Server, F
     served.map_err(|wrong| {
         Failure::usage(wrong.to_string()).hint("another address: `--listen HOST:PORT`; port 0: any")
     })
+}
+
+/// What the configuration allows at the API's door; the rest is as usual.
+fn limits(told: &tradewind_io::settings::Limits) -> Limits {
+    let rate =
+        |per_second: u32, times: u32| Rate { per_second, burst: per_second.saturating_mul(times) };
+    let connections = told.connections as usize;
+    Limits {
+        per_token: rate(told.requests_per_second, 2),
+        per_user: rate(told.requests_per_second.saturating_mul(2), 2),
+        body_bytes: told.body as usize,
+        submissions: rate(told.submissions_per_second, 5),
+        submitted_bytes: rate(told.submission_bytes_per_second, 4),
+        connections,
+        connections_reserved: connections / 4,
+        connections_per_address: told.connections_per_address as usize,
+        connections_per_user: told.connections_per_user as usize,
+        streams: told.streams as usize,
+        streams_per_user: told.streams_per_user as usize,
+        streams_reserved: (told.streams / 16) as usize,
+        advice: told.advice as usize,
+        advice_per_user: told.advice_per_user as usize,
+        advice_waiting: told.advice_waiting as usize,
+        advice_time: Duration::from_secs(u64::from(told.advice_seconds)),
+        ..Limits::default()
+    }
 }
 
 fn url(server: &Server, settings: &Settings) -> String {

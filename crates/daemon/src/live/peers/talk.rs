@@ -130,9 +130,9 @@ impl Live {
         let number = self.state.last_job + 1;
         let user = format!("{}@{name}", traveller.user);
         let submission = Arc::new(taken_in(&traveller.submission, offer.quote.cost));
-        *self.active.entry(user.clone()).or_default() += 1;
         let record = Record::Submitted { job: number, user, submission, array: None, key: None };
         self.put(at, record)?;
+        self.count_in(number);
         self.put(at, Record::Negotiated { entry, guest: Some((number, traveller.array)) })
     }
 

@@ -13,6 +13,7 @@ use super::super::{
 use crate::diagnostics::{Diagnostics, did_you_mean, excerpt};
 use crate::duration;
 use crate::fields::{Fields, NUMBER, Notes, PERFORMANCE, Scale, TEXT, hint_for, scaled};
+use crate::hidden::is_hidden;
 use crate::input::Input;
 use crate::scenario;
 use crate::value::{self, Entry, Kind, Value};
@@ -427,7 +428,9 @@ fn mail(value: &Value<'_>, notes: &mut Notes<'_>) -> Option<Mail> {
         let message = "nothing that mail is sent about".to_owned();
         notes.error(fields.line, "mail", message, "set `begin`, `end` or `fail`");
     }
-    Some(Mail { to: text(&fields, "to", notes), begin, end, fail })
+    let to = text(&fields, "to", notes);
+    let to = to.and_then(|it| accept(&fields, "to", lists::address(&it), notes));
+    Some(Mail { to, begin, end, fail })
 }
 
 fn passed(value: &Value<'_>, place: &str, notes: &mut Notes<'_>) -> Option<(String, String)> {
@@ -442,7 +445,7 @@ fn passed(value: &Value<'_>, place: &str, notes: &mut Notes<'_>) -> Option<(Stri
     }
     let given = fields.get("value")?;
     let value = any_text(given, &fields.place("value"), notes)?;
-    if value.chars().any(char::is_control) {
+    if value.chars().any(is_hidden) {
         let message = "the value has control characters".to_owned();
         notes.error(given.line, &fields.place("value"), message, "keep to one line");
     }

@@ -17,6 +17,7 @@ use super::{Around, Wrong, limits, wrong};
 use crate::decimal;
 use crate::diagnostics::{Diagnostic, Diagnostics, did_you_mean, excerpt};
 use crate::fields::{PERFORMANCE, scaled};
+use crate::hidden::is_hidden;
 use crate::scenario;
 
 /// Hands out the options one by one and notes what is wrong with them.
@@ -230,7 +231,7 @@ impl Reader<'_> {
     }
 
     fn mail(&mut self) -> Option<Mail> {
-        let to = self.value("mail-user", text);
+        let to = self.value("mail-user", lists::address);
         if !self.chosen.contains_key("mail-type") {
             let it = wrong("no mail is sent without `--mail-type`", "add `--mail-type=END,FAIL`");
             let place = self.place("mail-user");
@@ -267,7 +268,7 @@ impl Reader<'_> {
         let passed = OPTIONS.iter().filter(|known| known.kind == Kind::PassedThrough);
         let mut all = Vec::new();
         for known in passed {
-            let plain = |text: &str| match text.chars().any(char::is_control) {
+            let plain = |text: &str| match text.chars().any(is_hidden) {
                 true => Err(control()),
                 false if known.name == signal::OPTION => {
                     signal::parse(text).map(|_| text.to_owned())
@@ -286,7 +287,7 @@ fn default_name(file: &str, work: &Work) -> String {
         Work::Script { .. } => file,
     };
     let name = path.rsplit('/').find(|part| !part.is_empty()).unwrap_or_default();
-    let plain = name.chars().filter(|c| !c.is_control()).take(Submission::MAX_NAME);
+    let plain = name.chars().filter(|c| !is_hidden(*c)).take(Submission::MAX_NAME);
     Some(plain.collect::<String>())
         .filter(|it| !it.trim().is_empty() && it != "-")
         .unwrap_or_else(|| "job".to_owned())
@@ -301,7 +302,7 @@ fn text(text: &str) -> Result<String, Wrong> {
     if text.trim().is_empty() {
         return Err(wrong("an empty value", "write something, or leave the option out"));
     }
-    if text.chars().any(char::is_control) {
+    if text.chars().any(is_hidden) {
         return Err(control());
     }
     Ok(text.to_owned())

@@ -1,0 +1,73 @@
+//! What is written into the audit log.
+
+use axum::http::{Method, StatusCode};
+use std::net::IpAddr;
+use tradewind_daemon::audit::Kind;
+use tradewind_daemon::live::rights::Role;
+use tradewind_daemon::live::{Ask, Refusal, Reply};
+
+use crate::api::Context;
+use crate::doors::Caller;
+use crate::failure::Failure;
+
+/// What a wish changes that is written down, and about what it is. Notes of people are left out:
+/// there may be anything in them.
+pub(crate) fn of(ask: &Ask) -> Option<(Kind, String)> {
+    match ask {
+        Ask::Admit { user, role, .. } => {
+            let role = Role::ALL.iter().find(|(it, _)| it == role).map_or("", |(_, name)| name);
+            Some((Kind::Rights, format!("a token for {user} as {role}")))
+        }
+        Ask::Expel { token } => Some((Kind::Rights, format!("token {token} revoked"))),
+        Ask::Tariff { pool, text } => {
+            let what = if text.is_some() { "a table of prices" } else { "prices as configured" };
+            Some((Kind::Price, format!("{what} for pool {}", pool.index())))
+        }
+        Ask::Policy { policy } => Some((Kind::Policy, policy.clone())),
+        Ask::Move { from, to, amount, .. } => {
+            Some((Kind::Money, format!("{amount} from {from} to {to}")))
+        }
+        _ => None,
+    }
+}
+
+/// What came of it.
+pub(crate) fn outcome(asked: &Result<Reply, Refusal>) -> String {
+    match asked {
+        Ok(Reply::Number(number)) => format!("done, number {number}"),
+        Ok(_) => "done".to_owned(),
+        Err(refusal) => format!("refused: {:?}", refusal.kind).to_lowercase(),
+    }
+}
+
+/// An administrator reads what belongs to `owner`.
+pub(crate) fn read(context: &Context, caller: &Caller, owner: &str, what: &str) {
+    let Caller { actor, .. } = caller;
+    if actor.role == Role::Administrator && actor.user != owner {
+        context.audit.note(&actor.user, Kind::Read, what, "done");
+    }
+}
+
+/// A request was refused: for want of a right, or for a limit.
+pub(crate) fn refused(
+    context: &Context,
+    failure: &Failure,
+    address: IpAddr,
+    (method, route): (&Method, &str),
+) {
+    let (status, problem) = failure.parts();
+    let counts = [
+        StatusCode::UNAUTHORIZED,
+        StatusCode::FORBIDDEN,
+        StatusCode::PAYLOAD_TOO_LARGE,
+        StatusCode::TOO_MANY_REQUESTS,
+    ];
+    if !counts.contains(&status) {
+        return;
+    }
+    let actor = failure.who().map_or_else(|| format!("@{}", address.to_canonical()), str::to_owned);
+    let what = problem.limit.as_deref().unwrap_or(&problem.kind);
+    let outcome = format!("{} {what}", status.as_u16());
+    let method = crate::routes::method_name(method);
+    context.audit.note(&actor, Kind::Refusal, format!("{method} {route}"), outcome);
+}

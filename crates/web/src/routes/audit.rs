@@ -1,0 +1,87 @@
+//! The audit log.
+
+use axum::Json;
+use axum::extract::State;
+use serde::Deserialize;
+use tradewind_daemon::audit::{Kept, Kind};
+use utoipa::IntoParams;
+
+use super::page;
+use crate::api::{Context, blocking};
+use crate::documents::{AuditList, AuditRow};
+use crate::doors::Caller;
+use crate::extract::Selection;
+use crate::failure::{Answer, Failure};
+use crate::openapi::Refusals;
+
+/// Rows that are looked at for one page.
+const LOOKED: usize = 100_000;
+
+/// Which rows.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AuditPage {
+    /// With a number above this.
+    after: Option<u64>,
+    /// At most so many: 1 to 1000, 100 if left out.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<u32>,
+    /// Written at this moment or later: seconds since 1970.
+    since: Option<i64>,
+    /// Written before this moment.
+    until: Option<i64>,
+    /// Of this user; `@ADDRESS` where nobody knows who.
+    user: Option<String>,
+    /// Of this kind.
+    kind: Option<String>,
+}
+
+/// Who was refused, who signed in, who read others' data, who changed rights, prices, policy and
+/// money. Administrators may. A page may have fewer rows than `limit`, and others behind it.
+#[utoipa::path(
+    get, path = "/v1/audit", tag = "audit", operation_id = "list_audit", params(AuditPage),
+    responses((status = 200, description = "a page of rows", body = AuditList), Refusals),
+)]
+pub(crate) async fn list(
+    State(context): State<Context>,
+    caller: Caller,
+    Selection(which): Selection<AuditPage>,
+) -> Answer<Json<AuditList>> {
+    if !caller.actor.may_act_for("") {
+        return Err(Failure::forbidden("only an administrator may see this"));
+    }
+    let AuditPage { after, limit, since, until, user, kind } = which;
+    let (after, limit) = (after.unwrap_or(0), page(limit)?);
+    let kind = kind.map(|name| of_name(&name)).transpose()?;
+    let audit = context.audit.clone();
+    let wanted = move |it: &Kept| {
+        until.is_none_or(|until| it.at < until)
+            && user.as_ref().is_none_or(|user| *user == it.entry.actor)
+            && kind.is_none_or(|kind| kind == it.entry.kind)
+    };
+    let read = blocking(move || audit.read(after, (limit, LOOKED), since, wanted)).await?;
+    let (rows, next) = read.map_err(|wrong| Failure::unavailable(wrong.to_string()))?;
+    Ok(Json(AuditList { rows: rows.into_iter().map(row).collect(), next }))
+}
+
+fn of_name(name: &str) -> Answer<Kind> {
+    let found = Kind::ALL.into_iter().find(|(_, it)| *it == name).map(|(kind, _)| kind);
+    found.ok_or_else(|| {
+        let all = Kind::ALL.map(|(_, name)| name).join(", ");
+        Failure::malformed("there is no such kind", format!("there are: {all}")).in_field("kind")
+    })
+}
+
+fn row(Kept { seq, at, entry }: Kept) -> AuditRow {
+    AuditRow {
+        seq,
+        at,
+        kind: entry.kind.name().to_owned(),
+        user: entry.actor,
+        subject: entry.subject,
+        outcome: entry.outcome,
+        count: entry.count,
+        since: entry.since,
+    }
+}
