@@ -92,7 +92,7 @@ macro_rules! head {
 
 head!(
     name, owners, away, policy, last_job, users, closures, tariffs, tokens, last_token, quotes,
-    last_quote, slips, peers, past, lead,
+    last_quote, slips, peers, past, lead, projects, rules, used,
 );
 
 impl Put for JobTable {
