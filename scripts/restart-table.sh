@@ -43,7 +43,7 @@ submit() {
         -H "Authorization: Bearer $(cat "$state/admin.token")" \
         -H 'Content-Type: application/json' -d '{"name": "sweep", "command": ["sleep", "100000"],
             "nodes": 1, "time": 100000, "array": "0-999",
-            "environment": {"HOME": "/home/ana", "PATH": "/usr/bin"}}'
+            "environment": {"LANG": "C", "PATH": "/usr/bin"}}'
 }
 
 echo '| jobs | running, MiB | restart after a kill, s | peak, MiB | peak / running | journal, MiB |'
