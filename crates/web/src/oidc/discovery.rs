@@ -94,7 +94,7 @@ impl Inside {
     /// The provider's keys, asked for now.
     pub(super) fn new_keys(&self) -> Result<Keys, Refused> {
         let url = self.description()?.jwks_uri;
-        let keys = Keys::read(self.wire.get(&url, None)?)
+        let keys = Keys::read(&self.wire.get(&url, None)?)
             .map_err(|it| Refused::Provider(format!("{url}: {it}")))?;
         self.known().keys = Some((keys.clone(), Instant::now()));
         Ok(keys)

@@ -35,7 +35,7 @@ impl Signer {
 
     fn keys(&self, id: &str) -> Keys {
         let odd = json!({"kty": "made-up", "kid": "odd"});
-        Keys::read(json!({"keys": [odd, self.jwk(id)]})).unwrap()
+        Keys::read(&json!({"keys": [odd, self.jwk(id)]})).unwrap()
     }
 
     fn sign(&self, header: &Value, claims: &Value) -> String {
@@ -143,7 +143,7 @@ fn only_the_providers_keys_and_algorithms_count() {
     for (name, value) in [("use", "enc"), ("alg", "ES384")] {
         let mut key = signer.jwk("one");
         key[name] = json!(value);
-        let keys = Keys::read(json!({"keys": [key]})).unwrap();
+        let keys = Keys::read(&json!({"keys": [key]})).unwrap();
         assert!(refused(&token, &keys).contains("no key `one`"), "{name}");
     }
 }

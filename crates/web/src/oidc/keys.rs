@@ -13,7 +13,7 @@ pub(super) struct Keys(Vec<Jwk>);
 
 impl Keys {
     /// Of a set of keys (RFC 7517).
-    pub(super) fn read(document: Value) -> Result<Keys, String> {
+    pub(super) fn read(document: &Value) -> Result<Keys, String> {
         let Some(Value::Array(all)) = document.get("keys") else {
             return Err("there are no `keys`".to_owned());
         };

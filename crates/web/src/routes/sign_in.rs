@@ -107,7 +107,7 @@ async fn failure(context: &Context, why: &Refused) -> Failure {
     responses((status = 200, description = "the ways", body = SignInWays), Refusals),
 )]
 pub(crate) async fn ways(State(context): State<Context>) -> Json<SignInWays> {
-    let provider = context.oidc.as_ref().map(|it| it.provider());
+    let provider = context.oidc.as_ref().map(Oidc::provider);
     let (name, issuer) = (provider.map(|it| it.name.clone()), provider.map(|it| it.issuer.clone()));
     Json(SignInWays { provider: name, issuer })
 }
