@@ -144,7 +144,7 @@ mod tests {
         }
     }
 
-    fn of_claims(provider: &Provider, claims: Value) -> Result<Identity, Refused> {
+    fn of_claims(provider: &Provider, claims: &Value) -> Result<Identity, Refused> {
         of(provider, claims.as_object().unwrap())
     }
 
@@ -152,25 +152,25 @@ mod tests {
     fn groups_become_roles_and_projects() {
         let claims = json!({"preferred_username": "ana",
             "groups": ["moon", "hpc", "own", "apollo-team", "other"]});
-        let ana = of_claims(&provider(), claims).unwrap();
+        let ana = of_claims(&provider(), &claims).unwrap();
         let projects = vec!["apollo".to_owned()];
         assert_eq!(ana, Identity { user: "ana".to_owned(), role: Role::Owner, projects });
-        let one = of_claims(&provider(), json!({"preferred_username": "ana", "groups": "hpc"}));
+        let one = of_claims(&provider(), &json!({"preferred_username": "ana", "groups": "hpc"}));
         assert_eq!(one.unwrap().role, Role::User);
         let deep = Provider { groups_claim: "realm_access.roles".to_owned(), ..provider() };
         let claims = json!({"preferred_username": "a", "realm_access": {"roles": ["root"]}});
-        assert_eq!(of_claims(&deep, claims).unwrap().role, Role::Administrator);
+        assert_eq!(of_claims(&deep, &claims).unwrap().role, Role::Administrator);
     }
 
     #[test]
     fn who_has_no_role_does_not_come_in() {
         for groups in [json!([]), json!(["other"]), json!(null), json!({"hpc": 1}), json!([7])] {
             let claims = json!({"preferred_username": "ana", "groups": groups});
-            let refused = of_claims(&provider(), claims);
+            let refused = of_claims(&provider(), &claims);
             assert!(matches!(refused, Err(Refused::NoRole { .. })), "{groups}");
         }
         let open = Provider { default_role: Some(Role::User), ..provider() };
-        let all = of_claims(&open, json!({"preferred_username": "ana"})).unwrap();
+        let all = of_claims(&open, &json!({"preferred_username": "ana"})).unwrap();
         assert_eq!((all.role, all.projects), (Role::User, vec![]));
     }
 
@@ -186,7 +186,7 @@ mod tests {
         ] {
             let claims =
                 json!({"email": "a@b.example", "email_verified": verified, "groups": ["hpc"]});
-            assert_eq!(of_claims(&by_mail, claims).is_ok(), good, "{verified}");
+            assert_eq!(of_claims(&by_mail, &claims).is_ok(), good, "{verified}");
         }
     }
 
@@ -194,9 +194,9 @@ mod tests {
     fn names_that_would_be_somebody_else_are_refused() {
         for name in ["", "a b", "a/b", "é", "administrator", "a\u{202e}b", &"x".repeat(65)] {
             let claims = json!({"preferred_username": name, "groups": ["hpc"]});
-            assert!(of_claims(&provider(), claims).is_err(), "{name}");
+            assert!(of_claims(&provider(), &claims).is_err(), "{name}");
         }
         let claims = json!({"preferred_username": "administrator", "groups": ["root"]});
-        assert!(of_claims(&provider(), claims).is_ok());
+        assert!(of_claims(&provider(), &claims).is_ok());
     }
 }
