@@ -5,6 +5,8 @@
 //! Each row measures the second user alone and beside the load, five times in turns of so many
 //! seconds each (2 if left out).
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it prints a table")]
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
@@ -90,7 +92,15 @@ struct Daemon {
 impl Daemon {
     fn start(program: &str, folder: &Path) -> Result<Daemon, Wrong> {
         let mut child = Command::new(program)
-            .args(["up", "--listen", "127.0.0.1:0", "--log", "error", "--state"])
+            .args([
+                "up",
+                "--shared-account",
+                "--listen",
+                "127.0.0.1:0",
+                "--log",
+                "error",
+                "--state",
+            ])
             .arg(folder)
             .stdout(Stdio::piped())
             .spawn()?;
@@ -246,6 +256,43 @@ fn load(kind: &str, to: SocketAddr, token: &str, over: &AtomicBool, sent: &Atomi
     }
 }
 
+/// The second user alone and beside one kind of load, as a row of the table.
+fn row(
+    kind: &str,
+    to: SocketAddr,
+    first: &str,
+    second: &mut Second,
+    seconds: u64,
+) -> Result<String, Wrong> {
+    let sent = AtomicU64::new(0);
+    let (mut alone, mut beside): ([Vec<f64>; 4], [Vec<f64>; 4]) = Default::default();
+    second.refused = 0;
+    // In turns, so that what else the machine does is in both.
+    for _ in 0..TURNS {
+        join(&mut alone, second.measure(seconds)?);
+        let over = AtomicBool::new(false);
+        let measured = std::thread::scope(|scope| {
+            for _ in (0..CROWD).filter(|_| kind != "nothing") {
+                let (over, sent) = (&over, &sent);
+                scope.spawn(move || load(kind, to, first, over, sent));
+            }
+            std::thread::sleep(Duration::from_millis(500));
+            let measured = second.measure(seconds);
+            over.store(true, Ordering::Relaxed);
+            measured
+        })?;
+        join(&mut beside, measured);
+    }
+    let cell = |(alone, beside): (&Vec<f64>, &Vec<f64>)| {
+        let of = |share| (at(alone, share), at(beside, share));
+        let told = |(a, b): (f64, f64)| format!("{a:.1} → {b:.1} ({:.1})", b / a.max(0.001));
+        format!("{}; {}", told(of(50)), told(of(99)))
+    };
+    let cells: Vec<String> = alone.iter().zip(&beside).map(cell).collect();
+    let rate = sent.load(Ordering::Relaxed) / (TURNS * seconds).max(1);
+    Ok(format!("| {kind} | {rate} | {} |", cells.join(" | ")))
+}
+
 fn main() -> Result<(), Wrong> {
     let mut words = std::env::args().skip(1);
     let program = words.next().ok_or("which program? PROGRAM [SECONDS]")?;
@@ -271,33 +318,7 @@ fn main() -> Result<(), Wrong> {
         "wrong tokens",
     ];
     for kind in kinds {
-        let sent = AtomicU64::new(0);
-        let (mut alone, mut beside): ([Vec<f64>; 4], [Vec<f64>; 4]) = Default::default();
-        second.refused = 0;
-        // In turns, so that what else the machine does is in both.
-        for _ in 0..TURNS {
-            join(&mut alone, second.measure(seconds)?);
-            let over = AtomicBool::new(false);
-            let measured = std::thread::scope(|scope| {
-                for _ in (0..CROWD).filter(|_| kind != "nothing") {
-                    let (first, over, sent, to) = (&first, &over, &sent, daemon.address);
-                    scope.spawn(move || load(kind, to, first, over, sent));
-                }
-                std::thread::sleep(Duration::from_millis(500));
-                let measured = second.measure(seconds);
-                over.store(true, Ordering::Relaxed);
-                measured
-            })?;
-            join(&mut beside, measured);
-        }
-        let cell = |(alone, beside): (&Vec<f64>, &Vec<f64>)| {
-            let of = |share| (at(alone, share), at(beside, share));
-            let told = |(a, b): (f64, f64)| format!("{a:.1} → {b:.1} ({:.1})", b / a.max(0.001));
-            format!("{}; {}", told(of(50)), told(of(99)))
-        };
-        let cells: Vec<String> = alone.iter().zip(&beside).map(cell).collect();
-        let rate = sent.load(Ordering::Relaxed) / (TURNS * seconds).max(1);
-        println!("| {kind} | {rate} | {} |", cells.join(" | "));
+        println!("{}", row(kind, daemon.address, &first, &mut second, seconds)?);
         if second.refused > 0 {
             println!("{} requests of the second user were refused", second.refused);
         }

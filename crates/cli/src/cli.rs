@@ -6,7 +6,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 use crate::commands::live::{
     audit, backup, control, doctor, events, grant, job, jobs, journal, ledger, login, output,
-    peers, policy, price, report, sites, submit, token, wait, whatif,
+    peers, policy, price, project, report, sites, submit, token, usage, wait, whatif,
 };
 use crate::commands::{
     analyze, combine, completions, explain, generate, local_task, merge, plan, quote, reproduce,
@@ -132,6 +132,8 @@ pub(crate) enum Command {
     Ledger(ledger::Args),
     /// Move money to an account.
     Grant(grant::Args),
+    /// Make projects, choose their members, limit what they spend.
+    Project(project::Args),
     /// Make, list, rotate and revoke tokens.
     Token(token::Args),
     /// Sign in with the market's provider of identities, in any browser.
@@ -144,6 +146,8 @@ pub(crate) enum Command {
     Policy(policy::Args),
     /// Sum up what users and sites did.
     Report(report::Args),
+    /// Sum up what was used and charged, by project, user, site and month.
+    Usage(usage::Args),
     /// Print what happens in the market.
     Events(events::Args),
     /// List, prove or export the audit log: refusals, sign-ins, and who changed or read what.

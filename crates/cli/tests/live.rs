@@ -63,7 +63,7 @@ impl Stage {
 
     /// `tradewind COMMAND --state …` and the rest.
     fn command(&self, words: &[&str]) -> Command {
-        let names = if ["journal", "token"].contains(&words[0])
+        let names = if ["journal", "token", "project"].contains(&words[0])
             || words.starts_with(&["audit", "verify"])
         {
             2
@@ -158,11 +158,88 @@ fn a_job_from_its_quote_to_the_ledger() {
 
     let (balance, held) = money(&stage, "user:admin");
     assert!(balance <= 1_000_000.0 && held == 0.0, "{balance} {held}");
-    stage.text(&["grant", "project:flow", "12.5", "--note", "October"], 0);
+    stage.text(&["grant", "project:flow", "12.5", "--note", "October", "--create"], 0);
     assert_eq!(money(&stage, "project:flow"), (12.5, 0.0));
 }
 
 /// Fast sites of one node: the second one's owner counts work.
+/// What is used is charged by whole seconds, rounded up for each task: many short jobs pay as much
+/// as they ran, and nothing is lost on the way.
+#[test]
+fn short_jobs_are_not_free() {
+    let stage = Stage::new();
+    let sites = stage.json(&["sites"]);
+    let sites = sites["sites"].as_array().unwrap().iter();
+    let pools = sites.flat_map(|site| site["pools"].as_array().unwrap());
+    let prices = pools.map(|pool| pool["price"].to_string().parse::<f64>().unwrap());
+    let price = prices.fold(f64::INFINITY, f64::min);
+    for _ in 0..3 {
+        stage.text(&["submit", "--time", "1", "--", "true"], 0);
+    }
+    for _ in 0..12 {
+        stage.text(&["submit", "--time", "1", "--", "sleep", "0.8"], 0);
+    }
+    let numbers: Vec<String> = (1..=15).map(|number| number.to_string()).collect();
+    let words: Vec<&str> =
+        std::iter::once("wait").chain(numbers.iter().map(String::as_str)).collect();
+    stage.text(&words, 0);
+    let jobs = stage.json(&["jobs", "--all"]);
+    let paid: Vec<f64> = jobs["jobs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|job| job["paid"].to_string().parse().unwrap())
+        .collect();
+    assert_eq!(paid.len(), 15);
+    assert!(paid.iter().all(|paid| *paid >= price - 1e-9), "{paid:?} at {price}");
+    let all = stage.json(&["ledger", "--accounts"]);
+    let balances = all["accounts"].as_array().unwrap().iter();
+    let sum: f64 = balances.map(|it| it["balance"].to_string().parse::<f64>().unwrap()).sum();
+    assert!(sum.abs() < 1e-6, "{all}");
+}
+
+const PEOPLE: &str = "kind,project,user,role,credits,total,month,note
+project,apollo,,,100,,,moon
+member,apollo,admin,manager,,,50,
+";
+
+/// A project from a file to the sums of what was used.
+#[test]
+fn a_project_from_its_table_to_its_usage() {
+    let stage = Stage::new();
+    let refused = |words: &[&str], code: i32| {
+        let output = stage.run(words);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
+        said
+    };
+    let dry = ["submit", "--dry-run", "--time", "1", "-A", "apollo", "--wrap", "true"];
+    assert!(refused(&dry, 3).contains("there is no project `apollo`"));
+    stage.write("bad.csv", &PEOPLE.replace(",admin,", ",a b,"));
+    let said = refused(&["project", "import", "bad.csv"], 3);
+    assert!(said.contains("bad.csv:3: user: `a b` cannot be a name"), "{said}");
+    stage.write("people.csv", PEOPLE);
+    let would = stage.text(&["project", "import", "people.csv", "--dry-run"], 0);
+    assert_eq!(stage.text(&["project", "import", "people.csv"], 0), would);
+    assert_eq!(stage.text(&["project", "import", "people.csv"], 0), "nothing to change\n");
+    stage.write("again.csv", &stage.text(&["project", "export"], 0));
+    assert_eq!(stage.text(&["project", "import", "again.csv"], 0), "nothing to change\n");
+    stage.text(&["project", "limit", "apollo", "admin", "--month", "none", "--total", "9"], 0);
+    let shown = stage.text(&["project", "show", "apollo"], 0);
+    assert!(shown.contains("admin   manager") && shown.contains("forecast: "), "{shown}");
+    stage.text(&["submit", "--time", "1", "-A", "apollo", "--wait", "--", "true"], 0);
+    let usage = stage.text(&["usage", "--by", "project,user", "--format", "csv"], 0);
+    assert!(
+        usage.starts_with("project,user,parts,node_seconds,charged\napollo,admin,1,"),
+        "{usage}"
+    );
+    let rows = stage.text(&["usage", "--sacct", "--project", "apollo"], 0);
+    assert!(rows.lines().nth(1).unwrap().contains("|admin|apollo|"), "{rows}");
+    stage.text(&["project", "remove", "apollo", "admin"], 0);
+    let said = refused(&["submit", "--time", "1", "-A", "apollo", "--", "true"], 1);
+    assert!(said.contains("tradewind project add apollo admin"), "{said}");
+}
+
 const FAST: &str = "[[project]]
 name = 'slow'
 times = 'work'
@@ -208,6 +285,7 @@ fn quotes_and_jobs_say_what_their_limits_count() {
     assert_eq!(row("beta/elm"), "beta/elm 1 30:00 1:00:00 3");
     let (_, work) = ask(&["--times", "work"]);
     assert_eq!(nodes(&work, "cost"), "alpha/oak 1800 work 3600");
+    stage.text(&["project", "create", "slow", "--manager", "admin"], 0);
     stage.text(&["grant", "project:slow", "100000"], 0);
     let (_, work) = ask(&["--account", "slow"]);
     assert_eq!(nodes(&work, "cost"), "alpha/oak 1800 work 3600");

@@ -6,7 +6,7 @@ mod tests;
 use tradewind_model::Time;
 
 use crate::codec::Codec;
-use crate::engine::{RecoveryError, replay};
+use crate::engine::{RecoveryError, begun, replay};
 use crate::live::State;
 use crate::store::{Digest, Store, StoreError, Verified, verify};
 
@@ -60,9 +60,8 @@ pub fn prove<C: Codec>(store: &mut dyn Store, codec: &C) -> Result<Proof, Journa
     let verified = verify(store)?;
     let last = verified.rows;
     // A daemon may have written on since.
-    let snapshot = store.snapshot()?.filter(|snapshot| snapshot.seq <= last);
-    let begun =
-        snapshot.and_then(|it| Some((it.seq, codec.read_state(it.version, &it.body).ok()?)));
+    let begun = begun(store, codec)?.filter(|(seq, ..)| *seq <= last);
+    let begun = begun.map(|(seq, state, _)| (seq, state));
     let mut replayed = State::empty(Time(0));
     let mut seq = 0;
     if let Some((at, state)) = &begun {

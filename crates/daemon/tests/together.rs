@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tradewind_daemon::codec::Json;
-use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing};
+use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing, recover};
+use tradewind_daemon::journal::prove;
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::{Finish, Job, Phase};
 use tradewind_daemon::live::{Ask, Make, Reply, Settings};
@@ -59,6 +60,10 @@ fn site(folder: &Path, name: &str) -> SiteSetup {
 }
 
 fn market(folder: &Path) -> Engine {
+    market_on(folder, &Disk::new(Origin { market: "m".to_owned(), created: 0 }))
+}
+
+fn market_on(folder: &Path, disk: &Disk) -> Engine {
     let pool = |(place, name): (usize, &str)| Pool {
         name: format!("{name}/cpu"),
         site: SiteId(place as u32),
@@ -71,7 +76,7 @@ fn market(folder: &Path) -> Engine {
     };
     let sites = SITES.map(|name| Site { name: name.to_owned() });
     let pools = SITES.into_iter().enumerate().map(pool).collect();
-    let disk = Disk::new(Origin { market: "m".to_owned(), created: 0 });
+    let disk = disk.clone();
     let setup = Setup {
         open: Box::new(move || Ok(Box::new(disk.open()?) as Box<dyn Store>)),
         codec: Json,
@@ -159,6 +164,54 @@ fn the_work_of_both_parts_begins_on_the_same_second() {
         let said = std::fs::read_to_string(folder.path().join(format!("out-{part}"))).unwrap();
         assert_eq!(said, format!("{part} 2 alpha beta cpu/0,cpu/1,cpu/0\n"));
     }
+    engine.handle.stop();
+    engine.wait();
+}
+
+#[test]
+fn a_full_disk_stops_writes_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = Disk::new(Origin { market: "m".to_owned(), created: 0 });
+    let engine = market_on(folder.path(), &disk);
+    let running = submit(&engine, "sleep 600");
+    when(&engine, running, |job| job.parts.iter().all(|part| part.since.is_some()));
+    let waiting = submit(&engine, "true");
+    when(&engine, waiting, |job| job.phase == Phase::Waiting);
+    disk.fill();
+    let ana = || Actor { user: "ana".to_owned(), role: Role::User };
+    let ask = |engine: &Engine, ask: Ask| engine.handle.ask(ana(), ask);
+    ask(&engine, Ask::Hold { job: waiting }).unwrap_err();
+    // What was not written did not happen, and everything can be looked at.
+    when(&engine, waiting, |job| job.phase == Phase::Waiting);
+    assert!(engine.handle.gauges().is_read_only());
+    ask(&engine, Ask::Hold { job: waiting }).unwrap_err();
+    ask(&engine, Ask::Cancel { job: waiting }).unwrap();
+    ask(&engine, Ask::Cancel { job: running }).unwrap();
+    when(&engine, waiting, |job| job.phase == Phase::Over(Finish::Cancelled));
+    disk.make_room();
+    // The site was told to stop it, and that is known as soon as it can be written.
+    when(&engine, running, |job| job.phase == Phase::Over(Finish::Cancelled));
+    assert!(!engine.handle.gauges().is_read_only());
+    engine.handle.stop();
+    engine.wait();
+    let mut journal = disk.open().unwrap();
+    let state = recover(&mut journal, &Json).unwrap();
+    assert_eq!(state.jobs[&waiting].phase, Phase::Over(Finish::Cancelled));
+    prove(&mut journal, &Json).unwrap();
+    drop(journal);
+
+    // A start on a full disk.
+    disk.fill();
+    let engine = market_on(folder.path(), &disk);
+    assert!(engine.handle.gauges().is_read_only());
+    when(&engine, running, |job| job.phase == Phase::Over(Finish::Cancelled));
+    disk.make_room();
+    let end = Instant::now() + Duration::from_secs(60);
+    while engine.handle.gauges().is_read_only() {
+        assert!(Instant::now() < end, "it does not go on");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    submit(&engine, "true");
     engine.handle.stop();
     engine.wait();
 }

@@ -1,11 +1,17 @@
 //! Why a job has no window, and the least that would have to change.
 
+use std::ops::ControlFlow;
+
 use tradewind_model::{
     Attribute, Criterion, Grid, Money, Performance, Price, Reason, Request, Slot, SlotList, Span,
     Time, Window,
 };
 
 use crate::window::{Algorithm, Scratch, Search, Searcher};
+
+/// Whoever watched had enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stopped;
 
 /// Whether a job can be placed, and what would help if not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,18 +76,56 @@ impl Change {
 /// Every amount is found by bisection over the exact search: a larger allowance never makes a
 /// placeable job unplaceable, so the least sufficient one exists, and one unit less fails.
 pub fn explain(grid: &Grid, slots: &SlotList, request: &Request, search: &Search) -> Explanation {
-    let mut trial = Trial { grid, slots, search, scratch: Scratch::default() };
-    match trial.search(request, search) {
-        Ok(window) => Explanation {
-            answer: Ok(window),
-            relaxations: Vec::new(),
-            possible_without_limits: true,
-        },
-        Err(reason) => Explanation {
-            answer: Err(reason),
-            relaxations: trial.relaxations(request),
-            possible_without_limits: trial.possible(&without_limits(request)),
-        },
+    let mut watch = || ControlFlow::Continue(());
+    explain_with(grid, slots, request, search, &mut watch).0
+}
+
+/// The same, as long as `watch` says so: it is asked before each search.
+///
+/// # Errors
+/// If it was stopped.
+pub fn explain_while(
+    grid: &Grid,
+    slots: &SlotList,
+    request: &Request,
+    search: &Search,
+    watch: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<Explanation, Stopped> {
+    match explain_with(grid, slots, request, search, watch) {
+        (told, false) => Ok(told),
+        (_, true) => Err(Stopped),
+    }
+}
+
+/// What was found, and whether it was stopped before its end.
+fn explain_with(
+    grid: &Grid,
+    slots: &SlotList,
+    request: &Request,
+    search: &Search,
+    watch: &mut dyn FnMut() -> ControlFlow<()>,
+) -> (Explanation, bool) {
+    let scratch = Scratch::default();
+    let mut trial = Trial { grid, slots, search, scratch, watch, is_stopped: false };
+    let told = trial.explain(request, search);
+    (told, trial.is_stopped)
+}
+
+impl Trial<'_> {
+    fn explain(&mut self, request: &Request, search: &Search) -> Explanation {
+        let trial = self;
+        match trial.search(request, search) {
+            Ok(window) => Explanation {
+                answer: Ok(window),
+                relaxations: Vec::new(),
+                possible_without_limits: true,
+            },
+            Err(reason) => Explanation {
+                answer: Err(reason),
+                relaxations: trial.relaxations(request),
+                possible_without_limits: trial.possible(&without_limits(request)),
+            },
+        }
     }
 }
 
@@ -95,6 +139,8 @@ struct Trial<'a> {
     slots: &'a SlotList,
     search: &'a Search,
     scratch: Scratch,
+    watch: &'a mut dyn FnMut() -> ControlFlow<()>,
+    is_stopped: bool,
 }
 
 impl Trial<'_> {
@@ -109,6 +155,10 @@ impl Trial<'_> {
     /// Whether any window answers `request`: the search for the earliest start, which is the
     /// quickest, under the same limits.
     fn possible(&mut self, request: &Request) -> bool {
+        self.is_stopped = self.is_stopped || (self.watch)().is_break();
+        if self.is_stopped {
+            return false;
+        }
         let mut search = self.search.clone();
         let mut request = request.clone();
         if let Algorithm::Best(criterion) = &search.algorithm {

@@ -1,5 +1,7 @@
 //! What a job could get, before anything is submitted.
 
+use std::ops::ControlFlow;
+
 use tradewind_model::{
     Attribute, Criterion, Grid, Money, Node, Reason, Request, SlotList, Span, Time, Window,
 };
@@ -27,16 +29,44 @@ pub const CRITERIA: [Criterion; 5] = [
 /// The best window for `request` under each of [`CRITERIA`] and, if it is another, under the
 /// request's own. All limits that the request states apply.
 pub fn quotes(grid: &Grid, slots: &SlotList, request: &Request, work_limit: u64) -> Vec<Quote> {
+    all(grid, slots, request, work_limit).collect()
+}
+
+/// The same, as long as `watch` says so: it is asked before each criterion. `None`: it was stopped.
+pub fn quotes_while(
+    grid: &Grid,
+    slots: &SlotList,
+    request: &Request,
+    work_limit: u64,
+    watch: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Option<Vec<Quote>> {
+    let mut quotes = Vec::new();
+    let mut rest = all(grid, slots, request, work_limit);
+    while watch().is_continue() {
+        match rest.next() {
+            Some(quote) => quotes.push(quote),
+            None => return Some(quotes),
+        }
+    }
+    None
+}
+
+fn all<'a>(
+    grid: &'a Grid,
+    slots: &'a SlotList,
+    request: &'a Request,
+    work_limit: u64,
+) -> impl Iterator<Item = Quote> + 'a {
     let own = Some(&request.criterion).filter(|own| !CRITERIA.contains(own));
     let mut scratch = Scratch::default();
-    let mut quote = |criterion: &Criterion| {
+    let quote = move |criterion: &Criterion| {
         let search = Search { work_limit, ..Search::best(criterion.clone()) };
         let searcher = Searcher::new(grid, request, &search);
         let found = searcher.find(slots, Time::MIN, &mut scratch);
         let answer = found.ok_or_else(|| searcher.reason(slots, &mut scratch));
         Quote { criterion: criterion.clone(), answer }
     };
-    CRITERIA.iter().chain(own).map(&mut quote).collect()
+    CRITERIA.iter().chain(own).map(quote)
 }
 
 /// The windows of which none is both earlier in finish and cheaper than another.

@@ -5,7 +5,6 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tokio::sync::Semaphore;
 use tradewind_daemon::audit::Audit;
 use tradewind_daemon::engine::Handle;
 use tradewind_daemon::engine::reads::{Permit, Reads};
@@ -19,7 +18,7 @@ use tradewind_model::{
     Demand, JobId, Market, Money, Place, PoolId, Price, Reason, SiteId, Span, Time,
 };
 
-use crate::documents::{Explanation, WhatIf, WhatIfQuestion};
+use crate::documents::{Explanation, QueuePlan, WhatIf, WhatIfQuestion};
 use crate::doors::Doors;
 use crate::doors::ours::Scheme;
 use crate::failure::{Answer, Failure};
@@ -28,6 +27,8 @@ use crate::metrics::Metrics;
 use crate::notes;
 use crate::oidc::{Oidc, Provider};
 use crate::page::{Basis, Boards, Compared, Copied, Piece, Runs};
+use crate::turns::{Bounds, Turns};
+use crate::watch::Watch;
 use crate::week::{Lived, Week};
 
 /// All that the API needs.
@@ -154,6 +155,26 @@ pub struct MarketView {
     pub lead: Span,
 }
 
+impl MarketView {
+    /// The live market as it will be in so long, if nothing happens.
+    pub fn of(live: &Live, ahead: Span) -> MarketView {
+        let state = live.state();
+        let at = present(state) + ahead;
+        let used = live.policy().standing(state.now()).into_iter();
+        let mut market = state.market.clone();
+        // Its own moment is that of the last record; a clock that was set back changes nothing.
+        let _ = market.pass_to(at);
+        MarketView {
+            market,
+            policy: state.policy.clone(),
+            numbers: state.numbers.clone(),
+            users: state.users.clone(),
+            lead: state.lead(),
+            used: used.map(|it| (it.user, it.used)).collect(),
+        }
+    }
+}
+
 /// The best window by one criterion, or why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposal {
@@ -178,27 +199,48 @@ pub struct Planned {
     pub place: Place,
 }
 
+/// A plan of the jobs that wait.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Plan {
+    /// Which queue, and how far it was looked at.
+    pub queue: QueuePlan,
+    /// Jobs that are expected to run, in the order of submission.
+    pub jobs: Vec<Planned>,
+}
+
+/// What a job could get, and by which plan of the queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quoted {
+    /// One for each criterion.
+    pub proposals: Vec<Proposal>,
+    /// The jobs that come before.
+    pub queue: QueuePlan,
+}
+
 /// Looks ahead. Simulation is not below this crate, so the command supplies it. Calls may take
-/// seconds; few are made at once.
+/// seconds; few are made at once. They stop soon after their `watch` is over.
 pub trait Advisor: Debug + Send + Sync {
     /// What a job that asks for this could get, if it were submitted now.
     ///
     /// # Errors
     /// If nothing can be said.
-    fn quote(&self, view: &MarketView, demand: &Demand) -> Result<Vec<Proposal>, Refusal>;
+    fn quote(&self, view: &MarketView, demand: &Demand, watch: &Watch) -> Result<Quoted, Refusal>;
 
     /// What would be different. `changes` of all jobs: the API leaves out what is not for the
     /// caller.
     ///
     /// # Errors
     /// If there is no such policy or job, or it takes too long.
-    fn whatif(&self, view: &MarketView, question: &WhatIfQuestion) -> Result<WhatIf, Refusal>;
+    fn whatif(
+        &self,
+        view: &MarketView,
+        question: &WhatIfQuestion,
+        watch: &Watch,
+    ) -> Result<WhatIf, Refusal>;
 
-    /// What the policy would do with the jobs that wait, if nothing came between.
-    ///
-    /// # Errors
-    /// If nothing can be said.
-    fn plan(&self, view: &MarketView) -> Result<Vec<Planned>, Refusal>;
+    /// The plan of the jobs that wait, if there is one: what the policy would do with them, if
+    /// nothing came between. It is kept and brought up to date; to ask for it costs little.
+    fn plan(&self) -> Option<Arc<Plan>>;
 
     /// What the week's jobs would have had, if these prices had been asked from these moments on
     /// and the present policy had decided. The market is empty at first.
@@ -210,13 +252,15 @@ pub trait Advisor: Debug + Send + Sync {
         view: &MarketView,
         week: &Week,
         asked: &[(Time, PoolId, Price)],
+        watch: &Watch,
     ) -> Result<Lived, Refusal>;
 
     /// Why a job that waits does so; the caller may see it.
     ///
     /// # Errors
     /// If nothing can be said.
-    fn explain(&self, view: &MarketView, job: JobId) -> Result<Explanation, Refusal>;
+    fn explain(&self, view: &MarketView, job: JobId, watch: &Watch)
+    -> Result<Explanation, Refusal>;
 }
 
 /// What is too much.
@@ -259,8 +303,14 @@ pub struct Limits {
     pub streams_per_user: usize,
     /// Of these, for administrators alone.
     pub streams_reserved: usize,
-    /// Quotes, what-ifs and explanations at the same time.
+    /// Quotes, what-ifs and explanations at the same time; one more is for administrators.
     pub advice: usize,
+    /// Of these, of one user.
+    pub advice_per_user: usize,
+    /// Questions of one user that wait for their turn.
+    pub advice_waiting: usize,
+    /// How long a quote, a what-if or an explanation may take, with the time that it waits.
+    pub advice_time: Duration,
     /// Reads of output at the same time, of all users.
     pub reads: usize,
     /// The same of one user.
@@ -307,6 +357,9 @@ impl Default for Limits {
             streams_per_user: 32,
             streams_reserved: 16,
             advice: 2,
+            advice_per_user: 1,
+            advice_waiting: 32,
+            advice_time: Duration::from_secs(10),
             reads: 32,
             reads_per_user: 4,
             quote_valid: Span(300),
@@ -337,7 +390,7 @@ pub(crate) struct Inside {
     pub(crate) doors: Doors,
     pub(crate) feed: Arc<Feed>,
     pub(crate) metrics: Metrics,
-    pub(crate) advice: Arc<Semaphore>,
+    pub(crate) turns: Arc<Turns>,
     reads: Arc<Reads>,
     pub(crate) sign_in: SignIn,
     pub(crate) oidc: Option<Oidc>,
@@ -356,7 +409,11 @@ impl Context {
         let provider = sign_in.provider.clone().zip(sign_in.url.as_ref());
         let oidc = provider.map(|(provider, url)| Oidc::new(provider, url)).transpose()?;
         let doors = Doors::new(&limits, scheme, &sign_in);
-        let advice = Arc::new(Semaphore::new(limits.advice));
+        let turns = Arc::new(Turns::new(Bounds {
+            all: limits.advice,
+            per_user: limits.advice_per_user,
+            waiting: limits.advice_waiting,
+        }));
         let (feed, metrics) = (Arc::new(Feed::new()), Metrics::new());
         let reads = Reads::new(limits.reads, limits.reads_per_user);
         let inside = Inside {
@@ -369,7 +426,7 @@ impl Context {
             doors,
             feed,
             metrics,
-            advice,
+            turns,
             reads,
             sign_in,
             oidc,
@@ -413,23 +470,7 @@ impl Context {
 
     /// The market as it will be in so long, if nothing happens.
     pub(crate) async fn view_in(&self, ahead: Span) -> Answer<MarketView> {
-        self.look(move |live| {
-            let state = live.state();
-            let at = present(state) + ahead;
-            let used = live.policy().standing(state.now()).into_iter();
-            let mut market = state.market.clone();
-            // Its own moment is that of the last record; a clock that was set back changes nothing.
-            let _ = market.pass_to(at);
-            MarketView {
-                market,
-                policy: state.policy.clone(),
-                numbers: state.numbers.clone(),
-                users: state.users.clone(),
-                lead: state.lead(),
-                used: used.map(|it| (it.user, it.used)).collect(),
-            }
-        })
-        .await
+        self.look(move |live| MarketView::of(live, ahead)).await
     }
 
     /// What a submission would ask for.
@@ -437,6 +478,7 @@ impl Context {
         let submission = Arc::new(submission);
         let demand = self.look(move |live| {
             let submission = live.settings().counted(&submission);
+            live.may_spend(&user, submission.project.as_deref())?;
             live.demand_of(&user, &submission)
         });
         let demand = demand.await?;

@@ -11,6 +11,7 @@
 //! Nothing is decided here: what callers want is said to the market ([`tradewind_daemon::engine`]),
 //! which writes it down before it answers. What this crate adds is who may say and see what.
 
+mod ahead;
 mod api;
 pub mod documents;
 mod doors;
@@ -25,11 +26,14 @@ mod page;
 mod routes;
 mod server;
 mod timeline;
+mod turns;
 mod views;
+mod watch;
 mod week;
 
 pub use api::{
-    Advisor, Api, Limits, MarketView, Outputs, Planned, Proposal, Rate, SignIn, Tariffs, present,
+    Advisor, Api, Limits, MarketView, Outputs, Plan, Planned, Proposal, Quoted, Rate, SignIn,
+    Tariffs, present,
 };
 pub use doors::{hash_of, new_secret};
 pub use feed::{Events, Notice};
@@ -37,4 +41,5 @@ pub use oidc::Provider;
 pub use server::{Listen, ServeError, Server, Tls, serve};
 pub use views::offers::offer;
 pub use views::words::{moment, sentence};
+pub use watch::Watch;
 pub use week::{Earned, Had, Lived, Missing, Other, PastJob, Week};

@@ -8,8 +8,8 @@ use utoipa::{IntoResponses, Modify, OpenApi, ToSchema};
 
 use crate::documents;
 use crate::routes::{
-    accounts, advice, audit, events, jobs, market, open, peers, sessions, sign_in, sites, submit,
-    tokens,
+    accounts, advice, audit, events, import, jobs, market, open, peers, projects, sessions,
+    sign_in, sites, submit, tokens,
 };
 
 /// What may be handed in.
@@ -76,7 +76,8 @@ impl Modify for Shared {
     paths(
         submit::submit, jobs::list, jobs::show, jobs::cancel, jobs::hold, jobs::release,
         jobs::output, jobs::wait, advice::explain, sites::list, sites::price, accounts::list,
-        accounts::statement, accounts::transfer, tokens::me, tokens::list, tokens::issue,
+        accounts::statement, accounts::transfer, projects::list, projects::create, projects::show,
+        import::import, import::export, import::used, projects::limit, projects::add, projects::remove, tokens::me, tokens::list, tokens::issue,
         tokens::revoke, tokens::rotate, sessions::list, sessions::end,
         sign_in::ways, sign_in::begin, sign_in::end, market::show, market::policy, market::report,
         audit::list, advice::quote,

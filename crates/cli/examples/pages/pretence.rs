@@ -1,12 +1,12 @@
 //! A market of 4,000 nodes whose sites only pretend.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::reads::Permit;
-use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing};
+use tradewind_daemon::engine::{Engine, Handle, Setup, SiteSetup, Timing};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::{Ask, Make, Refusal, Settings};
 use tradewind_daemon::site::{
@@ -18,13 +18,13 @@ use tradewind_io::input::Input;
 use tradewind_io::submission::document;
 use tradewind_model::{
     Admission, Attribute, Demand, JobId, Performance, Place, Pool, PoolId, Pools, Price, SiteId,
-    Time, Times,
+    Span, Time, Times,
 };
 use tradewind_sched::policy::{Policy, gridfill};
-use tradewind_web::documents::{Explanation, WhatIf, WhatIfQuestion};
+use tradewind_web::documents::{Explanation, QueuePlan, WhatIf, WhatIfQuestion};
 use tradewind_web::{
-    Advisor, Api, Limits, Listen, Lived, MarketView, Outputs, Planned, Proposal, Tariffs, Week,
-    new_secret, serve,
+    Advisor, Api, Limits, Listen, Lived, MarketView, Outputs, Plan, Planned, Quoted, Tariffs,
+    Watch, Week, new_secret, serve,
 };
 
 pub(crate) const NODES: u32 = 4_000;
@@ -110,34 +110,31 @@ impl Site for Pretence {
 
 /// Plans by taking the nodes that are free first, job after job; knows nothing else.
 #[derive(Debug)]
-struct First;
+struct First {
+    market: Handle,
+    last: Mutex<Option<(Instant, Arc<Plan>)>>,
+}
 
 fn cannot() -> Refusal {
     Refusal::new(tradewind_daemon::live::Kind::Conflict, "not here", "")
 }
 
 impl Advisor for First {
-    fn plan(&self, view: &MarketView) -> Result<Vec<Planned>, Refusal> {
-        let now = view.market.now();
-        let mut free: Vec<Vec<Time>> = vec![vec![now; OF_POOL as usize]; POOLS as usize];
-        let mut planned = Vec::new();
-        for job in view.market.queue() {
-            let Some(demand) = view.market.demand(job) else { continue };
-            let nodes = demand.processors as usize;
-            let pool = (0..free.len()).min_by_key(|pool| free[*pool][nodes - 1]).unwrap_or(0);
-            let start = free[pool][nodes - 1];
-            let end = start + demand.estimate;
-            free[pool][..nodes].fill(end);
-            free[pool].sort_unstable();
-            let place = Place::Pool(PoolId(pool as u32));
-            planned.push(Planned { job, start, end, place });
+    fn plan(&self) -> Option<Arc<Plan>> {
+        let mut last = self.last.lock().unwrap();
+        let fresh = |it: &&(Instant, Arc<Plan>)| it.0.elapsed() < Duration::from_secs(3);
+        if let Some((_, plan)) = last.as_ref().filter(fresh) {
+            return Some(Arc::clone(plan));
         }
-        Ok(planned)
+        let view = self.market.look(|live| MarketView::of(live, Span(0))).ok()?;
+        let plan = Arc::new(planned(&view));
+        *last = Some((Instant::now(), Arc::clone(&plan)));
+        Some(plan)
     }
-    fn quote(&self, _: &MarketView, _: &Demand) -> Result<Vec<Proposal>, Refusal> {
+    fn quote(&self, _: &MarketView, _: &Demand, _: &Watch) -> Result<Quoted, Refusal> {
         Err(cannot())
     }
-    fn whatif(&self, _: &MarketView, _: &WhatIfQuestion) -> Result<WhatIf, Refusal> {
+    fn whatif(&self, _: &MarketView, _: &WhatIfQuestion, _: &Watch) -> Result<WhatIf, Refusal> {
         Err(cannot())
     }
     fn relive(
@@ -145,12 +142,33 @@ impl Advisor for First {
         _: &MarketView,
         _: &Week,
         _: &[(Time, PoolId, Price)],
+        _: &Watch,
     ) -> Result<Lived, Refusal> {
         Err(cannot())
     }
-    fn explain(&self, _: &MarketView, _: JobId) -> Result<Explanation, Refusal> {
+    fn explain(&self, _: &MarketView, _: JobId, _: &Watch) -> Result<Explanation, Refusal> {
         Err(cannot())
     }
+}
+
+fn planned(view: &MarketView) -> Plan {
+    let now = view.market.now();
+    let mut free: Vec<Vec<Time>> = vec![vec![now; OF_POOL as usize]; POOLS as usize];
+    let mut planned = Vec::new();
+    for job in view.market.queue() {
+        let Some(demand) = view.market.demand(job) else { continue };
+        let nodes = demand.processors as usize;
+        let pool = (0..free.len()).min_by_key(|pool| free[*pool][nodes - 1]).unwrap_or(0);
+        let start = free[pool][nodes - 1];
+        let end = start + demand.estimate;
+        free[pool][..nodes].fill(end);
+        free[pool].sort_unstable();
+        let place = Place::Pool(PoolId(pool as u32));
+        planned.push(Planned { job, start, end, place });
+    }
+    let looked_at = planned.len() as u64;
+    let queue = QueuePlan { queue_as_of: now.0, waiting: looked_at, looked_at, placed: 0 };
+    Plan { queue, jobs: planned }
 }
 
 impl Outputs for First {
@@ -238,11 +256,12 @@ impl Stage {
         let ask =
             Ask::Admit { user, role: Role::Administrator, hash, note, terms: Default::default() };
         engine.handle.ask(root(), ask).unwrap();
+        let first = Arc::new(First { market: engine.handle.clone(), last: Mutex::default() });
         let api = Api {
             market: engine.handle.clone(),
-            outputs: Arc::new(First),
-            advisor: Arc::new(First),
-            tariffs: Arc::new(First),
+            outputs: first.clone(),
+            advisor: first.clone(),
+            tariffs: first,
             limits: Limits::default(),
             sign_in: Default::default(),
             audit: Default::default(),

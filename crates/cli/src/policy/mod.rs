@@ -166,6 +166,27 @@ pub(crate) fn half_life(name: &str) -> Option<Span> {
     }
 }
 
+/// Who comes first in the policy's queue, as far as it has one: by arrival otherwise.
+pub(crate) fn order(name: &str) -> Order {
+    match choice(name) {
+        Ok(Choice::Fill(settings)) => settings.order,
+        Ok(Choice::Bsf(settings)) => settings.fill.order,
+        Ok(Choice::Cycles(settings)) => match settings.turn {
+            market::Turn::FairShare(half_life) => Order::FairShare(half_life),
+            market::Turn::Priority => Order::Priority,
+        },
+        _ => Order::Arrival,
+    }
+}
+
+/// Whether one more job at the end of the queue changes nothing for those before it, and starts at
+/// the earliest place that they leave.
+pub(crate) fn is_conservative(name: &str) -> bool {
+    let usual = gridfill::Settings::default();
+    let conservative = gridfill::Settings { depth: backfill::Depth::All, ..usual };
+    matches!(choice(name), Ok(Choice::Fill(settings)) if settings == conservative)
+}
+
 /// What the name means on these nodes.
 pub(crate) fn meant(name: &str, layout: Layout) -> &str {
     let other = ON_QUEUES.iter().find(|(plain, _)| layout == Layout::Queues && *plain == name);

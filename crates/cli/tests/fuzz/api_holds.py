@@ -80,7 +80,7 @@ def furnish(market):
     for nodes in (1, 2, 4, 6):
         job = {"name": f"job{nodes}", "command": ["true"], "nodes": nodes, "time": 60}
         market.ask("POST", "/v1/jobs", job)
-    market.ask("POST", "/v1/transfers", {"from": "bank", "to": "project:p", "amount": 5})
+    market.ask("POST", "/v1/transfers", {"from": "bank", "to": "project:p", "amount": 5, "create": True})
 
 
 def schemathesis(market, openapi, scratch, token, cases, seed):

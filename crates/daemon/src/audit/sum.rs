@@ -65,7 +65,9 @@ impl Sums {
     }
 
     fn take(&mut self, is_due: impl Fn(&Again) -> bool) -> Vec<Entry> {
-        let due = self.0.extract_if(.., |_, again| is_due(again));
+        let (due, left) = std::mem::take(&mut self.0).into_iter().partition(|(_, it)| is_due(it));
+        self.0 = left;
+        let due: BTreeMap<Key, Again> = due;
         let entry = |((kind, actor, subject, outcome), again): (Key, Again)| Entry {
             kind,
             actor,
@@ -74,6 +76,6 @@ impl Sums {
             count: Some(again.count),
             since: Some(again.since),
         };
-        due.filter(|(_, again)| again.count > 0).map(entry).collect()
+        due.into_iter().filter(|(_, again)| again.count > 0).map(entry).collect()
     }
 }

@@ -1,6 +1,9 @@
 //! Jobs, tasks, money and rights, as the state keeps them.
 
+use std::sync::Arc;
+
 use serde_json::Value;
+use tradewind_io::submission::Submission;
 
 use super::wire::{Fault, Fields, Get, Object, Put, choice, object};
 use crate::live::choice::Choice;
@@ -28,10 +31,42 @@ impl Get for Tag {
     }
 }
 
-object!(Job {
-    number,
-    user,
-    submission,
+/// A job with its submission, and with the place of its submission in a list.
+macro_rules! job {
+    ($($field:ident),* $(,)?) => {
+        object!(Job { number, user, submission, $($field),* });
+
+        /// Writes a job whose submission is elsewhere, at this place of a list.
+        pub(super) fn put_job(job: &Job, place: u64, out: &mut Vec<u8>) {
+            let Job { number, user, submission: _, $($field),* } = job;
+            let mut object = Object::begin(out);
+            object.field("number", number);
+            object.field("user", user);
+            object.field("submission", &place);
+            $(object.field(stringify!($field), $field);)*
+            object.end();
+        }
+
+        /// Reads it, with the list.
+        pub(super) fn get_job(
+            value: Value,
+            submissions: &[Arc<Submission>],
+        ) -> Result<Job, Fault> {
+            let mut fields = Fields::of(value)?;
+            let (number, user) = (fields.take("number")?, fields.take("user")?);
+            let place: u64 = fields.take("submission")?;
+            let submission = usize::try_from(place).ok().and_then(|it| submissions.get(it));
+            let submission = submission.cloned();
+            let submission = submission.ok_or_else(|| Fault::new("a submission is missing"))?;
+            let job =
+                Job { number, user, submission, $($field: fields.take(stringify!($field))?),* };
+            fields.end()?;
+            Ok(job)
+        }
+    };
+}
+
+job!(
     array,
     key,
     submitted,
@@ -55,7 +90,7 @@ object!(Job {
     processors,
     origin,
     away,
-});
+);
 choice!(Phase {
     "held" => Held(hold), "waiting" => Waiting, "running" => Running, "over" => Over(finish),
     "handing" => Handing, "away" => Away,

@@ -12,7 +12,9 @@
 
 mod books;
 mod market;
+pub mod pages;
 pub mod peers;
+mod projects;
 mod record;
 mod state;
 mod submission;

@@ -38,6 +38,8 @@ choice!(Record {
     "priced" => Priced { pool, price },
     "tariff" => Tariff { pool, text },
     "moved" => Moved { from, to, amount, note },
+    "project" => Project { project, change },
+    "rules" => Rules { version },
     "admitted" => Admitted { token, user, role, hash, note },
     "expelled" => Expelled { token },
     "token-expires" => TokenExpires { token, at },

@@ -14,7 +14,9 @@ use super::*;
 use crate::live::money::{Accounts, Posting};
 use crate::live::past::Past;
 use crate::live::peers::{Letter, Peers, Report, Traveller, Wanted};
+use crate::live::projects::Project;
 use crate::live::state::{Job, Quote, Task, Token};
+use crate::live::used::{Place, Used};
 use crate::site::Tag;
 
 /// Where made-up values come from.
@@ -201,6 +203,8 @@ proptest! {
         survives::<Posting>(dice);
         survives::<Peers>(dice);
         survives::<Past>(dice);
+        survives::<Project>(dice);
+        survives::<(Place, Used)>(dice);
         survives::<Letter>(dice);
         survives::<Wanted>(dice);
         survives::<Report>(dice);

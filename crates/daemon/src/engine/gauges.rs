@@ -1,7 +1,7 @@
 //! What the engine counts of itself, for whoever watches over it.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -49,6 +49,15 @@ pub struct Look {
     pub wrong: Option<String>,
 }
 
+/// Whether the journal can be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ReadOnly {
+    /// Its disk is full.
+    Yes,
+    /// As usual.
+    No,
+}
+
 /// What the engine counts since its start. Reading does not disturb it.
 #[derive(Debug, Default)]
 pub struct Gauges {
@@ -59,6 +68,7 @@ pub struct Gauges {
     /// Times that rows were written.
     pub appends: Tally,
     last_row: AtomicU64,
+    read_only: AtomicBool,
     looks: Mutex<BTreeMap<SiteId, Look>>,
     requests: Mutex<BTreeMap<SiteId, Arc<Requests>>>,
 }
@@ -71,6 +81,16 @@ impl Gauges {
     /// The number of the journal's last row.
     pub fn last_row(&self) -> u64 {
         self.last_row.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_read_only(&self, read_only: ReadOnly) {
+        self.read_only.store(read_only == ReadOnly::Yes, Ordering::Release);
+    }
+
+    /// Whether the journal takes no rows, since its disk is full: the market is as it was, can be
+    /// looked at, and takes nothing in but cancellations.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only.load(Ordering::Acquire)
     }
 
     /// Remembers a look; `wrong` is what the site said instead of an answer.

@@ -3,12 +3,15 @@
 //! It takes whatever has come in, makes one step of each, writes all their records down at once
 //! (so that many submissions share one wait for the disk), and only then answers and tells
 //! sites and peers. If the journal cannot be written, nothing that was not written counts: the state is
-//! made anew from the journal, and whoever asks is told to try again.
+//! made anew from the journal, and whoever asks is told to try again. While the disk is full, that
+//! state can be looked at, and jobs can be cancelled.
 
 mod busy;
 mod clock;
+mod full;
 pub mod gauges;
 mod handle;
+mod journal;
 mod nothing;
 mod peers;
 pub mod reads;
@@ -20,6 +23,6 @@ pub use gauges::Gauges;
 pub use handle::{Gone, Handle, News, Watch};
 pub use peers::{Courier, PeerSetup};
 pub use reads::Reader;
-pub use recovery::{RecoveryError, recover, replay};
+pub use recovery::{RecoveryError, begun, recover, recover_pages, replay};
 pub use run::{Engine, Open, Setup, Timing};
 pub use sites::SiteSetup;

@@ -1,6 +1,6 @@
 //! In the place of a journal that is closed and could not be opened again yet.
 
-use crate::store::{Origin, Row, Snapshot, Store, StoreError};
+use crate::store::{Changes, Origin, Page, PageKey, Row, Snapshot, Store, StoreError};
 
 /// A store that does nothing.
 #[derive(Debug)]
@@ -24,6 +24,14 @@ impl Store for Nothing {
     }
 
     fn read(&mut self, _: u64, _: usize) -> Result<Vec<Row>, StoreError> {
+        Err(closed())
+    }
+
+    fn keep_pages(&mut self, _: &Snapshot, _: &Changes) -> Result<(), StoreError> {
+        Err(closed())
+    }
+
+    fn pages(&mut self, _: Option<PageKey>) -> Result<Vec<Page>, StoreError> {
         Err(closed())
     }
 

@@ -3,11 +3,12 @@
 use tradewind_model::Time;
 
 use crate::codec::Codec;
+use crate::codec::pages::{self, Draft, Pages};
 use crate::live::{State, Wrong};
-use crate::store::{Store, StoreError};
+use crate::store::{Snapshot, Store, StoreError};
 
 /// Rows that are read at once.
-const PAGE: usize = 4_096;
+const PAGE: usize = 1_024;
 
 /// Why there is no state.
 #[derive(Debug, thiserror::Error)]
@@ -37,20 +38,69 @@ impl RecoveryError {
 /// # Errors
 /// If rows cannot be read, or do not follow from one another.
 pub fn recover<C: Codec>(store: &mut dyn Store, codec: &C) -> Result<State, RecoveryError> {
-    let snapshot = store.snapshot()?;
-    let read = snapshot.and_then(|it| match codec.read_state(it.version, &it.body) {
-        Ok(state) => Some((it.seq, state)),
-        Err(wrong) => {
-            let row = it.seq;
-            tracing::warn!(row, %wrong, "a snapshot cannot be read: all rows are, which takes longer");
-            None
+    recover_pages(store, codec).map(|(state, _)| state)
+}
+
+/// The same, with the pages that the store has of it.
+///
+/// # Errors
+/// As [`recover`].
+pub fn recover_pages<C: Codec>(
+    store: &mut dyn Store,
+    codec: &C,
+) -> Result<(State, Pages), RecoveryError> {
+    let begun = begun(store, codec)?;
+    let (seq, state, pages) = begun.unwrap_or_else(|| (0, State::empty(Time(0)), Pages::default()));
+    Ok((replay(store, codec, state, seq, u64::MAX)?, pages))
+}
+
+/// The state of the latest snapshot that can be read, and after which row it was taken.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn begun<C: Codec>(
+    store: &mut dyn Store,
+    codec: &C,
+) -> Result<Option<(u64, State, Pages)>, StoreError> {
+    // A daemon that writes may have changed the pages meanwhile.
+    for _ in 0..TRIES {
+        let Some(snapshot) = store.snapshot()? else { return Ok(None) };
+        match read(store, codec, &snapshot) {
+            Ok((state, pages)) => return Ok(Some((snapshot.seq, state, pages))),
+            Err(wrong) => {
+                let row = snapshot.seq;
+                tracing::warn!(row, %wrong, "a snapshot cannot be read");
+            }
         }
-    });
-    let (seq, state) = match read {
-        Some((seq, state)) => (seq, state),
-        None => (0, State::empty(Time(0))),
-    };
-    replay(store, codec, state, seq, u64::MAX)
+    }
+    tracing::warn!("no snapshot can be read: all rows are, which takes longer");
+    Ok(None)
+}
+
+/// A snapshot is tried so often.
+const TRIES: u32 = 3;
+
+fn read<C: Codec>(
+    store: &mut dyn Store,
+    codec: &C,
+    snapshot: &Snapshot,
+) -> Result<(State, Pages), String> {
+    if snapshot.version < pages::VERSION {
+        let state = codec.read_state(snapshot.version, &snapshot.body);
+        return state.map(|state| (state, Pages::default())).map_err(|wrong| wrong.to_string());
+    }
+    let draft = Draft::begin(snapshot.version, &snapshot.body);
+    let mut draft = draft.map_err(|wrong| wrong.to_string())?;
+    let mut after = None;
+    loop {
+        let pages = store.pages(after).map_err(|wrong| wrong.to_string())?;
+        let Some(last) = pages.last() else { break };
+        after = Some(last.key);
+        for page in pages {
+            draft.add(&page).map_err(|wrong| wrong.to_string())?;
+        }
+    }
+    draft.finish().map_err(|wrong| wrong.to_string())
 }
 
 /// `state`, which is that after row `seq`, after row `upto` or the last one.

@@ -10,19 +10,19 @@ use tradewind_model::{Pools, Span, Time};
 use tradewind_sched::negotiation::Peer;
 
 use super::clock::{self, Clock, Reading};
-use super::gauges::Gauges;
+use super::full::Unwritten;
 use super::handle::{Handle, Message, News};
-use super::nothing::Nothing;
+use super::journal::Journal;
 use super::peers::{PeerSetup, Postman};
-use super::reads::Reader;
-use super::recovery::{RecoveryError, recover};
-use super::sites::{self, SiteSetup, Worker};
+use super::recovery::{RecoveryError, recover_pages};
+use super::sites::{self, Reader, SiteSetup, Worker};
 use crate::codec::Codec;
+use crate::codec::pages::Pages;
 use crate::live::peers::Letter;
 use crate::live::state::{Job, Phase};
 use crate::live::{Act, Input, Kind, Live, Make, Record, Refusal, Reply, Settings, State, Step};
 use crate::site::{Aside, Demand, Tag};
-use crate::store::{Snapshot, Store, StoreError};
+use crate::store::{Store, StoreError};
 
 /// Opens a journal.
 pub type Open = Box<dyn FnMut() -> Result<Box<dyn Store>, StoreError> + Send>;
@@ -89,10 +89,28 @@ impl Engine {
         let base = Base { codec, pools, owners, maker, policy, settings, timing };
         let gauges = Arc::clone(handle.gauges());
         let store = open().map_err(|wrong| wrong.to_string())?;
-        let mut journal = Journal { store, open, sound: true, snapshot_at: 0, gauges };
+        let mut journal = Journal {
+            store,
+            open,
+            sound: true,
+            settled: (0, Instant::now()),
+            snapshot_at: 0,
+            since: 0,
+            pages: Pages::default(),
+            gauges,
+        };
         let mut clock = Clock::new();
         let begun = base.live(&mut journal, &mut clock);
         let (live, first) = begun.map_err(|wrong| wrong.to_string())?;
+        let (first, unwritten) = match first.write(&mut journal, &base.codec) {
+            Ok(letters) => (letters, None),
+            Err((StoreError::Full { .. }, first)) => (Letters::new(), Some(first)),
+            Err((wrong, _)) => return Err(wrong.to_string()),
+        };
+        // A copy of the file alone is a market from the first answer on.
+        if let Err(wrong) = journal.store.settle() {
+            tracing::warn!(%wrong, "the journal's log could not be moved into its file");
+        }
         let at = live.state().now();
         let postmen = postmen(&live, peers, &handle)?;
         let mut workers = Vec::new();
@@ -102,12 +120,13 @@ impl Engine {
             workers.push(worker.map_err(|wrong| format!("no thread for a site: {wrong}"))?);
         }
         let readers = workers.iter().map(Worker::reader).collect();
-        let looping = Loop {
+        let mut looping = Loop {
             base,
             journal,
             clock,
             at,
             live: Some(live),
+            unwritten: None,
             workers,
             told: BTreeMap::new(),
             asides: BTreeMap::new(),
@@ -118,6 +137,7 @@ impl Engine {
             asked: None,
         };
         looping.post(first);
+        looping.be_read_only(unwritten);
         let thread = std::thread::Builder::new()
             .name("market".to_owned())
             .spawn(move || looping.go_on(&messages))
@@ -132,56 +152,14 @@ impl Engine {
 }
 
 /// What does not change while the engine runs.
-struct Base<C> {
-    codec: C,
+pub(super) struct Base<C> {
+    pub(super) codec: C,
     pools: Arc<Pools>,
     owners: Vec<String>,
     maker: Arc<dyn Make>,
     policy: String,
     settings: Settings,
     timing: Timing,
-}
-
-struct Journal {
-    store: Box<dyn Store>,
-    open: Open,
-    /// Whether the last append went well.
-    sound: bool,
-    /// The row of the last snapshot.
-    snapshot_at: u64,
-    gauges: Arc<Gauges>,
-}
-
-impl Journal {
-    /// What is safe after a failure is known after an opening only.
-    fn reopen(&mut self) -> Result<(), StoreError> {
-        // The old one holds the lock until it is gone.
-        self.store = Box::new(Nothing(self.store.origin().clone()));
-        self.store = (self.open)()?;
-        self.sound = true;
-        Ok(())
-    }
-
-    fn write<C: Codec>(
-        &mut self,
-        codec: &C,
-        at: Time,
-        records: &[Record],
-    ) -> Result<(), StoreError> {
-        if records.is_empty() {
-            return Ok(());
-        }
-        let rows: Vec<(i64, Vec<u8>)> =
-            records.iter().map(|record| (at.0, codec.record(record))).collect();
-        let begin = Instant::now();
-        let appended = self.store.append(&rows);
-        let took = begin.elapsed();
-        self.gauges.appends.add(1, took);
-        self.gauges.rows.add(rows.len() as u64, took);
-        self.gauges.written(self.store.last());
-        self.sound = appended.is_ok();
-        appended
-    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -199,14 +177,15 @@ enum StartError {
 }
 
 impl<C: Codec> Base<C> {
-    /// The market of the journal, with the sites of now, begun anew.
+    /// The market of the journal, with the sites of now, begun anew; and what that writes.
     fn live(
         &self,
         journal: &mut Journal,
         clock: &mut Clock,
-    ) -> Result<(Live, Letters), StartError> {
-        let mut state = recover(&mut *journal.store, &self.codec)?;
+    ) -> Result<(Live, Unwritten), StartError> {
+        let (mut state, pages) = recover_pages(&mut *journal.store, &self.codec)?;
         self.settings.admits_all(&state).map_err(StartError::Tokens)?;
+        journal.pages = pages;
         journal.snapshot_at = journal.store.last();
         let is_idle = |job: &Job| matches!(job.phase, Phase::Over(_));
         let is_idle = state.jobs.values().all(is_idle) && state.quotes.is_empty();
@@ -234,8 +213,9 @@ impl<C: Codec> Base<C> {
         let begun = Live::begin(state, self.settings.clone(), Arc::clone(&self.maker), &policy, at);
         let (live, step) = begun.map_err(|why| StartError::Policy { policy, why })?;
         first.extend(step.records);
-        journal.write(&self.codec, live.state().now(), &first)?;
-        Ok((live, step.letters))
+        let at = live.state().now();
+        let records = first.into_iter().map(|record| (at, record)).collect();
+        Ok((live, Unwritten { records, letters: step.letters }))
     }
 }
 
@@ -254,7 +234,7 @@ fn same_grid(state: &State, pools: &Pools, owners: &[String]) -> bool {
 }
 
 /// Letters, and to whom.
-type Letters = Vec<(Peer, Letter)>;
+pub(super) type Letters = Vec<(Peer, Letter)>;
 
 /// A thread for each peer, by its number here.
 fn postmen(
@@ -275,24 +255,26 @@ fn postmen(
 
 type Waiting = (SyncSender<Result<Reply, Refusal>>, Result<Reply, Refusal>);
 
-struct Loop<C> {
-    base: Base<C>,
-    journal: Journal,
-    clock: Clock,
+pub(super) struct Loop<C> {
+    pub(super) base: Base<C>,
+    pub(super) journal: Journal,
+    pub(super) clock: Clock,
     /// The market's time, as it was last read.
-    at: Time,
-    /// `None` while the journal cannot be written.
-    live: Option<Live>,
+    pub(super) at: Time,
+    /// `None` while the journal cannot be written or read.
+    pub(super) live: Option<Live>,
+    /// While the disk is full: what `live` has that the journal has not.
+    pub(super) unwritten: Option<Unwritten>,
     workers: Vec<Worker>,
     /// What sites were told, and when.
-    told: BTreeMap<(Tag, Act), Instant>,
+    pub(super) told: BTreeMap<(Tag, Act), Instant>,
     /// By site: what it was told to keep free, and when.
     asides: BTreeMap<usize, (Vec<Aside>, Instant)>,
     /// As sites were told.
     demand: Demand,
-    watchers: Vec<SyncSender<News>>,
+    pub(super) watchers: Vec<SyncSender<News>>,
     /// When it was last tried to go on.
-    tried: Option<Instant>,
+    pub(super) tried: Option<Instant>,
     postmen: BTreeMap<Peer, Postman>,
     /// When peers were last asked about jobs that went there.
     asked: Option<Instant>,
@@ -302,7 +284,7 @@ struct Loop<C> {
 const ASK_EVERY: Duration = Duration::from_secs(1);
 
 /// So long after a failure it is tried again.
-const AGAIN: Duration = Duration::from_secs(1);
+pub(super) const AGAIN: Duration = Duration::from_secs(1);
 
 impl<C: Codec> Loop<C> {
     fn go_on(mut self, messages: &Receiver<Message>) {
@@ -333,7 +315,9 @@ impl<C: Codec> Loop<C> {
 
     /// How long there may be nothing to do.
     fn pause(&self) -> Duration {
-        let Some(live) = &self.live else { return Duration::from_secs(1) };
+        let Some(live) = self.live.as_ref().filter(|_| self.unwritten.is_none()) else {
+            return AGAIN;
+        };
         let seconds = live.sleep(self.at, Span(1)).0;
         Duration::from_millis(if seconds > 0 { 1_000 } else { 50 })
     }
@@ -343,6 +327,9 @@ impl<C: Codec> Loop<C> {
         if self.live.is_none() && !self.revive() {
             batch.into_iter().for_each(refuse);
             return;
+        }
+        if self.unwritten.is_some() && !self.catch_up() {
+            return self.take_in_read_only(batch);
         }
         let Some(live) = &mut self.live else { return };
         let (last, lead) = (live.state().now(), live.state().lead());
@@ -397,6 +384,8 @@ impl<C: Codec> Loop<C> {
             answers.into_iter().for_each(|(reply, answer)| drop(reply.send(answer)));
         } else {
             answers.into_iter().for_each(|(reply, _)| drop(reply.send(Err(unavailable()))));
+            // Whoever only looks need not hear of it.
+            self.revive();
         }
         if let Some(live) = &self.live {
             looks.into_iter().for_each(|look| look(live));
@@ -418,14 +407,19 @@ impl<C: Codec> Loop<C> {
             self.live = None;
             return false;
         }
+        self.tell(records.iter().map(|record| (at, record)));
+        true
+    }
+
+    /// Tells whoever watches of the last records of the journal.
+    pub(super) fn tell<'a>(&mut self, records: impl ExactSizeIterator<Item = (Time, &'a Record)>) {
         let first = self.journal.store.last() + 1 - records.len() as u64;
-        for (place, record) in records.iter().enumerate() {
+        for (place, (at, record)) in records.enumerate() {
             let news = News { seq: first + place as u64, at, record: record.clone() };
             self.watchers.retain(|watcher| {
                 !matches!(watcher.try_send(news.clone()), Err(TrySendError::Disconnected(_)))
             });
         }
-        true
     }
 
     /// Tries to go on after the journal could not be written, now and then.
@@ -441,11 +435,11 @@ impl<C: Codec> Loop<C> {
         let opened = opened.map_err(StartError::Store);
         match opened.and_then(|()| self.base.live(&mut self.journal, &mut self.clock)) {
             Ok((live, first)) => {
-                tracing::info!("the journal is whole; going on");
                 self.live = Some(live);
-                self.post(first);
+                self.be_read_only(Some(first));
                 self.told.clear();
-                true
+                self.write_up();
+                self.live.is_some()
             }
             Err(wrong) => {
                 tracing::error!(%wrong, "cannot go on");
@@ -456,6 +450,9 @@ impl<C: Codec> Loop<C> {
 
     /// Asks the policy, if it has news.
     fn plan(&mut self) {
+        if self.unwritten.is_some() {
+            return;
+        }
         let Some(live) = &mut self.live else { return };
         let at = self.at.max(live.state().now());
         // A decision may bring news: a job that nobody can pay for leaves the queue again.
@@ -482,7 +479,7 @@ impl<C: Codec> Loop<C> {
     }
 
     /// Letters leave: what they tell of is written down.
-    fn post(&self, letters: Letters) {
+    pub(super) fn post(&self, letters: Letters) {
         let mut by_peer = BTreeMap::<Peer, Vec<Letter>>::new();
         for (peer, letter) in letters {
             by_peer.entry(peer).or_default().push(letter);
@@ -559,21 +556,20 @@ impl<C: Codec> Loop<C> {
     }
 
     fn keep(&mut self) {
-        if self.journal.store.last() - self.journal.snapshot_at >= self.base.timing.snapshot_every {
+        self.journal.settle();
+        if self.journal.is_long(self.base.timing.snapshot_every) {
             self.keep_now();
         }
     }
 
     /// Keeps a snapshot, so that the next start is quick. Without it nothing is lost.
     fn keep_now(&mut self) {
-        let Some(live) = &self.live else { return };
-        let (seq, at) = (self.journal.store.last(), live.state().now().0);
-        let body = self.base.codec.state(live.state());
-        let snapshot = Snapshot { seq, at, version: C::VERSION, body };
-        self.journal.snapshot_at = seq;
-        if let Err(wrong) = self.journal.store.keep(&snapshot) {
-            tracing::warn!(%wrong, "no snapshot");
+        if self.unwritten.is_some() {
+            return;
         }
+        let Some(live) = &mut self.live else { return };
+        let touched = live.take_touched();
+        self.journal.keep(live.state(), &touched);
     }
 }
 
@@ -587,7 +583,7 @@ fn in_time(state: &State, at: Time, input: Input) -> Input {
     }
 }
 
-fn unavailable() -> Refusal {
+pub(super) fn unavailable() -> Refusal {
     let message = "the journal cannot be written: look whether it was done before you ask again";
     Refusal::new(Kind::Unavailable, message, "the daemon's log says why; is the disk full?")
 }

@@ -10,7 +10,7 @@ use tradewind_model::SiteId;
 
 use super::busy::{self, Busy, Call};
 use super::handle::Handle;
-use super::reads::Reader;
+pub(super) use super::reads::Reader;
 use crate::live::{Act, Input, Instruction};
 use crate::site::{Aside, Demand, Reading, Seen, Site, SiteError, Survey, Tag, Turn, Wake};
 

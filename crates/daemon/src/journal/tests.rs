@@ -7,14 +7,15 @@ use tradewind_model::{
 
 use super::*;
 use crate::codec::Json;
-use crate::engine::recover;
+use crate::codec::pages::{self, Pages};
+use crate::engine::{begun, recover, replay};
 use crate::live::Record;
 use crate::live::money::Account;
 use crate::live::rights::Role;
 use crate::live::state::{Finish, Hold, Why};
 use crate::site::{Exit, Seen, Tag};
 use crate::store::memory::{Disk, Memory};
-use crate::store::{Origin, Snapshot};
+use crate::store::{Origin, Page, Snapshot};
 
 fn submission() -> Arc<Submission> {
     Arc::new(Submission {
@@ -238,4 +239,92 @@ fn a_journal_of_format_1_makes_the_state_that_it_made() {
     assert_eq!(String::from_utf8(Json.state(&state)).unwrap(), STATE);
     let read = Json.read_state(1, STATE.as_bytes()).unwrap();
     assert_eq!(Json.state(&read), STATE.as_bytes());
+}
+
+/// Keeps a snapshot in pages as a daemon does, of the state and of what has changed.
+fn keep_pages(store: &mut Memory, pages: &mut Pages, seq: u64, state: &mut State) -> usize {
+    let touched = state.jobs.take_touched();
+    let (body, changed) = pages.of(state, &touched);
+    let snapshot = Snapshot { seq, at: 1, version: pages::VERSION, body };
+    store.keep_pages(&snapshot, &changed).unwrap();
+    changed.pages().len()
+}
+
+#[test]
+fn a_snapshot_in_pages_is_brought_up_to_date_row_by_row() {
+    let (_, mut store) = store();
+    let last = store.last();
+    let whole = Json.state(&state_after(&mut store, &Json, last).unwrap());
+    let (mut pages, mut state) = (Pages::default(), State::empty(Time(0)));
+    for seq in 1..=last {
+        state = replay(&mut store, &Json, state, seq - 1, seq).unwrap();
+        keep_pages(&mut store, &mut pages, seq, &mut state);
+        let (at, read, known) = begun(&mut store, &Json).unwrap().unwrap();
+        assert_eq!((at, Json.state(&read)), (seq, Json.state(&state)), "after row {seq}");
+        // Whoever goes on from what was read writes nothing that is there.
+        let mut known = known;
+        let again = known.of(&read, &std::collections::BTreeSet::new()).1;
+        assert_eq!(again.pages(), [], "after row {seq}");
+        assert_eq!(Json.state(&recover(&mut store, &Json).unwrap()), whole);
+        let proof = prove(&mut store, &Json).unwrap();
+        assert_eq!((proof.snapshot, proof.state), (Some(seq), Digest::of(&whole)));
+    }
+}
+
+#[test]
+fn of_many_jobs_only_what_has_changed_is_written_again() {
+    let (_, mut store) = store();
+    let last = store.last();
+    let mut state = state_after(&mut store, &Json, last).unwrap();
+    let shared = submission();
+    for job in state.last_job + 1..=10_000 {
+        let (user, submission) = ("ana".to_owned(), Arc::clone(&shared));
+        let array = Some((3, job as u32));
+        let record = Record::Submitted { job, user, submission, array, key: None };
+        state.apply(Time(2_000), &record).unwrap();
+    }
+    let mut pages = Pages::default();
+    let seq = store.last();
+    assert!(keep_pages(&mut store, &mut pages, seq, &mut state) > 150);
+    let held = Record::Held { job: 5_000, hold: Hold::User };
+    state.apply(Time(2_001), &held).unwrap();
+    assert_eq!(keep_pages(&mut store, &mut pages, seq, &mut state), 1);
+    let (_, read, _) = begun(&mut store, &Json).unwrap().unwrap();
+    assert_eq!(Json.state(&read), Json.state(&state));
+    let one = &read.jobs[&4_000].submission;
+    let same = read.jobs.values().filter(|job| Arc::ptr_eq(&job.submission, one)).count();
+    assert!(same > 9_900, "jobs of an array share their submission again: {same}");
+    let mut bytes = 0;
+    let mut after = None;
+    while let Some(last) = store.pages(after).unwrap().last().map(|page| page.key) {
+        bytes += store.pages(after).unwrap().iter().map(|page| page.body.len()).sum::<usize>();
+        after = Some(last);
+    }
+    assert!(bytes < 10_000 * 100, "{bytes}");
+}
+
+#[test]
+fn a_snapshot_whose_pages_are_not_its_own_is_not_used() {
+    let (_, mut store) = store();
+    let whole = Json.state(&recover(&mut store, &Json).unwrap());
+    let mut state = state_after(&mut store, &Json, 12).unwrap();
+    let mut pages = Pages::default();
+    keep_pages(&mut store, &mut pages, 12, &mut state);
+    let page = store.pages(None).unwrap().remove(0);
+    let head = store.snapshot().unwrap().unwrap();
+    for body in [Vec::new(), b"no page".to_vec(), {
+        let other = (1..).map(|seq| state_after(&mut store, &Json, seq).unwrap());
+        let other = other.into_iter().find(|state| !state.jobs.is_empty()).unwrap();
+        Pages::default().of(&other, &std::collections::BTreeSet::new()).1.pages()[0].body.clone()
+    }] {
+        let changed = crate::store::Changes::Some(vec![Page { key: page.key, body }]);
+        store.keep_pages(&head, &changed).unwrap();
+        assert_eq!(Json.state(&recover(&mut store, &Json).unwrap()), whole);
+        assert_eq!(prove(&mut store, &Json).unwrap().snapshot, None);
+    }
+    // The next snapshot mends it.
+    let mut state = recover(&mut store, &Json).unwrap();
+    let last = store.last();
+    keep_pages(&mut store, &mut Pages::default(), last, &mut state);
+    assert_eq!(prove(&mut store, &Json).unwrap().snapshot, Some(last));
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tradewind_model::{
     Closure, ClosureId, Command, Event, JobId, Market, MarketError, Money, Place, PoolId, Price,
-    SiteId, Time,
+    SiteId, Span, Time,
 };
 
 use super::money::{Account, Motive};
@@ -75,6 +75,8 @@ impl State {
                 let motive = Motive::Grant(note.clone());
                 self.accounts.post(at, from.clone(), to.clone(), *amount, motive);
             }
+            Record::Project { project, change } => self.apply_to_project(project, change)?,
+            Record::Rules { version } => self.rules = Some(*version),
             Record::Reached { site, away } => self.reached(*site, *away),
             Record::Clock { lead } => self.lead = Some(*lead),
             Record::Skipped { job } => self.last_job = self.last_job.max(*job),
@@ -109,7 +111,7 @@ impl State {
         match record {
             Record::Submitted { .. } => self.submit(record)?,
             Record::Element { job, first, index } => {
-                self.submit(&self.element(*job, *first, *index)?)?
+                self.submit(&self.element(*job, *first, *index)?)?;
             }
             Record::Held { job, hold } => self.hold(*job, hold)?,
             Record::Joined { job, demand, processors } => {
@@ -459,15 +461,19 @@ impl State {
     /// Owners get what was used: from the moment at which a part's work ran until it ended, at
     /// most for its limit.
     fn settle(&mut self, number: u64) -> Result<(), Wrong> {
-        let at = self.now();
+        let (at, rules) = (self.now(), self.rules);
         let job = self.job(number)?;
-        let cost = |part: &Part| (part.pool, part.price.of(part.nodes, job.worked(part, at)));
-        let costs: Vec<(PoolId, Money)> = job.parts.iter().map(cost).collect();
-        for (pool, amount) in costs {
+        let seconds = |part: &Part| job.charged(part, at, rules);
+        let used = |part: &Part| (part.pool, part.nodes, part.price, seconds(part));
+        let used: Vec<(PoolId, u32, Price, Span)> = job.parts.iter().map(used).collect();
+        for (pool, nodes, price, time) in used {
+            let amount = price.of(nodes, time);
             let site = self.site_of(pool);
             let owner = Account::Owner(self.market.pools().sites()[site.0 as usize].name.clone());
+            self.count_used(number, &owner, (nodes, time), amount)?;
             self.accounts.post(at, Account::Held(number), owner, amount, Motive::Settle(number));
             self.job(number)?.paid += amount;
+            self.count_spent(number, amount)?;
         }
         Ok(())
     }

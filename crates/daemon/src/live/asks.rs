@@ -6,9 +6,10 @@ use tradewind_io::submission::{Conditions, Submission, When};
 use tradewind_model::{Money, Pools, Time};
 
 use super::bodies::check_environment;
-use super::input::{Ask, Kind, Refusal, Reply};
+use super::input::{Ask, Kind, Refusal, Reply, Unknown};
 use super::money::Account;
 use super::peers::may_travel;
+use super::projects::Change;
 use super::record::Record;
 use super::rights::{Actor, Role};
 use super::state::{Finish, Hold, Phase, Quote};
@@ -51,14 +52,24 @@ impl Live {
                 self.put(at, Record::Tariff { pool, text })?;
                 Ok(Ok(Reply::Done))
             }
+            Ask::Import { rows } => Ok(self.import(at, actor, &rows)?.map(Reply::Changes)),
             Ask::Expel { token } => self.expel(at, actor, token),
+            Ask::Project { project, wish } => {
+                Ok(self.wish(at, actor, &project, wish)?.map(|()| Reply::Done))
+            }
             Ask::Rotate { token, hash, grace, expiry } => {
                 self.rotate(at, actor, token, &Rotation { hash, grace, expiry })
             }
             _ if actor.role != Role::Administrator => {
                 refused(Kind::Forbidden, "only an administrator may do this", "")
             }
-            Ask::Move { from, to, amount, note } => self.transfer(at, from, to, amount, note),
+            Ask::Move { from, to, amount, note, unknown } => {
+                if let Err(refusal) = self.may_be_moved(&from, &to, amount, unknown) {
+                    return Ok(Err(refusal));
+                }
+                self.make_known(at, actor, &to)?;
+                self.transfer(at, from, to, amount, note)
+            }
             Ask::Admit { user, role, hash, note, terms } => {
                 if let Err(refusal) = self.settings.admits(&user, role) {
                     return Ok(Err(refusal));
@@ -90,7 +101,9 @@ impl Live {
         }
         let payer = submission.project.clone().map(Account::Project);
         let payer = payer.unwrap_or_else(|| Account::User(actor.user.clone()));
-        self.welcome(at, payer.clone())?;
+        if let Account::User(_) = payer {
+            self.welcome(at, payer.clone())?;
+        }
         let first = self.state.last_job + 1;
         let mut numbers = Vec::with_capacity(count);
         for place in 0..count {
@@ -157,13 +170,7 @@ impl Live {
     ) -> Result<(), Refusal> {
         check_environment(submission, &self.settings)?;
         self.active.may_come(&actor.user, count, submission, &self.settings)?;
-        if let Some(project) = &submission.project
-            && !self.state.accounts.knows(&Account::Project(project.clone()))
-        {
-            let message = format!("there is no project `{project}`");
-            let hint = "an administrator makes one by granting money to `project:NAME`";
-            return Err(Refusal::new(Kind::Invalid, message, hint));
-        }
+        self.may_spend(&actor.user, submission.project.as_deref())?;
         self.may_wait(actor, submission)?;
         if submission.terms.deadline.is_some_and(|it| it + self.state.lead() <= at) {
             let message = "its deadline has passed: it could not be finished by then";
@@ -232,6 +239,8 @@ impl Live {
         let payer = submission.project.clone().map(Account::Project);
         let payer = payer.unwrap_or_else(|| Account::User(actor.user.clone()));
         let free = self.state.funds(&payer, self.settings.new_user_grant);
+        let project = submission.project.as_deref();
+        let free = self.state.within_limits(free, project, &actor.user);
         if free < i128::from(quote.cost.0) {
             let free = Money(i64::try_from(free.max(0)).unwrap_or(i64::MAX));
             let cost = quote.cost;
@@ -321,6 +330,7 @@ impl Live {
         Ok(Ok(Reply::Done))
     }
 
+    /// Moves what may be moved.
     fn transfer(
         &mut self,
         at: Time,
@@ -329,20 +339,53 @@ impl Live {
         amount: Money,
         note: String,
     ) -> Answer {
-        if amount <= Money::ZERO {
-            return refused(Kind::Invalid, "the amount is not above 0", "");
-        }
-        if [&from, &to].iter().any(|account| matches!(account, Account::Held(_))) {
-            return refused(Kind::Invalid, "what is held for a job cannot be moved", "");
-        }
-        let (balance, poorer) = (self.state.accounts.balance(&from), from.clone());
-        if from != Account::Bank && balance < i128::from(amount.0) {
-            return refused(Kind::Conflict, format!("{from} has too little"), "see `ledger`");
-        }
+        let (poorer, both) = (from.clone(), [from.clone(), to.clone()]);
         self.put(at, Record::Moved { from, to, amount, note })?;
+        for account in both {
+            if let Account::Project(name) = account {
+                self.mind_budgets(at, &name)?;
+            }
+        }
         self.afford(at)?;
         self.mind_funds(at, |payer| *payer == poorer)?;
         Ok(Ok(Reply::Done))
+    }
+
+    fn may_be_moved(
+        &self,
+        from: &Account,
+        to: &Account,
+        amount: Money,
+        unknown: Unknown,
+    ) -> Result<(), Refusal> {
+        if amount <= Money::ZERO {
+            return Err(Refusal::new(Kind::Invalid, "the amount is not above 0", ""));
+        }
+        if [from, to].iter().any(|account| matches!(account, Account::Held(_))) {
+            let message = "what is held for a job cannot be moved";
+            return Err(Refusal::new(Kind::Invalid, message, ""));
+        }
+        match self.state.may_receive(to) {
+            Err(stranger) if unknown == Unknown::Refuse || !stranger.may_be_made => {
+                return Err(stranger.refusal);
+            }
+            _ => {}
+        }
+        if *from != Account::Bank && self.state.accounts.balance(from) < i128::from(amount.0) {
+            let message = format!("{from} has too little");
+            return Err(Refusal::new(Kind::Conflict, message, "see `ledger`"));
+        }
+        Ok(())
+    }
+
+    /// A project that is about to have money is there.
+    fn make_known(&mut self, at: Time, actor: &Actor, account: &Account) -> Result<(), Wrong> {
+        let Account::Project(name) = account else { return Ok(()) };
+        if self.state.projects.get(name).is_some() {
+            return Ok(());
+        }
+        let (by, note) = (actor.user.clone(), String::new());
+        self.change(at, name, Change::Made { by, note, spent: Vec::new() })
     }
 
     /// Another policy begins.

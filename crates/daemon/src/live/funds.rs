@@ -13,6 +13,11 @@ impl State {
     /// What the account's booked windows that have not come will cost at most: it is promised, and
     /// no other job can have it. Linear in the bookings.
     pub fn promised(&self, payer: &Account) -> i128 {
+        self.promised_of(payer, |_| true)
+    }
+
+    /// The same of those jobs that are meant.
+    pub(super) fn promised_of(&self, payer: &Account, is_meant: impl Fn(&Job) -> bool) -> i128 {
         let all = Why::Booked(PoolId(0), 0)..=Why::Booked(PoolId(u32::MAX), u64::MAX);
         let booked = self.closures.range(all).filter_map(|(why, _)| match why {
             Why::Booked(_, job) => Some(*job),
@@ -20,7 +25,7 @@ impl State {
         });
         let booked: BTreeSet<u64> = booked.collect();
         let booked = booked.iter().filter_map(|number| self.jobs.get(number));
-        let own = booked.filter(|job| job.is_booked() && job.payer() == *payer);
+        let own = booked.filter(|job| job.is_booked() && job.payer() == *payer && is_meant(job));
         own.filter_map(Job::promised).map(|cost| i128::from(cost.0)).sum()
     }
 
@@ -30,11 +35,12 @@ impl State {
         self.accounts.balance(payer) - self.promised(payer)
     }
 
-    /// The same, where new accounts begin with this grant.
+    /// The same, where new accounts begin with this grant; projects begin with nothing.
     pub fn funds(&self, payer: &Account, grant: Money) -> i128 {
-        match self.accounts.knows(payer) {
-            true => self.to_spend(payer),
-            false => i128::from(grant.0),
+        match payer {
+            Account::Project(_) => self.to_spend(payer),
+            _ if self.accounts.knows(payer) => self.to_spend(payer),
+            _ => i128::from(grant.0),
         }
     }
 }
@@ -50,13 +56,14 @@ impl Job {
     }
 }
 
-/// What payers have to spend, looked up once for each.
+/// What jobs have to spend, looked up once for each payer and, where a project pays, user.
 #[derive(Default)]
-struct Purses(BTreeMap<Account, i128>);
+struct Purses(BTreeMap<(Account, Option<String>), i128>);
 
 impl Purses {
-    fn of(&mut self, payer: Account, state: &State) -> i128 {
-        *self.0.entry(payer).or_insert_with_key(|payer| state.to_spend(payer))
+    fn of(&mut self, job: &Job, state: &State) -> i128 {
+        let member = job.paying_project().map(|_| job.user.clone());
+        *self.0.entry((job.payer(), member)).or_insert_with(|| state.purse_of(job))
     }
 }
 
@@ -73,7 +80,7 @@ impl Live {
         let least = booked.map_or(least, |cost| cost.min(least));
         let there = match booked {
             Some(_) => self.state.accounts.balance(&job.payer()),
-            None => purses.of(job.payer(), &self.state),
+            None => purses.of(job, &self.state),
         };
         (least > Money::ZERO && there < i128::from(least.0)).then_some(least)
     }
@@ -117,12 +124,18 @@ impl Live {
     /// that would spend what is promised to booked windows.
     pub(super) fn mind_price(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        if let Some(why) = self.state.barred(job) {
+            self.put(at, Record::Interrupted { job: number, setback: Setback::Funds })?;
+            return self.shelve(at, number, Hold::Rejected(why));
+        }
         let (needed, held) = (job.most(), self.state.accounts.balance(&Account::Held(number)));
         let keeps_promises = || {
             let none = job.in_window || needed <= Money::ZERO || self.booked.is_empty();
             none || self.state.to_spend(&job.payer()) >= 0
         };
-        if held >= i128::from(needed.0) && keeps_promises() {
+        let project = job.paying_project().filter(|_| !job.in_window);
+        let keeps_limits = || self.state.within_limits(0, project, &job.user) >= 0;
+        if held >= i128::from(needed.0) && keeps_promises() && keeps_limits() {
             return Ok(());
         }
         self.put(at, Record::Interrupted { job: number, setback: Setback::Funds })?;
@@ -135,7 +148,7 @@ impl Live {
         let can = |number: &u64| {
             let job = self.state.jobs.get(number)?;
             let Phase::Held(Hold::Funds(needed)) = job.phase else { return Some(*number) };
-            let there = purses.of(job.payer(), &self.state);
+            let there = purses.of(job, &self.state);
             (there >= i128::from(needed.0.max(Money::ZERO.0))).then_some(*number)
         };
         let ready: Vec<u64> = self.short.iter().filter_map(can).collect();

@@ -82,6 +82,16 @@ impl Job {
         Span(used.clamp(0, part.limit.0))
     }
 
+    /// Seconds that the part pays for: those that its work ran, and at least one once it has begun,
+    /// so that many short tasks are not free. At most its limit, which is what was held for it.
+    pub(super) fn charged(&self, part: &Part, now: Time, rules: Option<u32>) -> Span {
+        let worked = self.worked(part, now);
+        match rules.is_some() && self.works_since(part).is_some() {
+            true => Span(worked.0.max(1).min(part.limit.0)),
+            false => worked,
+        }
+    }
+
     /// Whether it was given its nodes and its parts still wait for each other: no work has run,
     /// whatever sites say.
     pub(super) fn is_gathering(&self) -> bool {

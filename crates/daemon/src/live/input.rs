@@ -8,6 +8,8 @@ use tradewind_sched::negotiation::Peer;
 
 use super::money::Account;
 use super::peers::{Letter, Report, Wanted};
+use super::projects::import::Row;
+use super::projects::{Limits, MemberRole};
 use super::rights::{Actor, Expiry, Role, Terms, TokenHash};
 use super::state::Quote;
 use crate::site::{SiteError, Survey, Tag};
@@ -145,6 +147,20 @@ pub enum Ask {
         amount: Money,
         /// Why.
         note: String,
+        /// What becomes of it if nobody knows that account.
+        unknown: Unknown,
+    },
+    /// To make or change a project.
+    Project {
+        /// Its name.
+        project: String,
+        /// What is wanted.
+        wish: Wish,
+    },
+    /// To have users, projects, members and budgets as a table says: all of it or nothing.
+    Import {
+        /// Its rows.
+        rows: Vec<Row>,
     },
     /// To ask other prices for a pool's nodes than the configuration.
     Tariff {
@@ -210,6 +226,50 @@ pub enum Ask {
     },
 }
 
+/// What becomes of money for an account that nobody knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unknown {
+    /// It is not moved: the name may be misspelt.
+    #[default]
+    Refuse,
+    /// The user or the project is made.
+    Create,
+}
+
+/// What is wanted of a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wish {
+    /// To make it.
+    Make {
+        /// For people.
+        note: String,
+    },
+    /// To say something else about it.
+    Note {
+        /// For people.
+        note: String,
+    },
+    /// To have a member, or a member in another role.
+    Join {
+        /// Who.
+        user: String,
+        /// As what.
+        role: MemberRole,
+    },
+    /// To remove a member.
+    Leave {
+        /// Who.
+        user: String,
+    },
+    /// To have other limits count.
+    Limit {
+        /// Of which member; `None`: of the project.
+        user: Option<String>,
+        /// From now on.
+        limits: Limits,
+    },
+}
+
 /// What was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
@@ -219,6 +279,8 @@ pub enum Reply {
     Number(u64),
     /// What became of jobs, in the order of the questions.
     Reports(Vec<Report>),
+    /// What an import has changed, for people.
+    Changes(Vec<String>),
     /// As asked.
     Done,
 }

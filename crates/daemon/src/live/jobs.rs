@@ -18,6 +18,9 @@ impl Live {
     /// A held job joins the queue, if nothing else holds it.
     pub(super) fn settle_in(&mut self, at: Time, number: u64) -> Result<(), Wrong> {
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
+        if let Some(why) = self.state.barred(job) {
+            return self.shelve(at, number, Hold::Rejected(why));
+        }
         match self.waits(job) {
             Waits::InVain(other) => return self.finish(at, number, Finish::Dependency(other)),
             Waits::Still => {
@@ -266,9 +269,11 @@ impl Live {
         }
         let Some(job) = self.state.jobs.get(&number) else { return Ok(()) };
         // A job that is lost here may run again at home: it pays once.
-        let has_used = job.parts.iter().any(|part| job.worked(part, at) > Span(0));
+        let rules = self.state.rules;
+        let has_used = job.parts.iter().any(|part| job.charged(part, at, rules) > Span(0));
         if has_used && job.origin.is_none() {
             self.put(at, Record::Settled { job: number })?;
+            self.mind_budgets_of(at, number)?;
         }
         self.put(at, Record::Interrupted { job: number, setback })?;
         match then {
@@ -314,6 +319,7 @@ impl Live {
         self.short.remove(&number);
         self.forget_beginnings(number);
         self.call_off(at, number)?;
+        self.mind_budgets_of(at, number)?;
         self.over_for_peers(at, number)?;
         for waiting in self.dependents.remove(&number).unwrap_or_default() {
             self.settle_if(at, waiting, &Hold::Dependency)?;

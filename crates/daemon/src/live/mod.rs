@@ -20,13 +20,16 @@ mod funds;
 pub mod gather;
 mod held;
 pub mod input;
+pub mod job_table;
 mod jobs;
 mod layout;
 pub mod money;
+mod names;
 mod orders;
 mod pass;
 pub mod past;
 pub mod peers;
+pub mod projects;
 pub mod record;
 pub mod rights;
 pub mod state;
@@ -38,6 +41,7 @@ mod tick;
 pub mod times;
 mod tokens;
 mod usage;
+pub mod used;
 mod width;
 
 use std::cell::OnceCell;
@@ -56,7 +60,7 @@ pub use apply::Wrong;
 pub use bodies::check_environment;
 use demand::Most;
 pub use demand::RESOURCES;
-pub use input::{Act, Ask, Input, Kind, Refusal, Reply, Usage, Withheld};
+pub use input::{Act, Ask, Input, Kind, Refusal, Reply, Unknown, Usage, Wish, Withheld};
 pub use orders::Instruction;
 use peers::Letter;
 pub use record::Record;
@@ -190,6 +194,8 @@ pub struct Live {
     caps: caps::Caps,
     /// What the present step wants said to peers.
     letters: Vec<(Peer, Letter)>,
+    /// The month of the last look at limits of months, months since January 1970.
+    month: i64,
 }
 
 impl Debug for Live {
@@ -250,10 +256,12 @@ impl Live {
             problems: BTreeMap::new(),
             caps: caps::Caps::default(),
             letters: Vec::new(),
+            month: 0,
         };
         live.remember();
         let at = at.max(live.state.now());
-        let begun = live.go_on(at, policy).and_then(|()| live.meet(at));
+        let begun =
+            live.go_on(at, policy).and_then(|()| live.renew(at)).and_then(|()| live.meet(at));
         begun.map_err(|wrong| wrong.to_string())?;
         let step = live.done(None);
         Ok((live, step))
@@ -262,6 +270,11 @@ impl Live {
     /// What survives.
     pub fn state(&self) -> &State {
         &self.state
+    }
+
+    /// Which pages of jobs have changed since this was asked last.
+    pub fn take_touched(&mut self) -> BTreeSet<u64> {
+        self.state.jobs.take_touched()
     }
 
     /// Why the pool has no nodes at all, by its site's last words: its configuration is wrong.

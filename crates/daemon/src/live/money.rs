@@ -112,6 +112,15 @@ impl Accounts {
         self.balances.iter().map(|(account, balance)| (account, *balance))
     }
 
+    /// What is held, by job. Linear in the jobs for which something is.
+    pub fn held(&self) -> impl Iterator<Item = (u64, i128)> {
+        let all = self.balances.range(Account::Held(0)..=Account::Held(u64::MAX));
+        all.filter_map(|(account, balance)| match account {
+            Account::Held(job) => Some((*job, *balance)),
+            _ => None,
+        })
+    }
+
     /// Whether the account was ever used.
     pub fn knows(&self, account: &Account) -> bool {
         self.balances.contains_key(account)

@@ -9,6 +9,7 @@ use tradewind_sched::negotiation::{Entry, Peer};
 use super::choice::Choice;
 use super::money::Account;
 use super::peers::{Known, News};
+use super::projects::Change;
 use super::rights::{Role, SignedIn, TokenHash};
 use super::state::{Finish, Hold, Quote, Setback, Why};
 use crate::site::{Seen, Tag};
@@ -244,6 +245,19 @@ pub enum Record {
         amount: Money,
         /// Why.
         note: String,
+    },
+    /// A project is another than before.
+    Project {
+        /// Its name.
+        project: String,
+        /// How.
+        change: Change,
+    },
+    /// From now on these rules count, by which the state follows from records: what older releases
+    /// wrote keeps those of its day.
+    Rules {
+        /// 1: a task pays for at least a second.
+        version: u32,
     },
     /// Somebody may come in.
     Admitted {

@@ -11,10 +11,13 @@ use tradewind_model::{
 
 use super::choice::Choice;
 use super::gather::Rendezvous;
+use super::job_table::JobTable;
 use super::money::{Account, Accounts};
 use super::past::Past;
 use super::peers::{Away, Origin, Peers};
+use super::projects::Projects;
 use super::rights::{Role, SignedIn, TokenHash};
+use super::used::Uses;
 use crate::site::{Exit, Seen, Tag};
 
 /// Everything that survives a restart. [`State::apply`] is the only way to change it.
@@ -31,7 +34,7 @@ pub struct State {
     /// The policy that decides now.
     pub policy: String,
     /// Jobs that are not over, and those that were over lately.
-    pub jobs: BTreeMap<u64, Job>,
+    pub jobs: JobTable,
     /// Those of the market's jobs that wait or run.
     pub numbers: BTreeMap<JobId, u64>,
     /// The last job's number.
@@ -65,6 +68,12 @@ pub struct State {
     /// By how much the market's time is ahead of the system's clock, since that was set back;
     /// `None`: it never was.
     pub lead: Option<Span>,
+    /// Who may spend what.
+    pub projects: Projects,
+    /// The rules by which it follows from records; `None`: those of older releases.
+    pub rules: Option<u32>,
+    /// What was used and charged.
+    pub used: Uses,
 }
 
 /// A job, from its submission until it is dropped.
@@ -471,7 +480,7 @@ impl State {
             owners: Vec::new(),
             away: BTreeMap::new(),
             policy: String::new(),
-            jobs: BTreeMap::new(),
+            jobs: JobTable::default(),
             numbers: BTreeMap::new(),
             last_job: 0,
             keys: BTreeMap::new(),
@@ -488,6 +497,9 @@ impl State {
             peers: Peers::default(),
             past: Past::default(),
             lead: None,
+            projects: Projects::default(),
+            rules: None,
+            used: Uses::default(),
         }
     }
 

@@ -20,6 +20,7 @@ mod funds;
 mod gather;
 mod held;
 mod preempted;
+mod projects;
 mod recall;
 mod resources;
 mod shapes;

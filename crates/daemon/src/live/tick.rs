@@ -2,6 +2,7 @@
 
 use tradewind_model::{Span, Time};
 
+use super::projects::{Change, Which, month_of};
 use super::record::Record;
 use super::state::Phase;
 use super::{Live, Wrong};
@@ -20,6 +21,7 @@ impl Live {
             self.put(at, Record::Taken { quote, job: None })?;
         }
         self.drop_old(at)?;
+        self.begin_month(at)?;
         self.mind_caps(at)?;
         self.negotiations_due(at)
     }
@@ -41,6 +43,24 @@ impl Live {
             }
         }
         Ok(())
+    }
+
+    /// In a new month there is more to spend within limits of months. It is written down, so that
+    /// the market's time is in that month, too.
+    fn begin_month(&mut self, at: Time) -> Result<(), Wrong> {
+        let month = month_of(at);
+        if self.month == month {
+            return Ok(());
+        }
+        self.month = month;
+        let projects = self.state.projects.0.iter();
+        let new = projects.filter(|(_, project)| project.is_new_month(month));
+        let new: Vec<String> = new.map(|(name, _)| name.clone()).collect();
+        for project in &new {
+            let change = Change::Eased { user: None, which: Which::Month, level: 0 };
+            self.change(at, project, change)?;
+        }
+        if new.is_empty() { Ok(()) } else { self.afford(at) }
     }
 
     /// Whether the nodes that were promised to the job are there. If not, it waits like others.

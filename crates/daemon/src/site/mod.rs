@@ -157,7 +157,8 @@ pub enum Seen {
     Ended {
         /// Since when it ran; `None`: it never did.
         since: Option<Time>,
-        /// Until when.
+        /// Until when. A site that knows parts of seconds rounds the time between both moments up:
+        /// it is what is charged.
         at: Time,
         /// How it ended.
         exit: Exit,

@@ -2,10 +2,12 @@
 //!
 //! A [`Disk`] outlives the [`Memory`] that was opened on it, as a file outlives a process.
 
+use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::chain::{Digest, End, Origin, link};
-use super::{Row, Snapshot, Store, StoreError};
+use super::{Changes, Page, PageKey, Row, Snapshot, Store, StoreError};
 
 /// How an append goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,11 +31,14 @@ pub struct Disk {
 struct Contents {
     rows: Vec<(Row, Digest)>,
     snapshot: Option<Snapshot>,
+    pages: BTreeMap<PageKey, Vec<u8>>,
     /// Counts openings and crashes: a store of an earlier one is dead.
     era: u64,
     open: bool,
     /// Of the next append.
     fault: Option<Fault>,
+    /// Nothing can be added.
+    is_full: bool,
 }
 
 impl Disk {
@@ -70,6 +75,16 @@ impl Disk {
         self.contents().fault = Some(fault);
     }
 
+    /// Nothing can be added from now on.
+    pub fn fill(&self) {
+        self.contents().is_full = true;
+    }
+
+    /// There is room again.
+    pub fn make_room(&self) {
+        self.contents().is_full = false;
+    }
+
     /// Turns a bit of a row's body over; of an empty one, its time.
     pub fn corrupt(&self, seq: u64, byte: usize) {
         let mut contents = self.contents();
@@ -104,6 +119,10 @@ const PATH: &str = "memory";
 
 fn io(what: impl Into<String>) -> StoreError {
     StoreError::Io { path: PATH.to_owned(), what: what.into() }
+}
+
+fn full() -> StoreError {
+    StoreError::Full { path: PATH.to_owned() }
 }
 
 /// An open journal on a [`Disk`].
@@ -149,12 +168,15 @@ impl Store for Memory {
             return Err(io(objection));
         }
         let fault = contents.fault.take();
+        if contents.is_full {
+            return Err(full());
+        }
         if fault.is_none_or(|fault| fault == Fault::DiesAfter) {
             contents.add(rows, end);
         }
         match fault {
             None => Ok(()),
-            Some(Fault::Full) => Err(io("the disk is full: nothing was added")),
+            Some(Fault::Full) => Err(full()),
             Some(Fault::DiesBefore | Fault::DiesAfter) => {
                 drop(contents);
                 self.disk.crash();
@@ -191,5 +213,27 @@ impl Store for Memory {
         }
         contents.snapshot = Some(snapshot.clone());
         Ok(())
+    }
+
+    fn keep_pages(&mut self, snapshot: &Snapshot, changed: &Changes) -> Result<(), StoreError> {
+        self.keep(snapshot)?;
+        let mut contents = self.alive()?;
+        if let Changes::All(_) = changed {
+            contents.pages.clear();
+        }
+        for page in changed.pages() {
+            match page.body.is_empty() {
+                true => contents.pages.remove(&page.key),
+                false => contents.pages.insert(page.key, page.body.clone()),
+            };
+        }
+        Ok(())
+    }
+
+    fn pages(&mut self, after: Option<PageKey>) -> Result<Vec<Page>, StoreError> {
+        let contents = self.alive()?;
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let pages = contents.pages.range((from, Bound::Unbounded)).take(64);
+        Ok(pages.map(|(key, body)| Page { key: *key, body: body.clone() }).collect())
     }
 }

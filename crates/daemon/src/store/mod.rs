@@ -46,6 +46,36 @@ pub struct Snapshot {
     pub body: Vec<u8>,
 }
 
+/// A part of a snapshot that has parts: of some kind, with a number.
+pub type PageKey = (u8, u64);
+
+/// One of them, or that there is none any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// Which.
+    pub key: PageKey,
+    /// As its codec writes it; empty: it is gone.
+    pub body: Vec<u8>,
+}
+
+/// What a snapshot's pages are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Changes {
+    /// These, and no others.
+    All(Vec<Page>),
+    /// Those of the last snapshot, but for these.
+    Some(Vec<Page>),
+}
+
+impl Changes {
+    /// What is to be written.
+    pub fn pages(&self) -> &[Page] {
+        match self {
+            Changes::All(pages) | Changes::Some(pages) => pages,
+        }
+    }
+}
+
 /// Why a store did not do as asked. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -57,6 +87,12 @@ pub enum StoreError {
         /// What went wrong, and what to do.
         what: String,
     },
+    /// The disk takes no more, or not from us.
+    #[error("{path}: the disk is full, nothing was written; make room")]
+    Full {
+        /// Where.
+        path: String,
+    },
     /// What was read is not what was written.
     #[error("{path}: the journal is damaged at row {seq}: {what}")]
     Damaged {
@@ -65,6 +101,14 @@ pub enum StoreError {
         /// The first row that is wrong; 0: what comes before the rows, or the file as such.
         seq: u64,
         /// How.
+        what: String,
+    },
+    /// A journal was here, and it or its write-ahead log is missing. Nothing was begun instead.
+    #[error("{path}: {what}")]
+    Lost {
+        /// Where.
+        path: String,
+        /// What is missing, and what is there.
         what: String,
     },
     /// Another process has it.
@@ -103,7 +147,7 @@ pub trait Store: Debug + Send {
     /// more is added, and only the next opening tells.
     fn append(&mut self, rows: &[(i64, Vec<u8>)]) -> Result<(), StoreError>;
 
-    /// Rows after `seq`, in order, at most `most`; their chain is verified.
+    /// Rows after `seq`, in order, at most `most` and some megabytes; their chain is verified.
     ///
     /// # Errors
     /// If they cannot be read, or are not what was written.
@@ -120,4 +164,26 @@ pub trait Store: Debug + Send {
     /// # Errors
     /// If it is not safe, or of a row that is not there. The journal is whole without it.
     fn keep(&mut self, snapshot: &Snapshot) -> Result<(), StoreError>;
+
+    /// Keeps a snapshot that has parts: its own body, and those pages that have changed since the
+    /// last one of this kind. All other snapshots go. All or nothing.
+    ///
+    /// # Errors
+    /// As [`Store::keep`].
+    fn keep_pages(&mut self, snapshot: &Snapshot, changed: &Changes) -> Result<(), StoreError>;
+
+    /// Pages behind `after` in the order of their keys, some megabytes at most; none at the end.
+    ///
+    /// # Errors
+    /// If they cannot be read, or one is not what was kept.
+    fn pages(&mut self, after: Option<PageKey>) -> Result<Vec<Page>, StoreError>;
+
+    /// Moves what was appended into its lasting place, so that little is left to recover after a
+    /// crash. Rows are safe without it; whoever reads is not held up.
+    ///
+    /// # Errors
+    /// If the disk takes no more.
+    fn settle(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
 }

@@ -216,7 +216,7 @@ fn nobody_gets_away_from_the_end() {
     for user_command in [SETPRIV, SUDO] {
         let mut bench = bench(&user_command);
         // One that stops its keeper, and hides a child.
-        let stops = "pkill -STOP -u games program; env -i setsid sleep 7301 & sleep 7301";
+        let stops = "kill -STOP $PPID; env -i setsid sleep 7301 & sleep 7301";
         let mut order = order(&mut bench, 1, &Act::Exit { after: 0, code: 0 });
         order.work = Work::Script { text: format!("#!/bin/sh\n{stops}\n"), arguments: vec![] };
         order.limit = Span(3);
@@ -224,8 +224,7 @@ fn nobody_gets_away_from_the_end() {
         assert_eq!(until_ended(&mut bench, &order.tag), Exit::TimeLimit, "{user_command:?}");
         assert!(!sleeps("7301"), "{user_command:?}");
         // One that kills its keeper.
-        let kills =
-            "env -i setsid sleep 7302 & sleep 0.2; pkill -KILL -u games program; sleep 7302";
+        let kills = "env -i setsid sleep 7302 & sleep 0.2; kill -KILL $PPID; sleep 7302";
         let killed = script(&mut bench, 2, "ana", kills);
         assert_eq!(until_ended(&mut bench, &killed.tag), Exit::Lost, "{user_command:?}");
         assert!(!sleeps("7302"), "{user_command:?}");

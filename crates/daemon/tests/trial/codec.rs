@@ -1,8 +1,10 @@
 //! Bytes without an encoding: a row is the place of its record in a list. Now and then the real
 //! codec has to read what it wrote.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
+use tradewind_daemon::codec::pages::{self, Draft, Pages};
 use tradewind_daemon::codec::{Codec, CodecError, Json};
 use tradewind_daemon::live::{Record, State};
 
@@ -36,6 +38,7 @@ impl Codec for Shelf {
         let written = Json.state(state);
         let read = Json.read_state(Json::VERSION, &written).map(|state| Json.state(&state));
         assert_eq!(read, Ok(written), "a state is not read as it was written");
+        assert_eq!(in_pages(state), Json.state(state), "pages are not read as they were written");
         shelf.1.push(state.clone());
         (shelf.1.len() - 1).to_be_bytes().to_vec()
     }
@@ -50,4 +53,12 @@ impl Codec for Shelf {
 fn place(body: &[u8]) -> Result<usize, CodecError> {
     let bytes = body.try_into().map_err(|_| CodecError("not a place".to_owned()))?;
     Ok(usize::from_be_bytes(bytes))
+}
+
+/// The state as a snapshot in pages gives it back.
+fn in_pages(state: &State) -> Vec<u8> {
+    let (head, changes) = Pages::default().of(state, &BTreeSet::new());
+    let mut draft = Draft::begin(pages::VERSION, &head).unwrap();
+    changes.pages().iter().for_each(|page| draft.add(page).unwrap());
+    Json.state(&draft.finish().unwrap().0)
 }

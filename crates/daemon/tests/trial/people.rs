@@ -8,7 +8,7 @@ use rand_pcg::Pcg64Mcg;
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::{Booking, Quote};
-use tradewind_daemon::live::{Ask, Live, Reply};
+use tradewind_daemon::live::{Ask, Live, Reply, Unknown};
 use tradewind_daemon::site::fake;
 use tradewind_io::submission::{
     Array, Conditions, Dependency, Gather, OnLost, Submission, Surroundings, TimeLimit, When,
@@ -50,7 +50,10 @@ pub(crate) fn draw(rng: &mut Pcg64Mcg, live: &Live, promises: &Promises) -> (Act
         16 => {
             let (from, to) = (Account::Bank, Account::User(user.to_owned()));
             let amount = Money(rng.random_range(0..2_000) * 1_000_000);
-            (administrator(), Ask::Move { from, to, amount, note: String::new() })
+            (
+                administrator(),
+                Ask::Move { from, to, amount, note: String::new(), unknown: Unknown::Create },
+            )
         }
         17 => {
             let policy = ["easy", "fcfs", "nonsense"][rng.random_range(0..3usize)].to_owned();

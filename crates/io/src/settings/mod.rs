@@ -130,6 +130,14 @@ pub struct Limits {
     pub streams: u32,
     /// Of one user.
     pub streams_per_user: u32,
+    /// Quotes, what-ifs and explanations at the same time.
+    pub advice: u32,
+    /// Of these, of one user.
+    pub advice_per_user: u32,
+    /// Questions of one user that wait for their turn.
+    pub advice_waiting: u32,
+    /// Seconds that one may take.
+    pub advice_seconds: u32,
 }
 
 impl Default for Limits {
@@ -150,6 +158,10 @@ impl Default for Limits {
             connections_per_user: 256,
             streams: 256,
             streams_per_user: 32,
+            advice: 2,
+            advice_per_user: 1,
+            advice_waiting: 32,
+            advice_seconds: 10,
         }
     }
 }

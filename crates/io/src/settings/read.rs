@@ -237,7 +237,7 @@ fn listen(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Listen {
 }
 
 /// The keys of `[limits]`, and the most that each may be.
-const LIMITS: [&str; 15] = [
+const LIMITS: [&str; 19] = [
     "requests_per_second",
     "body",
     "jobs_per_user",
@@ -253,6 +253,10 @@ const LIMITS: [&str; 15] = [
     "connections_per_user",
     "streams",
     "streams_per_user",
+    "advice",
+    "advice_per_user",
+    "advice_waiting",
+    "advice_seconds",
 ];
 
 fn limits(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Limits {
@@ -284,6 +288,10 @@ fn limits(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Limits {
         connections_per_user: whole("connections_per_user", PLACES, usual.connections_per_user),
         streams: whole("streams", PLACES, usual.streams),
         streams_per_user: whole("streams_per_user", PLACES, usual.streams_per_user),
+        advice: whole("advice", 1_000, usual.advice),
+        advice_per_user: whole("advice_per_user", 1_000, usual.advice_per_user),
+        advice_waiting: whole("advice_waiting", 1_000, usual.advice_waiting),
+        advice_seconds: whole("advice_seconds", 3_600, usual.advice_seconds),
     }
 }
 

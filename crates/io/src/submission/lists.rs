@@ -255,6 +255,30 @@ pub(super) fn mail(text: &str, to: Option<String>) -> Result<Option<Mail>, Wrong
     Ok((mail.begin || mail.end || mail.fail).then_some(mail))
 }
 
+/// One plain mail address, or the name of a user of the mail system: nothing that a mail command
+/// could take for more recipients, a program, a file or an option.
+pub(super) fn address(text: &str) -> Result<String, Wrong> {
+    match is_address(text) {
+        true => Ok(text.to_owned()),
+        false => {
+            let message = format!("`{}` is not one plain mail address", excerpt(text));
+            Err(wrong(message, "write `ana@site.example`, or the name of a user"))
+        }
+    }
+}
+
+/// Whether it is one plain mail address: a name and perhaps `@` and a host, of letters, digits and
+/// few other characters.
+pub fn is_address(text: &str) -> bool {
+    const LONGEST: usize = 254;
+    let (name, host) = text.split_once('@').map_or((text, None), |(name, host)| (name, Some(host)));
+    let begins = |part: &str| part.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    let is_of = |part: &str, more: &str| {
+        begins(part) && part.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+    };
+    text.len() <= LONGEST && is_of(name, "._+=~-") && host.is_none_or(|host| is_of(host, ".-"))
+}
+
 /// Whether a submission may have it among what is passed through.
 pub(super) fn is_passed(option: &str) -> bool {
     // What earlier releases passed through; now it is part of the shape.

@@ -14,6 +14,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+pub use lists::is_address;
 pub use shape::Shape;
 use tradewind_model::{
     Attribute, Attributes, Criterion, Money, Performance, Price, Span, Time, TimeMode, Times,

@@ -282,7 +282,7 @@ pub static OPTIONS: [Known; 116] = [
         "",
         "`BEGIN`, `END`, `FAIL`, `ALL`, `NONE`, with commas; other types are refused",
     ),
-    honoured("mail-user", NONE, Value, "", "an address; default: the user's own"),
+    honoured("mail-user", NONE, Value, "", "one plain address; default: the user's own"),
     passed("mcs-label", NONE, Value, "", "security label"),
     passed("mem", NONE, Value, "MEM_PER_NODE", "memory"),
     passed("mem-bind", NONE, Value, "MEM_BIND", "memory"),

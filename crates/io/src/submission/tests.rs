@@ -136,12 +136,8 @@ fn submission() -> impl Strategy<Value = Submission> {
     let array = (indices, of(1u32..9))
         .prop_map(|(all, at_once)| Array { indices: all.into_iter().collect(), at_once });
     let lost = prop_oneof![Just(OnLost::Fail), Just(OnLost::Rerun), Just(OnLost::Hold)];
-    let mail = (of(text()), any::<bool>(), any::<bool>()).prop_map(|(to, begin, end)| Mail {
-        to,
-        begin,
-        end,
-        fail: !begin,
-    });
+    let mail = (of("[a-z][a-z.+-]{0,9}(@[a-z][a-z.-]{0,9})?"), any::<bool>(), any::<bool>())
+        .prop_map(|(to, begin, end)| Mail { to, begin, end, fail: !begin });
     let passed = ("qos|gres|mem", text());
     let last = (of(text()), of(1u64..99), proptest::collection::vec(passed, 0..3));
     let gather =

@@ -2,6 +2,7 @@
 //!
 //! [`Market::apply`] is the only way to change it.
 
+mod entries;
 mod event;
 mod ledger;
 mod state;
@@ -13,6 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::{Money, Place, PoolId, Pools, Price, Share, Span, Time, TimeMode};
+
+use entries::Entries;
 
 pub use event::{Cause, Closure, ClosureId, Command, Demand, Event, JobId, MarketError, Terms};
 pub use ledger::{Ledger, cost};
@@ -108,13 +111,15 @@ pub struct Market {
     /// By pool.
     free: Vec<u32>,
     free_nodes: u32,
-    jobs: Vec<Entry>,
+    jobs: Entries,
     queue: BTreeSet<JobId>,
     running: BTreeMap<JobId, Held>,
     closures: Vec<(Closure, Stage)>,
     /// Those that are not over.
     ahead: BTreeSet<ClosureId>,
     ledger: Ledger,
+    /// Events so far; of no matter to anything else in here.
+    version: u64,
 }
 
 impl Market {
@@ -124,12 +129,13 @@ impl Market {
             now,
             free: pools.as_slice().iter().map(|pool| pool.nodes).collect(),
             free_nodes: pools.nodes(),
-            jobs: Vec::new(),
+            jobs: Entries::default(),
             queue: BTreeSet::new(),
             running: BTreeMap::new(),
             closures: Vec::new(),
             ahead: BTreeSet::new(),
             ledger: Ledger::new(pools.sites().len()),
+            version: 0,
             pools,
         }
     }
@@ -137,6 +143,12 @@ impl Market {
     /// The moment of the last event.
     pub fn now(&self) -> Time {
         self.now
+    }
+
+    /// Counts the events of this market since it was made or restored: two copies of one market
+    /// with the same count differ at most in [`Market::now`].
+    pub fn version(&self) -> u64 {
+        self.version
     }
 
     /// Sites and pools.
@@ -268,7 +280,9 @@ impl Market {
             Event::Announced { closure, what } => self.announce(*closure, *what),
             Event::Closed { closure } => self.close(*closure),
             Event::Reopened { closure } => self.reopen(*closure),
-        }
+        }?;
+        self.version += 1;
+        Ok(())
     }
 
     fn submit(&mut self, job: JobId, demand: &Demand) -> Result<(), MarketError> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::entries::Entries;
 use super::{Entry, Held, Phase, Stage};
 use crate::{
     Closure, ClosureId, Demand, Event, JobId, Ledger, Market, MarketError, Money, Place, PoolId,
@@ -134,7 +135,7 @@ impl Market {
             paid: Money::ZERO,
             trade: None,
         };
-        market.jobs = vec![over; submitted as usize];
+        market.jobs = Entries::of(&over, submitted as usize);
         jobs.into_iter().try_for_each(|job| market.put_back(job))?;
         let nothing = Closure {
             pool: PoolId(0),

@@ -17,6 +17,7 @@ pub mod multiqueue;
 mod order;
 pub mod outlook;
 mod share;
+pub mod tail;
 pub mod weigh;
 
 pub use grid::Spread;

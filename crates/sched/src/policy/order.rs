@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Command, Demand, Market, Span, Time};
+use tradewind_model::{Command, Demand, JobId, Market, Span, Time};
 
 use super::share::{Standing, Usage};
 
@@ -54,6 +54,20 @@ impl Order {
 
     /// Of use, unless stated otherwise: a week.
     pub const HALF_LIFE: Span = Span(604_800);
+
+    /// The jobs that wait in `market`, in this order, if `usage` is what users have used lately, in
+    /// processor-seconds. By the expansion factor: in the order of submission, as long as nobody
+    /// knows when they joined. O(n log n).
+    pub fn ranked(self, market: &Market, usage: &BTreeMap<i64, u64>) -> Vec<JobId> {
+        let mut ranking = Ranking::new(self);
+        ranking.resume(usage);
+        let now = market.now();
+        let key = |job: JobId| market.demand(job).map(|demand| ranking.key(demand, now, now));
+        let mut jobs: Vec<(Option<i64>, JobId)> =
+            market.queue().map(|job| (key(job), job)).collect();
+        jobs.sort_unstable();
+        jobs.into_iter().map(|(_, job)| job).collect()
+    }
 
     /// Whether the order of jobs changes while they wait.
     pub(super) fn moves(self) -> bool {

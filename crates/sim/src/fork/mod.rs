@@ -209,6 +209,11 @@ impl Forecast {
         self.sold().map(|it| it.taken)
     }
 
+    /// The nodes that a job takes which starts within the forecast.
+    pub fn taken_by(&self, job: JobId) -> impl Iterator<Item = Taken> + '_ {
+        self.sold.get(&job).into_iter().flatten().map(|it| it.taken)
+    }
+
     /// The same, with prices.
     pub fn sold(&self) -> impl Iterator<Item = Sold> + '_ {
         self.sold.values().flatten().copied()

@@ -94,7 +94,8 @@ impl Posting {
 pub struct Transfer {
     /// From which account; `bank` makes money.
     pub from: String,
-    /// To which account; a `project:NAME` is made by its first transfer.
+    /// To which account. It must be known: a user who has submitted, has a token or is a member
+    /// of a project, a project, or the owner of a site.
     pub to: String,
     /// Above 0.
     pub amount: Credits,
@@ -102,4 +103,7 @@ pub struct Transfer {
     #[serde(default)]
     #[schema(max_length = 1_000)]
     pub note: String,
+    /// Make the user or the project of `to` if it is not known.
+    #[serde(default)]
+    pub create: bool,
 }

@@ -16,7 +16,8 @@ pub struct Event {
     /// `submitted`, `held`, `queued`, `planned`, `running`, `part_over`, `set_back`, `cancelling`,
     /// `over`, `dropped`, `expected`, `priced`, `tariff`, `missing`, `back`, `site_away`,
     /// `site_back`, `policy`, `moved`, `quoted`, `quote_gone`, `admitted`, `expelled`, `rotated`,
-    /// `arrived`, `slipped`, `launched`, `unkept`, or `reset`: events were missed, look anew.
+    /// `arrived`, `slipped`, `launched`, `unkept`, `project` (members and limits), `budget` (a
+    /// project or a member has spent 50, 80 or 95 % of a limit), or `reset`: events were missed, look anew.
     pub kind: String,
     /// About which job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,6 +46,12 @@ pub struct Event {
     /// A moment: of a start, or until when nodes are missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<i64>,
+    /// About which project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// Per cent of a budget that were spent when people were warned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub percent: Option<u32>,
     /// A price or an amount.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub amount: Option<Credits>,

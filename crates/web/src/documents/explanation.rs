@@ -35,6 +35,9 @@ pub struct Explanation {
     /// Its user's share of the market, beside its due: what fair-share policies go by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fair_share: Option<String>,
+    /// The plan of the waiting jobs that the answer goes by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<super::QueuePlan>,
 }
 
 /// The smallest change of one limit that would place the job.

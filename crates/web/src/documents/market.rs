@@ -28,6 +28,10 @@ pub struct Market {
     /// this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ahead_of_clock: Option<i64>,
+    /// `true` while the journal's disk is full: the market can be read and jobs can be cancelled, no
+    /// more. It goes on by itself when there is room. Left out otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_only: Option<bool>,
     /// How many.
     pub sites: u32,
     /// Of all sites.
@@ -96,6 +100,6 @@ pub struct Myself {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({"status": "ok"}))]
 pub struct Health {
-    /// `ok`.
+    /// `ok`; from `/readyz` also `read-only`, while the journal's disk is full.
     pub status: String,
 }

@@ -9,11 +9,13 @@ mod audit;
 mod choice;
 mod event;
 mod explanation;
+mod import;
 mod job;
 mod limit;
 mod market;
 mod peer;
 mod problem;
+mod project;
 mod quote;
 mod report;
 mod session;
@@ -29,6 +31,10 @@ pub use audit::{AUDIT_COLUMNS, AuditList, AuditRow};
 pub use choice::{Choice, OtherPool};
 pub use event::Event;
 pub use explanation::{Explanation, Relaxation};
+pub use import::{
+    IMPORT_COLUMNS, ImportKind, ImportRole, ImportRow, ImportTable, Imported, LimitName, Usage,
+    UsageList,
+};
 pub use job::{
     ArrayPlace, Booking, ExitStatus, Expectation, HistoryEntry, Home, Job, JobList, Part,
     Submitted, Together,
@@ -37,7 +43,11 @@ pub use limit::{Limit, Times, TimesBy};
 pub use market::{Health, JobCounts, Market, MoneyTotals, Myself, PolicyChoice};
 pub use peer::{Peer, PeerAnswers, PeerGlance, PeerLetters, PeerList, PeerQuestion, PeerQuestions};
 pub use problem::{Failure, Problem};
-pub use quote::{Offer, OfferedNodes, Quotes};
+pub use project::{
+    LimitChange, MemberRole, Membership, NewProject, Project, ProjectBudget, ProjectForecast,
+    ProjectList, ProjectMember, SpendingLimits,
+};
+pub use quote::{Offer, OfferedNodes, QueuePlan, Quotes};
 pub use report::{Report, SiteReport, TogetherReport, UserReport};
 pub use session::{Session, SessionList};
 pub use sign_in::{DeviceAnswer, DeviceQuestion, DeviceSignIn, NewSession, SignInWays};
@@ -46,4 +56,4 @@ pub use submission::{
     Attribute, Dependency, Mail, Passed, ScriptSubmission, Submission, TimeLimit,
 };
 pub use token::{IssuedToken, NewSecret, NewToken, Role, Token, TokenList};
-pub use whatif::{Fate, JobChange, Totals, WhatIf, WhatIfQuestion};
+pub use whatif::{Fate, JobChange, LookedAt, Totals, WhatIf, WhatIfQuestion};

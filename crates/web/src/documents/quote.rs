@@ -18,6 +18,29 @@ pub struct Quotes {
     /// accepted. What is promised to booked windows does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub funds: Option<Credits>,
+    /// The moment at which running jobs, closures, bookings and prices were as they were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<i64>,
+    /// The plan of the waiting jobs that was counted with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueuePlan>,
+}
+
+/// Which plan of the waiting jobs an answer goes by, and how far the queue was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({
+    "queue_as_of": 1_800_000_000, "waiting": 20_000, "looked_at": 2_000, "placed": 18_000
+}))]
+pub struct QueuePlan {
+    /// The moment that the plan is of: jobs that were submitted since do not count.
+    pub queue_as_of: i64,
+    /// Jobs that waited then.
+    pub waiting: u64,
+    /// Of these, the first ones, of which the policy's own decisions were simulated.
+    pub looked_at: u64,
+    /// Of the others, those that were placed behind them, each at the earliest place that delays no
+    /// job before it: an estimate of what the policy will do.
+    pub placed: u64,
 }
 
 impl Quotes {

@@ -200,8 +200,12 @@ pub struct Dependency {
 /// Mail about a job.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, ToSchema)]
 pub struct Mail {
-    /// To whom.
+    /// To whom: one plain address, or the name of a user of the mail system.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(
+        max_length = 254,
+        pattern = "^[A-Za-z0-9_][A-Za-z0-9._+=~-]*(@[A-Za-z0-9_][A-Za-z0-9.-]*)?$"
+    )]
     pub to: Option<String>,
     /// When it begins.
     pub begin: bool,

@@ -45,6 +45,19 @@ pub struct WhatIf {
     pub later: u32,
     /// Jobs of the caller whose fate would change; an administrator sees all.
     pub changes: Vec<JobChange>,
+    /// How many of the waiting jobs were looked at: the first ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looked_at: Option<LookedAt>,
+}
+
+/// So many of so many waiting jobs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(example = json!({"jobs": 2_000, "of": 20_000}))]
+pub struct LookedAt {
+    /// Looked at.
+    pub jobs: u64,
+    /// Waiting in all.
+    pub of: u64,
 }
 
 /// What a forecast adds up to.

@@ -5,6 +5,7 @@
 //! What is older than what is kept, or was missed, is replaced by one event `reset`: look anew.
 
 mod events;
+mod projects;
 mod tell;
 
 use std::collections::VecDeque;

@@ -10,7 +10,7 @@ use tradewind_daemon::live::{Live, Record};
 use tradewind_daemon::site::Seen;
 use tradewind_model::{Closure, Command, JobId, Place, PoolId, Reason, Time};
 
-use super::{Audience, Entry};
+use super::{Audience, Entry, projects};
 use crate::api::Context;
 use crate::documents::Event;
 use crate::views::words;
@@ -165,7 +165,7 @@ impl Teller {
             record => {
                 let told = self.job_record(record, &base);
                 told.or_else(|| self.public_record(record, &base))
-                    .or_else(|| self.other_record(record, &base))
+                    .or_else(|| self.other_record(context, record, &base))
                     .into_iter()
                     .collect()
             }
@@ -324,7 +324,7 @@ impl Teller {
         })
     }
 
-    fn other_record(&self, record: &Record, base: &Event) -> Option<Entry> {
+    fn other_record(&self, context: &Context, record: &Record, base: &Event) -> Option<Entry> {
         let event = |kind: &str| Event { kind: kind.to_owned(), ..base.clone() };
         let (event, audience) = match record {
             Record::Moved { from, to, amount, note } => {
@@ -337,6 +337,7 @@ impl Teller {
                 let event = Event { message, amount: Some(quote.cost.into()), ..event("quoted") };
                 (event, vec![quote.user.clone()])
             }
+            Record::Project { project, change } => projects::told(context, project, change, base)?,
             Record::Admitted { token, user, .. } => {
                 let (message, user) = (Some(format!("token {token}")), user.clone());
                 (Event { message, user: Some(user.clone()), ..event("admitted") }, vec![user])

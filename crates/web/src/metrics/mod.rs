@@ -72,6 +72,7 @@ pub(crate) struct Metrics {
     rows: Counter,
     appends: Counter,
     append_time: Seconds,
+    read_only: Gauge,
 }
 
 impl Metrics {
@@ -103,6 +104,7 @@ impl Metrics {
             rows: Counter::default(),
             appends: Counter::default(),
             append_time: Counter::default(),
+            read_only: Gauge::default(),
         };
         all.register_http();
         all.register_market();
@@ -153,6 +155,8 @@ impl Metrics {
         let help = "Time that the policy took in all";
         all.register_with_unit("pass", help, Unit::Seconds, self.pass_time.clone());
         all.register("journal_rows", "Rows written since the start", self.rows.clone());
+        let help = "1 while the journal's disk is full, and the market can only be read";
+        all.register("journal_read_only", help, self.read_only.clone());
         let help = "Times that rows were written since the start";
         all.register("journal_appends", help, self.appends.clone());
         let help = "Time that writing took in all";

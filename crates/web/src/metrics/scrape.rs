@@ -97,5 +97,6 @@ impl Metrics {
         self.rows.inner().store(gauges.rows.count(), Ordering::Relaxed);
         self.appends.inner().store(gauges.appends.count(), Ordering::Relaxed);
         set(&self.append_time, gauges.appends.time().as_secs_f64());
+        self.read_only.set(i64::from(gauges.is_read_only()));
     }
 }

@@ -1,28 +1,24 @@
 //! The board that the timeline shows: made once for all who look at the same state.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use tradewind_daemon::live::Live;
 use tradewind_model::Span;
 
 use super::choice::Choice;
 use super::scene::scene;
-use crate::api::{Context, Planned, blocking, now};
+use crate::api::{Context, blocking, now};
 use crate::failure::Answer;
 use crate::timeline::{Board, Scene};
 
-/// A forecast is good for so long, and for as long as it took.
-const FRESH: Duration = Duration::from_secs(3);
 /// Boards of the last state that are kept: of that many choices of rows.
 const KEPT: usize = 8;
 
-/// The last scene, boards of it and the last forecast, for all readers.
+/// The last scene and boards of it, for all readers.
 #[derive(Debug, Default)]
 pub(crate) struct Boards {
     last: Mutex<Option<Arc<Known>>>,
     boards: Mutex<Vec<(Choice, Arc<Shown>)>>,
-    plan: Mutex<Option<Plan>>,
 }
 
 /// A scene and the state that it shows.
@@ -41,15 +37,6 @@ struct Known {
 pub(crate) struct Shown {
     pub(crate) board: Board,
     known: Arc<Known>,
-}
-
-#[derive(Debug, Clone)]
-struct Plan {
-    made: Instant,
-    took: Duration,
-    seq: u64,
-    at: i64,
-    jobs: Arc<Vec<Planned>>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -78,44 +65,21 @@ pub(crate) async fn board(context: &Context, choice: Choice) -> Answer<Arc<Shown
 async fn known(context: &Context) -> Answer<Arc<Known>> {
     let gauges = Arc::clone(context.market.gauges());
     let seq = gauges.last_row();
-    let plan = plan(context, seq).await;
-    let at = plan.as_ref().map(|plan| plan.at);
+    let advisor = Arc::clone(&context.advisor);
+    let plan = blocking(move || advisor.plan()).await?;
+    let at = plan.as_ref().map(|plan| plan.queue.queue_as_of);
     let last = locked(&context.boards.last).clone();
     if let Some(last) = last.filter(|last| last.seq == seq && last.planned == at) {
         return Ok(last);
     }
-    let planned = plan.map(|plan| plan.jobs).unwrap_or_default();
+    let planned = plan.unwrap_or_default();
     let look = move |live: &Live| {
-        let (scene, now) = (scene(live.state(), &planned), live.state().now().0);
+        let (scene, now) = (scene(live.state(), &planned.jobs), live.state().now().0);
         Known { scene, seq: gauges.last_row(), planned: at, now, lead: live.state().lead() }
     };
     let known = Arc::new(context.look(look).await?);
     *locked(&context.boards.last) = Some(Arc::clone(&known));
     Ok(known)
-}
-
-/// What the policy would do; what was said before, if somebody looks ahead just now.
-async fn plan(context: &Context, seq: u64) -> Option<Plan> {
-    let last = locked(&context.boards.plan).clone();
-    if let Some(plan) = &last
-        && (plan.seq == seq || plan.made.elapsed() < FRESH.max(plan.took * 4))
-    {
-        return last;
-    }
-    let Ok(permit) = Arc::clone(&context.advice).try_acquire_owned() else { return last };
-    let Ok(view) = context.view().await else { return last };
-    let advisor = Arc::clone(&context.advisor);
-    let made = Instant::now();
-    let at = view.market.now().0;
-    let planned = blocking(move || {
-        let planned = advisor.plan(&view);
-        drop(permit);
-        planned
-    });
-    let Ok(Ok(jobs)) = planned.await else { return last };
-    let plan = Plan { made: Instant::now(), took: made.elapsed(), seq, at, jobs: Arc::new(jobs) };
-    *locked(&context.boards.plan) = Some(plan.clone());
-    Some(plan)
 }
 
 impl Shown {

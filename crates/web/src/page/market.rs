@@ -225,7 +225,7 @@ async fn managed(context: &Context, caller: &Caller, name: &str) -> Answer<(Pool
 
 async fn tried(context: &Context, caller: &Caller, name: &str) -> Answer<Trial> {
     let pool = managed(context, caller, name).await?;
-    trial(context, name, pool).await
+    trial(context, caller, name, pool).await
 }
 
 /// A new price or table.

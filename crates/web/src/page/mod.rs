@@ -24,6 +24,7 @@ mod market;
 mod next;
 mod now;
 mod policy;
+mod projects;
 mod provider;
 mod quote;
 mod reply;
@@ -77,6 +78,7 @@ pub(crate) fn router(context: &Context) -> Router<Context> {
         .route("/market", get(market::show).post(market::set))
         .route("/ledger", get(ledger::show))
         .route("/ledger.csv", get(ledger::csv))
+        .route("/projects", get(projects::show))
         .route("/policy", get(policy::show).post(policy::switch))
         .route("/access", get(access::show_all).post(access::end))
         .route("/page/board", get(looks::frame))

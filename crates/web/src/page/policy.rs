@@ -8,7 +8,7 @@ use axum::Form;
 use axum::extract::State;
 use serde::Deserialize;
 use tradewind_daemon::live::Ask;
-use tradewind_daemon::live::rights::Role;
+use tradewind_daemon::live::rights::{Actor, Role};
 
 use super::mark::Mark;
 use super::reply::{Shown, go, show as page};
@@ -21,6 +21,7 @@ use crate::documents::{WhatIf, WhatIfQuestion};
 use crate::doors::Caller;
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
+use crate::watch::Watch;
 
 /// Policies that are compared at once, at most.
 const MOST: usize = 6;
@@ -120,14 +121,19 @@ pub(crate) async fn show(
     let shell = Shell::new(&context, &caller, "Policy").await?;
     let comparison = match names(&compare) {
         all if all.is_empty() => None,
-        all => Some(compared(&context, &shell, all).await?),
+        all => Some(compared(&context, &caller, &shell, all).await?),
     };
     let compare = if compare.is_empty() { USUAL.to_owned() } else { compare };
     page(&PolicyPage { shell, compare, comparison, shown: SHOWN })
 }
 
 /// The comparison of these: one that is there, or a new one.
-async fn compared(context: &Context, shell: &Shell, all: Vec<String>) -> Answer<Comparison> {
+async fn compared(
+    context: &Context,
+    caller: &Caller,
+    shell: &Shell,
+    all: Vec<String>,
+) -> Answer<Comparison> {
     let cut = all.len().saturating_sub(MOST);
     let all: Vec<String> = all.into_iter().take(MOST).collect();
     let question = all.join(",");
@@ -142,7 +148,8 @@ async fn compared(context: &Context, shell: &Shell, all: Vec<String>) -> Answer<
             let copied = Copied { at: view.market.now().0, seq, mark };
             let run = Arc::new(Run::new(shell.policy.clone(), copied, all.len()));
             context.compared.keep(question, Arc::clone(&run));
-            tokio::spawn(go_through(context.clone(), Arc::clone(&run), view, all.clone()));
+            let (context, who) = (context.clone(), caller.actor.clone());
+            tokio::spawn(go_through(context, who, Arc::clone(&run), view, all.clone()));
             run
         }
     };
@@ -173,6 +180,7 @@ async fn compared(context: &Context, shell: &Shell, all: Vec<String>) -> Answer<
 /// One policy after the other on the same copy: others are advised in between.
 async fn go_through(
     context: Context,
+    who: Actor,
     run: Arc<Run<Copied, Compared>>,
     view: MarketView,
     policies: Vec<String>,
@@ -181,9 +189,9 @@ async fn go_through(
     for policy in policies {
         let question = WhatIfQuestion { policy: Some(policy.clone()), ..WhatIfQuestion::default() };
         let view = Arc::clone(&view);
-        let look = move |advisor: &dyn Advisor| advisor.whatif(&view, &question);
-        let Some(found) = advised(&context, look).await else { return };
-        let found = found.map(Arc::new);
+        let look =
+            move |advisor: &dyn Advisor, watch: &Watch| advisor.whatif(&view, &question, watch);
+        let found = advised(&context, &who, look).await.map(Arc::new);
         run.add((policy, found));
     }
 }

@@ -6,8 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tradewind_daemon::live::Refusal;
+use tradewind_daemon::live::rights::Actor;
 
+use crate::ahead::Ahead;
 use crate::api::{Advisor, Context};
+use crate::failure::Failure;
+use crate::watch::Watch;
 
 /// Runs that are remembered.
 const KEPT: usize = 16;
@@ -96,23 +100,30 @@ impl<B, T> Runs<B, T> {
 
 /// A piece that somebody who looks ahead has to say, on a thread that may wait; others are advised
 /// before and after it. A mistake of the advisor's is an answer, too: nobody waits for ever.
-/// `None`: the server stops.
 pub(crate) async fn advised<T: Send + 'static>(
     context: &Context,
-    work: impl FnOnce(&dyn Advisor) -> Result<T, Refusal> + Send + 'static,
-) -> Option<Result<T, String>> {
-    let permit = Arc::clone(&context.advice).acquire_owned().await.ok()?;
-    let advisor = Arc::clone(&context.advisor);
-    let done = tokio::task::spawn_blocking(move || {
-        let said = work(&*advisor);
-        drop(permit);
-        said
-    });
-    Some(match done.await {
-        Ok(Ok(said)) => Ok(said),
-        Ok(Err(refusal)) => Err(refusal.to_string()),
+    who: &Actor,
+    work: impl FnOnce(&dyn Advisor, &Watch) -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, String> {
+    let ahead = match Ahead::piece(context, who).await {
+        Ok(ahead) => ahead,
+        Err(failure) => return Err(said(&failure)),
+    };
+    // A task of its own, as a mistake in it ends it.
+    let done = tokio::spawn(async move { ahead.ask(work).await });
+    match done.await {
+        Ok(Ok(found)) => Ok(found),
+        Ok(Err(failure)) => Err(said(&failure)),
         Err(_) => Err("the attempt broke off: this is a mistake of the program".to_owned()),
-    })
+    }
+}
+
+fn said(failure: &Failure) -> String {
+    let (_, problem) = failure.parts();
+    match problem.hint.as_str() {
+        "" => problem.message.clone(),
+        hint => format!("{}; {hint}", problem.message),
+    }
 }
 
 #[cfg(test)]

@@ -24,6 +24,8 @@ pub(crate) struct Shell {
     pub(crate) now: i64,
     /// The journal's row that the page shows; live updates go on behind it.
     pub(crate) seq: u64,
+    /// The market can only be read: its disk is full.
+    pub(crate) read_only: bool,
     /// The zone of the market's hours, if it has a name.
     pub(crate) zone: String,
 }
@@ -49,6 +51,7 @@ impl Shell {
                     policy: state.policy.clone(),
                     now: present(state).0,
                     seq: gauges.last_row(),
+                    read_only: gauges.is_read_only(),
                     zone,
                 }
             })

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tradewind_daemon::live::rights::Actor;
 use tradewind_model::{PoolId, Price};
 
 use super::chart::{Tried, response};
@@ -9,7 +10,9 @@ use super::runs::{Run, advised};
 use super::words;
 use crate::api::{Advisor, Context, MarketView};
 use crate::documents::Credits;
+use crate::doors::Caller;
 use crate::failure::{Answer, Failure};
+use crate::watch::Watch;
 use crate::week::{Earned, Other, Week, hundredths, share};
 
 /// Prices that are tried, in hundredths of what was asked.
@@ -127,7 +130,12 @@ fn part(price: i128, asked: i128) -> String {
 }
 
 /// The trial of the pool's price: one that is there, or a new one.
-pub(crate) async fn trial(context: &Context, name: &str, pool: (PoolId, Price)) -> Answer<Trial> {
+pub(crate) async fn trial(
+    context: &Context,
+    caller: &Caller,
+    name: &str,
+    pool: (PoolId, Price),
+) -> Answer<Trial> {
     let (id, now) = pool;
     let view = context.view().await?;
     let about = format!("{} {}", now, view.policy);
@@ -140,7 +148,8 @@ pub(crate) async fn trial(context: &Context, name: &str, pool: (PoolId, Price)) 
             let tried = tried(week.mean(id));
             let run = Arc::new(Run::new(about, basis, tried.len()));
             runs.keep(name.to_owned(), Arc::clone(&run));
-            tokio::spawn(go(context.clone(), Arc::clone(&run), view, week, (id, tried)));
+            let asker = (context.clone(), caller.actor.clone());
+            tokio::spawn(go(asker, Arc::clone(&run), view, week, (id, tried)));
             run
         }
     };
@@ -175,7 +184,7 @@ fn tried(asked: Price) -> Vec<(Other, Price)> {
 
 /// One price after the other: others are advised in between.
 async fn go(
-    context: Context,
+    (context, who): (Context, Actor),
     run: Arc<Run<Basis, Piece>>,
     view: MarketView,
     week: Week,
@@ -184,13 +193,13 @@ async fn go(
     let both = Arc::new((view, week));
     for (other, price) in tried {
         let both = Arc::clone(&both);
-        let look = move |advisor: &dyn Advisor| {
+        let look = move |advisor: &dyn Advisor, watch: &Watch| {
             let (view, week) = &*both;
-            let lived = advisor.relive(view, week, &week.with(pool, other))?;
+            let lived = advisor.relive(view, week, &week.with(pool, other), watch)?;
             let earned = week.earned(&lived, pool);
             Ok(PriceTrial { price: price.into(), earned, ran: lived.ran })
         };
-        let Some(piece) = advised(&context, look).await else { return };
+        let piece = advised(&context, &who, look).await;
         let failed = piece.is_err();
         run.add(piece);
         if failed {

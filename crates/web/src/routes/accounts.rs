@@ -4,8 +4,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Deserialize;
-use tradewind_daemon::live::Ask;
 use tradewind_daemon::live::money::Account;
+use tradewind_daemon::live::{Ask, Unknown};
 use tradewind_io::hidden::is_hidden;
 use utoipa::IntoParams;
 
@@ -95,7 +95,7 @@ pub(crate) async fn statement(
         let own = account == Account::User(caller.actor.user.clone());
         let known = own || state.accounts.knows(&account);
         let seen = known && accounts::may_see(state, &caller.actor, &account);
-        seen.then(|| accounts::statement(state, &account, after, limit))
+        seen.then(|| accounts::statement(state, &caller.actor, &account, after, limit))
     });
     let found = found.await?;
     found.map(Json).ok_or_else(|| Failure::unknown("there is no such account, or not for you"))
@@ -128,11 +128,12 @@ pub(crate) async fn transfer(
         let hint = "keep to letters, digits and signs on one line";
         return Err(Failure::invalid("the note has control characters", hint).in_field("note"));
     }
-    let ask = Ask::Move { from, to: to.clone(), amount, note: it.note };
-    context.ask(caller.actor, ask).await?;
+    let unknown = if it.create { Unknown::Create } else { Unknown::Refuse };
+    let ask = Ask::Move { from, to: to.clone(), amount, note: it.note, unknown };
+    context.ask(caller.actor.clone(), ask).await?;
     let statement = context.look(move |live| {
         let after = live.state().accounts.posted().saturating_sub(1);
-        accounts::statement(live.state(), &to, after, 1)
+        accounts::statement(live.state(), &caller.actor, &to, after, 1)
     });
     Ok((StatusCode::CREATED, Json(statement.await?)))
 }

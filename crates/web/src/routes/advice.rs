@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use tokio::sync::OwnedSemaphorePermit;
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::rights::Role;
 use tradewind_daemon::live::state::{Booking, Quote};
@@ -12,7 +11,8 @@ use tradewind_daemon::live::{Ask, Reply};
 use tradewind_model::{Demand, Money, Span};
 
 use super::submission;
-use crate::api::{Context, MarketView, Proposal, blocking, now};
+use crate::ahead::Ahead;
+use crate::api::{Advisor, Context, MarketView, Proposal, Quoted, now};
 use crate::documents::{Credits, Explanation, Quotes, WhatIf, WhatIfQuestion};
 use crate::doors::Caller;
 use crate::extract::{self, At, Document};
@@ -21,17 +21,13 @@ use crate::openapi::{Refusals, Work};
 use crate::views::accounts::may_see;
 use crate::views::offers::{no_offer, offer};
 use crate::views::{jobs, words};
+use crate::watch::Watch;
 
 /// A year: nobody looks further ahead.
 const MAX_HORIZON: i64 = 366 * 86_400;
 
 /// No search for windows should take longer.
 const FURTHEST: Span = Span(16);
-
-fn turn(context: &Context) -> Answer<OwnedSemaphorePermit> {
-    let permit = Arc::clone(&context.advice).try_acquire_owned();
-    permit.map_err(|_| Failure::limit("others are being advised"))
-}
 
 /// What a job could get now. Each offer may be accepted by its id until it expires: its price and
 /// its start are kept then, or the submission is refused with what changed.
@@ -61,22 +57,25 @@ pub(crate) enum Standing {
 /// for it.
 ///
 /// # Errors
-/// If the document is wrong, others are being advised, or nobody answers.
+/// If the document is wrong, the user has too many questions, or there is no answer in time.
 pub(crate) async fn offers(
     context: &Context,
     caller: &Caller,
     document: &[u8],
     standing: Standing,
 ) -> Answer<Quotes> {
-    let turn = turn(context)?;
     let (submission, _) = submission::read(document)?;
+    let ahead = Ahead::begin(context, &caller.actor).await?;
     let user = || Account::User(caller.actor.user.clone());
-    let payer = submission.project.clone().map_or_else(user, Account::Project);
+    let project = submission.project.clone();
+    let payer = project.clone().map_or_else(user, Account::Project);
     let demand = context.demand(caller.actor.user.clone(), submission).await?;
-    let (view, found) = windows(context, &demand, turn).await?;
+    let (view, Quoted { proposals, queue }) = windows(context, &demand, &ahead).await?;
+    // The rest waits for the journal, and not for a processor.
+    drop(ahead);
     let mut kept: Vec<(Booking, u64)> = Vec::new();
     let mut quotes = Vec::new();
-    for Proposal { criterion, exact, answer } in found {
+    for Proposal { criterion, exact, answer } in proposals {
         let offer = match answer {
             Err(reason) => no_offer(criterion, exact, words::sentence(&reason)),
             Ok((booking, cost)) => {
@@ -102,9 +101,13 @@ pub(crate) async fn offers(
     let actor = caller.actor.clone();
     let funds = context.look(move |live| {
         let (state, grant) = (live.state(), live.settings().new_user_grant);
-        may_see(state, &actor, &payer).then(|| state.funds(&payer, grant).max(0))
+        may_see(state, &actor, &payer).then(|| {
+            let there = state.funds(&payer, grant);
+            state.within_limits(there, project.as_deref(), &actor.user).max(0)
+        })
     });
-    Ok(Quotes { quotes, payer: Some(name), funds: funds.await?.map(Credits) })
+    let (as_of, queue) = (Some(view.market.now().0), Some(queue));
+    Ok(Quotes { quotes, payer: Some(name), funds: funds.await?.map(Credits), as_of, queue })
 }
 
 /// The market, and windows in it that do not begin before they are told: they are looked for from
@@ -112,19 +115,17 @@ pub(crate) async fn offers(
 async fn windows(
     context: &Context,
     demand: &Demand,
-    mut turn: OwnedSemaphorePermit,
-) -> Answer<(MarketView, Vec<Proposal>)> {
-    let mut ahead = Span(1);
+    ahead: &Ahead,
+) -> Answer<(Arc<MarketView>, Quoted)> {
+    let mut later = Span(1);
     loop {
-        let view = context.view_in(ahead).await?;
-        let (advisor, asked) = (Arc::clone(&context.advisor), demand.clone());
-        let done = blocking(move || (advisor.quote(&view, &asked), view, turn)).await?;
-        let (found, view) = (done.0?, done.1);
-        if now() + view.lead < view.market.now() || ahead >= FURTHEST {
+        let view = Arc::new(context.view_in(later).await?);
+        let (seen, asked) = (Arc::clone(&view), demand.clone());
+        let found = ahead.ask(move |advisor, watch| advisor.quote(&seen, &asked, watch)).await?;
+        if now() + view.lead < view.market.now() || later >= FURTHEST {
             return Ok((view, found));
         }
-        turn = done.2;
-        ahead = Span(ahead.0 * 2);
+        later = Span(later.0 * 2);
     }
 }
 
@@ -162,7 +163,7 @@ pub(crate) async fn whatif(
         let message = format!("a horizon is 1 to {MAX_HORIZON} seconds");
         return Err(Failure::invalid(message, "a day is 86400").in_field("horizon"));
     }
-    let turn = turn(&context)?;
+    let ahead = Ahead::begin(&context, &caller.actor).await?;
     if let Some(number) = question.without_job {
         let actor = caller.actor.clone();
         let seen = context.look(move |live| jobs::find(live.state(), &actor, number).is_some());
@@ -172,9 +173,9 @@ pub(crate) async fn whatif(
         }
     }
     let view = context.view().await?;
-    let advisor = Arc::clone(&context.advisor);
-    let found = blocking(move || (advisor.whatif(&view, &question), turn)).await?;
-    let mut found = found.0?;
+    let look = move |advisor: &dyn Advisor, watch: &Watch| advisor.whatif(&view, &question, watch);
+    let mut found = ahead.ask(look).await?;
+    drop(ahead);
     if caller.actor.role != Role::Administrator {
         let numbers: Vec<u64> = found.changes.iter().map(|it| it.job).collect();
         let own = context.look(move |live| {
@@ -198,7 +199,7 @@ pub(crate) async fn explain(
     caller: Caller,
     At(number): At<u64>,
 ) -> Answer<Json<Explanation>> {
-    let turn = turn(&context)?;
+    let ahead = Ahead::begin(&context, &caller.actor).await?;
     let found = context.look(move |live| {
         let state = live.state();
         let job = jobs::find(state, &caller.actor, number)?;
@@ -218,12 +219,12 @@ pub(crate) async fn explain(
             relaxations: Vec::new(),
             fall_backs: Vec::new(),
             fair_share: None,
+            queue: None,
         }));
     };
     let view = context.view().await?;
-    let advisor = Arc::clone(&context.advisor);
-    let found = blocking(move || (advisor.explain(&view, id), turn)).await?;
-    let mut told = found.0?;
+    let look = move |advisor: &dyn Advisor, watch: &Watch| advisor.explain(&view, id, watch);
+    let mut told = ahead.ask(look).await?;
     if !left_out.is_empty() {
         told.message += &format!("; left out for limits of sites: {}", left_out.join("; "));
     }

@@ -21,7 +21,7 @@ const MAX_POLICY: usize = 500;
     responses((status = 200, description = "policy, time, totals", body = Market), Refusals),
 )]
 pub(crate) async fn show(State(context): State<Context>, _: Caller) -> Answer<Json<Market>> {
-    context.look(|live| market::market(live.state())).await.map(Json)
+    document(&context).await.map(Json)
 }
 
 /// Has another policy decide from now on: administrators may.
@@ -39,7 +39,7 @@ pub(crate) async fn policy(
         return Err(Failure::invalid(message, "`simulate --help` has all").in_field("policy"));
     }
     context.ask(caller.actor, Ask::Policy { policy }).await.map_err(|it| it.in_field("policy"))?;
-    context.look(|live| market::market(live.state())).await.map(Json)
+    document(&context).await.map(Json)
 }
 
 /// What users and sites did, by the jobs that are kept.
@@ -49,4 +49,11 @@ pub(crate) async fn policy(
 )]
 pub(crate) async fn report(State(context): State<Context>, caller: Caller) -> Answer<Json<Report>> {
     context.look(move |live| reports::report(live.state(), &caller.actor)).await.map(Json)
+}
+
+/// The market as it is now.
+async fn document(context: &Context) -> Answer<Market> {
+    let read_only = context.market.gauges().is_read_only();
+    let market = context.look(|live| market::market(live.state())).await?;
+    Ok(Market { read_only: read_only.then_some(true), ..market })
 }

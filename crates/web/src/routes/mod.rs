@@ -4,11 +4,13 @@ pub(crate) mod accounts;
 pub(crate) mod advice;
 pub(crate) mod audit;
 pub(crate) mod events;
+pub(crate) mod import;
 pub(crate) mod jobs;
 mod leftover;
 pub(crate) mod market;
 pub(crate) mod open;
 pub(crate) mod peers;
+pub(crate) mod projects;
 pub(crate) mod sessions;
 pub(crate) mod sign_in;
 pub(crate) mod sites;
@@ -95,6 +97,13 @@ fn guarded() -> Router<Context> {
         .route("/v1/accounts", get(accounts::list))
         .route("/v1/accounts/{account}", get(accounts::statement))
         .route("/v1/transfers", post(accounts::transfer))
+        .route("/v1/import", post(import::import))
+        .route("/v1/export", get(import::export))
+        .route("/v1/usage", get(import::used))
+        .route("/v1/projects", get(projects::list).post(projects::create))
+        .route("/v1/projects/{project}", get(projects::show))
+        .route("/v1/projects/{project}/limits", put(projects::limit))
+        .route("/v1/projects/{project}/members/{user}", put(projects::add).delete(projects::remove))
         .route("/v1/tokens", get(tokens::list).post(tokens::issue))
         .route("/v1/tokens/{id}", delete(tokens::revoke))
         .route("/v1/tokens/{id}/rotate", post(tokens::rotate))

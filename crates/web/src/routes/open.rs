@@ -25,7 +25,7 @@ pub(crate) async fn healthy() -> Json<Health> {
     Json(Health { status: "ok".to_owned() })
 }
 
-/// Whether the market answers.
+/// Whether the market answers; `read-only` if it can only be read, since its disk is full.
 #[utoipa::path(
     get, path = "/readyz", tag = "open", operation_id = "readiness", security(()),
     responses(
@@ -36,7 +36,11 @@ pub(crate) async fn healthy() -> Json<Health> {
 pub(crate) async fn ready(State(context): State<Context>) -> Answer<Json<Health>> {
     let look = tokio::time::timeout(PATIENCE, context.look(|live| live.state().is_gridded()));
     match look.await {
-        Ok(Ok(true)) => Ok(Json(Health { status: "ok".to_owned() })),
+        Ok(Ok(true)) => {
+            let read_only = context.market.gauges().is_read_only();
+            let status = if read_only { "read-only" } else { "ok" };
+            Ok(Json(Health { status: status.to_owned() }))
+        }
         Ok(Ok(false)) => Err(Failure::unavailable("there are no sites yet")),
         Ok(Err(failure)) => Err(failure),
         Err(_) => Err(Failure::unavailable("the market does not answer")),

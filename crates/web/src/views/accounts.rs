@@ -7,22 +7,44 @@ use tradewind_daemon::live::money::{self, Account, Motive};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::State;
 
+use super::projects;
 use crate::documents::{self, AccountList, Credits, Posting, Statement};
 
-/// Whether the caller may see the account: one's own, those of projects that one has jobs for,
-/// of sites that one owns, and what is held for one's jobs.
-pub(crate) fn may_see(state: &State, actor: &Actor, account: &Account) -> bool {
-    match account {
+/// How much of an account somebody may see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Sight {
+    /// Nothing.
+    Nothing,
+    /// Its sums, and postings for own jobs.
+    Own,
+    /// Everything.
+    All,
+}
+
+/// Everything: of one's own account, of sites that one owns, of projects that one manages, and
+/// what is held for one's jobs. Of projects that one is a member of, sums and own rows.
+fn sight(state: &State, actor: &Actor, account: &Account) -> Sight {
+    let all = match account {
         _ if actor.role == Role::Administrator => true,
         Account::Bank | Account::Peer(_) => false,
         Account::User(name) => *name == actor.user,
-        Account::Held(job) => state.jobs.get(job).is_some_and(|job| job.user == actor.user),
+        Account::Held(job) => is_own(state, actor, *job),
         Account::Owner(site) => owns(state, actor, site),
-        Account::Project(project) => {
-            let mut jobs = state.jobs.values().filter(|job| job.user == actor.user);
-            jobs.any(|job| job.submission.project.as_ref() == Some(project))
-        }
-    }
+        Account::Project(project) => match projects::may_see_all(state, actor, project) {
+            false if projects::may_see(state, actor, project) => return Sight::Own,
+            all => all,
+        },
+    };
+    if all { Sight::All } else { Sight::Nothing }
+}
+
+fn is_own(state: &State, actor: &Actor, job: u64) -> bool {
+    state.jobs.get(&job).is_some_and(|job| job.user == actor.user)
+}
+
+/// Whether the caller may see the account's sums.
+pub(crate) fn may_see(state: &State, actor: &Actor, account: &Account) -> bool {
+    sight(state, actor, account) > Sight::Nothing
 }
 
 /// Whether the site is the caller's.
@@ -78,10 +100,20 @@ pub(crate) fn list(
     AccountList { accounts: page, next }
 }
 
-/// An account's balance and postings after `after`; of these the first `limit`.
-pub(crate) fn statement(state: &State, account: &Account, after: u64, limit: usize) -> Statement {
-    let own =
-        |it: &&money::Posting| it.number > after && (it.from == *account || it.to == *account);
+/// An account's balance and the postings after `after` that are for the caller; of these the first
+/// `limit`.
+pub(crate) fn statement(
+    state: &State,
+    actor: &Actor,
+    account: &Account,
+    after: u64,
+    limit: usize,
+) -> Statement {
+    let all = sight(state, actor, account) == Sight::All;
+    let is_seen = |it: &money::Posting| all || job(it).is_some_and(|it| is_own(state, actor, it));
+    let own = |it: &&money::Posting| {
+        it.number > after && (it.from == *account || it.to == *account) && is_seen(it)
+    };
     let mut postings = state.accounts.postings().filter(own);
     let page: Vec<Posting> = postings.by_ref().take(limit).map(posting).collect();
     let next = postings.next().and_then(|_| page.last().map(|it| it.number));
@@ -112,7 +144,7 @@ pub(crate) fn postings(
     wanted: &Wanted,
     (before, most): (u64, usize),
 ) -> (Vec<Posting>, usize) {
-    let mut seen: BTreeMap<&Account, bool> = BTreeMap::new();
+    let mut seen: BTreeMap<&Account, Sight> = BTreeMap::new();
     let (mut page, mut count) = (Vec::new(), 0);
     for it in state.accounts.postings().rev() {
         if wanted.from.is_some_and(|from| it.at.0 < from) {
@@ -122,8 +154,13 @@ pub(crate) fn postings(
             continue;
         }
         let mut may =
-            |account| *seen.entry(account).or_insert_with(|| may_see(state, actor, account));
-        if may(&it.from) || may(&it.to) {
+            |account| *seen.entry(account).or_insert_with(|| sight(state, actor, account));
+        let is_seen = match may(&it.from).max(may(&it.to)) {
+            Sight::All => true,
+            Sight::Own => job(it).is_some_and(|number| is_own(state, actor, number)),
+            Sight::Nothing => false,
+        };
+        if is_seen {
             count += 1;
             if it.number < before && page.len() < most {
                 page.push(posting(it));
@@ -131,6 +168,14 @@ pub(crate) fn postings(
         }
     }
     (page, count)
+}
+
+/// For which job money moved.
+fn job(it: &money::Posting) -> Option<u64> {
+    match it.motive {
+        Motive::Grant(_) => None,
+        Motive::Hold(job) | Motive::Settle(job) | Motive::Refund(job) => Some(job),
+    }
 }
 
 fn fits(it: &money::Posting, wanted: &Wanted) -> bool {

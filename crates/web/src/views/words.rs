@@ -76,9 +76,17 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
     match &job.phase {
         Phase::Held(Hold::Funds(needed)) => {
             let (payer, needed) = (job.payer(), Credits::from(*needed));
-            let there = Credits(state.to_spend(&payer).max(0));
-            let text = format!("{payer} has {there} credits to spend, and it needs {needed}");
-            Some((FUNDS, text))
+            let there = state.to_spend(&payer);
+            Some((
+                FUNDS,
+                match narrower(state, job, there) {
+                    Some(limit) => format!("{limit}, and it needs {needed}"),
+                    None => {
+                        let there = Credits(there.max(0));
+                        format!("{payer} has {there} credits to spend, and it needs {needed}")
+                    }
+                },
+            ))
         }
         Phase::Held(hold) => Some(held(hold)),
         Phase::Waiting => Some(waiting(state, job)),
@@ -94,6 +102,13 @@ pub(crate) fn reason(state: &State, job: &Job) -> Option<(&'static str, String)>
 
 fn peer(job: &Job) -> &str {
     job.away.as_ref().map_or("a peer", |away| &away.name)
+}
+
+/// The limit of a project or a member that leaves less than the account has.
+fn narrower(state: &State, job: &Job, there: i128) -> Option<String> {
+    let project = job.paying_project()?;
+    let limit = state.limits_left(project, &job.user).into_iter().next()?;
+    (limit.left < there).then(|| limit.words(project))
 }
 
 /// The word and the sentence for a hold.

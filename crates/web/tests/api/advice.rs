@@ -35,14 +35,16 @@ fn a_quote_says_what_there_is_to_pay_for_it() {
     let cost = whole["quotes"][0]["cost"].as_f64().unwrap();
     stage.call("ana", "POST", &format!("/v1/jobs?quote={id}"), job(1));
     assert_eq!(ask(job(1))["funds"].as_f64(), Some(1_000_000.0 - cost), "it is promised");
-    // What a project has is for those who have jobs of it.
-    let grant = json!({"from": "bank", "to": "project:flow", "amount": 2});
+    // What a project has is for its members.
+    let grant = json!({"from": "bank", "to": "project:flow", "amount": 2, "create": true});
     stage.call("root", "POST", "/v1/transfers", grant);
     let mut flow = job(1);
     flow["project"] = json!("flow");
-    assert!(ask(flow.clone())["funds"].is_null());
-    stage.call("ana", "POST", "/v1/jobs", flow.clone());
-    assert!(ask(flow)["funds"].as_f64().unwrap() <= 2.0);
+    assert_eq!(ask(flow.clone())["error"]["kind"], "forbidden");
+    stage.call("root", "PUT", "/v1/projects/flow/members/ana", json!({"role": "member"}));
+    assert_eq!(ask(flow.clone())["funds"], 2);
+    stage.call("root", "PUT", "/v1/projects/flow/limits", json!({"user": "ana", "month": 1.5}));
+    assert_eq!(ask(flow)["funds"], 1.5);
     stage.stop();
 }
 

@@ -7,7 +7,8 @@ use crate::stage::Stage;
 #[test]
 fn money_moves_and_is_accounted_for() {
     let stage = Stage::new();
-    let transfer = json!({"from": "bank", "to": "project:p", "amount": 12.5, "note": "seed"});
+    let transfer = json!({"from": "bank", "to": "project:p", "amount": 12.5, "note": "seed",
+        "create": true});
     let (status, failure) = stage.call("ana", "POST", "/v1/transfers", transfer.clone());
     assert_eq!((status, &failure["error"]["kind"]), (403, &json!("forbidden")));
     let (status, _) = stage.call("root", "POST", "/v1/transfers", transfer);

@@ -29,7 +29,7 @@ fn who_may_do_what() {
     held["held"] = json!(true);
     let (_, done) = stage.call("ana", "POST", "/v1/jobs", held);
     let waiting = done["jobs"][0].as_u64().unwrap();
-    let transfer = json!({"from": "bank", "to": "user:zoe", "amount": 1});
+    let transfer = json!({"from": "bank", "to": "user:zoe", "amount": 1, "create": true});
     let price = json!({"price": 2.5});
     let rows: Vec<(&str, String, Value, [u16; 5])> = vec![
         // method, path, body: root, olga (owns alpha), otto (owns beta), ana, bob

@@ -14,7 +14,7 @@ use tradewind_daemon::engine::reads::Permit;
 use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::Booking;
-use tradewind_daemon::live::{Ask, Make, Refusal, Settings};
+use tradewind_daemon::live::{Ask, Kind, Make, Refusal, Settings};
 use tradewind_daemon::site::{
     Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Survey, Tag,
 };
@@ -26,10 +26,10 @@ use tradewind_model::{
     Reason, SiteId, Span, Time, Times,
 };
 use tradewind_sched::policy::{Policy, gridfill};
-use tradewind_web::documents::{Explanation, Totals, WhatIf, WhatIfQuestion};
+use tradewind_web::documents::{Explanation, QueuePlan, Totals, WhatIf, WhatIfQuestion};
 use tradewind_web::{
-    Advisor, Api, Limits, Listen, Lived, MarketView, Outputs, Planned, Proposal, ServeError,
-    Server, SignIn, Tariffs, Tls, Week, new_secret, serve,
+    Advisor, Api, Limits, Listen, Lived, MarketView, Outputs, Plan, Proposal, Quoted, ServeError,
+    Server, SignIn, Tariffs, Tls, Watch, Week, new_secret, serve,
 };
 
 #[derive(Debug)]
@@ -130,21 +130,39 @@ impl Tariffs for ByRote {
     }
 }
 
+impl ByRote {
+    /// Questions about 7,007 seconds and more that end in 7 take as many milliseconds, unless they
+    /// are stopped.
+    fn work(&self, _: &MarketView, span: Span, watch: &Watch) -> Result<(), Refusal> {
+        let begin = Instant::now();
+        let time = Duration::from_millis(span.0.unsigned_abs());
+        while span.0 >= 7_000 && span.0 % 10 == 7 && begin.elapsed() < time {
+            if watch.is_over() {
+                return Err(Refusal::new(Kind::Unavailable, "it was stopped", ""));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+}
+
 impl Advisor for ByRote {
     fn relive(
         &self,
         _: &MarketView,
         week: &Week,
         _: &[(Time, PoolId, Price)],
+        _: &Watch,
     ) -> Result<Lived, Refusal> {
         Ok(week.real.clone())
     }
 
-    fn plan(&self, _: &MarketView) -> Result<Vec<Planned>, Refusal> {
-        Ok(Vec::new())
+    fn plan(&self) -> Option<Arc<Plan>> {
+        None
     }
 
-    fn quote(&self, view: &MarketView, demand: &Demand) -> Result<Vec<Proposal>, Refusal> {
+    fn quote(&self, view: &MarketView, demand: &Demand, watch: &Watch) -> Result<Quoted, Refusal> {
+        self.work(view, demand.estimate, watch)?;
         let start = now() + Span(1_000);
         let booking = Booking {
             start,
@@ -159,10 +177,17 @@ impl Advisor for ByRote {
         };
         let none =
             Proposal { criterion: "cost".to_owned(), exact: true, answer: Err(Reason::NoValue) };
-        Ok(vec![found("start"), found("finish"), none])
+        let proposals = vec![found("start"), found("finish"), none];
+        Ok(Quoted { proposals, queue: QueuePlan::default() })
     }
 
-    fn whatif(&self, view: &MarketView, question: &WhatIfQuestion) -> Result<WhatIf, Refusal> {
+    fn whatif(
+        &self,
+        view: &MarketView,
+        question: &WhatIfQuestion,
+        watch: &Watch,
+    ) -> Result<WhatIf, Refusal> {
+        self.work(view, Span(question.horizon.unwrap_or_default()), watch)?;
         assert_ne!(question.policy.as_deref(), Some("broken"), "a mistake in an advisor");
         let totals = Totals {
             started: 0,
@@ -188,10 +213,11 @@ impl Advisor for ByRote {
             sooner: 0,
             later: 0,
             changes: changes.collect(),
+            looked_at: None,
         })
     }
 
-    fn explain(&self, view: &MarketView, job: JobId) -> Result<Explanation, Refusal> {
+    fn explain(&self, view: &MarketView, job: JobId, _: &Watch) -> Result<Explanation, Refusal> {
         if view.market.demand(job).unwrap().processors == 2 {
             panic!("a mistake in an advisor");
         }
@@ -204,6 +230,7 @@ impl Advisor for ByRote {
             relaxations: vec![],
             fall_backs: vec![],
             fair_share: None,
+            queue: None,
         })
     }
 }

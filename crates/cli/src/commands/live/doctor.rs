@@ -55,7 +55,9 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     };
     let folder = place::folder(args.state.as_deref())?;
     let mut all = look(&settings, &folder, args, report)?;
-    all.extend(clock(&folder).map(|finding| ("market".to_owned(), finding)));
+    let market = running(&folder);
+    let of_market = market.iter().flat_map(|market| clock(market).into_iter().chain(disk(market)));
+    all.extend(of_market.map(|finding| ("market".to_owned(), finding)));
     all.extend(tokens(&folder).into_iter().map(|finding| ("market".to_owned(), finding)));
     let bad = all.iter().any(|(_, finding)| finding.verdict == Verdict::Bad);
     let document = Sent(Value::Array(all.iter().map(|(site, it)| document(site, it)).collect()));
@@ -63,11 +65,27 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     Ok(if bad { Exit::Negative } else { Exit::Ok })
 }
 
-/// What there is to say of the system's clock, if a market runs and knows more than we.
-fn clock(folder: &Path) -> Option<Finding> {
+/// What the market of the folder says of itself, if it runs.
+fn running(folder: &Path) -> Option<MarketDocument> {
     let place = Place::of_folder(folder)?;
     let sent = Market::open(&place).and_then(|market| market.get("/v1/market")).ok()?;
-    let ahead = sent.read::<MarketDocument>().ok()?.ahead_of_clock?;
+    sent.read().ok()
+}
+
+/// The market cannot write.
+fn disk(market: &MarketDocument) -> Option<Finding> {
+    market.read_only?;
+    Some(Finding {
+        what: "the disk of the journal".to_owned(),
+        verdict: Verdict::Bad,
+        found: "it is full: the market can be read, and jobs can be cancelled, no more".to_owned(),
+        remedy: "make room; the market goes on by itself then".to_owned(),
+    })
+}
+
+/// What there is to say of the system's clock, if the market knows more than we.
+fn clock(market: &MarketDocument) -> Option<Finding> {
+    let ahead = market.ahead_of_clock?;
     Some(Finding {
         what: "the system clock".to_owned(),
         verdict: Verdict::Warning,
@@ -113,7 +131,7 @@ fn look(
     let scratch = Scratch(folder.join(format!("doctor-{}", std::process::id())));
     std::fs::create_dir_all(&scratch.0).map_err(|wrong| {
         let message = format!("failed to make `{}`: {wrong}", scratch.0.display());
-        Failure::usage(message).hint("choose another folder: `--state DIR`")
+        Failure::usage(message).hint("is the disk full? does the folder belong to somebody else?")
     })?;
     let mut all = Vec::new();
     for mut setup in sites::open_beside(settings, &scratch.0, folder)? {

@@ -17,6 +17,7 @@ Examples:
   tradewind grant ana 500
   tradewind grant project:flow 10000 --note 'October'
   tradewind grant user:ben 20 --from user:ana
+  tradewind grant cleo 100 --create
 
 Administrators may. Without `--from` it is new money, from the bank.")]
 pub(crate) struct Args {
@@ -32,6 +33,9 @@ pub(crate) struct Args {
     /// Why; kept with the posting.
     #[arg(long, value_name = "TEXT", default_value = "")]
     note: String,
+    /// Make the user or the project if nobody knows it yet; without this, unknown names are refused.
+    #[arg(long)]
+    create: bool,
     #[command(flatten)]
     place: Place,
 }
@@ -45,6 +49,7 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
         to: account(&args.to),
         amount: args.amount.into(),
         note: args.note.clone(),
+        create: args.create,
     };
     let sent = Market::open(&args.place)?.post("/v1/transfers", &transfer)?;
     match format {

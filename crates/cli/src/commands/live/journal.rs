@@ -250,7 +250,8 @@ pub(super) fn stored(wrong: &StoreError) -> Failure {
     let message = wrong.to_string();
     match wrong {
         StoreError::Damaged { .. } => Failure::negative(message).hint(RESTORE),
-        StoreError::Io { .. } => Failure::data(message),
+        StoreError::Io { .. } | StoreError::Full { .. } => Failure::data(message),
+        StoreError::Lost { .. } => Failure::data(message).hint(RESTORE),
         StoreError::Busy { .. } => Failure::usage(message).hint("is the market running?"),
         StoreError::TooNew { .. } => Failure::usage(message).hint("use that release"),
     }

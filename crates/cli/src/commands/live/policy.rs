@@ -139,6 +139,7 @@ mod tests {
             sooner: 0,
             later: 0,
             changes,
+            looked_at: None,
         }
     }
 

@@ -1,60 +1,82 @@
 //! Looking ahead for users of the live market: the production policies, carried on in virtual
 //! time from a copy of it.
 
-use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use tradewind_daemon::live::state::Booking;
 use tradewind_daemon::live::{Kind, RESOURCES, Refusal};
 use tradewind_io::scenario::criterion_name;
 use tradewind_model::{
-    Cause, Closure, Demand, Horizon, JobId, Market, Money, PoolId, Price, Share, Span, Time, Window,
+    Demand, Horizon, JobId, Market, Money, PoolId, Price, Share, Span, Time, Window,
 };
 use tradewind_sched::explain::{self, Change};
 use tradewind_sched::free::{FreeTime, Taken};
 use tradewind_sched::quote::{self, Quote};
 use tradewind_sched::window::{Proof, Search};
-use tradewind_sim::fork::{self, Beliefs, Clash, Forecast, Limits, Outcome, Runs};
+use tradewind_sim::fork::{Forecast, Limits, Outcome, Stopped};
 use tradewind_web::documents::{
-    Explanation, Fate, JobChange, Offer, Relaxation, Totals, WhatIf, WhatIfQuestion,
+    Explanation, Fate, JobChange, LookedAt, Offer, Relaxation, Totals, WhatIf, WhatIfQuestion,
 };
-use tradewind_web::{Advisor, Lived, MarketView, Planned, Proposal, Week, moment, offer, sentence};
+use tradewind_web::{
+    Advisor, Lived, MarketView, Plan, Proposal, Quoted, Watch, Week, moment, offer, sentence,
+};
 
-use super::policies::words;
+use super::planner::Plans;
+use super::planner::draft::{Head, dead, forecast_of, head, working};
 use super::trials;
 use crate::client::words::length;
 use crate::policy;
 
-/// How long a forecast may take: what it found by then has to do.
-const PATIENCE: Duration = Duration::from_secs(8);
 /// How far windows are looked for.
 const HORIZON: Span = Span(30 * 86_400);
-/// Draws of policies that draw, as in the live market.
-const SEED: u64 = 1;
 /// Windows that stand by if a job's own is lost.
 const FALL_BACKS: usize = 3;
 
-/// Advises by simulation.
-#[derive(Debug)]
-pub(crate) struct Lookout;
+/// Advises by the kept plan of the queue, and by simulation.
+#[derive(Debug, Default)]
+pub(crate) struct Lookout {
+    pub(crate) plans: Arc<Plans>,
+}
 
 impl Advisor for Lookout {
-    fn quote(&self, view: &MarketView, demand: &Demand) -> Result<Vec<Proposal>, Refusal> {
-        let taken = reserved(view)?;
+    fn quote(&self, view: &MarketView, demand: &Demand, watch: &Watch) -> Result<Quoted, Refusal> {
+        let kept = self.plans.plan(view, watch)?;
+        let taken: Vec<Taken> = kept.taken(&view.market).collect();
         let free = free(&view.market, demand, &taken)?;
-        let quotes = quotes(&free, demand);
-        Ok(quotes.into_iter().map(|quote| proposal(&view.market, demand, &free, quote)).collect())
+        let quotes = quotes(&free, demand, watch)?.into_iter();
+        let proposals = quotes.map(|quote| proposal(&view.market, demand, &free, quote));
+        Ok(Quoted { proposals: proposals.collect(), queue: kept.queue })
     }
 
-    fn whatif(&self, view: &MarketView, question: &WhatIfQuestion) -> Result<WhatIf, Refusal> {
+    fn whatif(
+        &self,
+        view: &MarketView,
+        question: &WhatIfQuestion,
+        watch: &Watch,
+    ) -> Result<WhatIf, Refusal> {
         let horizon = question.horizon.map_or(Limits::HORIZON, Span);
         let after = question.policy.clone().unwrap_or_else(|| view.policy.clone());
-        let as_it_is = forecast(&view.market, &view.policy, horizon)?;
-        let as_asked = match question.without_job {
-            None => forecast(&view.market, &after, horizon)?,
-            Some(number) => forecast(&without(view, number)?, &after, horizon)?,
+        let mut head = head(view);
+        let of = view.market.queue().len() as u64;
+        let carry = |view: &MarketView, head: &Head, policy: &str| {
+            let forecast = forecast_of(view, head, policy, horizon, &mut || watch.flow())?;
+            match forecast.stopped {
+                Stopped::Watcher => Err(stopped()),
+                _ => Ok(forecast),
+            }
         };
-        Ok(difference(view, after, &as_it_is, &as_asked))
+        let looked_at = Some(LookedAt { jobs: head.first.len() as u64, of });
+        let as_it_is = carry(view, &head, &view.policy)?;
+        let as_asked = match question.without_job {
+            None => carry(view, &head, &after)?,
+            Some(number) => {
+                let (market, job) = without(view, number)?;
+                head.first.retain(|other| *other != job);
+                head.rest.retain(|other| *other != job);
+                carry(&MarketView { market, ..view.clone() }, &head, &after)?
+            }
+        };
+        Ok(WhatIf { looked_at, ..difference(view, after, &as_it_is, &as_asked) })
     }
 
     fn relive(
@@ -62,36 +84,36 @@ impl Advisor for Lookout {
         view: &MarketView,
         week: &Week,
         asked: &[(Time, PoolId, Price)],
+        watch: &Watch,
     ) -> Result<Lived, Refusal> {
-        trials::relive(view, week, asked)
+        trials::relive(view, week, asked, watch)
     }
 
-    fn plan(&self, view: &MarketView) -> Result<Vec<Planned>, Refusal> {
-        let forecast = forecast(&view.market, &view.policy, Limits::HORIZON)?;
-        let waits = |job: &JobId| view.market.demand(*job).is_some();
-        let jobs = forecast.jobs.keys().copied().filter(waits);
-        let planned = jobs.filter_map(|job| {
-            let Runs { start, end, place, .. } = expected(&view.market, &forecast, job)?.clone();
-            Some(Planned { job, start, end, place })
-        });
-        Ok(planned.collect())
+    fn plan(&self) -> Option<Arc<Plan>> {
+        self.plans.last().map(|kept| kept.shown())
     }
 
-    fn explain(&self, view: &MarketView, job: JobId) -> Result<Explanation, Refusal> {
+    fn explain(
+        &self,
+        view: &MarketView,
+        job: JobId,
+        watch: &Watch,
+    ) -> Result<Explanation, Refusal> {
         let unknown = || Refusal::new(Kind::Unknown, "the job does not wait in the queue", "");
         let demand = view.market.demand(job).ok_or_else(unknown)?;
-        let forecast = forecast(&view.market, &view.policy, Limits::HORIZON)?;
-        let own = expected(&view.market, &forecast, job);
+        let kept = self.plans.plan(view, watch)?;
+        let own = kept.expected(job);
         // What all others take; the job itself is to be placed.
-        let others = without_job(&view.market, job)?;
-        let others = self::forecast(&others, &view.policy, Limits::HORIZON)?;
-        let taken: Vec<Taken> = others.taken().collect();
+        let taken: Vec<Taken> = kept.taken_by_others(&view.market, job).collect();
         let free = free(&view.market, demand, &taken)?;
         let request = demand.request();
         let snapshot = &free.snapshot;
         let search = Search::best(request.criterion.clone());
-        let told = explain::explain(&snapshot.grid, &snapshot.slots, &request, &search);
-        let proposals = quotes(&free, demand).into_iter();
+        let (grid, slots) = (&snapshot.grid, &snapshot.slots);
+        let mut going = || watch.flow();
+        let told = explain::explain_while(grid, slots, &request, &search, &mut going);
+        let told = told.map_err(|explain::Stopped| stopped())?;
+        let proposals = quotes(&free, demand, watch)?.into_iter();
         let proposals = proposals.map(|quote| proposal(&view.market, demand, &free, quote));
         let fall_backs = fall_backs(view, demand, proposals);
         let (reason, message) = match (&told.answer, own) {
@@ -113,6 +135,7 @@ impl Advisor for Lookout {
             relaxations: told.relaxations.iter().map(relaxation).collect(),
             fall_backs,
             fair_share: fair_share(view, demand),
+            queue: Some(kept.queue),
         })
     }
 }
@@ -136,46 +159,6 @@ fn fair_share(view: &MarketView, demand: &Demand) -> Option<String> {
     ))
 }
 
-/// The market carried on under a policy, for as long as there is patience.
-fn forecast(market: &Market, policy: &str, horizon: Span) -> Result<Forecast, Refusal> {
-    let made = policy::live(policy, market.pools(), SEED);
-    let mut made = made.map_err(|wrong| {
-        Refusal::new(Kind::Invalid, words(&wrong), "`tradewind simulate --help` names policies")
-    })?;
-    let begin = Instant::now();
-    let mut watch = |_| match begin.elapsed() < PATIENCE {
-        true => ControlFlow::Continue(()),
-        false => ControlFlow::Break(()),
-    };
-    let limits = Limits { horizon, ..Limits::default() };
-    // Nobody loses nodes to hours or to an owner's load here, but to nodes that break.
-    let beliefs = Beliefs { clash: Clash::Waits, ..Beliefs::default() };
-    let done = fork::fork(market, &mut *made, &beliefs, limits, &mut watch);
-    done.map_err(|wrong| Refusal::new(Kind::Conflict, wrong.to_string(), "ask again"))
-}
-
-/// When jobs that wait are expected to start.
-pub(crate) fn starts(market: &Market, policy: &str) -> Vec<(JobId, Time)> {
-    let Ok(forecast) = forecast(market, policy, Limits::HORIZON) else { return Vec::new() };
-    let waiting = market.queue();
-    waiting.filter_map(|job| Some((job, expected(market, &forecast, job)?.start))).collect()
-}
-
-/// When and where a waiting job is expected to run; `None`: nobody knows. A forecast has nodes that
-/// do not work come back after a day: what needs them is not expected at all.
-fn expected<'f>(market: &Market, forecast: &'f Forecast, job: JobId) -> Option<&'f Runs> {
-    let runs = forecast.jobs.get(&job)?.runs()?;
-    let processors = market.demand(job)?.processors;
-    let mut shares = runs.place.shares(processors);
-    shares.all(|share| share.nodes <= working(market, share.pool)).then_some(runs)
-}
-
-/// Nodes of the pool that work, whoever has them.
-fn working(market: &Market, pool: PoolId) -> u32 {
-    let here = dead(market).filter(|what| what.pool == pool).map(|what| what.nodes);
-    market.pools().pool(pool).nodes.saturating_sub(here.sum())
-}
-
 /// Which nodes do not work of pools that suit the job, for the end of a sentence.
 fn not_working(market: &Market, demand: &Demand) -> Option<String> {
     let suits = market.pools().iter().filter(|(_, pool)| pool.suits(demand));
@@ -187,15 +170,9 @@ fn not_working(market: &Market, demand: &Demand) -> Option<String> {
     (!down.is_empty()).then(|| format!("; down: {}", down.join(", ")))
 }
 
-/// Nodes that do not work.
-fn dead(market: &Market) -> impl Iterator<Item = Closure> {
-    let closures = market.closures().map(|(_, what)| what);
-    closures.filter(|what| matches!(what.cause, Cause::Failure(_)))
-}
-
-/// What waiting jobs are expected to take: whoever asks for a quote comes after them.
-fn reserved(view: &MarketView) -> Result<Vec<Taken>, Refusal> {
-    Ok(forecast(&view.market, &view.policy, HORIZON)?.taken().collect())
+/// The client has gone, or the time is over: whoever asked says which.
+fn stopped() -> Refusal {
+    Refusal::new(Kind::Unavailable, "the search was stopped", "try again in a second")
 }
 
 fn free(market: &Market, demand: &Demand, taken: &[Taken]) -> Result<FreeTime, Refusal> {
@@ -211,10 +188,13 @@ fn free(market: &Market, demand: &Demand, taken: &[Taken]) -> Result<FreeTime, R
     free.map_err(|wrong| Refusal::new(Kind::Conflict, wrong.to_string(), ""))
 }
 
-fn quotes(free: &FreeTime, demand: &Demand) -> Vec<Quote> {
+fn quotes(free: &FreeTime, demand: &Demand, watch: &Watch) -> Result<Vec<Quote>, Refusal> {
     let snapshot = &free.snapshot;
     let request = demand.request();
-    quote::quotes(&snapshot.grid, &snapshot.slots, &request, Search::DEFAULT_WORK_LIMIT)
+    let (grid, slots) = (&snapshot.grid, &snapshot.slots);
+    let limit = Search::DEFAULT_WORK_LIMIT;
+    let found = quote::quotes_while(grid, slots, &request, limit, &mut || watch.flow());
+    found.ok_or_else(stopped)
 }
 
 fn proposal(market: &Market, demand: &Demand, free: &FreeTime, quote: Quote) -> Proposal {
@@ -280,13 +260,13 @@ fn without_attribute(name: &str, it: &explain::Relaxation) -> Relaxation {
     Relaxation { limit: limit.to_owned(), by, start, cost }
 }
 
-/// The market as if the job had never been submitted.
-fn without(view: &MarketView, number: u64) -> Result<Market, Refusal> {
+/// The market as if the job had never been submitted, and the job.
+fn without(view: &MarketView, number: u64) -> Result<(Market, JobId), Refusal> {
     let id = view.numbers.iter().find(|(_, job)| **job == number).map(|(id, _)| *id);
     let id = id.ok_or_else(|| {
         Refusal::new(Kind::Unknown, format!("job {number} neither waits nor runs"), "see `jobs`")
     })?;
-    without_job(&view.market, id)
+    Ok((without_job(&view.market, id)?, id))
 }
 
 fn without_job(market: &Market, job: JobId) -> Result<Market, Refusal> {
@@ -321,6 +301,7 @@ fn difference(view: &MarketView, after: String, old: &Forecast, new: &Forecast) 
         sooner,
         later,
         changes,
+        looked_at: None,
     }
 }
 
@@ -353,12 +334,25 @@ fn totals(forecast: &Forecast) -> Totals {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::ops::ControlFlow;
+    use std::time::Duration;
 
     use tradewind_io::settings::Settings;
-    use tradewind_model::{ClosureId, Event, Pools, Terms};
+    use tradewind_model::{Cause, Closure, ClosureId, Event, Pools, Terms};
 
+    use super::super::planner::draft::Draft;
     use super::*;
+
+    fn view(market: Market, policy: &str) -> MarketView {
+        MarketView {
+            market,
+            policy: policy.to_owned(),
+            numbers: Default::default(),
+            users: Vec::new(),
+            used: Default::default(),
+            lead: Span::ZERO,
+        }
+    }
 
     #[test]
     fn nobody_is_promised_nodes_that_do_not_work() {
@@ -372,10 +366,14 @@ mod tests {
         for event in dead.into_iter().chain([join(0, 2), join(1, 1)]) {
             market.apply(&event).unwrap();
         }
-        assert_eq!(starts(&market, "easy"), [(JobId(1), Time(0))]);
+        let view = view(market.clone(), "easy");
+        let kept = Draft::make(&view, &mut || ControlFlow::Continue(())).unwrap().unwrap().kept;
+        let start = |job| kept.expected(JobId(job)).map(|placed| placed.start);
+        assert_eq!([0, 1].map(start), [None, Some(Time(0))]);
+        let watch = Watch::new(Duration::MAX);
         let first = |processors| {
-            let quotes =
-                quotes(&free(&market, &demand(processors), &[]).unwrap(), &demand(processors));
+            let free = free(&market, &demand(processors), &[]).unwrap();
+            let quotes = quotes(&free, &demand(processors), &watch).unwrap();
             quotes[0].answer.as_ref().ok().map(|found| found.window.start())
         };
         assert_eq!((first(1), first(2)), (Some(Time(0)), None));
@@ -383,13 +381,11 @@ mod tests {
 
     #[test]
     fn fair_shares_name_the_users_place() {
+        let pools = Arc::new(crate::sites::pools(&Settings::default()).unwrap());
         let view = |policy: &str| MarketView {
-            market: Market::new(crate::sites::pools(&Settings::default()).unwrap().into(), Time(0)),
-            policy: policy.to_owned(),
-            numbers: Default::default(),
             users: ["ana", "ben", "cay"].map(str::to_owned).to_vec(),
             used: [(0, 300), (1, 100)].into(),
-            lead: Span::ZERO,
+            ..view(Market::new(Arc::clone(&pools), Time(0)), policy)
         };
         let demand = |user: i64| Demand {
             processors: 1,

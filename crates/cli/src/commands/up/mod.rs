@@ -3,11 +3,12 @@
 mod accounts;
 pub(crate) mod advice;
 mod demo;
-mod forecasts;
 mod notify;
 mod peers;
 pub(crate) mod place;
+pub(crate) mod planner;
 pub(crate) mod policies;
+mod remains;
 mod schedules;
 mod service;
 mod sign_in;
@@ -20,6 +21,7 @@ use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tradewind_daemon::audit::Audit;
 use tradewind_daemon::codec::Json;
@@ -39,6 +41,7 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::report::Report;
 use crate::{client, input, output, sites};
 use place::Place;
+use remains::{Beginning, explain};
 
 /// Where, and with what.
 #[derive(Debug, clap::Args)]
@@ -66,6 +69,10 @@ pub(crate) struct Args {
     /// Also submit a small batch of real commands, and tell what becomes of it.
     #[arg(long)]
     demo: bool,
+    /// Begin a new market although something of an earlier one is in the folder, and its journal
+    /// is not. What is left of that journal is kept under another name.
+    #[arg(long)]
+    new: bool,
     /// Users may have tokens although local sites run all jobs as the daemon's own account: every
     /// user is as good as an administrator then. As `shared_account` in the configuration.
     #[arg(long)]
@@ -78,25 +85,33 @@ pub(crate) struct Args {
     log_json: bool,
 }
 
+impl Args {
+    fn beginning(&self) -> Beginning {
+        if self.new { Beginning::Anew } else { Beginning::AsFound }
+    }
+}
+
 pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     log(args);
     let settings = read(args, report)?;
     accounts::tell(&settings, args, report);
     let place = Place::new(args.state.as_deref())?;
     place.make()?;
+    remains::check(&place, args.beginning(), report)?;
     let engine = start(&place, &settings)?;
     let token = admit(&engine, &place)?;
     let audit = audit(&place)?;
-    let server = listen(args, &settings, &engine, &audit)?;
+    let plans = Arc::new(planner::Plans::default());
+    let server = listen(args, &settings, &engine, &audit, &plans)?;
     let notifier = notify::Notifier::start(engine.handle.clone(), server.events(), &settings)?;
     let url = url(&server, &settings);
-    place::write_private(&place.url(), &format!("{url}\n"))?;
+    tell_url(&engine, &place, &url, report)?;
     output::print(&format!("{url}\n"))?;
     report.note(&format!("the administrator's token is in {}", token.display()));
     let watcher = schedules::Watcher::start(engine.handle.clone(), &settings);
     let watcher = watcher.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))?;
-    let forecasts = forecasts::Forecaster::start(engine.handle.clone());
-    let forecasts = forecasts.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))?;
+    let planner = planner::Planner::start(engine.handle.clone(), plans);
+    let planner = planner.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))?;
     service::notify("READY=1");
     if args.demo {
         demo::play(&engine.handle, report)?;
@@ -105,7 +120,7 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     service::notify("STOPPING=1");
     report.note("stopping; running jobs go on");
     watcher.stop();
-    forecasts.stop();
+    planner.stop();
     server.stop();
     audit.stop();
     notifier.stop();
@@ -114,6 +129,26 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     drop(std::fs::remove_file(place.url()));
     waited.map_err(|wrong| Failure::usage(format!("cannot wait for signals: {wrong}")))?;
     Ok(Exit::Ok)
+}
+
+/// What is said at a start on a full disk.
+const READ_ONLY: &str = "the disk is full: the market can be read, and jobs can be cancelled, no \
+                         more; it goes on by itself when there is room";
+
+/// Writes down where the market listens. On a full disk that is only said: a market that can be
+/// read is better than none.
+fn tell_url(engine: &Engine, place: &Place, url: &str, report: &Report) -> Result<(), Failure> {
+    if engine.handle.gauges().is_read_only() {
+        report.note(READ_ONLY);
+    }
+    match place::try_write_private(&place.url(), &format!("{url}\n")) {
+        Err(wrong) if place::is_full(&wrong) => {
+            report.note(&format!("there is no room for the file `url`: say `--url {url}`"));
+            Ok(())
+        }
+        Err(_) => place::write_private(&place.url(), &format!("{url}\n")),
+        Ok(()) => Ok(()),
+    }
 }
 
 fn log(args: &Args) {
@@ -150,7 +185,8 @@ fn start(place: &Place, settings: &Settings) -> Result<Engine, Failure> {
     let again = journal.clone();
     let open = Box::new(move || match first.take() {
         Some(first) => Ok(first),
-        None => open(&again),
+        // It was there: a journal that vanished meanwhile is not made up for by an empty one.
+        None => Ok(Box::new(Sqlite::reopen(&again)?) as Box<dyn Store>),
     });
     let allowed = tradewind_daemon::live::Settings {
         max_jobs: settings.limits.jobs as usize,
@@ -186,19 +222,6 @@ fn start(place: &Place, settings: &Settings) -> Result<Engine, Failure> {
 
 fn open(journal: &std::path::Path) -> Result<Box<dyn Store>, StoreError> {
     Ok(Box::new(Sqlite::open(journal)?))
-}
-
-fn explain(wrong: &StoreError) -> Failure {
-    let failure = Failure::usage(wrong.to_string());
-    match wrong {
-        StoreError::Busy { .. } => {
-            failure.hint("a market runs here already; or say another folder: `--state DIR`")
-        }
-        StoreError::Damaged { .. } => {
-            failure.hint("`tradewind restore` brings a backup back; see docs/journal.md")
-        }
-        _ => failure.hint("see docs/journal.md"),
-    }
 }
 
 pub(crate) fn administrator() -> Actor {
@@ -245,12 +268,13 @@ fn listen(
     settings: &Settings,
     engine: &Engine,
     audit: &Audit,
+    plans: &Arc<planner::Plans>,
 ) -> Result<Server, Failure> {
     let limits = limits(&settings.limits);
     let api = Api {
         market: engine.handle.clone(),
         outputs: Arc::new(Readers(engine.readers.clone(), peers::Reading::of(settings)?)),
-        advisor: Arc::new(advice::Lookout),
+        advisor: Arc::new(advice::Lookout { plans: Arc::clone(plans) }),
         tariffs: Arc::new(tables::Tables::of(settings)),
         limits,
         sign_in: sign_in::of(settings)?,
@@ -286,6 +310,10 @@ fn limits(told: &tradewind_io::settings::Limits) -> Limits {
         streams: told.streams as usize,
         streams_per_user: told.streams_per_user as usize,
         streams_reserved: (told.streams / 16) as usize,
+        advice: told.advice as usize,
+        advice_per_user: told.advice_per_user as usize,
+        advice_waiting: told.advice_waiting as usize,
+        advice_time: Duration::from_secs(u64::from(told.advice_seconds)),
         ..Limits::default()
     }
 }

@@ -1,7 +1,7 @@
 //! The folder of a market: its journal, its sites, and how to reach it.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -80,6 +80,14 @@ fn close(folder: &Path) -> Result<(), Failure> {
 /// # Errors
 /// If that is not possible.
 pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Failure> {
+    try_write_private(path, text).map_err(|wrong| cannot("write", path, &wrong))
+}
+
+/// The same, with the error as it is.
+///
+/// # Errors
+/// If that is not possible.
+pub(crate) fn try_write_private(path: &Path, text: &str) -> std::io::Result<()> {
     let write = || {
         let part = path.with_extension("part");
         let mut options = fs::OpenOptions::new();
@@ -88,12 +96,21 @@ pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Failure> {
         file.sync_all()?;
         fs::rename(&part, path)
     };
-    write().map_err(|wrong| cannot("write", path, &wrong))
+    write()
+}
+
+/// Whether there is no room.
+pub(crate) fn is_full(wrong: &std::io::Error) -> bool {
+    matches!(wrong.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
 fn cannot(what: &str, path: &Path, wrong: &std::io::Error) -> Failure {
-    let message = format!("cannot {what} `{}`: {wrong}", path.display());
-    Failure::usage(message).hint("choose another folder: `--state DIR`")
+    let failure = Failure::usage(format!("cannot {what} `{}`: {wrong}", path.display()));
+    match is_full(wrong) {
+        // Another folder would be another market.
+        true => failure.hint("make room on the disk"),
+        false => failure.hint("look at the owner and the mode of the folder"),
+    }
 }
 
 #[cfg(test)]

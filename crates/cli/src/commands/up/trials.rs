@@ -1,20 +1,17 @@
 //! What other prices would have brought: last week once more, under the policy of now.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tradewind_daemon::live::{Kind, Refusal};
 use tradewind_model::{Market, PoolId, Price, Time};
 use tradewind_sim::fork::{self, Beliefs, Clash, Coming, Limits, Stopped};
 use tradewind_sim::outage::Outage;
-use tradewind_web::{Had, Lived, MarketView, Week};
+use tradewind_web::{Had, Lived, MarketView, Watch, Week};
 
 use super::policies::words;
 use crate::policy;
 
-/// How long a week may take.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// Draws of policies that draw, as in the live market.
 const SEED: u64 = 1;
 
@@ -28,15 +25,13 @@ pub(super) fn relive(
     view: &MarketView,
     week: &Week,
     asked: &[(Time, PoolId, Price)],
+    watch: &Watch,
 ) -> Result<Lived, Refusal> {
     let market = Market::new(Arc::new(view.market.pools().clone()), week.from);
     let mut policy = policy::live(&view.policy, market.pools(), SEED)
         .map_err(|wrong| Refusal::new(Kind::Invalid, words(&wrong), ""))?;
     let begin = Instant::now();
-    let mut watch = |_| match begin.elapsed() < PATIENCE {
-        true => ControlFlow::Continue(()),
-        false => ControlFlow::Break(()),
-    };
+    let mut watch = |_| watch.flow();
     let limits = Limits { horizon: week.until - week.from, ..Limits::default() };
     let beliefs = beliefs(week, asked);
     let forecast = fork::fork(&market, &mut *policy, &beliefs, limits, &mut watch);

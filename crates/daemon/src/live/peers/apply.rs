@@ -163,8 +163,10 @@ impl State {
         let charged = away.news.as_ref().map_or(Money::ZERO, |news| news.charged);
         let amount = charged.clamp(Money::ZERO, away.offer.quote.cost);
         let account = Account::Peer(away.name.clone());
+        let used = (0, tradewind_model::Span(0));
+        self.count_used(number, &account, used, amount)?;
         self.accounts.post(at, Account::Held(number), account, amount, Motive::Settle(number));
         self.job(number)?.paid += amount;
-        Ok(())
+        self.count_spent(number, amount)
     }
 }

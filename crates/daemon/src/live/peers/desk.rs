@@ -69,6 +69,10 @@ impl Host for Desk<'_> {
 
     fn affords(&self, parcel: &Parcel, offer: &Quote) -> bool {
         let job = self.state.jobs.get(&u64::from(parcel.ticket.job.0));
-        job.is_some_and(|job| i128::from(offer.cost.0) <= self.funds(&job.payer()))
+        job.is_some_and(|job| {
+            let there = self.funds(&job.payer());
+            let there = self.state.within_limits(there, job.paying_project(), &job.user);
+            self.state.barred(job).is_none() && i128::from(offer.cost.0) <= there
+        })
     }
 }

@@ -36,7 +36,13 @@ fn who_cannot_pay_waits_for_money() {
     assert_eq!(needs(&stage, 1), Some(50), "on the fast node");
     assert_eq!(stage.balance("user:ana"), 40_000_000);
     let (from, to) = (Account::Bank, Account::User("ana".to_owned()));
-    let ask = Ask::Move { from, to, amount: Money(50_000_000), note: String::new() };
+    let ask = Ask::Move {
+        from,
+        to,
+        amount: Money(50_000_000),
+        note: String::new(),
+        unknown: Unknown::Refuse,
+    };
     let asked = Input::Asked { actor: ana(), ask: ask.clone() };
     assert!(stage.step(later(1), asked).unwrap().is_err());
     stage.step(later(2), Input::Asked { actor: root(), ask }).unwrap().unwrap();
@@ -99,7 +105,13 @@ fn money_that_is_taken_away_is_missed_at_once() {
     stage.submit(DAY, job(1, 180)).unwrap();
     assert_eq!(*stage.phase(1), Phase::Waiting);
     let (from, to) = (Account::User("ana".to_owned()), Account::Bank);
-    let ask = Ask::Move { from, to, amount: Money(50_000_000), note: String::new() };
+    let ask = Ask::Move {
+        from,
+        to,
+        amount: Money(50_000_000),
+        note: String::new(),
+        unknown: Unknown::Refuse,
+    };
     stage.step(later(1), Input::Asked { actor: root(), ask }).unwrap().unwrap();
     assert_eq!(needs(&stage, 1), Some(90));
 }

@@ -51,7 +51,13 @@ fn market(projects: &[(&str, Times)]) -> Stage {
     let root = Actor { user: "root".to_owned(), role: Role::Administrator };
     for (project, _) in projects {
         let (from, to) = (Account::Bank, Account::Project((*project).to_owned()));
-        let ask = Ask::Move { from, to, amount: Money(1_000_000_000), note: String::new() };
+        let unknown = Unknown::Create;
+        let ask =
+            Ask::Move { from, to, amount: Money(1_000_000_000), note: String::new(), unknown };
+        stage.step(DAY, Input::Asked { actor: root.clone(), ask }).unwrap().unwrap();
+        let (user, role) = ("ana".to_owned(), crate::live::projects::MemberRole::Member);
+        let project = (*project).to_owned();
+        let ask = Ask::Project { project, wish: Wish::Join { user, role } };
         stage.step(DAY, Input::Asked { actor: root.clone(), ask }).unwrap().unwrap();
     }
     stage

@@ -35,7 +35,7 @@ impl Fate {
             let exit = Ending::from(&end.exit);
             return Fate::Ended(Ended {
                 since,
-                at: seconds(end.at).0,
+                at: end.until().0,
                 began: trace.and_then(|trace| trace.began),
                 exit,
                 nodes: Vec::new(),
@@ -154,7 +154,7 @@ mod tests {
         let end = End { since: Some(6_000), at: 7_999, exit: Exit::Code(3) };
         let trace = Trace { end: Some(end), ..here() };
         let (exit, nodes) = (Ending::Code(3), Vec::new());
-        let ended = Ended { since: Some(6), at: 7, began: None, exit, nodes };
+        let ended = Ended { since: Some(6), at: 8, began: None, exit, nodes };
         for job in [None, Some(job("r")), Some(job("Eqw"))] {
             let fate = Fate::of(&ticket(), Some(&trace), job.as_ref());
             assert_eq!(fate, Fate::Ended(ended.clone()));

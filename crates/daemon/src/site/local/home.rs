@@ -55,11 +55,11 @@ mod tests {
 
     #[test]
     fn a_tilde_is_the_home_of_the_account() {
-        let text = "root:x:0:0:root:/root:/bin/bash\nana:x:1001:1001:,,,:/home/ana:\n";
+        let text = "root:x:0:0:root:/:/bin/bash\nana:x:1001:1001:,,,:/people/ana:\n";
         let home = Home::among(text, "1001").unwrap();
         assert_eq!((home.name.as_str(), home.shell.as_str()), ("ana", "/bin/sh"));
-        assert_eq!(home.place(Path::new("~/a")), Path::new("/home/ana/a"));
-        assert_eq!(home.place(Path::new("~")), Path::new("/home/ana/"));
+        assert_eq!(home.place(Path::new("~/a")), Path::new("/people/ana/a"));
+        assert_eq!(home.place(Path::new("~")), Path::new("/people/ana/"));
         assert_eq!(home.place(Path::new("/a/~")), Path::new("/a/~"));
         assert_eq!(Home::among(text, "7"), None);
     }

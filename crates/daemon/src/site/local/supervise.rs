@@ -266,8 +266,9 @@ fn watch(
         Ok(_) => wait_for(folder, &mut task, events, due),
         Err(_) => (None, None),
     };
-    // A clock that was set back must not make an end before the start.
-    let at = now().0.max(started.since);
+    // What is charged is the time between both moments: it is rounded up. A clock that was set back
+    // does not make it less.
+    let at = now().0.max(started.since + whole_seconds(began.elapsed()));
     task.clear_away(events);
     let exit = match (cause, ending) {
         (Some(Cause::Limit), _) => Ending::TimeLimit,
@@ -276,6 +277,11 @@ fn watch(
         (None, None) => Ending::Lost,
     };
     Ended { since: Some(started.since), at, exit }
+}
+
+/// Seconds, a part of one counted as a whole one.
+fn whole_seconds(took: Duration) -> i64 {
+    i64::try_from(took.as_millis().div_ceil(1_000)).unwrap_or(i64::MAX / 2)
 }
 
 /// Tells of each child that is over, and of the end of all.

@@ -65,6 +65,15 @@ pub struct End {
     pub exit: Exit,
 }
 
+impl End {
+    /// When it ended, so that the time since its beginning, which is charged, is rounded up.
+    pub fn until(&self) -> Time {
+        let begin = self.since.unwrap_or(self.at);
+        let took = self.at.saturating_sub(begin).max(0);
+        Time(seconds(begin).0 + took.div_euclid(1_000) + i64::from(took % 1_000 > 0))
+    }
+}
+
 /// Whole seconds of milliseconds since 1970.
 pub fn seconds(ms: i64) -> Time {
     Time(ms.div_euclid(1_000))

@@ -51,7 +51,8 @@ fn from_code(path: &Path, seq: u64, code: ffi::Error, said: Option<&str>) -> Sto
         ErrorCode::ConstraintViolation => {
             damaged(path, seq, format!("somebody else has written here ({said})"))
         }
-        ErrorCode::DiskFull => io(path, "the disk is full, nothing was written; make room"),
+        ErrorCode::DiskFull => full(path),
+        _ if FULL.contains(&code.extended_code) => full(path),
         ErrorCode::ReadOnly => {
             io(path, format!("it cannot be written ({said}); look at its owner and mode"))
         }
@@ -61,6 +62,15 @@ fn from_code(path: &Path, seq: u64, code: ffi::Error, said: Option<&str>) -> Sto
         _ if unsure(code) => io(path, format!("{UNSURE} ({said})")),
         _ => io(path, format!("{said} (SQLite's code {})", code.extended_code)),
     }
+}
+
+/// What SQLite also says when there is no room: for the index of its log, by a quota, by a limit
+/// of the process.
+const FULL: [i32; 2] = [ffi::SQLITE_IOERR_SHMSIZE, ffi::SQLITE_IOERR_WRITE];
+
+/// There is no room.
+pub(super) fn full(path: &Path) -> StoreError {
+    StoreError::Full { path: path.display().to_string() }
 }
 
 /// What to do when the disk does not say what it kept.

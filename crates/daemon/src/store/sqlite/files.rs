@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Read as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -45,21 +45,73 @@ pub(super) fn make_file(path: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// Takes the lock beside the journal until it is dropped. It is a file of its own: SQLite's own
-/// locks would be lost if this process closed the journal's file a second time.
-pub(super) fn lock(path: &Path) -> Result<File, StoreError> {
-    let beside = beside(path, ".lock");
-    let mut options = OpenOptions::new();
-    let file = options.write(true).create(true).truncate(false).mode(0o600).open(&beside);
-    let file = file.map_err(|e| failed(&beside, "opened", &e))?;
-    for _ in 0..LOCK_TRIES {
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(file),
-            Err(Errno::WOULDBLOCK) => thread::sleep(LOCK_PAUSE),
-            Err(e) => return Err(failed(&beside, "locked", &e.into())),
+/// The right to write a journal, until it is dropped. It is a file of its own: SQLite's own locks
+/// would be lost if this process closed the journal's file a second time.
+///
+/// While the journal is written the file says so, and no more once it was closed in good order:
+/// the next opening knows by that whether a write-ahead log must be there.
+#[derive(Debug)]
+pub(super) struct Lock {
+    file: File,
+    /// Whether this process has written the mark.
+    marked: bool,
+    /// Whether this process has opened the journal.
+    opened: bool,
+}
+
+/// What the file of the lock says while the journal is open.
+const OPEN: &[u8] = b"open\n";
+
+impl Lock {
+    /// Waits a moment for it.
+    pub(super) fn take(path: &Path) -> Result<Lock, StoreError> {
+        let beside = beside(path, ".lock");
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let file = options.open(&beside).map_err(|e| failed(&beside, "opened", &e))?;
+        for _ in 0..LOCK_TRIES {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Lock { file, marked: false, opened: false }),
+                Err(Errno::WOULDBLOCK) => thread::sleep(LOCK_PAUSE),
+                Err(e) => return Err(failed(&beside, "locked", &e.into())),
+            }
+        }
+        Err(error::busy(path))
+    }
+
+    /// Whether the last process that had the journal open did not close it.
+    pub(super) fn was_open(&self) -> bool {
+        let mut said = [0; OPEN.len()];
+        self.file.read_exact_at(&mut said, 0).is_ok() && said == OPEN
+    }
+
+    /// The journal is open: closing it will empty the log, whoever has filled it.
+    pub(super) fn opened(&mut self) {
+        self.opened = true;
+    }
+
+    /// Something is in the write-ahead log.
+    pub(super) fn mark_open(&mut self) {
+        if !self.marked {
+            // On a full disk there is no mark, and one warning less after a crash.
+            self.marked = self.file.write_all_at(OPEN, 0).is_ok();
         }
     }
-    Err(error::busy(path))
+
+    /// Nothing is in it: the journal is closed, or another begins.
+    pub(super) fn unmark(&self) {
+        let _ = self.file.set_len(0);
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // The journal is closed before: its file is complete. An opening that was refused leaves
+        // the mark of whoever crashed.
+        if self.opened {
+            self.unmark();
+        }
+    }
 }
 
 /// A process that has just been forked holds copies of its parent's locks until it begins its own
@@ -84,5 +136,8 @@ pub(super) fn origin() -> Result<Origin, StoreError> {
 
 /// What could not be done with a file.
 pub(super) fn failed(path: &Path, done: &str, why: &io::Error) -> StoreError {
+    if matches!(why.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
+        return error::full(path);
+    }
     error::io(path, format!("it could not be {done}: {why}"))
 }

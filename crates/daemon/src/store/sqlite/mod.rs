@@ -6,6 +6,7 @@
 //! format is versioned; a later release opens the files of earlier ones.
 
 mod copy;
+mod creation;
 mod error;
 mod files;
 mod rows;
@@ -14,18 +15,20 @@ mod snapshots;
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::chain::End;
-use super::{Origin, Row, Snapshot, Store, StoreError};
+use super::{Changes, Origin, Page, PageKey, Row, Snapshot, Store, StoreError};
 use error::{explain, foreign, io, is_unsure};
 use schema::Kind;
 
+use files::Lock;
+
 pub use copy::{backup, check, restore};
+pub use creation::{remains, set_aside};
 pub use schema::FORMAT;
 pub use snapshots::KEPT;
 
@@ -41,8 +44,8 @@ pub struct Sqlite {
     origin: Origin,
     end: End,
     mode: Mode,
-    #[expect(dead_code, reason = "it is given up when it is dropped")]
-    lock: Option<File>,
+    // Given up when it is dropped.
+    lock: Option<Lock>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,13 +58,25 @@ enum Mode {
 
 impl Sqlite {
     /// Opens a journal for writing; makes it, and its folder, if there is none: for their owner
-    /// only. Constant time but for what a crash left in the write-ahead log.
+    /// only. Constant time but for what a crash left in the write-ahead log. A new journal is
+    /// complete and on the disk before it gets its name, so an empty file is never a new one.
     ///
     /// # Errors
     /// If another process has it, if it is not a journal or one of a later format (it is not
-    /// touched then), if its end is damaged, or if the disk will not have it.
+    /// touched then), if a part of it is missing ([`StoreError::Lost`]), if its end is damaged, or
+    /// if the disk will not have it.
     pub fn open(path: &Path) -> Result<Sqlite, StoreError> {
         Sqlite::open_with(path, files::origin)
+    }
+
+    /// The same with a journal that must be there: none is made.
+    ///
+    /// # Errors
+    /// As with [`Sqlite::open`]; [`StoreError::Lost`] if there is none.
+    pub fn reopen(path: &Path) -> Result<Sqlite, StoreError> {
+        let lock = Lock::take(path)?;
+        creation::nothing_is_missing(path, &lock)?;
+        Sqlite::opened(path, lock)
     }
 
     /// The same with a given origin, if there is no journal.
@@ -70,16 +85,24 @@ impl Sqlite {
         origin: impl FnOnce() -> Result<Origin, StoreError>,
     ) -> Result<Sqlite, StoreError> {
         files::make_folder(path)?;
-        let lock = files::lock(path)?;
-        files::make_file(path)?;
-        let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        let kind = schema::kind(&connection, path)?;
-        prepare(&connection, path)?;
-        if kind == Kind::Empty {
-            schema::create(&mut connection, path, &origin()?)?;
-            files::sync_folder(path).map_err(|e| files::failed(path, "synced", &e))?;
+        let lock = Lock::take(path)?;
+        if creation::is_due(path, &lock)? {
+            creation::create(path, &origin()?)?;
         }
-        Sqlite::begin(path, connection, Some(lock))
+        creation::nothing_is_missing(path, &lock)?;
+        Sqlite::opened(path, lock)
+    }
+
+    /// The journal that is there. SQLite's index of the log is a file; where there is no room for
+    /// it, this process keeps it in its own memory, and no other can read the journal meanwhile.
+    fn opened(path: &Path, lock: Lock) -> Result<Sqlite, StoreError> {
+        let connection = match connect_to_write(path, Index::Shared) {
+            Err(StoreError::Full { .. }) => connect_to_write(path, Index::Own)?,
+            other => other?,
+        };
+        let mut journal = Sqlite::begin(path, connection, Some(lock))?;
+        journal.lock.iter_mut().for_each(Lock::opened);
+        Ok(journal)
     }
 
     /// Opens a journal for reading only, also while a daemon writes it: [`Store::read`] finds new
@@ -92,17 +115,21 @@ impl Sqlite {
         if !path.exists() {
             return Err(io(path, "there is no such file"));
         }
+        if creation::is_empty(path) {
+            // SQLite would remove the write-ahead log of an empty file.
+            return Err(creation::lost(path, "the journal is empty"));
+        }
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         match schema::kind(&connection, path)? {
             Kind::Empty => Err(foreign(path)),
-            Kind::Journal => Sqlite::begin(path, connection, None),
+            Kind::Journal | Kind::First => Sqlite::begin(path, connection, None),
         }
     }
 
     fn begin(
         path: &Path,
         connection: Connection,
-        lock: Option<File>,
+        lock: Option<Lock>,
     ) -> Result<Sqlite, StoreError> {
         let view = connection.unchecked_transaction().map_err(|e| explain(path, 0, &e))?;
         let origin = schema::origin(&view, path)?;
@@ -146,6 +173,36 @@ fn connect(path: &Path, access: OpenFlags) -> Result<Connection, StoreError> {
     ready.map_err(|e| explain(path, 0, &e))
 }
 
+/// Where SQLite's index of the write-ahead log is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Index {
+    /// In a file, for all processes.
+    Shared,
+    /// In this process alone.
+    Own,
+}
+
+fn connect_to_write(path: &Path, index: Index) -> Result<Connection, StoreError> {
+    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    if index == Index::Own {
+        let own = connection.pragma_update(None, "locking_mode", "exclusive");
+        own.map_err(|e| explain(path, 0, &e))?;
+    }
+    let kind = schema::kind(&connection, path)?;
+    if kind == Kind::Empty {
+        return Err(creation::lost(path, "there are no tables in it"));
+    }
+    prepare(&connection, path)?;
+    if kind == Kind::First {
+        match schema::migrate(&mut connection).map_err(|e| explain(path, 0, &e)) {
+            // It can be read as it is.
+            Ok(()) | Err(StoreError::Full { .. }) => {}
+            Err(wrong) => return Err(wrong),
+        }
+    }
+    Ok(connection)
+}
+
 /// Makes what is committed survive a loss of power.
 fn prepare(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let set = || -> rusqlite::Result<String> {
@@ -186,6 +243,7 @@ impl Store for Sqlite {
         match rows::add(&mut self.connection, self.end, rows) {
             Ok(end) => {
                 self.end = end;
+                self.lock.iter_mut().for_each(Lock::mark_open);
                 Ok(())
             }
             Err(error) => Err(self.writing_failed(self.end.seq + 1, &error)),
@@ -212,5 +270,25 @@ impl Store for Sqlite {
         }
         let kept = snapshots::keep(&mut self.connection, snapshot);
         kept.map_err(|error| self.writing_failed(0, &error))
+    }
+
+    fn keep_pages(&mut self, snapshot: &Snapshot, changed: &Changes) -> Result<(), StoreError> {
+        self.may_write()?;
+        if snapshot.seq > self.end.seq {
+            return Err(io(&self.path, format!("there is no row {}", snapshot.seq)));
+        }
+        let kept = snapshots::keep_pages(&mut self.connection, snapshot, changed);
+        kept.map_err(|error| self.writing_failed(0, &error))
+    }
+
+    fn pages(&mut self, after: Option<PageKey>) -> Result<Vec<Page>, StoreError> {
+        snapshots::pages(&self.connection, &self.path, after)
+    }
+
+    fn settle(&mut self) -> Result<(), StoreError> {
+        self.may_write()?;
+        // Readers keep pages of the log busy: those follow the next time.
+        let moved = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        moved.map_err(|error| self.writing_failed(0, &error))
     }
 }

@@ -33,6 +33,9 @@ pub(super) fn last(connection: &Connection) -> rusqlite::Result<u64> {
     last.map(|last: Option<i64>| last.map_or(0, |last| u64::try_from(last).unwrap_or(0)))
 }
 
+/// Rows are read until they have so many bytes: one may have megabytes.
+const ENOUGH: usize = 8 << 20;
+
 /// What reading needs to know of the journal.
 #[derive(Debug)]
 pub(super) struct Reading<'a> {
@@ -66,12 +69,14 @@ impl Reading<'_> {
         let mut select = view.prepare(select).map_err(|e| explain(seq + 1, e))?;
         let found = select.query((after as i64, wanted as i64));
         let mut found = found.map_err(|e| explain(seq + 1, e))?;
-        while seq < after + wanted {
+        let mut bytes = 0;
+        while seq < after + wanted && bytes < ENOUGH {
             seq += 1;
             let row = found.next().map_err(|e| explain(seq, e))?;
             let row = row.ok_or_else(|| damaged(self.path, seq, MISSING))?;
             let row = Stored::from(row).map_err(|e| explain(seq, e))?;
             before = row.follows(self.path, before, seq)?;
+            bytes += row.body.len();
             rows.push(Row { seq, at: row.at, body: row.body });
         }
         Ok(rows)

@@ -9,7 +9,7 @@ use crate::store::chain::{Digest, End, link};
 use crate::store::{Origin, StoreError};
 
 /// The latest format that is known here: `user_version` of the file.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// Says whose files these are: `application_id` of the file, "TwJn".
 const APPLICATION: i64 = 0x5477_4a6e;
@@ -45,8 +45,10 @@ BEGIN SELECT raise(ABORT, 'rows of a journal stay as they are'); END;
 pub(super) enum Kind {
     /// Nobody's: there is nothing in it.
     Empty,
-    /// A journal of a format that is known here.
+    /// A journal.
     Journal,
+    /// A journal of format 1: its snapshots have no pages.
+    First,
 }
 
 /// Looks whose file it is, and changes nothing.
@@ -61,12 +63,32 @@ pub(super) fn kind(connection: &Connection, path: &Path) -> Result<Kind, StoreEr
     match application {
         0 if objects == 0 && format == 0 => Ok(Kind::Empty),
         APPLICATION if format == i64::from(FORMAT) => Ok(Kind::Journal),
+        APPLICATION if format == 1 => Ok(Kind::First),
         APPLICATION if format > i64::from(FORMAT) => {
             let found = u32::try_from(format).unwrap_or(u32::MAX);
             Err(StoreError::TooNew { path: path.display().to_string(), found, known: FORMAT })
         }
         _ => Err(foreign(path)),
     }
+}
+
+/// What format 2 has beyond format 1.
+const PAGES: &str = "
+CREATE TABLE pages (
+    kind INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    digest BLOB NOT NULL,
+    PRIMARY KEY (kind, number)
+) STRICT;
+";
+
+/// Makes a journal of format 1 one of format 2. Rows and snapshots stay as they are.
+pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    transaction.execute_batch(PAGES)?;
+    transaction.pragma_update(None, "user_version", FORMAT)?;
+    transaction.commit()
 }
 
 /// Makes the tables, all or none.
@@ -78,6 +100,7 @@ pub(super) fn create(
     let mut made = || -> rusqlite::Result<()> {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction.execute_batch(TABLES)?;
+        transaction.execute_batch(PAGES)?;
         let insert = "INSERT INTO meta (id, market, created) VALUES (1, ?1, ?2)";
         transaction.execute(insert, (&origin.market, origin.created))?;
         transaction.pragma_update(None, "application_id", APPLICATION)?;

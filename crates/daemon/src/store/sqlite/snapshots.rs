@@ -5,8 +5,15 @@ use std::path::Path;
 use rusqlite::{Connection, TransactionBehavior};
 use sha2::{Digest as _, Sha256};
 
-use super::error::explain;
-use crate::store::{Snapshot, StoreError};
+use super::error::{damaged as damaged_page_at, explain};
+use crate::store::{Changes, Page, PageKey, Snapshot, StoreError};
+
+/// Snapshots from this version on have pages.
+const PAGED: u32 = 2;
+
+fn damaged_page(path: &Path, what: String) -> StoreError {
+    damaged_page_at(path, 0, what)
+}
 
 /// As many snapshots are kept.
 pub const KEPT: u32 = 3;
@@ -17,6 +24,81 @@ fn digest(snapshot: &Snapshot) -> [u8; 32] {
     let hash = hash.chain_update(snapshot.at.to_be_bytes());
     let hash = hash.chain_update(snapshot.version.to_be_bytes());
     hash.chain_update(&snapshot.body).finalize().into()
+}
+
+/// Covers all of a page.
+fn page_digest(key: PageKey, body: &[u8]) -> [u8; 32] {
+    let hash = Sha256::new().chain_update([key.0]).chain_update(key.1.to_be_bytes());
+    hash.chain_update(body).finalize().into()
+}
+
+/// Puts one with pages there, and lets all others go.
+pub(super) fn keep_pages(
+    connection: &mut Connection,
+    snapshot: &Snapshot,
+    changed: &Changes,
+) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let insert =
+        "INSERT OR REPLACE INTO pages (kind, number, body, digest) VALUES (?1, ?2, ?3, ?4)";
+    if let Changes::All(_) = changed {
+        transaction.execute("DELETE FROM pages", [])?;
+    }
+    let mut insert = transaction.prepare(insert)?;
+    let mut delete = transaction.prepare("DELETE FROM pages WHERE kind = ?1 AND number = ?2")?;
+    for Page { key, body } in changed.pages() {
+        match body.is_empty() {
+            true => delete.execute((key.0, key.1 as i64))?,
+            false => insert.execute((key.0, key.1 as i64, body, page_digest(*key, body)))?,
+        };
+    }
+    drop((insert, delete));
+    transaction.execute("DELETE FROM snapshots", [])?;
+    let Snapshot { seq, at, version, body } = snapshot;
+    transaction.execute(
+        "INSERT INTO snapshots (seq, at, version, body, digest) VALUES (?1, ?2, ?3, ?4, ?5)",
+        (*seq as i64, at, version, body, digest(snapshot)),
+    )?;
+    transaction.commit()
+}
+
+/// Pages are read until they have so many bytes.
+const ENOUGH: usize = 4 << 20;
+
+/// Pages behind one, in order.
+pub(super) fn pages(
+    connection: &Connection,
+    path: &Path,
+    after: Option<PageKey>,
+) -> Result<Vec<Page>, StoreError> {
+    let read = || -> rusqlite::Result<Vec<(Page, [u8; 32])>> {
+        let select = "SELECT kind, number, body, digest FROM pages \
+                      WHERE (kind, number) > (?1, ?2) ORDER BY kind, number";
+        let (kind, number) =
+            after.map_or((-1, 0), |(kind, number)| (i64::from(kind), number as i64));
+        let mut select = connection.prepare(select)?;
+        let mut found = select.query((kind, number))?;
+        let (mut pages, mut bytes) = (Vec::new(), 0);
+        while let Some(row) = found.next()? {
+            let key = (row.get(0)?, row.get::<_, i64>(1)? as u64);
+            let page = Page { key, body: row.get(2)? };
+            bytes += page.body.len();
+            pages.push((page, row.get(3)?));
+            if bytes >= ENOUGH {
+                break;
+            }
+        }
+        Ok(pages)
+    };
+    let pages = read().map_err(|e| explain(path, 0, &e))?;
+    let bad = pages.iter().find(|(page, digest)| page_digest(page.key, &page.body) != *digest);
+    match bad {
+        Some((page, _)) => {
+            let (kind, number) = page.key;
+            Err(damaged_page(path, format!("page {kind}/{number} of the snapshot is damaged")))
+        }
+        None => Ok(pages.into_iter().map(|(page, _)| page).collect()),
+    }
 }
 
 /// Puts one there and lets the oldest go.
@@ -56,8 +138,23 @@ fn warn(path: &Path, seq: i64, why: &str) {
 /// Those that are not as they were kept.
 pub(super) fn damaged(connection: &Connection, path: &Path) -> Result<Vec<u64>, StoreError> {
     let numbers = numbers(connection, path)?.into_iter();
-    let bad = numbers.filter(|seq| !matches!(read(connection, *seq), Ok(Some(_))));
+    let whole = |seq: i64| match read(connection, seq) {
+        Ok(Some(snapshot)) => snapshot.version < PAGED || pages_are_whole(connection, path),
+        _ => false,
+    };
+    let bad = numbers.filter(|seq| !whole(*seq));
     Ok(bad.map(|seq| seq as u64).collect())
+}
+
+fn pages_are_whole(connection: &Connection, path: &Path) -> bool {
+    let mut after = None;
+    while let Ok(pages) = pages(connection, path, after) {
+        match pages.last() {
+            None => return true,
+            Some(last) => after = Some(last.key),
+        }
+    }
+    false
 }
 
 /// After which rows there are any, the latest first.

@@ -428,7 +428,9 @@ fn mail(value: &Value<'_>, notes: &mut Notes<'_>) -> Option<Mail> {
         let message = "nothing that mail is sent about".to_owned();
         notes.error(fields.line, "mail", message, "set `begin`, `end` or `fail`");
     }
-    Some(Mail { to: text(&fields, "to", notes), begin, end, fail })
+    let to = text(&fields, "to", notes);
+    let to = to.and_then(|it| accept(&fields, "to", lists::address(&it), notes));
+    Some(Mail { to, begin, end, fail })
 }
 
 fn passed(value: &Value<'_>, place: &str, notes: &mut Notes<'_>) -> Option<(String, String)> {

@@ -88,6 +88,40 @@ fn mail_is_of_few_types() {
     }
 }
 
+#[test]
+fn mail_goes_to_one_plain_address() {
+    let long = format!("a@{}", "b".repeat(253));
+    for text in ["ana", "ana@site.example", "a.b+c=d@x-y.z", "_a", "x1~y-z@10.0.0.1"] {
+        assert_eq!(address(text).as_deref(), Ok(text));
+    }
+    for text in [
+        "",
+        "a@b, c@d",
+        "a@b;c@d",
+        "a b",
+        "|/bin/sh",
+        "/tmp/file",
+        "-oX/tmp/f",
+        "a@b\nBcc: c",
+        "a@@b",
+        "a@b@c",
+        "@b",
+        "a@",
+        "a@-b",
+        "<a@b>",
+        "\"a\"@b",
+        "a!b",
+        "a%b@c",
+        ":include:/x",
+        "ü@b",
+        "a(b)@c",
+        "\\x",
+        &long,
+    ] {
+        assert!(address(text).is_err(), "{text}");
+    }
+}
+
 proptest! {
     #[test]
     fn arrays_come_back(

@@ -231,7 +231,7 @@ impl Reader<'_> {
     }
 
     fn mail(&mut self) -> Option<Mail> {
-        let to = self.value("mail-user", text);
+        let to = self.value("mail-user", lists::address);
         if !self.chosen.contains_key("mail-type") {
             let it = wrong("no mail is sent without `--mail-type`", "add `--mail-type=END,FAIL`");
             let place = self.place("mail-user");

@@ -215,6 +215,17 @@ impl Books {
         booking.parts.iter().for_each(|part| self.free.take(part.taken(booking.start)));
     }
 
+    /// Forgets what was before `now`, if nothing else happened since.
+    pub(in crate::policy) fn pass_to(&mut self, now: Time) {
+        self.free.advance(now);
+    }
+
+    /// Nodes that somebody has whom the books do not know otherwise.
+    pub(in crate::policy) fn set_aside(&mut self, share: Share, from: Time, until: Time) {
+        let Share { pool, nodes } = share;
+        self.free.take(Taken { pool, nodes, from, until });
+    }
+
     /// Gives them back without a word, as they may be taken again.
     pub(in crate::policy) fn lift(&mut self, booking: &Booking) {
         booking.parts.iter().for_each(|part| self.free.lift(part.taken(booking.start)));

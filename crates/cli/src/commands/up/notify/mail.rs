@@ -9,6 +9,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use tradewind_io::submission::is_address;
+
 use super::queue::Queue;
 
 /// How long the command may take for one mail.
@@ -89,6 +91,10 @@ impl Mailer {
     /// # Errors
     /// Why it did not, for people.
     pub(super) fn send(&self, mail: &Mail) -> Result<(), String> {
+        // Also of jobs that an older release took in.
+        if !is_address(&mail.to) {
+            return Err(format!("`{}` is not one plain address", mail.to.escape_default()));
+        }
         let (program, arguments) = self.command.split_first().ok_or("there is no command")?;
         let mut child = Command::new(program)
             .args(arguments)

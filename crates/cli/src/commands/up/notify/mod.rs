@@ -4,6 +4,7 @@
 //! never wait; each URL has a thread of its own behind its queue, and so has the mail command.
 //! Whatever becomes of them, the market does not notice.
 
+mod budgets;
 mod letters;
 mod mail;
 mod queue;
@@ -134,7 +135,9 @@ fn read(market: &Handle, mut events: Events, queues: &Queues, mut letters: Lette
             let notices: Vec<&Notice> = fresh.iter().map(Arc::as_ref).collect();
             let mails = letters.write(market, &notices);
             // A market that has stopped has nothing more to tell.
-            mails.unwrap_or_default().into_iter().for_each(|mail| queue.push(mail));
+            let budgets = budgets::write(market, &notices);
+            let mails = [mails, budgets].into_iter().flat_map(Result::unwrap_or_default);
+            mails.for_each(|mail| queue.push(mail));
         }
         match fresh.is_empty() {
             true if over => break,

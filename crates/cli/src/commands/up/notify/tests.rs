@@ -211,7 +211,7 @@ fn a_secret_ends_before_its_line_does() {
 fn mail() -> Mail {
     let lines = vec![("Job", "7".to_owned()), ("Name", "wave\n\nfalse ü".to_owned())];
     let subject = "job 7 (wave\nBcc: eve ü)".to_owned();
-    Mail { to: "ana\r\nBcc: eve".to_owned(), subject, at: 1_800_000_020, lines }
+    Mail { to: "ana".to_owned(), subject, at: 1_800_000_020, lines }
 }
 
 /// A command that is this script.
@@ -229,11 +229,23 @@ fn the_command_gets_the_mail_and_its_arguments_as_they_are() {
     let out = folder.path().join("out");
     let script = format!("(echo \"$1\"; cat) > {}", out.display());
     mailer(folder.path(), &script).send(&mail()).unwrap();
-    let expected = "$HOME; x\nTo: ana  Bcc: eve\nSubject: job 7 (wave Bcc: eve ?)\n\
+    let expected = "$HOME; x\nTo: ana\nSubject: job 7 (wave Bcc: eve ?)\n\
         Date: Fri, 15 Jan 2027 08:00:20 +0000\nAuto-Submitted: auto-generated\nMIME-Version: 1.0\n\
         Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n\
         Job:       7\nName:      wave  false ü\n";
     assert_eq!(std::fs::read_to_string(&out).unwrap(), expected);
+}
+
+#[test]
+fn no_mail_goes_to_what_is_no_plain_address() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let mailer = mailer(folder.path(), &format!("cat >> {}", out.display()));
+    for to in ["ana\r\nBcc: eve", "a@b, c@d", "|/bin/sh", "/tmp/file", "-oQ/tmp"] {
+        let refused = mailer.send(&Mail { to: to.to_owned(), ..mail() }).unwrap_err();
+        assert!(refused.contains("not one plain address"), "{refused}");
+    }
+    assert!(!out.exists());
 }
 
 #[test]

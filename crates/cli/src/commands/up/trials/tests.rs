@@ -173,7 +173,14 @@ impl World {
 
 /// Income and use of the pool, as they really were and for parts of its prices, in hundredths.
 fn tried(world: &World, week: &Week, parts: &[i64]) -> Vec<(i128, i64)> {
-    let lived = |part: &i64| relive(&world.view(), week, &week.with(OWN, Other::Part(*part)));
+    let lived = |part: &i64| {
+        relive(
+            &world.view(),
+            week,
+            &week.with(OWN, Other::Part(*part)),
+            &Watch::new(std::time::Duration::MAX),
+        )
+    };
     let all = parts.iter().map(|part| lived(part).unwrap());
     [week.real.clone()].into_iter().chain(all).map(|it| sums(week, &it)).collect()
 }

@@ -86,6 +86,31 @@ fn a_damaged_snapshot_is_passed_over() {
     assert_eq!(Sqlite::open(&path).unwrap().snapshot().unwrap(), None);
 }
 
+#[test]
+fn a_damaged_page_of_a_snapshot_is_found() {
+    let (_folder, path) = place();
+    filled(&path, 9);
+    let mut store = Sqlite::open(&path).unwrap();
+    let page = |number, byte| Page { key: (1, number), body: vec![byte; 3_000_000] };
+    let head = Snapshot { version: 2, ..snapshot(4) };
+    store.keep(&snapshot(3)).unwrap();
+    let all = Changes::All(vec![page(0, 1), page(1, 2), page(2, 3)]);
+    store.keep_pages(&head, &all).unwrap();
+    let gone = Page { key: (1, 1), body: vec![] };
+    let head = Snapshot { version: 2, ..snapshot(5) };
+    store.keep_pages(&head, &Changes::Some(vec![gone, page(2, 4)])).unwrap();
+    assert_eq!(store.snapshot().unwrap(), Some(head));
+    let first = store.pages(None).unwrap();
+    assert_eq!(first, [page(0, 1), page(2, 4)]);
+    assert_eq!(store.pages(Some((1, 0))).unwrap(), [page(2, 4)]);
+    assert_eq!(store.pages(Some((1, 2))).unwrap(), []);
+    drop(store);
+    assert!(check(&path).unwrap().damaged_snapshots.is_empty());
+    meddle(&path, "UPDATE pages SET body = x'00' WHERE number = 2");
+    assert_eq!(check(&path).unwrap().damaged_snapshots, [5]);
+    assert!(Sqlite::open(&path).unwrap().pages(None).is_err());
+}
+
 fn meddle_again(path: &Path, sql: &str) {
     Connection::open(path).unwrap().execute_batch(sql).unwrap();
 }

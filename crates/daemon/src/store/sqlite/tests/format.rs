@@ -40,6 +40,11 @@ fn format_1_is_opened() {
     let (origin, rows, snapshot) = contents();
     let looked = check(&path).unwrap();
     assert_eq!((looked.rows, looked.damaged_snapshots), (9, vec![]));
+    let format = || -> u32 {
+        let opened = Connection::open(&path).unwrap();
+        opened.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!(format(), 1, "a look changes nothing");
     let known = "bb05a8c8b33818245d49f2eba3fe1521543fda116a2fe97a4c071888840b68d4";
     assert_eq!(looked.digest.to_string(), known);
     let mut store = Sqlite::open(&path).unwrap();
@@ -48,6 +53,8 @@ fn format_1_is_opened() {
         store.read(0, 99).unwrap().into_iter().map(|row| (row.at, row.body)).collect();
     assert_eq!(found, rows);
     assert_eq!(store.snapshot().unwrap(), Some(snapshot));
+    assert_eq!(store.pages(None).unwrap(), []);
+    assert_eq!(format(), FORMAT, "it is one of the latest format now");
     store.append(&super::rows([1_800_000_000])).unwrap();
     assert_eq!(check(&path).unwrap().rows, 10);
 }

@@ -49,14 +49,93 @@ fn a_later_format_is_left_alone() {
 #[test]
 fn a_creation_that_was_cut_short_is_done_again() {
     let (_folder, path) = place();
+    std::fs::write(files::beside(&path, ".new"), "half of a journal").unwrap();
+    std::fs::write(files::beside(&path, ".new-journal"), "").unwrap();
+    assert_eq!(Sqlite::open(&path).unwrap().last(), 0);
+    assert!(!files::beside(&path, ".new").exists());
+}
+
+fn is_lost(opened: Result<Sqlite, StoreError>, word: &str) {
+    match opened {
+        Err(StoreError::Lost { what, .. }) => assert!(what.contains(word), "{what}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_journal_that_is_gone_or_empty_is_not_begun_again() {
+    let (_folder, path) = place();
     std::fs::write(&path, "").unwrap();
-    assert!(Sqlite::look(&path).is_err());
+    is_lost(Sqlite::open(&path), "empty");
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(files::beside(&path, "-wal"), "").unwrap();
+    is_lost(Sqlite::open(&path), "-wal");
+    std::fs::remove_file(files::beside(&path, "-wal")).unwrap();
+    is_lost(Sqlite::reopen(&path), "missing");
     drop(Sqlite::open(&path).unwrap());
+    Sqlite::reopen(&path).unwrap();
+    // SQLite's file without our tables.
     let (_folder, path) = place();
     let begun = Connection::open(&path).unwrap();
     begun.pragma_update(None, "journal_mode", "wal").unwrap();
     drop(begun);
-    assert_eq!(Sqlite::open(&path).unwrap().last(), 0);
+    is_lost(Sqlite::open(&path), "no tables");
+}
+
+/// The file and its log as they are at some moment of a daemon's life.
+fn copy_of(path: &Path, suffixes: &[&str]) -> (TempDir, PathBuf) {
+    let (folder, copy) = place();
+    for suffix in suffixes {
+        std::fs::copy(files::beside(path, suffix), files::beside(&copy, suffix)).unwrap();
+    }
+    (folder, copy)
+}
+
+#[test]
+fn the_file_alone_is_a_journal_at_any_moment() {
+    let (_folder, path) = place();
+    let mut store = Sqlite::open(&path).unwrap();
+    let alone = |rows: u64| {
+        let (_folder, copy) = copy_of(&path, &[""]);
+        assert_eq!(check(&copy).unwrap().rows, rows);
+        let opened = Sqlite::open(&copy).unwrap();
+        assert_eq!((opened.last(), opened.origin()), (rows, store_origin(&path).as_ref().unwrap()));
+    };
+    alone(0);
+    store.append(&rows(1..=9)).unwrap();
+    alone(0);
+    store.settle().unwrap();
+    alone(9);
+}
+
+fn store_origin(path: &Path) -> Option<Origin> {
+    Sqlite::look(path).ok().map(|store| store.origin().clone())
+}
+
+#[test]
+fn a_log_that_is_missing_after_a_crash_is_named() {
+    let (_folder, path) = place();
+    let mut store = Sqlite::open(&path).unwrap();
+    store.append(&rows(1..=9)).unwrap();
+    // As after a kill: nobody has closed it.
+    let (_copied, crashed) = copy_of(&path, &["", "-wal", ".lock"]);
+    assert_eq!(Sqlite::open(&crashed).unwrap().last(), 9);
+    // Closed without a change: nothing is missing at the next opening.
+    assert_eq!(Sqlite::open(&crashed).unwrap().last(), 9);
+    let (_copied, torn) = copy_of(&path, &["", ".lock"]);
+    is_lost(Sqlite::open(&torn), "-wal");
+    is_lost(Sqlite::open(&torn), "-wal");
+    std::fs::write(files::beside(&torn, "-wal"), "").unwrap();
+    is_lost(Sqlite::open(&torn), "-wal");
+    std::fs::remove_file(files::beside(&torn, "-wal")).unwrap();
+    std::fs::remove_file(&torn).unwrap();
+    is_lost(Sqlite::open(&torn), "missing");
+    let (_copied, torn) = copy_of(&path, &["", ".lock"]);
+    std::fs::remove_file(files::beside(&torn, ".lock")).unwrap();
+    assert_eq!(Sqlite::open(&torn).unwrap().last(), 0);
+    drop(store);
+    let (_copied, closed) = copy_of(&path, &["", ".lock"]);
+    assert_eq!(Sqlite::open(&closed).unwrap().last(), 9);
 }
 
 #[test]
@@ -116,7 +195,7 @@ fn children_that_are_being_started_do_not_keep_the_lock() {
             }
         });
         while !starting.is_finished() {
-            drop(files::lock(&path).unwrap());
+            drop(Lock::take(&path).unwrap());
         }
     });
 }

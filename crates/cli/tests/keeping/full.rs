@@ -1,0 +1,101 @@
+//! A full disk stops writes only.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use crate::stage::Stage;
+
+/// A small disk of its own, for root only.
+struct Disk(tempfile::TempDir);
+
+impl Disk {
+    /// `None`: this account may not mount.
+    fn mount() -> Option<Disk> {
+        let folder = tempfile::tempdir().unwrap();
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=4m", "tmpfs"]).arg(folder.path());
+        let is_mounted = mount.status().is_ok_and(|status| status.success());
+        is_mounted.then_some(Disk(folder))
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Leaves no byte free.
+    fn fill(&self) {
+        let mut file = File::create(self.path().join("filler")).unwrap();
+        for size in [1 << 16, 1 << 10, 1] {
+            while file.write_all(&vec![0; size]).is_ok() {}
+        }
+    }
+
+    fn make_room(&self) {
+        std::fs::remove_file(self.path().join("filler")).unwrap();
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        drop(Command::new("umount").arg("--lazy").arg(self.path()).status());
+    }
+}
+
+fn phase(stage: &Stage, job: &str) -> String {
+    stage.json(&["job", job])["state"].as_str().unwrap().to_owned()
+}
+
+fn is_read_only(stage: &Stage) -> bool {
+    stage.ready() == "read-only"
+}
+
+/// Submissions until one is refused, since the disk is full.
+fn write_until_full(stage: &Stage) {
+    let submit = || stage.run(&["submit", "--hold", "--time", "1", "--", "true"]);
+    let is_refused = (0..100).any(|_| !submit().status.success());
+    assert!(is_refused, "the disk is full, and 100 jobs were written");
+}
+
+#[test]
+fn a_full_disk_stops_writes_only() {
+    let Some(disk) = Disk::mount() else {
+        eprintln!("not tried: this account may not mount a disk; `engine::full` has more");
+        return;
+    };
+    let mut stage = Stage::new(&disk.path().join("state"));
+    stage.start();
+    let submit = |stage: &Stage, words: &[&str]| {
+        stage.text(&[&["submit", "--parsable"], words].concat()).trim().to_owned()
+    };
+    let waiting = submit(&stage, &["--hold", "--time", "1", "--", "true"]);
+    let running = submit(&stage, &["--time", "60", "--", "sleep", "3000"]);
+    stage.until("the job runs", |stage| phase(stage, &running) == "RUNNING");
+    disk.fill();
+    write_until_full(&stage);
+    assert!(stage.text(&["jobs"]).contains("sleep"));
+    stage.text(&["ledger"]);
+    assert!(is_read_only(&stage));
+    stage.text(&["cancel", &waiting]);
+    stage.text(&["cancel", &running]);
+    assert_eq!(phase(&stage, &waiting), "CANCELLED");
+
+    // A start on the full disk: what was not written is not known.
+    stage.kill();
+    stage.start();
+    assert!(is_read_only(&stage));
+    assert_eq!(phase(&stage, &waiting), "PENDING");
+    assert!(!stage.run(&["submit", "--time", "1", "--", "true"]).status.success());
+    stage.text(&["cancel", &waiting]);
+
+    disk.make_room();
+    stage.until("the market writes again", |stage| {
+        stage.run(&["submit", "--time", "1", "--", "true"]).status.success()
+    });
+    assert!(!is_read_only(&stage));
+    assert_eq!(phase(&stage, &waiting), "CANCELLED");
+    stage.until("the stopped job is over", |stage| phase(stage, &running) == "CANCELLED");
+    assert_eq!(stage.stop(), Some(0));
+    assert_eq!(stage.json(&["journal", "verify"])["proved"], true);
+}

@@ -1,0 +1,97 @@
+//! Jobs behind others in a queue, each at the earliest place that it can afford and that delays
+//! no job before it: conservative backfilling in the order in which they are placed.
+//!
+//! For plans of long queues: what a policy makes of the first jobs is simulated, and the others
+//! are placed behind them. One more job costs one search, whatever stands before it.
+
+use std::collections::BTreeMap;
+
+use tradewind_model::{JobId, Market, Place, Share, Span, Time};
+
+use super::grid::{Booking, Books, Spread, Wish};
+use super::inbox::Comes;
+use crate::free::Taken;
+
+/// So many different demands of one width and length are remembered.
+const ALIKE: usize = 16;
+
+/// Where a job is placed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    /// Which job.
+    pub job: JobId,
+    /// When all its tasks start.
+    pub start: Time,
+    /// Where.
+    pub place: Place,
+    /// Its nodes, pool by pool.
+    pub parts: Vec<Taken>,
+}
+
+impl Placed {
+    /// When its last task ends.
+    pub fn end(&self) -> Time {
+        self.parts.iter().map(|part| part.until).max().unwrap_or(self.start)
+    }
+}
+
+/// What is free beside all jobs that have been placed so far.
+#[derive(Debug)]
+pub struct Tail {
+    books: Books,
+    /// By width and length: demands, and where the last job of each was placed. Nothing becomes
+    /// free here, so that the next one of them starts no earlier.
+    floors: BTreeMap<(u32, Span), Vec<(Wish, Time)>>,
+}
+
+impl Tail {
+    /// Behind running jobs, closures, and what others have `taken`. O(n log n).
+    pub fn new(market: &Market, taken: impl IntoIterator<Item = Taken>) -> Tail {
+        let mut books = Books::of(market);
+        for Taken { share, from, until } in taken {
+            books.set_aside(share, from, until);
+        }
+        Tail { books, floors: BTreeMap::new() }
+    }
+
+    /// Lets time pass: no job is placed before `now`.
+    pub fn pass_to(&mut self, now: Time) {
+        self.books.pass_to(now);
+    }
+
+    /// Places a waiting job of the market, which has the same pools and prices as the one that the
+    /// tail was made of. `None`: there is no place that the job can afford and that is over by its
+    /// deadline.
+    ///
+    /// Exact with respect to the rule. A search of the time since the last job of the same demand
+    /// was placed, or else from the beginning.
+    pub fn place(&mut self, market: &Market, job: JobId) -> Option<Placed> {
+        let demand = market.demand(job)?;
+        let wish = Wish::of(market, (job, Comes::Again), demand, Spread::Grid).ok()?;
+        let alike = self.floors.entry((demand.processors, demand.estimate)).or_default();
+        let known = alike.iter().position(|(other, _)| *other == wish);
+        let from = known.map_or(self.books.now(), |at| alike[at].1.max(self.books.now()));
+        let booking = wish.earliest(self.books.free(), from)?;
+        match known {
+            Some(at) => alike[at].1 = booking.start,
+            None if alike.len() < ALIKE => alike.push((wish, booking.start)),
+            None => {}
+        }
+        self.books.take(&booking);
+        Some(placed(job, &booking))
+    }
+}
+
+fn placed(job: JobId, booking: &Booking) -> Placed {
+    let start = booking.start;
+    let part = |part: &super::grid::Part| Taken {
+        share: Share { pool: part.pool, nodes: part.nodes },
+        from: start,
+        until: start + part.length,
+    };
+    let parts = booking.parts.iter().map(part).collect();
+    Placed { job, start, place: booking.place(), parts }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! A look ahead: with a permit, a deadline, and an end when nobody waits for the answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use tradewind_daemon::live::Refusal;
+use tradewind_daemon::live::rights::Actor;
+
+use crate::api::{Advisor, Context, blocking};
+use crate::failure::{Answer, Failure};
+use crate::turns::{NoTurn, Turn};
+use crate::watch::Watch;
+
+/// How much later than the deadline the answer may be: a step of the work is not cut.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// A user's question. The client hangs up: its handler is dropped, and this with it; then the work
+/// ends at its next step, and the permit comes back.
+#[derive(Debug)]
+pub(crate) struct Ahead {
+    context: Context,
+    turn: Arc<Turn>,
+    watch: Watch,
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        self.watch.cancel();
+    }
+}
+
+impl Ahead {
+    /// Waits for the user's turn, with the deadline of a request.
+    ///
+    /// # Errors
+    /// If too many questions wait, or the turn does not come in time.
+    pub(crate) async fn begin(context: &Context, who: &Actor) -> Answer<Ahead> {
+        let watch = Watch::new(context.limits.advice_time);
+        let turn = Arc::new(take(context, who, &watch).await?);
+        Ok(Ahead { context: context.clone(), turn, watch })
+    }
+
+    /// The same for a page's piece, which others share: the deadline begins with the turn.
+    ///
+    /// # Errors
+    /// If too many questions wait, or the turn does not come for very long.
+    pub(crate) async fn piece(context: &Context, who: &Actor) -> Answer<Ahead> {
+        let patience = Watch::new(context.limits.advice_time.saturating_mul(PIECES));
+        let turn = Arc::new(take(context, who, &patience).await?);
+        let watch = Watch::new(context.limits.advice_time);
+        Ok(Ahead { context: context.clone(), turn, watch })
+    }
+
+    /// Does the work on a thread that may wait.
+    ///
+    /// # Errors
+    /// What the work says; that there is no answer in time.
+    pub(crate) async fn ask<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&dyn Advisor, &Watch) -> Result<T, Refusal> + Send + 'static,
+    ) -> Answer<T> {
+        let (turn, watch) = (Arc::clone(&self.turn), self.watch.clone());
+        let advisor = Arc::clone(&self.context.advisor);
+        let done = blocking(move || {
+            let said = work(&*advisor, &watch);
+            // The permit is free when the work is over, and not before.
+            drop(turn);
+            said
+        });
+        let late = self.watch.until() + GRACE;
+        match tokio::time::timeout_at(late.into(), done).await {
+            Ok(Ok(Ok(said))) => Ok(said),
+            Ok(Ok(Err(_))) if self.watch.is_over() => Err(no_answer(&self.context)),
+            Ok(Ok(Err(refusal))) => Err(refusal.into()),
+            Ok(Err(failure)) => Err(failure),
+            Err(_) => Err(no_answer(&self.context)),
+        }
+    }
+}
+
+/// A page may have to wait for so many of its own user's pieces.
+const PIECES: u32 = 16;
+
+async fn take(context: &Context, who: &Actor, watch: &Watch) -> Answer<Turn> {
+    let bounds = context.turns.bounds();
+    context.turns.take(who, watch.until()).await.map_err(|why| match why {
+        NoTurn::Line(used) => {
+            busy("advice_waiting", "your questions that wait", used, bounds.waiting)
+        }
+        NoTurn::Full(used) => {
+            busy("advice_waiting", "questions of all users that wait", used, used)
+        }
+        NoTurn::Late => no_answer(context),
+    })
+}
+
+/// Which limit, and how much of it is used.
+fn busy(limit: &str, what: &str, used: usize, allowed: usize) -> Failure {
+    Failure::limit(format!("too many {what}: `{limit}` is {allowed}, {used} are used"))
+}
+
+fn no_answer(context: &Context) -> Failure {
+    let seconds = context.limits.advice_time.as_secs_f64();
+    let message = format!("no answer in {seconds} s");
+    let hint = "try again in a second; a shorter horizon takes less time";
+    Failure::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", message, hint)
+}

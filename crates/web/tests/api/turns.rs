@@ -1,0 +1,126 @@
+//! Looks ahead: fair among users, with a deadline, and over when the client hangs up.
+
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tradewind_web::Limits;
+
+use crate::stage::{Stage, job};
+
+/// A question that takes so many milliseconds, if it ends in 7.
+fn slow(milliseconds: i64) -> Value {
+    json!({"horizon": milliseconds})
+}
+
+/// Sends a what-if and does not wait for the answer.
+fn whatif(stage: &Stage, user: &str, milliseconds: i64) -> TcpStream {
+    let mut stream = TcpStream::connect(stage.address).unwrap();
+    let body = slow(milliseconds).to_string();
+    let head = format!(
+        "POST /v1/whatif HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        stage.tokens[user],
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream
+}
+
+#[test]
+fn who_hangs_up_gives_the_permit_back_at_once() {
+    let advice_time = Duration::from_secs(600);
+    let stage = Stage::limited(Limits { advice: 1, advice_time, ..Limits::default() });
+    let asked = whatif(&stage, "ana", 500_007);
+    // Once it runs, the only permit is in use.
+    std::thread::sleep(Duration::from_millis(300));
+    let (done, waited) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| stage.call("bob", "POST", "/v1/quotes", job(1)).0);
+        std::thread::sleep(Duration::from_millis(500));
+        assert!(!other.is_finished(), "the permit is in use");
+        let begin = Instant::now();
+        drop(asked);
+        (other.join().unwrap(), begin.elapsed())
+    });
+    assert_eq!(done, 200);
+    assert!(waited < Duration::from_secs(5), "{waited:?}");
+    stage.stop();
+}
+
+#[test]
+fn a_question_has_a_deadline() {
+    let advice_time = Duration::from_millis(400);
+    let stage = Stage::limited(Limits { advice: 1, advice_time, ..Limits::default() });
+    let begin = Instant::now();
+    let (status, failure) = stage.call("ana", "POST", "/v1/whatif", slow(500_007));
+    assert_eq!((status, &failure["error"]["kind"]), (503, &json!("timeout")), "{failure}");
+    assert_eq!(failure["error"]["message"], "no answer in 0.4 s");
+    assert!(begin.elapsed() < Duration::from_secs(20));
+    // The permit is back.
+    assert_eq!(stage.call("bob", "POST", "/v1/quotes", job(1)).0, 200);
+    stage.stop();
+}
+
+/// Whatever happens, the others stop.
+struct Stopped<'a>(&'a AtomicBool);
+
+impl Drop for Stopped<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn one_user_with_six_connections_leaves_the_others_their_turn() {
+    let stage = Stage::new();
+    let stop = AtomicBool::new(false);
+    let (answered, refused) = (AtomicU32::new(0), AtomicU32::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    match stage.call("ana", "POST", "/v1/quotes", job(1)).0 {
+                        200 => answered.fetch_add(1, Ordering::Relaxed),
+                        _ => refused.fetch_add(1, Ordering::Relaxed),
+                    };
+                }
+            });
+        }
+        let _stopped = Stopped(&stop);
+        // One of two permits is in use for long.
+        let long = scope.spawn(|| stage.call("olga", "POST", "/v1/whatif", slow(7_007)).0);
+        let bobs: Vec<u16> =
+            (0..100).map(|_| stage.call("bob", "POST", "/v1/quotes", job(1)).0).collect();
+        assert!(bobs.iter().all(|status| *status == 200), "{bobs:?}");
+        assert_eq!(stage.call("root", "POST", "/v1/quotes", job(1)).0, 200);
+        assert_eq!(long.join().unwrap(), 200);
+    });
+    assert!(answered.load(Ordering::Relaxed) > 0);
+    assert_eq!(refused.load(Ordering::Relaxed), 0, "they wait for each other");
+    stage.stop();
+}
+
+#[test]
+fn a_line_has_an_end_and_the_refusal_says_so() {
+    let limits = Limits { advice_waiting: 1, ..Limits::default() };
+    let stage = Stage::limited(Limits { advice_time: Duration::from_secs(60), ..limits });
+    let held = [whatif(&stage, "ana", 500_007), whatif(&stage, "ana", 500_007)];
+    let begin = Instant::now();
+    let failure = loop {
+        let mut third = whatif(&stage, "ana", 7_007);
+        let mut answer = [0; 4_096];
+        third.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+        let read = std::io::Read::read(&mut third, &mut answer).unwrap_or(0);
+        if read > 0 {
+            break String::from_utf8_lossy(&answer[..read]).into_owned();
+        }
+        assert!(begin.elapsed() < Duration::from_secs(30));
+    };
+    assert!(failure.starts_with("HTTP/1.1 429"), "{failure}");
+    assert!(failure.contains("advice_waiting") && failure.contains("retry-after"), "{failure}");
+    assert_eq!(stage.call("bob", "POST", "/v1/quotes", job(1)).0, 200);
+    drop(held);
+    stage.stop();
+}
