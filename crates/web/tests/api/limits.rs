@@ -60,7 +60,9 @@ fn whoever_is_refused_before_a_long_body_ends_is_told_why() {
 #[test]
 fn slow_clients_and_too_many_of_them_are_hung_up_on() {
     let request_time = Duration::from_secs(3);
-    let stage = Stage::limited(Limits { connections: 3, request_time, ..Limits::default() });
+    let limits =
+        Limits { connections: 3, connections_reserved: 0, request_time, ..Limits::default() };
+    let stage = Stage::limited(limits);
     let mut slow: Vec<TcpStream> =
         (0..3).map(|_| TcpStream::connect(stage.address).unwrap()).collect();
     slow.iter_mut().for_each(|it| drop(it.write_all(b"GET /healthz HT")));
