@@ -490,7 +490,7 @@ fn restored(copy: &Path, folder: &Path) {
 #[test]
 fn the_audit_log_lasts_and_is_proved() {
     let mut stage = Stage::new();
-    stage.text(&["grant", "user:ana", "5", "--note", "a-secret-note"], 0);
+    stage.text(&["grant", "user:ana", "5", "--create", "--note", "a-secret-note"], 0);
     let money = ["audit", "--since", "1h", "--kind", "money"];
     let begun = Instant::now();
     while stage.json(&money)["rows"].as_array().unwrap().is_empty() {

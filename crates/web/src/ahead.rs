@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use tradewind_daemon::live::Refusal;
 use tradewind_daemon::live::rights::Actor;
+use tradewind_daemon::live::{Refusal, Usage};
 
 use crate::api::{Advisor, Context, blocking};
 use crate::failure::{Answer, Failure};
@@ -97,7 +97,8 @@ async fn take(context: &Context, who: &Actor, watch: &Watch) -> Answer<Turn> {
 
 /// Which limit, and how much of it is used.
 fn busy(limit: &str, what: &str, used: usize, allowed: usize) -> Failure {
-    Failure::limit(format!("too many {what}: `{limit}` is {allowed}, {used} are used"))
+    let (limit, used, allowed) = (limit.to_owned(), used as u64, allowed as u64);
+    Failure::short(&format!("too many {what}"), Usage { limit, used, allowed, wait: 1 })
 }
 
 fn no_answer(context: &Context) -> Failure {

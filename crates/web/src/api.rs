@@ -7,11 +7,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tradewind_daemon::audit::Audit;
 use tradewind_daemon::engine::Handle;
-use tradewind_daemon::engine::reads::{Permit, Reads};
+use tradewind_daemon::engine::reads::{Full, Permit, Reads};
 use tradewind_daemon::live::peers::Wanted;
 use tradewind_daemon::live::rights::Actor;
 use tradewind_daemon::live::state::{Booking, State};
-use tradewind_daemon::live::{Ask, Live, Refusal, Reply};
+use tradewind_daemon::live::{Ask, Live, Refusal, Reply, Usage};
 use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_io::submission::Submission;
 use tradewind_model::{
@@ -439,7 +439,15 @@ impl Context {
 
     /// Permission for this user to read what a task has written.
     pub(crate) fn may_read(&self, user: &str) -> Answer<Permit> {
-        self.reads.permit(user).map_err(|full| Failure::limit(full.to_string()))
+        self.reads.permit(user).map_err(|full| {
+            let (limit, all) = match full {
+                Full::OfOne(all) => ("reads_per_user", all),
+                Full::OfAll(all) => ("reads", all),
+            };
+            let (limit, all) = (limit.to_owned(), all as u64);
+            let usage = Usage { limit, used: all, allowed: all, wait: 1 };
+            Failure::short("too many reads of output", usage)
+        })
     }
 
     /// Has something done; waits on a thread that may wait.

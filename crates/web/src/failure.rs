@@ -65,10 +65,6 @@ impl Failure {
     }
 
     /// A limit is met for a moment.
-    pub(crate) fn limit(message: impl Into<String>) -> Failure {
-        Failure::new(StatusCode::TOO_MANY_REQUESTS, "limit", message, "try again in a second")
-    }
-
     /// A limit is met: which, how much of it is used, and when to come again.
     pub(crate) fn short(message: &str, usage: Usage) -> Failure {
         let hint = format!("try again in {} s", usage.wait);

@@ -4,7 +4,7 @@ use axum::http::{Method, StatusCode};
 use std::net::IpAddr;
 use tradewind_daemon::audit::Kind;
 use tradewind_daemon::live::rights::Role;
-use tradewind_daemon::live::{Ask, Refusal, Reply};
+use tradewind_daemon::live::{Ask, Refusal, Reply, Wish};
 
 use crate::api::Context;
 use crate::doors::Caller;
@@ -30,7 +30,20 @@ pub(crate) fn of(ask: &Ask) -> Option<(Kind, String)> {
         Ask::Move { from, to, amount, .. } => {
             Some((Kind::Money, format!("{amount} from {from} to {to}")))
         }
+        Ask::Project { project, wish } => Some((Kind::Rights, wished(project, wish))),
+        Ask::Import { rows } => Some((Kind::Rights, format!("a table of {} rows", rows.len()))),
         _ => None,
+    }
+}
+
+fn wished(project: &str, wish: &Wish) -> String {
+    match wish {
+        Wish::Make { .. } => format!("project {project} made"),
+        Wish::Note { .. } => format!("another note on project {project}"),
+        Wish::Join { user, role } => format!("{user} is a {} of project {project}", role.name()),
+        Wish::Leave { user } => format!("{user} is no member of project {project}"),
+        Wish::Limit { user: None, .. } => format!("limits of project {project}"),
+        Wish::Limit { user: Some(user), .. } => format!("limits of {user} in project {project}"),
     }
 }
 

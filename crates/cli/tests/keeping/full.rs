@@ -83,7 +83,10 @@ fn a_full_disk_stops_writes_only() {
 
     // A start on the full disk: what was not written is not known.
     stage.kill();
+    // The end of a process may have made some room.
+    disk.fill();
     stage.start();
+    write_until_full(&stage);
     assert!(is_read_only(&stage));
     assert_eq!(phase(&stage, &waiting), "PENDING");
     assert!(!stage.run(&["submit", "--time", "1", "--", "true"]).status.success());

@@ -58,6 +58,37 @@ fn a_command_signs_in_with_a_code() {
     assert!(status == Some(2) && said.contains("tradewind login"), "{said}");
 }
 
+/// Signs ana in with these groups of hers, and says how a submission for a project went.
+fn for_apollo(stage: &Stage, groups: &[&str]) -> (Option<i32>, String) {
+    stage.provider.user("ana", groups);
+    let (child, code) = login(stage);
+    stage.provider.confirm(&code, "ana", "allow");
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(0), "{}", stage.log());
+    let words = ["submit", "--project", "apollo", "--time", "1", "--hold", "--wrap", "true"];
+    let (status, _, said) = output(stage, &words);
+    (status, said)
+}
+
+#[test]
+fn groups_make_members_of_projects_and_no_members_again() {
+    let stage = Stage::new();
+    let state = stage.folder.path().join("state").to_string_lossy().into_owned();
+    let by_administrator = |words: &[&str]| output(&stage, &[words, &["--state", &state]].concat());
+    let (status, said) = for_apollo(&stage, &["hpc", "moon"]);
+    assert!(status != Some(0) && said.contains("project"), "there is none yet: {said}");
+    assert!(stage.log().contains("stands for a project that is not there"), "{}", stage.log());
+    for words in [&["project", "create", "apollo"][..], &["grant", "project:apollo", "100"]] {
+        let (status, _, said) = by_administrator(words);
+        assert_eq!(status, Some(0), "{said}");
+    }
+    let (status, said) = for_apollo(&stage, &["hpc"]);
+    assert!(status != Some(0) && said.contains("not a member"), "{said}");
+    let (status, said) = for_apollo(&stage, &["hpc", "moon"]);
+    assert_eq!(status, Some(0), "{said}");
+    let (status, said) = for_apollo(&stage, &["hpc"]);
+    assert!(status != Some(0) && said.contains("not a member"), "{said}");
+}
+
 #[test]
 fn a_code_that_is_denied_signs_nobody_in() {
     let stage = Stage::new();

@@ -42,7 +42,7 @@ pub enum Kind {
     SignIn,
     /// An administrator read what belongs to another user.
     Read,
-    /// A token was issued or revoked, or a right changed.
+    /// A token was issued or revoked, or a right, a project or its members changed.
     Rights,
     /// A price was set.
     Price,

@@ -18,6 +18,7 @@ use crate::documents::{Credits, Explanation, Job, Limit};
 use crate::doors::Caller;
 use crate::extract::At;
 use crate::failure::{Answer, Failure};
+use crate::notes;
 use crate::routes::advice;
 use crate::views::jobs;
 
@@ -122,6 +123,7 @@ pub(crate) async fn show(
     });
     let unknown = || Failure::unknown(format!("you have no job {number}"));
     let (job, facts) = found.await?.ok_or_else(unknown)?;
+    notes::read(&context, &caller, &job.user, &format!("job {number} of {}", job.user));
     let waits = match job.state == "PENDING" {
         true => Some(explained(&context, caller, number).await),
         false => None,

@@ -16,6 +16,7 @@ use crate::documents::{AccountList, POSTING_COLUMNS, Posting};
 use crate::doors::Caller;
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
+use crate::notes;
 use crate::views::accounts::{self, Wanted};
 
 /// Accounts, and postings on a page.
@@ -78,6 +79,9 @@ pub(crate) async fn show(
     let shell = Shell::new(&context, &caller, "Ledger").await?;
     let account = account(&which, &caller);
     let wanted = wanted(&which, &account)?;
+    if wanted.account.as_ref().is_none_or(|it| *it != Account::User(caller.actor.user.clone())) {
+        notes::read(&context, &caller, "", &format!("statement of {account}"));
+    }
     let wanted_all = wanted == Wanted { account: wanted.account.clone(), ..Wanted::default() };
     let (before, actor) = (which.before.unwrap_or(u64::MAX), caller.actor);
     let look = context.look(move |live| {

@@ -1,5 +1,6 @@
 //! Signing in from a command, with a code that is confirmed in any browser.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use axum::Json;
@@ -7,8 +8,9 @@ use axum::extract::{ConnectInfo, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use tradewind_daemon::audit::Kind;
+use tradewind_daemon::live::projects::MemberRole;
 use tradewind_daemon::live::rights::{Actor, Role, SignedIn, Terms, TokenHash};
-use tradewind_daemon::live::{Ask, Reply};
+use tradewind_daemon::live::{Ask, Reply, Wish};
 use tradewind_model::Span;
 
 use super::tokens;
@@ -17,7 +19,7 @@ use crate::documents::{DeviceAnswer, DeviceQuestion, DeviceSignIn, NewSession, S
 use crate::doors::{self, new_secret};
 use crate::extract::Document;
 use crate::failure::{Answer, Failure};
-use crate::oidc::{Identity, Oidc, Polled, Refused};
+use crate::oidc::{Identity, Oidc, Polled, Provider, Refused};
 use crate::openapi::Refusals;
 
 /// Seconds that are added when questions come too often.
@@ -44,13 +46,55 @@ pub(crate) async fn admit(context: &Context, who: Identity, note: &str) -> Answe
     let Identity { user, role, projects } = who;
     tracing::info!(%provider, %user, ?role, "signed in");
     context.audit.note(&user, Kind::SignIn, format!("with {provider}"), "done");
+    let (member, groups) = (user.clone(), projects.clone());
     let terms = Terms { lifetime, signed_in: Some(SignedIn { provider, projects }) };
     let ask = Ask::Admit { user, role, hash, note: note.to_owned(), terms };
     let Reply::Number(id) = context.ask(door(), ask).await? else {
         return Err(Failure::unavailable("the market said nothing"));
     };
+    follow_groups(context, oidc.provider(), &member, &groups).await?;
     let expires = context.look(move |live| live.state().tokens.get(&id)?.expires).await?;
     Ok(Issued { id, secret, hash, expires: expires.map(|it| it.0) })
+}
+
+/// Makes the user a member of the projects that the provider's groups stand for, and no member of
+/// the others of these: `projects` says which. Managers stay; projects that groups do not decide on
+/// are left alone, and those that do not exist are named in the log.
+async fn follow_groups(
+    context: &Context,
+    provider: &Provider,
+    user: &str,
+    projects: &[String],
+) -> Answer<()> {
+    let decided: BTreeSet<String> = provider.projects.values().cloned().collect();
+    let (of, wanted) = (user.to_owned(), projects.to_vec());
+    let look = context.look(move |live| {
+        let all = &live.state().projects;
+        let wish = |project: String| {
+            let is_wanted = wanted.contains(&project);
+            let Some(it) = all.get(&project) else {
+                if is_wanted {
+                    tracing::warn!(
+                        project,
+                        user = of,
+                        "a group stands for a project that is not there"
+                    );
+                }
+                return None;
+            };
+            let (user, role) = (of.clone(), MemberRole::Member);
+            match (it.has(&of), is_wanted) {
+                (false, true) => Some((project, Wish::Join { user, role })),
+                (true, false) if !it.is_managed_by(&of) => Some((project, Wish::Leave { user })),
+                _ => None,
+            }
+        };
+        decided.into_iter().filter_map(wish).collect::<Vec<_>>()
+    });
+    for (project, wish) in look.await? {
+        context.ask(door(), Ask::Project { project, wish }).await?;
+    }
+    Ok(())
 }
 
 fn provider(context: &Context) -> Answer<&Oidc> {
@@ -81,7 +125,10 @@ pub(crate) async fn refused(context: &Context, refused: &Refused) -> Answer<()> 
         tracing::warn!(provider, %user, token, "a user has lost all roles: a token is revoked");
         tokens::expel(context, door(), token).await?;
     }
-    Ok(())
+    match &context.oidc {
+        Some(oidc) => follow_groups(context, oidc.provider(), user, &[]).await,
+        None => Ok(()),
+    }
 }
 
 /// Who issues and revokes the tokens of sign-ins.
