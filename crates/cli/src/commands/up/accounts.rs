@@ -26,17 +26,17 @@ pub(super) fn tell(settings: &Settings, args: &Args, report: &Report) {
         report.note("demo: all users share this account, so each could act as administrator");
     } else if settings.shared_account {
         report.note(&format!(
-            "shared account: {names} runs all users' jobs as this account, so each user can read \
-             the administrator's token, the journal and the other users' files"
+            "shared account: jobs of all users at {names} run as this account, so each user can \
+             read the administrator's token, the journal and the other users' files"
         ));
     } else {
         report.note(&format!(
-            "{names} runs jobs as this account, so only administrators get tokens; for other \
+            "jobs of {names} run as this account, so only administrators get tokens; for other \
              users set `user_command` (docs/local-site.md)"
         ));
     }
     if rustix::process::geteuid().is_root() {
-        let message = format!("{names} runs jobs as root: whoever submits has the whole machine");
+        let message = format!("jobs of {names} run as root: who submits one has the whole machine");
         let hint = "set `user_command`, or run the daemon under an account of its own";
         let warning = Failure::usage(message).hint(hint);
         warning.problems.iter().for_each(|problem| report.warning(problem));
