@@ -63,7 +63,9 @@ fn the_first_lines_say_whose_account_it_is() {
     assert!(first(SITE, &[]).contains("only administrators get tokens"));
     let shared = format!("shared_account = true\n{SITE}");
     assert!(first(&shared, &[]).contains("each user can read the administrator's token"));
-    assert!(first(SITE, &["--shared-account"]).contains("shared account: jobs of all users at alpha"));
+    assert!(
+        first(SITE, &["--shared-account"]).contains("shared account: jobs of all users at alpha")
+    );
     assert!(first(SITE, &["--demo"]).contains("demo: all users share this account"));
     let own = format!("{SITE}user_command = ['sudo', '-n', '-u', '{{user}}']\naccounts = 'same'\n");
     assert!(!first(&own, &[]).contains("account"));

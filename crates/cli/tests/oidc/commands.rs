@@ -73,7 +73,11 @@ fn for_apollo(stage: &Stage, groups: &[&str]) -> (Option<i32>, String) {
 fn groups_make_members_of_projects_and_no_members_again() {
     let stage = Stage::new();
     let state = stage.folder.path().join("state").to_string_lossy().into_owned();
-    let by_administrator = |words: &[&str]| output(&stage, &[words, &["--state", &state]].concat());
+    let token = format!("{state}/admin.token");
+    let by_administrator = |words: &[&str]| {
+        let place = ["--state", state.as_str(), "--token-file", token.as_str()];
+        output(&stage, &[words, &place[..]].concat())
+    };
     let (status, said) = for_apollo(&stage, &["hpc", "moon"]);
     assert!(status != Some(0) && said.contains("project"), "there is none yet: {said}");
     assert!(stage.log().contains("stands for a project that is not there"), "{}", stage.log());

@@ -225,7 +225,8 @@ fn must_end(bench: &mut dyn Bench, order: &Order, wanted: &Exit) -> Result<(Time
     ensure(exit == *wanted, || format!("{tag} should have ended {wanted:?}, not {exit:?}"))?;
     let since = since.ok_or_else(|| format!("{tag} ran, and nobody knows since when"))?;
     let now = bench.now();
-    ensure(before <= since && since <= at && at <= now, || {
+    // What is charged is rounded up to whole seconds, and so may the end be.
+    ensure(before <= since && since <= at && at <= now + Span(1), || {
         format!("{tag} handed in at {before}, ran from {since} to {at}, and now is {now}")
     })?;
     Ok((since, at))
