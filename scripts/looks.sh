@@ -12,6 +12,8 @@ cat > "$work/tradewind.toml" <<TOML
 policy = "${POLICY:-easy}"
 [limits]
 requests_per_second = 1000000
+submissions_per_second = 1000000
+submission_bytes_per_second = 1073741824
 jobs = 1000000
 jobs_per_user = 1000000
 advice_seconds = ${ADVICE_SECONDS:-10}
