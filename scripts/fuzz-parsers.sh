@@ -18,7 +18,7 @@ mkdir -p "$out/found"
 watch="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4"
 watch+=" -Cllvm-args=-sanitizer-coverage-inline-8bit-counters"
 watch+=" -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares"
-RUSTFLAGS="$watch --cfg fuzzing" "${CARGO:-cargo}" build --quiet --release --locked \
+RUSTFLAGS="$watch --cfg fuzzing" "${CARGO:-cargo}" build --quiet --release \
     --manifest-path fuzz/Cargo.toml --target "$host" --target-dir "$out"
 
 one() {

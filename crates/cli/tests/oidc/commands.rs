@@ -64,7 +64,7 @@ fn for_apollo(stage: &Stage, groups: &[&str]) -> (Option<i32>, String) {
     let (child, code) = login(stage);
     stage.provider.confirm(&code, "ana", "allow");
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(0), "{}", stage.log());
-    let words = ["submit", "--project", "apollo", "--time", "1", "--hold", "--wrap", "true"];
+    let words = ["submit", "--account", "apollo", "--time", "1", "--hold", "--wrap", "true"];
     let (status, _, said) = output(stage, &words);
     (status, said)
 }
