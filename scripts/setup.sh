@@ -23,6 +23,8 @@ command -v sudo >/dev/null || missing+=(sudo)
 command -v setpriv >/dev/null || missing+=(util-linux)
 command -v systemd-analyze >/dev/null || missing+=(systemd)
 command -v ip >/dev/null || missing+=(iproute2)
+# The fuzzer of parsers is written in C++.
+command -v c++ >/dev/null || missing+=(g++)
 command -v chromium >/dev/null || missing+=(chromium)
 command -v chromedriver >/dev/null || missing+=(chromium-driver)
 if [ "${#missing[@]}" -eq 0 ]; then
