@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::market::{Market, SITE, answer, is_root, until, with_home};
 
-/// As many as wait for the market at the same time.
-// One user may have 256 connections.
+/// Reads at the same time: a few fewer than the 256 connections that one user may have.
 const MANY: usize = 240;
 
 /// Asks for the output so many times at once.
