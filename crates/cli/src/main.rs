@@ -5,7 +5,6 @@ mod brackets;
 mod cli;
 mod client;
 mod commands;
-mod worker_pool;
 mod decisions;
 mod documents;
 mod exit;
@@ -17,6 +16,7 @@ mod report;
 mod sites;
 mod tables;
 mod values;
+mod worker_pool;
 
 use std::process::ExitCode;
 

@@ -4,7 +4,7 @@ mod targets;
 #[cfg(test)]
 mod tests;
 
-use tradewind_model::{Cause, Outage, Horizon, Pools, SiteId, Span, Time};
+use tradewind_model::{Cause, Horizon, Outage, Pools, SiteId, Span, Time};
 
 use crate::diagnostics::{Diagnostics, excerpt, suggestion};
 use crate::fields::{Fields, Notes};

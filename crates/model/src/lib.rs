@@ -27,8 +27,8 @@ mod window;
 pub use grid::{Attribute, Attributes, Grid, GridError, Node, NodeId, Site, SiteId};
 pub use job::{Criterion, Job, Request};
 pub use market::{
-    Cause, Outage, OutageId, Command, Demand, Event, JobId, JobState, Ledger, Market,
-    MarketError, MarketState, SkipReason, Running, RunningState, Terms, Trade, cost,
+    Cause, Command, Demand, Event, JobId, JobState, Ledger, Market, MarketError, MarketState,
+    Outage, OutageId, Running, RunningState, SkipReason, Terms, Trade, cost,
 };
 pub use money::{Money, Price};
 pub use performance::Performance;

@@ -68,9 +68,6 @@ pub struct Level {
     pub free: i64,
 }
 
-/// Later than all that happens.
-pub const FOR_EVER: Time = Time(i64::MAX / 2);
-
 impl Profile {
     /// `processors` that are all free from `from` on.
     pub fn new(processors: u32, from: Time) -> Profile {

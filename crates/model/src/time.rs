@@ -18,6 +18,8 @@ impl Time {
     pub const MAX: Time = Time(1 << 40);
     /// The smallest value that input may carry.
     pub const MIN: Time = Time(-(1 << 40));
+    /// Later than all that happens.
+    pub const INFINITY: Time = Time(i64::MAX / 2);
 }
 
 impl Span {

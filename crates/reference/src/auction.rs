@@ -2,7 +2,7 @@
 //! asks are sorted, and every queue on the way is searched from the beginning.
 
 use tradewind_model::{
-    Admission, Attributes, Cause, Outage, OutageId, Command, Demand, Event, JobId, Market, Money,
+    Admission, Attributes, Cause, Command, Demand, Event, JobId, Market, Money, Outage, OutageId,
     Performance, Pool, PoolId, Pools, Price, Site, SiteId, Span, Terms, Time, Times, random,
 };
 use tradewind_sched::policy::Policy;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
 use tradewind_model::{
-    OutageId, Command, Demand, Event, JobId, Market, MarketError, Place, PoolId, Reason, Span,
+    Command, Demand, Event, JobId, Market, MarketError, OutageId, Place, PoolId, Reason, Span,
     Time, Trade,
 };
 use tradewind_sched::policy::Policy;

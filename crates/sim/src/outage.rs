@@ -1,7 +1,7 @@
 //! Nodes that are missing for a while: the owner's own load, maintenance, failures.
 
 use tradewind_model::{
-    Cause, Outage, Horizon, JobId, Market, PoolId, Pools, Profile, Slot, Span, Time, random,
+    Cause, Horizon, JobId, Market, Outage, PoolId, Pools, Profile, Slot, Span, Time, random,
 };
 
 use crate::models::LocalLoad;

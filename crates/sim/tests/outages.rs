@@ -20,7 +20,12 @@ type Job = (i64, i64, u32, i64);
 const FCFS: Depth = Depth::First(0);
 const EASY: Depth = Depth::First(1);
 
-fn workload(jobs: &[Job], outages: &[AnnouncedOutage], semantics: Semantics, overrun: Overrun) -> Workload {
+fn workload(
+    jobs: &[Job],
+    outages: &[AnnouncedOutage],
+    semantics: Semantics,
+    overrun: Overrun,
+) -> Workload {
     let job = |(number, &(submit, run, processors, requested)): (i64, &Job)| LogJob {
         number,
         submit: Some(Time(submit)),
@@ -43,7 +48,11 @@ fn replay(workload: &Workload, depth: Depth, settings: Settings) -> Run {
 }
 
 /// Starts under textbook semantics, and the attempts that came to nothing: (job, start, end).
-fn starts(jobs: &[Job], outages: &[AnnouncedOutage], depth: Depth) -> (Vec<i64>, Vec<(usize, i64, i64)>) {
+fn starts(
+    jobs: &[Job],
+    outages: &[AnnouncedOutage],
+    depth: Depth,
+) -> (Vec<i64>, Vec<(usize, i64, i64)>) {
     let workload = workload(jobs, outages, Semantics::Textbook, Overrun::Kill);
     let run = replay(&workload, depth, Settings::default());
     let lost = run.lost.iter().map(|lost| (lost.job, lost.start.0, lost.end.0)).collect();

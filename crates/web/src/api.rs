@@ -18,9 +18,9 @@ use tradewind_model::{
     Demand, JobId, Market, Money, Place, PoolId, Price, Reason, SiteId, Span, Time,
 };
 
-use crate::documents::{Explanation, QueuePlan, WhatIf, WhatIfQuestion};
 use crate::auth::Doors;
 use crate::auth::ours::Scheme;
+use crate::documents::{Explanation, QueuePlan, WhatIf, WhatIfQuestion};
 use crate::failure::{Answer, Failure};
 use crate::feed::Feed;
 use crate::metrics::Metrics;

@@ -13,8 +13,8 @@
 
 mod ahead;
 mod api;
-pub mod documents;
 mod auth;
+pub mod documents;
 mod extract;
 mod failure;
 mod feed;
@@ -42,4 +42,4 @@ pub use server::{Listen, ServeError, Server, Tls, serve};
 pub use views::offers::offer;
 pub use views::words::{moment, sentence};
 pub use watch::Watch;
-pub use week::{Earned, Usage, ReplayResult, Missing, Other, PastJob, Week};
+pub use week::{Earned, Missing, Other, PastJob, ReplayResult, Usage, Week};

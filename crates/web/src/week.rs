@@ -4,7 +4,7 @@
 use tradewind_daemon::live::Live;
 use tradewind_daemon::live::recent_history::Gone;
 use tradewind_daemon::live::state::{Finish, Happening, Job, Part, Phase, State, Why};
-use tradewind_model::{Cause, Outage, Demand, PoolId, Price, Span, Time, Times};
+use tradewind_model::{Cause, Demand, Outage, PoolId, Price, Span, Time, Times};
 
 use crate::views::trends;
 
@@ -316,7 +316,10 @@ mod tests {
                 gone(B, 9, 0, 100, Cause::Local),
             ],
             asked: vec![(Time(0), A, Price(10)), (Time(0), B, Price(5)), (Time(50), A, Price(30))],
-            real: ReplayResult { had: vec![had(A, -10, 20), had(A, 95, 300), had(B, 0, 100)], ran: 3 },
+            real: ReplayResult {
+                had: vec![had(A, -10, 20), had(A, 95, 300), had(B, 0, 100)],
+                ran: 3,
+            },
         }
     }
 

@@ -23,8 +23,8 @@ use tradewind_model::{
 use tradewind_sched::policy::{Policy, gridfill};
 use tradewind_web::documents::{Explanation, QueuePlan, WhatIf, WhatIfQuestion};
 use tradewind_web::{
-    Advisor, Api, Limits, Listen, ReplayResult, MarketView, Outputs, Plan, Planned, Quoted, Tariffs,
-    Watch, Week, new_secret, serve,
+    Advisor, Api, Limits, Listen, MarketView, Outputs, Plan, Planned, Quoted, ReplayResult,
+    Tariffs, Watch, Week, new_secret, serve,
 };
 
 pub(crate) const NODES: u32 = 4_000;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tradewind_io::submission::Submission;
 
-use super::wire::{Fault, Fields, Decode, Object, Encode, choice, object};
+use super::wire::{Decode, Encode, Fault, Fields, Object, choice, object};
 use crate::live::choice::Choice;
 use crate::live::gather::StartBarrier;
 use crate::live::money::{Account, Accounts, Motive, Posting};

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 use tradewind_model::{
-    Admission, Attribute, Cause, Outage, OutageId, Command, Criterion, Demand, JobId, JobState,
-    Market, MarketState, Money, SkipReason, Performance, Place, Pool, PoolId, Pools, Price, Reason,
-    RunningState, Share, Site, SiteId, Span, Terms, Time, TimeMode, Times, Trade,
+    Admission, Attribute, Cause, Command, Criterion, Demand, JobId, JobState, Market, MarketState,
+    Money, Outage, OutageId, Performance, Place, Pool, PoolId, Pools, Price, Reason, RunningState,
+    Share, Site, SiteId, SkipReason, Span, Terms, Time, TimeMode, Times, Trade,
 };
 
-use super::wire::{Fault, Fields, Decode, Object, Encode, choice, object};
+use super::wire::{Decode, Encode, Fault, Fields, Object, choice, object};
 
 /// A number of its own kind.
 macro_rules! number {
@@ -132,7 +132,7 @@ choice!(Command {
 choice!(Reason {
     "wider-than-grid" => WiderThanGrid { needed, nodes },
     "too-few-nodes" => TooFewNodes { needed, suitable, min_performance },
-    "no-common-time" => NoCommonTime { needed, max, deadline },
+    "no-common-time" => NoCommonTime { needed, max = "most", deadline },
     "budget-short" => BudgetShort { cheapest, budget },
     "too-late" => TooLate { earliest, deadline },
     "wider-than-queues" => WiderThanQueues { needed, widest },
@@ -140,8 +140,8 @@ choice!(Reason {
     "priced-out" => PricedOut { bid, ask },
     "outbid" => Outbid,
     "declined" => Declined,
-    "vo-time-limit" => TimeLimit { limit, min },
-    "vo-budget-limit" => BudgetLimit { limit, min },
+    "vo-time-limit" => TimeLimit { limit, min = "least" },
+    "vo-budget-limit" => BudgetLimit { limit, min = "least" },
     "vo-limits" => BothLimits { time, budget },
 });
 

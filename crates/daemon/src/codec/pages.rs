@@ -18,7 +18,7 @@ use tradewind_io::submission::Submission;
 use tradewind_model::{JobId, JobState, Market, MarketState, Terms};
 
 use super::books::{get_job, put_job};
-use super::wire::{Fault, Fields, Decode, Encode, parse};
+use super::wire::{Decode, Encode, Fault, Fields, parse};
 use super::{CodecError, state};
 use crate::live::State;
 use crate::live::job_table::JobTable;

@@ -11,9 +11,9 @@ use tradewind_sched::negotiation::{
 };
 
 use super::CodecError;
-use super::wire::{self, Fault, Fields, Decode, Object, Encode, choice, object};
+use super::wire::{self, Decode, Encode, Fault, Fields, Object, choice, object};
 use crate::live::peers::{
-    Away, Fate, Known, PeerMessage, News, Origin, Peers, Report, Traveller, Wanted, Word,
+    Away, Fate, Known, News, Origin, PeerMessage, Peers, Report, Traveller, Wanted, Word,
 };
 
 impl Encode for Peer {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::wire::{Fault, Decode, Encode, choice, object};
+use super::wire::{Decode, Encode, Fault, choice, object};
 use crate::live::projects::{
     Change, Limits, Member, MemberRole, Project, Projects, Spent, Warned, Which,
 };

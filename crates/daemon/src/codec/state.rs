@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use tradewind_model::MarketState;
 
-use super::wire::{Fault, Fields, Decode, Object, Encode};
+use super::wire::{Decode, Encode, Fault, Fields, Object};
 use crate::live::State;
 use crate::live::job_table::JobTable;
 use crate::live::money::Account;

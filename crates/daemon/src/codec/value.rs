@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::wire::{Fault, Decode, Encode};
+use super::wire::{Decode, Encode, Fault};
 
 macro_rules! whole {
     ($($type:ty),*) => { $(

@@ -191,13 +191,13 @@ macro_rules! object {
 /// An enum, by all its alternatives: the name alone, or an object of the name and what it carries.
 macro_rules! choice {
     ($type:ident { $(
-        $name:literal => $variant:ident $(( $($item:ident),* ))? $({ $($field:ident),* })?
+        $name:literal => $variant:ident $(( $($item:ident),* ))? $({ $($field:ident $(= $key:literal)?),* })?
     ),* $(,)? }) => {
         impl $crate::codec::wire::Encode for $type {
             fn put(&self, out: &mut Vec<u8>) {
                 match self {
                     $(Self::$variant $(( $($item),* ))? $({ $($field),* })? => {
-                        choice!(@put out, $name $(( $($item),* ))? $({ $($field),* })?);
+                        choice!(@put out, $name $(( $($item),* ))? $({ $($field $(= $key)?),* })?);
                     })*
                 }
             }
@@ -208,7 +208,7 @@ macro_rules! choice {
                 let (name, carried) = $crate::codec::wire::alternative(value)?;
                 let read = match name.as_str() {
                     $($name => {
-                        choice!(@get carried, $variant $(( $($item),* ))? $({ $($field),* })?)
+                        choice!(@get carried, $variant $(( $($item),* ))? $({ $($field $(= $key)?),* })?)
                     })*
                     _ => Err($crate::codec::wire::Fault::new("it is not known here")),
                 };
@@ -233,6 +233,9 @@ macro_rules! choice {
         }
     };
 
+    (@key $field:ident) => { stringify!($field) };
+    (@key $field:ident $key:literal) => { $key };
+
     (@put $out:ident, $name:literal) => { $crate::codec::wire::Encode::put($name, $out) };
     (@put $out:ident, $name:literal ( $a:ident )) => {
         $crate::codec::wire::put_alternative($name, $a, $out)
@@ -240,12 +243,12 @@ macro_rules! choice {
     (@put $out:ident, $name:literal ( $a:ident, $b:ident )) => {
         $crate::codec::wire::put_alternative($name, &($a, $b), $out)
     };
-    (@put $out:ident, $name:literal { $($field:ident),* }) => {{
+    (@put $out:ident, $name:literal { $($field:ident $(= $key:literal)?),* }) => {{
         $out.push(b'{');
         $crate::codec::wire::Encode::put($name, $out);
         $out.push(b':');
         let mut object = $crate::codec::wire::Object::begin($out);
-        $(object.field(stringify!($field), $field);)*
+        $(object.field(choice!(@key $field $($key)?), $field);)*
         object.end();
         $out.push(b'}');
     }};
@@ -261,10 +264,10 @@ macro_rules! choice {
         $crate::codec::wire::some($carried).and_then($crate::codec::wire::Decode::get)
             .map(|($a, $b)| Self::$variant($a, $b))
     };
-    (@get $carried:ident, $variant:ident { $($field:ident),* }) => {
+    (@get $carried:ident, $variant:ident { $($field:ident $(= $key:literal)?),* }) => {
         $crate::codec::wire::some($carried).and_then(|carried| {
             let mut fields = $crate::codec::wire::Fields::of(carried)?;
-            let it = Self::$variant { $($field: fields.take(stringify!($field))?),* };
+            let it = Self::$variant { $($field: fields.take(choice!(@key $field $($key)?))?),* };
             fields.end()?;
             Ok(it)
         })

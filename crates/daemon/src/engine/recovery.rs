@@ -4,7 +4,7 @@ use tradewind_model::Time;
 
 use crate::codec::Codec;
 use crate::codec::pages::{self, Draft, Pages};
-use crate::live::{State, ApplyError};
+use crate::live::{ApplyError, State};
 use crate::store::{Snapshot, Store, StoreError};
 
 /// Rows that are read at once.

@@ -13,7 +13,7 @@ use super::clock::{self, Clock, Reading};
 use super::full::Unwritten;
 use super::handle::{Handle, Message, News};
 use super::journal::Journal;
-use super::peers::{PeerSetup, PeerSender};
+use super::peers::{PeerSender, PeerSetup};
 use super::recovery::{RecoveryError, recover_pages};
 use super::sites::{self, Reader, SiteSetup, Worker};
 use crate::codec::Codec;

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit, Work};
 use tradewind_model::{
-    Cause, Outage, Command, Demand, JobId, Money, Place, PoolId, Pools, Price, Span, Trade,
+    Cause, Command, Demand, JobId, Money, Outage, Place, PoolId, Pools, Price, Span, Trade,
 };
 
 use super::*;

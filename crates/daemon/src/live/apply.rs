@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tradewind_model::{
-    Outage, OutageId, Command, Event, JobId, Market, MarketError, Money, Place, PoolId, Price,
+    Command, Event, JobId, Market, MarketError, Money, Outage, OutageId, Place, PoolId, Price,
     SiteId, Span, Time,
 };
 
@@ -522,7 +522,8 @@ impl State {
     }
 
     fn closure(&mut self, why: &Why, event: impl Fn(OutageId) -> Event) -> Result<(), ApplyError> {
-        let closure = self.closures.get(why).ok_or(ApplyError::Other("a closure that is not there"))?;
+        let closure =
+            self.closures.get(why).ok_or(ApplyError::Other("a closure that is not there"))?;
         Ok(self.market.apply(&event(*closure))?)
     }
 

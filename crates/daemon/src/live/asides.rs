@@ -6,7 +6,7 @@ use tradewind_model::{Share, SiteId, Time};
 
 use super::record::Record;
 use super::state::{Happening, Hold, Job, Phase, State};
-use super::{Live, ApplyError};
+use super::{ApplyError, Live};
 use crate::site::Aside;
 
 impl Live {

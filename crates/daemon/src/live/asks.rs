@@ -14,7 +14,7 @@ use super::record::Record;
 use super::rights::{Actor, Role};
 use super::state::{Finish, Hold, Phase, Quote};
 use super::tokens::{NewToken, Rotation};
-use super::{Live, ApplyError, times};
+use super::{ApplyError, Live, times};
 
 pub(super) type Answer = Result<Result<Reply, Refusal>, ApplyError>;
 
@@ -252,7 +252,8 @@ impl Live {
     /// Accepts the quote for the job: its nodes are set aside from now on.
     pub(super) fn book(&mut self, at: Time, job: u64, number: u64) -> Result<(), ApplyError> {
         let quote = self.state.quotes.get(&number).cloned();
-        let Quote { booking, tasks, .. } = quote.ok_or(ApplyError::Other("a quote is not there"))?;
+        let Quote { booking, tasks, .. } =
+            quote.ok_or(ApplyError::Other("a quote is not there"))?;
         self.put(at, Record::Taken { quote: number, job: Some(job) })?;
         self.put(at, Record::Held { job, hold: Hold::Booked })?;
         let shares: Vec<_> =

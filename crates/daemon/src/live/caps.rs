@@ -20,7 +20,7 @@ use super::demand::{Chosen, choose, promised};
 use super::input::Refusal;
 use super::record::Record;
 use super::state::{Hold, Job, Known, Phase, Setback};
-use super::{Live, ApplyError};
+use super::{ApplyError, Live};
 use crate::site::limits::{Cap, Charged, Holds, Limits};
 use crate::site::{Survey, Tag};
 

@@ -7,7 +7,7 @@ use tradewind_model::{Demand, JobId, Money, PoolId, Pools, Time};
 use super::money::Account;
 use super::record::Record;
 use super::state::{Hold, Job, Phase, Setback, State, Why};
-use super::{Live, ApplyError};
+use super::{ApplyError, Live};
 
 impl State {
     /// What the account's booked windows that have not come will cost at most: it is promised, and

@@ -5,7 +5,7 @@ use tradewind_model::{PoolId, Span, Time};
 
 use super::record::Record;
 use super::state::{Job, Part, Phase, Setback, State, Wanted};
-use super::{Live, ApplyError};
+use super::{ApplyError, Live};
 use crate::site::{Exit, Survey, Tag};
 
 /// From the moment at which all parts are there until their work begins: sites must have heard of

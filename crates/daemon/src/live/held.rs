@@ -4,7 +4,7 @@ use tradewind_model::{SiteId, Time};
 
 use super::record::Record;
 use super::state::{Job, Known, Phase, State, Wanted};
-use super::{Live, ApplyError};
+use super::{ApplyError, Live};
 use crate::site::{Held, Seen, Survey, Tag};
 
 impl Live {

@@ -11,7 +11,7 @@ use super::input::{Kind, Refusal};
 use super::peers::may_travel;
 use super::record::Record;
 use super::state::{Finish, Hold, Job, Part, Phase, Setback, Wanted};
-use super::{Live, ApplyError};
+use super::{ApplyError, Live};
 use crate::site::Exit;
 
 impl Live {
@@ -302,7 +302,12 @@ impl Live {
         })
     }
 
-    pub(super) fn finish(&mut self, at: Time, number: u64, finish: Finish) -> Result<(), ApplyError> {
+    pub(super) fn finish(
+        &mut self,
+        at: Time,
+        number: u64,
+        finish: Finish,
+    ) -> Result<(), ApplyError> {
         self.put(at, Record::Ended { job: number, finish })?;
         self.is_over(at, number)
     }

@@ -1,6 +1,6 @@
 //! What a record means to policies.
 
-use tradewind_model::{OutageId, Event, JobId, PoolId};
+use tradewind_model::{Event, JobId, OutageId, PoolId};
 
 use tradewind_sched::negotiation::Entry;
 

@@ -7,7 +7,7 @@ use tradewind_model::{Cause, Outage, PoolId, SiteId, Span, Time};
 use super::input::Withheld;
 use super::record::Record;
 use super::state::{Job, Quote, State, Why};
-use super::{Live, ApplyError};
+use super::{ApplyError, Live};
 use crate::site::{Seen, Survey};
 
 /// Dead nodes are expected back after this, and then again.
@@ -197,8 +197,7 @@ impl State {
             }
         }
         for (tag, pool, nodes) in self.strays(site, survey) {
-            let closure =
-                Outage { pool, nodes, from: at, until: at + REPAIR, cause: Cause::Local };
+            let closure = Outage { pool, nodes, from: at, until: at + REPAIR, cause: Cause::Local };
             missing.insert(Why::Stray(pool, tag), closure);
         }
         // A dead node stays dead until it is seen again: do not count its time anew each time.

@@ -4,7 +4,7 @@ use tradewind_model::{Command, Span, Time};
 
 use super::record::Record;
 use super::state::Phase;
-use super::{Live, Step, ApplyError};
+use super::{ApplyError, Live, Step};
 use tradewind_sched::negotiation::Negotiator;
 
 impl Live {

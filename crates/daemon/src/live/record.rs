@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tradewind_io::submission::Submission;
-use tradewind_model::{Outage, Command, Demand, Money, PoolId, Pools, Price, Span, Time};
+use tradewind_model::{Command, Demand, Money, Outage, PoolId, Pools, Price, Span, Time};
 use tradewind_sched::negotiation::{Entry, Peer};
 
 use super::choice::Choice;

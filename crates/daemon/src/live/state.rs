@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tradewind_io::submission::Submission;
 use tradewind_model::{
-    OutageId, JobId, Market, Money, Place, PoolId, Pools, Price, Reason, SiteId, Span, Time,
+    JobId, Market, Money, OutageId, Place, PoolId, Pools, Price, Reason, SiteId, Span, Time,
     TimeMode,
 };
 
@@ -13,9 +13,9 @@ use super::choice::Choice;
 use super::gather::StartBarrier;
 use super::job_table::JobTable;
 use super::money::{Account, Accounts};
-use super::recent_history::RecentHistory;
 use super::peers::{Away, Origin, Peers};
 use super::projects::Projects;
+use super::recent_history::RecentHistory;
 use super::rights::{Role, SignedIn, TokenHash};
 use super::used::Uses;
 use crate::site::{Exit, Seen, Tag};

@@ -8,7 +8,7 @@ use super::input::Act;
 use super::record::Record;
 use super::state::{Hold, Job, Known, Phase, Wanted};
 use super::width::Has;
-use super::{Live, ApplyError};
+use super::{ApplyError, Live};
 use crate::site::{Exit, LocalTask, Seen, SiteError, Survey, Tag};
 
 impl Live {

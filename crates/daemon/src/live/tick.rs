@@ -5,7 +5,7 @@ use tradewind_model::{Span, Time};
 use super::projects::{Change, Which, month_of};
 use super::record::Record;
 use super::state::Phase;
-use super::{Live, ApplyError};
+use super::{ApplyError, Live};
 
 /// Records of one kind in one step, at most: a step is written down at once.
 const AT_ONCE: usize = 1_000;
@@ -86,7 +86,11 @@ impl Live {
         Ok(())
     }
 
-    pub(super) fn forecast(&mut self, at: Time, starts: Vec<(u64, Time)>) -> Result<(), ApplyError> {
+    pub(super) fn forecast(
+        &mut self,
+        at: Time,
+        starts: Vec<(u64, Time)>,
+    ) -> Result<(), ApplyError> {
         let unknown = |(number, _): &(u64, Time)| {
             let job = self.state.jobs.get(number);
             job.is_some_and(|job| job.expected.is_none() && job.phase == Phase::Waiting)

@@ -9,7 +9,7 @@ use super::input::{Kind, Reply};
 use super::record::Record;
 use super::rights::{Actor, Expiry, Role, SignedIn, Terms, TokenHash};
 use super::state::{EarlierSecret, State, Token};
-use super::{Live, ApplyError};
+use super::{ApplyError, Live};
 
 /// How long an expired token is kept, so that its use is answered with the reason.
 const KEPT: Span = Span(30 * 86_400);

@@ -118,9 +118,7 @@ fn whole(submission: &Submission, has: &Has, processors: u32) -> Result<u32, Str
     let needed = u32::try_from(needed).unwrap_or(u32::MAX).min(Request::MAX_TASKS);
     let width = needed.max(shape.nodes.unwrap_or(1));
     match shape.max_nodes.filter(|max| width > *max) {
-        Some(max) => {
-            Err(format!("{}: {width} nodes are needed, and {max} were asked for", many()))
-        }
+        Some(max) => Err(format!("{}: {width} nodes are needed, and {max} were asked for", many())),
         None => Ok(width),
     }
 }

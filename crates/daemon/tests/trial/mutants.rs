@@ -67,8 +67,9 @@ impl Mutant {
                 }
             }
             Mutant::PaysForWaiting => {
-                let slipped =
-                    |what: &Happening| matches!(what, Happening::Setback(Setback::BarrierTimedOut(..)));
+                let slipped = |what: &Happening| {
+                    matches!(what, Happening::Setback(Setback::BarrierTimedOut(..)))
+                };
                 let mut jobs = state.jobs.values_mut().filter(|job| job.phase == Phase::Waiting);
                 let job = jobs.find(|job| job.history.iter().any(|(_, what)| slipped(what)));
                 if let Some(job) = job {

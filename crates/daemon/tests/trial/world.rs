@@ -9,7 +9,7 @@ use tradewind_daemon::codec::Codec as _;
 use tradewind_daemon::engine::{recover, replay};
 use tradewind_daemon::live::state::Wanted;
 use tradewind_daemon::live::{
-    Act, Input, Instruction, Live, Make, Record, Settings, State, Step, ApplyError,
+    Act, ApplyError, Input, Instruction, Live, Make, Record, Settings, State, Step,
 };
 use tradewind_daemon::site::fake::{FakeSite, Fault, LocalJob};
 use tradewind_daemon::site::{PoolSetup, Site as _, SiteError, Tag};

@@ -1,4 +1,4 @@
-use tradewind_model::{Admission, Attribute, Cause, Outage, Horizon, PoolId, Price, Time};
+use tradewind_model::{Admission, Attribute, Cause, Horizon, Outage, PoolId, Price, Time};
 
 use super::*;
 use crate::outages::Known;

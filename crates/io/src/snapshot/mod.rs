@@ -5,8 +5,8 @@
 //! performances, prices, budgets and deadlines come from the seeded model in [`side`].
 
 mod batch;
-mod history;
 mod distributions;
+mod history;
 mod machine;
 mod offers;
 mod processors;

@@ -76,10 +76,9 @@ fn numbers(reason: &model::Reason) -> BTreeMap<&'static str, Amount> {
             vec![("bid", Some(credits(*bid))), ("ask", Some(credits(*ask)))]
         }
         R::NoValue | R::Outbid | R::Declined => Vec::new(),
-        R::TimeLimit { limit, min } => vec![
-            ("limit", Some(Amount::Seconds(limit.0))),
-            ("least", Some(Amount::Seconds(min.0))),
-        ],
+        R::TimeLimit { limit, min } => {
+            vec![("limit", Some(Amount::Seconds(limit.0))), ("least", Some(Amount::Seconds(min.0)))]
+        }
         R::BudgetLimit { limit, min } => {
             vec![("limit", Some(credits(*limit))), ("least", Some(credits(*min)))]
         }

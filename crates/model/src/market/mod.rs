@@ -17,7 +17,7 @@ use crate::{Money, Place, PoolId, Pools, Price, Share, Span, Time, TimeMode};
 
 use entries::Entries;
 
-pub use event::{Cause, Outage, OutageId, Command, Demand, Event, JobId, MarketError, Terms};
+pub use event::{Cause, Command, Demand, Event, JobId, MarketError, Outage, OutageId, Terms};
 pub use ledger::{Ledger, cost};
 pub use state::{JobState, MarketState, RunningState};
 pub use trade::{SkipReason, Trade};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::entries::Entries;
 use super::{Entry, Held, Phase, Stage};
 use crate::{
-    Outage, OutageId, Demand, Event, JobId, Ledger, Market, MarketError, Money, Place, PoolId,
+    Demand, Event, JobId, Ledger, Market, MarketError, Money, Outage, OutageId, Place, PoolId,
     Pools, Price, Share, Time, Trade,
 };
 
@@ -137,13 +137,8 @@ impl Market {
         };
         market.jobs = Entries::of(&over, submitted as usize);
         jobs.into_iter().try_for_each(|job| market.put_back(job))?;
-        let nothing = Outage {
-            pool: PoolId(0),
-            nodes: 0,
-            from: now,
-            until: now,
-            cause: crate::Cause::Local,
-        };
+        let nothing =
+            Outage { pool: PoolId(0), nodes: 0, from: now, until: now, cause: crate::Cause::Local };
         market.closures = vec![(nothing, Stage::Over); announced as usize];
         for (id, what, begun) in closures {
             market.put_closure_back(id, what, begun)?;

@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Admission, Attributes, Cause, Outage, OutageId, Criterion, Event, JobId, Money, PoolId,
-    Pools, Price, Site, SiteId, Span, Terms, TimeMode, Times,
+    Admission, Attributes, Cause, Criterion, Event, JobId, Money, Outage, OutageId, PoolId, Pools,
+    Price, Site, SiteId, Span, Terms, TimeMode, Times,
 };
 
 use super::*;

@@ -7,7 +7,7 @@ use tradewind_model::{Span, Time};
 
 use super::choice;
 use super::durable::{Entry, Handing};
-use super::machine::{Alarm, Negotiator, Output, Step, Preference};
+use super::machine::{Alarm, Negotiator, Output, Preference, Step};
 use super::message::{Body, Offer, Parcel, Peer, Quote, Serial, Ticket};
 use super::settings::Discover;
 

@@ -10,7 +10,7 @@ mod plain;
 
 use std::fmt::Debug;
 
-use tradewind_model::{Outage, OutageId, JobId, Span, Time};
+use tradewind_model::{JobId, Outage, OutageId, Span, Time};
 
 use super::Promise;
 pub(super) use floor::{Floor, Opened};

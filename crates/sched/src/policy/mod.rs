@@ -4,21 +4,21 @@
 //! batch from a snapshot, cycle by cycle in a market; [`bsf`] is both together. [`local`] is what a
 //! site of its own must offer to be part of a grid without a centre.
 
-mod outages;
 pub mod backfill;
 pub mod bsf;
 pub mod cyclic;
 pub mod dispatch;
+pub mod evaluate;
 pub(crate) mod grid;
 pub mod gridfill;
 mod inbox;
 pub mod local;
 pub mod multiqueue;
 mod order;
+mod outages;
 pub mod outlook;
 mod share;
 pub mod tail;
-pub mod evaluate;
 
 pub use grid::Spread;
 

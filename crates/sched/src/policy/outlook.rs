@@ -9,7 +9,7 @@ use tradewind_model::{
     Demand, JobId, Longest, Market, Money, Performance, Place, Price, Span, Terms, Time,
 };
 
-use super::grid::{Booking, Books, Part, Spread, PlacementRequest};
+use super::grid::{Booking, Books, Part, PlacementRequest, Spread};
 use super::inbox::Comes;
 
 /// The waiting jobs of a market, each at the earliest place that it can afford and that delays

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{JobId, Market, Place, Share, Span, Time};
 
-use super::grid::{Booking, Books, Spread, PlacementRequest};
+use super::grid::{Booking, Books, PlacementRequest, Spread};
 use super::inbox::Comes;
 use crate::free::Taken;
 

@@ -229,7 +229,12 @@ impl Searcher {
         self.budget.map_or(i128::MAX, |budget| i128::from(budget.0))
     }
 
-    fn earliest(&self, slots: &[Slot], bracket: StartBounds, scratch: &mut Scratch) -> Option<Found> {
+    fn earliest(
+        &self,
+        slots: &[Slot],
+        bracket: StartBounds,
+        scratch: &mut Scratch,
+    ) -> Option<Found> {
         let mut cheapest = Cheapest::new(&self.ranking, self.wanted, &mut scratch.buffers);
         let mut judge = Earliest { budget: self.ceiling(), found: None };
         sweep(&self.ranking, slots, bracket, &mut cheapest, &mut judge);

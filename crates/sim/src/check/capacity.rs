@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Outage, OutageId, Event, JobId, Market, PoolId, Share};
+use tradewind_model::{Event, JobId, Market, Outage, OutageId, PoolId, Share};
 
 use super::{Checker, Violation};
 

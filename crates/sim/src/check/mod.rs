@@ -1,12 +1,12 @@
 //! Watchers of a replay, one promise each. They keep books of their own.
 
+mod admission;
 mod beliefs;
 mod capacity;
-mod admission;
 mod head;
-mod reservations;
 mod lifecycle;
 mod money;
+mod reservations;
 #[cfg(test)]
 mod tests;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tradewind_model::{
-    Admission, Attributes, Cause, Outage, OutageId, Command, Demand, JobId, Performance, Place,
+    Admission, Attributes, Cause, Command, Demand, JobId, Outage, OutageId, Performance, Place,
     Pool, PoolId, Pools, Price, Site, SiteId, Span, Time, Times,
 };
 

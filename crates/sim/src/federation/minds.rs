@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tradewind_model::{PoolId, Time};
 use tradewind_sched::negotiation::{
-    Durable, Entry, Envelope, Input, Member, Negotiator, Output, Peer, Settings, Preference,
+    Durable, Entry, Envelope, Input, Member, Negotiator, Output, Peer, Preference, Settings,
 };
 
 use super::bells::Bells;

@@ -18,9 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tradewind_model::{
-    OutageId, Command, Demand, Event, JobId, Market, Place, Pool, PoolId, Pools, Time,
+    Command, Demand, Event, JobId, Market, OutageId, Place, Pool, PoolId, Pools, Time,
 };
-use tradewind_sched::negotiation::{self, Input, Offer, Parcel, Peer, Ticket, Preference};
+use tradewind_sched::negotiation::{self, Input, Offer, Parcel, Peer, Preference, Ticket};
 use tradewind_sched::policy::local::Local;
 use tradewind_sched::policy::{Policy, Promise};
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::ops::ControlFlow;
 
 use tradewind_model::{
-    Cause, Outage, OutageId, Command, Event, JobId, Market, Place, Running, Share, Time,
+    Cause, Command, Event, JobId, Market, Outage, OutageId, Place, Running, Share, Time,
 };
 use tradewind_sched::free::Taken;
 use tradewind_sched::policy::Policy;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Admission, Attributes, Cause, Outage, Command, Event, JobId, Market, Money, Performance,
-    Place, Pool, PoolId, Pools, Price, Reason, Site, SiteId, Terms, Time, Times, Trade,
+    Admission, Attributes, Cause, Command, Event, JobId, Market, Money, Outage, Performance, Place,
+    Pool, PoolId, Pools, Price, Reason, Site, SiteId, Terms, Time, Times, Trade,
 };
 use tradewind_sched::policy::Policy;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Cause, Outage, Money, Place, Pool, PoolId, Pools, Price, Reason, Terms, Time,
+    Cause, Money, Outage, Place, Pool, PoolId, Pools, Price, Reason, Terms, Time,
 };
 use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knobs};
 

@@ -1,6 +1,6 @@
 //! Nodes that break, and are mended.
 
-use tradewind_model::{Cause, Outage, Horizon, PoolId, Span};
+use tradewind_model::{Cause, Horizon, Outage, PoolId, Span};
 
 use super::draws::{Draws, wide};
 use crate::outage::AnnouncedOutage;
@@ -52,7 +52,13 @@ impl Faults {
 
     /// The failures of a pool of `nodes` nodes within the horizon, in their order. A longer
     /// horizon begins with the same ones. O(n) for n failures.
-    pub fn draw(&self, seed: u64, pool: PoolId, nodes: u32, horizon: Horizon) -> Vec<AnnouncedOutage> {
+    pub fn draw(
+        &self,
+        seed: u64,
+        pool: PoolId,
+        nodes: u32,
+        horizon: Horizon,
+    ) -> Vec<AnnouncedOutage> {
         let stream = |noun: &str| Draws::new(seed, &format!("{noun}-{}", pool.0));
         let (mut gaps, mut repairs) = (stream("failure"), stream("repair"));
         let (mut places, mut bursts) = (stream("failed-node"), stream("burst"));
@@ -133,7 +139,8 @@ mod tests {
             let (nodes, repair) = sums(&outages);
             assert!((nodes - 10_000.0).abs() < 600.0, "{faults:?}: {nodes} nodes");
             assert!((repair / mean.0 as f64 - 1.0).abs() < 0.06, "{faults:?}: {repair} s");
-            let far = |it: &AnnouncedOutage| it.what.cause != Cause::Failure(0) && it.what.nodes <= 7;
+            let far =
+                |it: &AnnouncedOutage| it.what.cause != Cause::Failure(0) && it.what.nodes <= 7;
             assert!(outages.iter().filter(|it| far(it)).count() > outages.len() * 9 / 10);
         }
     }

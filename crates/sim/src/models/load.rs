@@ -1,6 +1,6 @@
 //! The owners' own load, which is there first (paper 000, sections 5 and 6.1).
 
-use tradewind_model::{Cause, Outage, Horizon, NodeId, PoolId, Slot, Span};
+use tradewind_model::{Cause, Horizon, NodeId, Outage, PoolId, Slot, Span};
 
 use super::draws::{Draws, wide};
 use crate::outage::AnnouncedOutage;
@@ -68,7 +68,10 @@ impl LocalLoad {
         let outage = |task: Slot| {
             let announced = horizon.start + Span((task.start - horizon.start).0 / period * period);
             let (from, until) = (task.start, task.end);
-            AnnouncedOutage { announced, what: Outage { pool, nodes: 1, from, until, cause: Cause::Local } }
+            AnnouncedOutage {
+                announced,
+                what: Outage { pool, nodes: 1, from, until, cause: Cause::Local },
+            }
         };
         self.all(streams, horizon).into_iter().map(outage).collect()
     }

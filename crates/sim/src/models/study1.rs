@@ -113,11 +113,8 @@ impl Study1 {
             let work = self.time(draws.within(wide(self.work))).max(1);
             let min = performance(draws.within(wide(self.min_performance)));
             let cap = min.map(|min| self.price(min, 1.0));
-            let request = Request {
-                min_performance: min,
-                max_price: cap,
-                ..Request::new(tasks, Span(work))
-            };
+            let request =
+                Request { min_performance: min, max_price: cap, ..Request::new(tasks, Span(work)) };
             Job { name: format!("job{number}"), priority: 0, request }
         };
         (1..=count).map(&mut job).collect()

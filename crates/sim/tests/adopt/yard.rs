@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tradewind_model::{
-    Cause, Outage, OutageId, Command, Demand, Event, JobId, Market, MarketState, Place, PoolId,
+    Cause, Command, Demand, Event, JobId, Market, MarketState, Outage, OutageId, Place, PoolId,
     Pools, Price, Share, Span, Terms, Time, TimeMode,
 };
 use tradewind_sched::policy::backfill::expected_span;

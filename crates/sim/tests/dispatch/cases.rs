@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tradewind_model::{
-    Admission, Cause, Outage, Money, SkipReason, Place, Pool, PoolId, Pools, Price, Reason, Span, Terms,
-    Time,
+    Admission, Cause, Money, Outage, Place, Pool, PoolId, Pools, Price, Reason, SkipReason, Span,
+    Terms, Time,
 };
 use tradewind_sched::policy::dispatch::{
     Deadline, Dispatch, Gate, Rule, Settings as Knobs, Slots, Ties, Wait,
@@ -118,7 +118,10 @@ fn the_highest_bid_takes_the_lowest_ask_and_says_why() {
     let trade = &run.trades[0].trade;
     assert_eq!((trade.pool, trade.expected, trade.rank), (PoolId(0), Time(5), 1));
     assert_eq!((trade.bid, trade.ask), (Some(Money(10)), Some(Money(10))));
-    assert_eq!((trade.passed.clone(), trade.passed_in_all), (vec![(PoolId(1), SkipReason::Closed)], 1));
+    assert_eq!(
+        (trade.passed.clone(), trade.passed_in_all),
+        (vec![(PoolId(1), SkipReason::Closed)], 1)
+    );
 }
 
 #[test]

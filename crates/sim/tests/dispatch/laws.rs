@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Cause, Outage, Demand, Money, SkipReason, Place, Pool, PoolId, Pools, Price, Span, Terms, Time,
+    Cause, Demand, Money, Outage, Place, Pool, PoolId, Pools, Price, SkipReason, Span, Terms, Time,
     Trade,
 };
 use tradewind_sched::policy::backfill::{self, Backfill, Depth, Order};

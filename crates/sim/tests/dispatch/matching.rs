@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use tradewind_model::{Cause, Outage, Money, Pool, PoolId, Pools, Span, Terms, Time};
+use tradewind_model::{Cause, Money, Outage, Pool, PoolId, Pools, Span, Terms, Time};
 use tradewind_sched::policy::dispatch::{Dispatch, Settings as Knobs, Slots, Wait};
 use tradewind_sim::Settings;
 use tradewind_sim::outage::AnnouncedOutage;

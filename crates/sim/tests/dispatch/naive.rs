@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tradewind_model::{
-    Command, Demand, Event, JobId, Market, Money, SkipReason, Place, Pool, PoolId, Price, Reason, Span,
-    Time, Trade, random,
+    Command, Demand, Event, JobId, Market, Money, Place, Pool, PoolId, Price, Reason, SkipReason,
+    Span, Time, Trade, random,
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sched::policy::backfill::expected_span;

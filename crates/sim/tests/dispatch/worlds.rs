@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Admission, Attributes, Cause, Outage, Money, Performance, Pool, PoolId, Pools, Price, Site,
+    Admission, Attributes, Cause, Money, Outage, Performance, Pool, PoolId, Pools, Price, Site,
     SiteId, Span, Terms, Time, Times,
 };
 use tradewind_sched::policy::Policy;

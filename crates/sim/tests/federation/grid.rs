@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::{
-    Admission, Attributes, Outage, OutageId, JobId, Performance, Pool, Pools, Price, Site,
-    SiteId, Span, Terms, Time, Times, random,
+    Admission, Attributes, JobId, Outage, OutageId, Performance, Pool, Pools, Price, Site, SiteId,
+    Span, Terms, Time, Times, random,
 };
 use tradewind_sched::negotiation::{self, Choose, Discover};
 use tradewind_sched::policy::Policy as _;

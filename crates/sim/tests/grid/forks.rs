@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Cause, Outage, OutageId, Demand, Event, JobId, Market, Money, Place, PoolId, Pools, Price,
+    Cause, Demand, Event, JobId, Market, Money, Outage, OutageId, Place, PoolId, Pools, Price,
     Share, Span, Time,
 };
 use tradewind_sched::policy::Policy;

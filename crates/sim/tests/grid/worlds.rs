@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Attributes, Cause, Outage, Criterion, Money, Performance, Pool, PoolId, Pools, Price, Site,
+    Attributes, Cause, Criterion, Money, Outage, Performance, Pool, PoolId, Pools, Price, Site,
     SiteId, Span, Terms, Time, TimeMode, Times,
 };
 use tradewind_sched::policy::Policy;

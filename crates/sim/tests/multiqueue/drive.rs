@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use tradewind_model::{Cause, Outage, OutageId, JobId, PoolId, Span, Time};
+use tradewind_model::{Cause, JobId, Outage, OutageId, PoolId, Span, Time};
 use tradewind_sched::policy::local::{Load, Local, Origin, Wanted};
 
 pub(crate) const PROCESSORS: u32 = 7;

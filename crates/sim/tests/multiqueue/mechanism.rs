@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use tradewind_model::{Outage, OutageId, JobId, Span, Time};
+use tradewind_model::{JobId, Outage, OutageId, Span, Time};
 use tradewind_sched::policy::backfill::Depth;
 use tradewind_sched::policy::local::{Load, Local, Origin, Plain, PlainSettings, Turn, Wanted};
 use tradewind_sched::policy::multiqueue::{

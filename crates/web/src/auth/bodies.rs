@@ -68,10 +68,8 @@ impl Bodies {
     pub(crate) fn room(self: &Arc<Bodies>, user: &str, bytes: usize) -> Result<Room, Usage> {
         let mut held = self.held();
         let own = held.users.get(user).map_or(0, |own| own.bytes);
-        let limits = [
-            ("request_bytes_per_user", own, self.per_user),
-            ("request_bytes", held.all, self.max),
-        ];
+        let limits =
+            [("request_bytes_per_user", own, self.per_user), ("request_bytes", held.all, self.max)];
         let met = limits.into_iter().find(|(_, used, max)| *used > 0 && used + bytes > *max);
         if let Some((limit, used, max)) = met {
             let (used, allowed) = (used as u64, max as u64);

@@ -43,8 +43,7 @@ impl Seats {
             Role::Administrator => (self.max, self.max),
             _ => (self.max.saturating_sub(self.reserved), self.per_user),
         };
-        for (limit, used, allowed) in [("streams_per_user", own, per_user), ("streams", all, max)]
-        {
+        for (limit, used, allowed) in [("streams_per_user", own, per_user), ("streams", all, max)] {
             if used >= allowed {
                 let (used, allowed) = (used as u64, allowed as u64);
                 return Err(Usage { limit: limit.to_owned(), used, allowed, wait: 5 });

@@ -8,7 +8,7 @@ use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::state::{State, Why};
 use tradewind_daemon::live::{Live, Record};
 use tradewind_daemon::site::Seen;
-use tradewind_model::{Outage, Command, JobId, Place, PoolId, Reason, Time};
+use tradewind_model::{Command, JobId, Outage, Place, PoolId, Reason, Time};
 
 use super::{Audience, Entry, projects};
 use crate::api::Context;

@@ -9,8 +9,8 @@ use super::reply::{Shown, go, show};
 use super::shell::Shell;
 use super::words;
 use crate::api::Context;
-use crate::documents::{Role, Session, Token};
 use crate::auth::Caller;
+use crate::documents::{Role, Session, Token};
 use crate::failure::Failure;
 use crate::routes::{sessions, tokens};
 

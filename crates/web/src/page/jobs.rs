@@ -13,8 +13,8 @@ use super::reply::{Shown, show as page};
 use super::shell::Shell;
 use super::words;
 use crate::api::Context;
-use crate::documents;
 use crate::auth::Caller;
+use crate::documents;
 use crate::extract::Selection;
 use crate::views::{self, words as states};
 

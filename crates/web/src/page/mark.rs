@@ -1,6 +1,6 @@
 //! What a comparison of policies hangs on: it is old when one of these is different.
 
-use tradewind_model::{OutageId, JobId, Market, Price, Time};
+use tradewind_model::{JobId, Market, OutageId, Price, Time};
 
 /// A market as far as it decides what would become of its queue. Times of surveys, postings,
 /// tokens and the like are not in it.
@@ -47,7 +47,7 @@ impl Mark {
 mod tests {
     use std::sync::Arc;
 
-    use tradewind_model::{Cause, Outage, Demand, Event, Place, PoolId, Pools, Span};
+    use tradewind_model::{Cause, Demand, Event, Outage, Place, PoolId, Pools, Span};
 
     use super::*;
 

@@ -11,8 +11,8 @@ use super::reply::{Shown, show as page};
 use super::shell::Shell;
 use super::words;
 use crate::api::{Context, present};
-use crate::documents::{self, Credits, Pool};
 use crate::auth::Caller;
+use crate::documents::{self, Credits, Pool};
 use crate::views;
 
 #[derive(Template)]

@@ -10,15 +10,15 @@ use serde::Deserialize;
 use tradewind_daemon::live::Ask;
 use tradewind_daemon::live::rights::{Actor, Role};
 
+use super::breakdown::{Known, Sum, Tier, sums, tiers};
 use super::mark::Mark;
 use super::reply::{Shown, go, show as page};
 use super::runs::{Run, advised};
 use super::shell::Shell;
-use super::breakdown::{Known, Sum, Tier, sums, tiers};
 use super::words;
 use crate::api::{Advisor, Context, MarketView};
-use crate::documents::{WhatIf, WhatIfQuestion};
 use crate::auth::Caller;
+use crate::documents::{WhatIf, WhatIfQuestion};
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
 use crate::watch::Watch;

@@ -8,8 +8,8 @@ use super::reply::{Shown, show as page};
 use super::shell::Shell;
 use super::words;
 use crate::api::{Context, present};
-use crate::documents::{Credits, ProjectList, SpendingLimits};
 use crate::auth::Caller;
+use crate::documents::{Credits, ProjectList, SpendingLimits};
 use crate::extract::Selection;
 use crate::views::projects;
 

@@ -11,8 +11,8 @@ use utoipa::IntoParams;
 
 use super::page;
 use crate::api::Context;
-use crate::documents::{AccountList, Statement, Transfer};
 use crate::auth::Caller;
+use crate::documents::{AccountList, Statement, Transfer};
 use crate::extract::{At, Document, Selection};
 use crate::failure::{Answer, Failure};
 use crate::notes;

@@ -8,8 +8,8 @@ use utoipa::IntoParams;
 
 use super::page;
 use crate::api::{Context, blocking};
-use crate::documents::{AuditList, AuditRow};
 use crate::auth::Caller;
+use crate::documents::{AuditList, AuditRow};
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
 use crate::openapi::Refusals;

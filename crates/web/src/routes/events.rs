@@ -17,10 +17,10 @@ use tokio::sync::mpsc;
 use utoipa::IntoParams;
 
 use crate::api::Context;
-use crate::documents::Event;
 use crate::auth::Caller;
 use crate::auth::places::Busy;
 use crate::auth::seats::Seat;
+use crate::documents::Event;
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
 use crate::feed::{Entry, Position};

@@ -10,10 +10,10 @@ use tradewind_model::Money;
 use utoipa::IntoParams;
 
 use crate::api::Context;
+use crate::auth::Caller;
 use crate::documents::{
     Credits, ImportKind, ImportRole, ImportRow, ImportTable, Imported, LimitName, UsageList,
 };
-use crate::auth::Caller;
 use crate::extract::{Document, Selection};
 use crate::failure::{Answer, Failure};
 use crate::openapi::Refusals;

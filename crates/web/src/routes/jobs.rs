@@ -16,8 +16,8 @@ use utoipa::IntoParams;
 
 use super::page;
 use crate::api::{Context, blocking};
-use crate::documents::{Job, JobList};
 use crate::auth::Caller;
+use crate::documents::{Job, JobList};
 use crate::extract::{At, Selection};
 use crate::failure::{Answer, Failure};
 use crate::feed::Position;

@@ -5,8 +5,8 @@ use axum::extract::State;
 use tradewind_daemon::live::Ask;
 
 use crate::api::Context;
-use crate::documents::{Market, PolicyChoice, Report};
 use crate::auth::Caller;
+use crate::documents::{Market, PolicyChoice, Report};
 use crate::extract::Document;
 use crate::failure::{Answer, Failure};
 use crate::openapi::Refusals;

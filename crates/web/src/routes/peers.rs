@@ -12,8 +12,8 @@ use tradewind_daemon::live::rights::Role;
 use tradewind_daemon::live::{Ask, Reply};
 
 use crate::api::{Context, blocking};
-use crate::documents::{PeerAnswers, PeerGlance, PeerLetters, PeerList, PeerQuestions};
 use crate::auth::Caller;
+use crate::documents::{PeerAnswers, PeerGlance, PeerLetters, PeerList, PeerQuestions};
 use crate::extract::Json;
 use crate::failure::{Answer, Failure};
 use crate::openapi::Refusals;

@@ -11,8 +11,8 @@ use utoipa::IntoParams;
 
 use super::page;
 use crate::api::{Context, present};
-use crate::documents::{Credits, LimitChange, Membership, NewProject, Project, ProjectList};
 use crate::auth::Caller;
+use crate::documents::{Credits, LimitChange, Membership, NewProject, Project, ProjectList};
 use crate::extract::{At, Document, Selection};
 use crate::failure::{Answer, Failure};
 use crate::openapi::Refusals;

@@ -8,8 +8,8 @@ use utoipa::IntoParams;
 
 use super::{page, tokens};
 use crate::api::Context;
-use crate::documents::{Session, SessionList};
 use crate::auth::{Caller, sessions};
+use crate::documents::{Session, SessionList};
 use crate::extract::{At, Selection};
 use crate::failure::{Answer, Failure};
 use crate::openapi::Refusals;

@@ -15,8 +15,8 @@ use tradewind_model::Span;
 
 use super::tokens;
 use crate::api::Context;
-use crate::documents::{DeviceAnswer, DeviceQuestion, DeviceSignIn, NewSession, SignInWays};
 use crate::auth::{self, new_secret};
+use crate::documents::{DeviceAnswer, DeviceQuestion, DeviceSignIn, NewSession, SignInWays};
 use crate::extract::Document;
 use crate::failure::{Answer, Failure};
 use crate::oidc::{Identity, Oidc, Polled, Provider, Refused};

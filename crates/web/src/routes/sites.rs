@@ -8,8 +8,8 @@ use tradewind_daemon::live::Ask;
 use tradewind_model::PoolId;
 
 use crate::api::{Context, blocking};
-use crate::documents::{PriceChange, SiteList};
 use crate::auth::Caller;
+use crate::documents::{PriceChange, SiteList};
 use crate::extract::{At, Document};
 use crate::failure::{Answer, Failure};
 use crate::openapi::Refusals;

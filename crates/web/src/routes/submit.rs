@@ -11,8 +11,8 @@ use utoipa::IntoParams;
 
 use super::submission;
 use crate::api::Context;
-use crate::documents::Submitted;
 use crate::auth::Caller;
+use crate::documents::Submitted;
 use crate::extract::{self, Selection};
 use crate::failure::{Answer, Failure};
 use crate::openapi::{Refusals, Work};

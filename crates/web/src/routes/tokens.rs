@@ -12,8 +12,8 @@ use utoipa::IntoParams;
 
 use super::page;
 use crate::api::{Context, present};
-use crate::documents::{IssuedToken, Myself, NewSecret, NewToken, Role, Token, TokenList};
 use crate::auth::{Caller, new_secret};
+use crate::documents::{IssuedToken, Myself, NewSecret, NewToken, Role, Token, TokenList};
 use crate::extract::{At, Document, Selection};
 use crate::failure::{Answer, Failure};
 use crate::openapi::Refusals;

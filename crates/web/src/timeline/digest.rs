@@ -38,12 +38,7 @@ struct Held<'a> {
 impl Board {
     /// What meets the area, and at most so many of the tasks themselves. Linear in the rectangles
     /// that may meet it, and n log n for n tasks that do.
-    pub(crate) fn digest(
-        &self,
-        area: &Area,
-        max: usize,
-        sight: &dyn Fn(&Task) -> Sight,
-    ) -> Digest {
+    pub(crate) fn digest(&self, area: &Area, max: usize, sight: &dyn Fn(&Task) -> Sight) -> Digest {
         let mut held = BTreeMap::<u32, Held<'_>>::new();
         for (block, task) in self.meeting(area.rows.clone(), area.from, area.until) {
             let row = block.rows.start.max(area.rows.start);

@@ -28,8 +28,8 @@ use tradewind_model::{
 use tradewind_sched::policy::{Policy, gridfill};
 use tradewind_web::documents::{Explanation, QueuePlan, Totals, WhatIf, WhatIfQuestion};
 use tradewind_web::{
-    Advisor, Api, Limits, Listen, ReplayResult, MarketView, Outputs, Plan, Proposal, Quoted, ServeError,
-    Server, SignIn, Tariffs, Tls, Watch, Week, new_secret, serve,
+    Advisor, Api, Limits, Listen, MarketView, Outputs, Plan, Proposal, Quoted, ReplayResult,
+    ServeError, Server, SignIn, Tariffs, Tls, Watch, Week, new_secret, serve,
 };
 
 #[derive(Debug)]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tradewind_io::{diagnostics, digest, input, swf};
 use tradewind_lab::{Case, Experiment, LogFile, Parameter, Size, Study, experiments, studies};
 
-use crate::worker_pool;
 use crate::exit::Failure;
+use crate::worker_pool;
 
 /// Which studies, and how.
 #[derive(Debug, clap::Args)]

@@ -21,9 +21,9 @@ use store::Store;
 use work::Run;
 
 use crate::cli::Format;
-use crate::worker_pool;
 use crate::exit::{Exit, Outcome};
 use crate::report::Report;
+use crate::worker_pool;
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     if args.lists() {

@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 use tradewind_lab::{Case, Experiment, Tally};
 
 use super::store::{self, Store};
-use crate::worker_pool;
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::report::Report;
+use crate::worker_pool;
 
 /// An experiment and what it is run with.
 pub(super) struct Run {

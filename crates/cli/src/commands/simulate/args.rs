@@ -11,11 +11,11 @@ use tradewind_io::duration::{parse_span, parse_time};
 use tradewind_model::{Pools, Span, Time};
 
 use super::model;
-use crate::worker_pool;
 use crate::exit::{Exit, Failure};
 use crate::input;
 use crate::policy;
 use crate::report::Report;
+use crate::worker_pool;
 
 /// Which logs, which policies, and by which rules.
 #[derive(Debug, clap::Args)]

@@ -29,11 +29,11 @@ use std::time::Instant;
 use tradewind_io::campaign::Campaign;
 
 use crate::cli::Format;
-use crate::worker_pool;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::policy::{self, Lots};
 use crate::progress::Progress;
 use crate::report::Report;
+use crate::worker_pool;
 pub(crate) use args::Args;
 use args::Settings;
 use folder::Folder;
@@ -178,7 +178,8 @@ impl Work<'_> {
             progress.set(ended, all, || format!("{done} of {} runs", todo.len()));
         };
         let one = |at: usize| self.one(todo[at], signals, report);
-        let results = worker_pool::work(todo.len(), self.settings.threads, &signals.stop, tick, one);
+        let results =
+            worker_pool::work(todo.len(), self.settings.threads, &signals.stop, tick, one);
         progress.finish();
         results
     }

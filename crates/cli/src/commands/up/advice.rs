@@ -18,7 +18,7 @@ use tradewind_web::documents::{
     Explanation, Fate, JobChange, LookedAt, Offer, Relaxation, Totals, WhatIf, WhatIfQuestion,
 };
 use tradewind_web::{
-    Advisor, ReplayResult, MarketView, Plan, Proposal, Quoted, Watch, Week, moment, offer, sentence,
+    Advisor, MarketView, Plan, Proposal, Quoted, ReplayResult, Watch, Week, moment, offer, sentence,
 };
 
 use super::planner::Plans;
@@ -338,7 +338,7 @@ mod tests {
     use std::time::Duration;
 
     use tradewind_io::settings::Settings;
-    use tradewind_model::{Cause, Outage, OutageId, Event, Pools, Terms};
+    use tradewind_model::{Cause, Event, Outage, OutageId, Pools, Terms};
 
     use super::super::planner::draft::Draft;
     use super::*;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use tradewind_daemon::codec::peers::{Answers, Glance, PROTOCOL, Post, Questions};
-use tradewind_daemon::engine::{PeerTransport, PeerSetup};
+use tradewind_daemon::engine::{PeerSetup, PeerTransport};
 use tradewind_daemon::live::peers::{PeerMessage, Report, Wanted};
 use tradewind_daemon::site::SiteError;
 use tradewind_io::settings::{Peer, Settings};

@@ -7,7 +7,7 @@ use tradewind_daemon::live::{Kind, Refusal};
 use tradewind_model::{Market, PoolId, Price, Time};
 use tradewind_sim::fork::{self, Beliefs, Clash, Coming, Limits, Stopped};
 use tradewind_sim::outage::AnnouncedOutage;
-use tradewind_web::{Usage, ReplayResult, MarketView, Watch, Week};
+use tradewind_web::{MarketView, ReplayResult, Usage, Watch, Week};
 
 use super::policies::words;
 use crate::policy;

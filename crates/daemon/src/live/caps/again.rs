@@ -6,7 +6,7 @@ use tradewind_model::Time;
 
 use super::super::record::Record;
 use super::super::state::{Hold, Job, Phase};
-use super::super::{Live, ApplyError};
+use super::super::{ApplyError, Live};
 use super::{FIRST_WAIT, Fit};
 use crate::site::limits::Charged;
 

@@ -16,7 +16,8 @@ impl Peers {
     }
 
     fn name_of(&self, peer: Peer) -> Result<String, ApplyError> {
-        let known = self.directory.get(&peer).ok_or(ApplyError::Other("a peer that is not known"))?;
+        let known =
+            self.directory.get(&peer).ok_or(ApplyError::Other("a peer that is not known"))?;
         Ok(known.name.clone())
     }
 }

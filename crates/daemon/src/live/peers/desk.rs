@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use tradewind_model::{Span, Time};
 use tradewind_sched::negotiation::{Host, Parcel, Peer, Pledged, Quote};
-use tradewind_sched::policy::outlook::{StartEstimate, Outlook, Promised};
+use tradewind_sched::policy::outlook::{Outlook, Promised, StartEstimate};
 
 use super::MOST_WAITING;
 use crate::live::Settings;

@@ -157,7 +157,12 @@ impl State {
     }
 
     /// The letter as a message; `None` if it is about a job that could not run here at all.
-    pub(super) fn envelope(&self, from: Peer, letter: &PeerMessage, max: &Most) -> Option<Envelope> {
+    pub(super) fn envelope(
+        &self,
+        from: Peer,
+        letter: &PeerMessage,
+        max: &Most,
+    ) -> Option<Envelope> {
         let parcel = |job: &Traveller| Some(Arc::new(self.parcel_of(from, job, max)?));
         let body = match letter.word.clone() {
             Word::Discover { inquiry, job, lead } => {

@@ -8,9 +8,9 @@
 
 mod apply;
 mod desk;
-mod status;
 mod message;
 mod negotiate;
+mod status;
 #[cfg(test)]
 mod tests;
 

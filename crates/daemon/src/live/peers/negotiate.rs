@@ -6,19 +6,19 @@ use std::sync::Arc;
 use tradewind_io::submission::Submission;
 use tradewind_model::{Money, Time};
 use tradewind_sched::negotiation::{
-    Durable, Entry, Input, Member, Negotiator, Offer, Output, Parcel, Peer, Ticket, Preference,
+    Durable, Entry, Input, Member, Negotiator, Offer, Output, Parcel, Peer, Preference, Ticket,
 };
-use tradewind_sched::policy::outlook::{StartEstimate, Outlook, Promised};
+use tradewind_sched::policy::outlook::{Outlook, Promised, StartEstimate};
 
 use super::desk::Desk;
 use super::message::{taken_in, ticket, weight};
-use super::{HEAVIEST, Known, LOOK, PeerMessage, MOST_WAITING, SEARCHES, Traveller};
+use super::{HEAVIEST, Known, LOOK, MOST_WAITING, PeerMessage, SEARCHES, Traveller};
 use crate::live::input::{Kind, Refusal};
 use crate::live::money::Account;
 use crate::live::record::Record;
 use crate::live::rights::{Actor, Role};
 use crate::live::state::{Booking, Finish, Hold, Job, Phase, Quote};
-use crate::live::{Live, ApplyError};
+use crate::live::{ApplyError, Live};
 
 impl Live {
     /// Peers that are configured get numbers, and the negotiation goes on. A market that never
@@ -137,7 +137,11 @@ impl Live {
     }
 
     /// A new account gets what new users get.
-    pub(in crate::live) fn welcome(&mut self, at: Time, account: Account) -> Result<(), ApplyError> {
+    pub(in crate::live) fn welcome(
+        &mut self,
+        at: Time,
+        account: Account,
+    ) -> Result<(), ApplyError> {
         if self.state.accounts.knows(&account) || self.settings.new_user_grant <= Money::ZERO {
             return Ok(());
         }
@@ -180,7 +184,12 @@ impl Live {
     }
 
     /// As if its user had accepted a quote.
-    fn book_guest(&mut self, at: Time, number: u64, opening: StartEstimate) -> Result<(), ApplyError> {
+    fn book_guest(
+        &mut self,
+        at: Time,
+        number: u64,
+        opening: StartEstimate,
+    ) -> Result<(), ApplyError> {
         let Some(job) = self.state.jobs.get(&number) else { return Err(ApplyError::Job(number)) };
         let demand = self.demand_of(&job.user, &job.submission);
         let Ok(demand) = demand else { return self.enqueue(at, number) };
@@ -296,7 +305,8 @@ impl Live {
         let may = |ticket: Ticket| negotiator.would_search(ticket, at);
         let lost = self.nowhere.iter().map(|number| (*number, Preference::Must));
         let queue = self.state.market.queue().take(LOOK);
-        let queue = queue.filter_map(|id| Some((*self.state.numbers.get(&id)?, Preference::Better)));
+        let queue =
+            queue.filter_map(|id| Some((*self.state.numbers.get(&id)?, Preference::Better)));
         let go = lost.chain(queue).filter_map(|(number, wish)| {
             let job = self.state.jobs.get(&number).filter(|job| self.may_go(at, job, wish))?;
             ticket(job).filter(|ticket| may(*ticket)).map(|ticket| (number, ticket, wish))
@@ -341,7 +351,11 @@ impl Live {
     }
 
     /// A job that the negotiation knows is over.
-    pub(in crate::live) fn over_for_peers(&mut self, at: Time, number: u64) -> Result<(), ApplyError> {
+    pub(in crate::live) fn over_for_peers(
+        &mut self,
+        at: Time,
+        number: u64,
+    ) -> Result<(), ApplyError> {
         self.nowhere.remove(&number);
         let Some(ticket) = self.state.jobs.get(&number).and_then(ticket) else { return Ok(()) };
         match self.state.peers.durable.here.contains(&ticket) {

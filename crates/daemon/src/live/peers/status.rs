@@ -11,7 +11,7 @@ use crate::live::input::Refusal;
 use crate::live::record::Record;
 use crate::live::rights::Actor;
 use crate::live::state::{Finish, Hold, Job, Phase, State};
-use crate::live::{Live, ApplyError};
+use crate::live::{ApplyError, Live};
 
 impl Live {
     /// By peer: what is to be asked of jobs that went there. Linear in those.

@@ -11,7 +11,7 @@ use crate::live::input::{Kind, Refusal};
 use crate::live::money::Account;
 use crate::live::rights::{Actor, Role};
 use crate::live::state::State;
-use crate::live::{Live, Record, ApplyError};
+use crate::live::{ApplyError, Live, Record};
 
 /// What a field says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -176,7 +176,10 @@ impl Live {
             self.let_back(at, &project, &user)?;
         }
         self.afford(at)?;
-        self.recheck_funds(at, |payer| matches!(payer, Account::Project(it) if touched.contains(it)))?;
+        self.recheck_funds(
+            at,
+            |payer| matches!(payer, Account::Project(it) if touched.contains(it)),
+        )?;
         Ok(Ok(plan.words))
     }
 }

@@ -270,7 +270,11 @@ impl Job {
 
 impl State {
     /// One change of a project.
-    pub(super) fn apply_to_project(&mut self, name: &str, change: &Change) -> Result<(), ApplyError> {
+    pub(super) fn apply_to_project(
+        &mut self,
+        name: &str,
+        change: &Change,
+    ) -> Result<(), ApplyError> {
         let at = self.now();
         if let Change::Made { note, spent, .. } = change {
             if self.projects.0.contains_key(name) {
@@ -318,7 +322,9 @@ impl Project {
     fn apply(&mut self, at: Time, change: &Change) -> Result<(), ApplyError> {
         let stranger = ApplyError::Other("a user who is no member");
         match change {
-            Change::Made { .. } => return Err(ApplyError::Other("a project that is there already")),
+            Change::Made { .. } => {
+                return Err(ApplyError::Other("a project that is there already"));
+            }
             Change::Noted { note } => self.note.clone_from(note),
             Change::Joined { user, role } => match self.members.get_mut(user) {
                 Some(member) => member.role = *role,

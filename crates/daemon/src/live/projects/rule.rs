@@ -10,7 +10,7 @@ use crate::live::money::Account;
 use crate::live::names::unknown_project;
 use crate::live::rights::{Actor, Role};
 use crate::live::state::{Hold, Job, Phase, State};
-use crate::live::{Live, Record, ApplyError};
+use crate::live::{ApplyError, Live, Record};
 
 /// What is counted as [`State::rules`] says: 1 charges tasks by the second that they began.
 const RULES: u32 = 1;

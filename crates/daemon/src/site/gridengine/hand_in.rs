@@ -3,7 +3,7 @@
 use super::replies::Job;
 use super::{GridEngine, Mode, USER, now, unknown, words};
 use crate::site::local::sheet;
-use crate::site::managed::bundle::{TaskScript, Paths, ahead, near};
+use crate::site::managed::bundle::{Paths, TaskScript, ahead, near};
 use crate::site::managed::stage::Stage;
 use crate::site::managed::tickets::{Ticket, stamp};
 use crate::site::{Order, SiteError, Tag};

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tradewind_io::submission::{OnLost, Surroundings, Work};
 use tradewind_model::{Span, Time};
 
-use super::bundle::{TaskScript, Paths, Words, base64, from_base64};
+use super::bundle::{Paths, TaskScript, Words, base64, from_base64};
 use super::spool::{Spool, Taken, Trace};
 use super::tool::{Prefix, Tool};
 use crate::site::conformance::Act;

@@ -13,7 +13,7 @@ use super::{Slurm, caps, is_unanswered, pools, unwritten};
 use crate::site::limits::Cap;
 use crate::site::local::records::now;
 use crate::site::local::sheet::refusal;
-use crate::site::managed::bundle::{TaskScript, Paths, Words, ahead, near};
+use crate::site::managed::bundle::{Paths, TaskScript, Words, ahead, near};
 use crate::site::managed::news::bells;
 use crate::site::managed::stage::Stage;
 use crate::site::managed::tickets::{Ticket, stamp};

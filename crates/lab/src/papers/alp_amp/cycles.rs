@@ -172,10 +172,8 @@ fn printed(world: &World, choices: &[Vec<Vec<Choice>>; 2], tally: &mut Tally) {
     for (name, jobs) in ["alp", "amp"].iter().zip(choices) {
         let min = |job: &Vec<Choice>| job.iter().map(|choice| choice.time).min().unwrap_or(0);
         let min: i64 = jobs.iter().map(min).sum();
-        tally.add_if(
-            &format!("{name}/printed-limit-kept"),
-            min <= printed_limit(jobs, world.ticks),
-        );
+        tally
+            .add_if(&format!("{name}/printed-limit-kept"), min <= printed_limit(jobs, world.ticks));
     }
 }
 

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use tradewind_model::{
-    Admission, Cause, Outage, Performance, Pool, PoolId, Pools, Snapshot, Span, Terms, Time,
-    Times, Window, random,
+    Admission, Cause, Outage, Performance, Pool, PoolId, Pools, Snapshot, Span, Terms, Time, Times,
+    Window, random,
 };
 use tradewind_sched::policy::Policy;
 use tradewind_sim::models::Cycle;

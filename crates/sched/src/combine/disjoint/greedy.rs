@@ -30,9 +30,8 @@ impl<'a> Taken<'a> {
     /// Whether the open `job` may have `item` and the other open jobs their least.
     pub(super) fn fits(&self, job: usize, item: usize) -> bool {
         let weights = &self.core.items[item].weights;
-        let rows = (0..ROWS).all(|row| {
-            weights[row] <= self.left[row] - (self.reserved[row] - self.min[job][row])
-        });
+        let rows = (0..ROWS)
+            .all(|row| weights[row] <= self.left[row] - (self.reserved[row] - self.min[job][row]));
         rows && self.core.cells_of(item).iter().all(|&cell| !self.cells[cell as usize])
     }
 

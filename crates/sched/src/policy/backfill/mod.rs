@@ -25,11 +25,11 @@ mod waiting;
 use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{
-    OutageId, Command, Demand, Event, JobId, Market, Place, PoolId, Profile, Running, Span, Time,
+    Command, Demand, Event, JobId, Market, OutageId, Place, PoolId, Profile, Running, Span, Time,
 };
 
-use super::outages::{Outages, Taken};
 use super::order::Ranking;
+use super::outages::{Outages, Taken};
 use super::{Policy, Promise, Standing, inbox};
 pub(super) use line::Line;
 pub(super) use queue::Queue;

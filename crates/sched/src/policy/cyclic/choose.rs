@@ -76,9 +76,7 @@ fn as_number<T>(limit: Limit<T>, number: impl Fn(T) -> i64) -> Limit<i64> {
 
 fn reason(infeasible: &Infeasible) -> Reason {
     match *infeasible {
-        Infeasible::Time { limit, min } => {
-            Reason::TimeLimit { limit: Span(limit), min: Span(min) }
-        }
+        Infeasible::Time { limit, min } => Reason::TimeLimit { limit: Span(limit), min: Span(min) },
         Infeasible::Budget { limit, min } => {
             Reason::BudgetLimit { limit: Money(limit), min: Money(min) }
         }

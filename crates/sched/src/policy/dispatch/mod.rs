@@ -26,6 +26,7 @@
 //! O(b·q) small steps if they fail for like reasons.
 
 mod auction;
+mod baselines;
 mod clearing;
 mod clock;
 mod known;
@@ -33,7 +34,6 @@ mod obey;
 mod price;
 mod pricing;
 mod queue;
-mod baselines;
 mod round;
 mod settings;
 mod unit;
@@ -277,7 +277,9 @@ impl Dispatch {
                 let mut asks = auction::Asks::new(&round);
                 turns.iter().map(|turn| asks.bid(&mut round, turn)).collect()
             }
-            Rule::Admission => turns.iter().map(|turn| baselines::first(&mut round, turn)).collect(),
+            Rule::Admission => {
+                turns.iter().map(|turn| baselines::first(&mut round, turn)).collect()
+            }
             Rule::FairShare => baselines::fair_shares(&mut round, &turns),
             Rule::Fcfs | Rule::Sjf | Rule::EdfFq | Rule::Hvfq => {
                 turns.iter().map(|turn| baselines::earliest(&mut round, turn)).collect::<Vec<_>>()

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_model::{Outage, OutageId, Command, JobId, Place, PoolId, Profile, Span, Time};
+use tradewind_model::{Command, JobId, Outage, OutageId, Place, PoolId, Profile, Span, Time};
 
-use crate::policy::outages::{Outages, Taken};
 use crate::policy::backfill::expected_span;
+use crate::policy::outages::{Outages, Taken};
 
 /// Longer than anything lasts.
 const FOR_GOOD: Span = Span(1 << 60);

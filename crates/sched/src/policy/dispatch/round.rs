@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tradewind_model::{Command, Market, SkipReason, PoolId, Price, Span, Time, Trade};
+use tradewind_model::{Command, Market, PoolId, Price, SkipReason, Span, Time, Trade};
 
 use super::clearing::{self, Clearing, Range};
 use super::known::Known;

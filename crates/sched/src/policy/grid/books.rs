@@ -6,8 +6,8 @@ use tradewind_model::{Event, JobId, Market, Pool, PoolId, Profile, Running, Shar
 
 use super::booking::{Booking, Part};
 use super::free::{Free, Opening};
-use crate::policy::outages::{Outages, Taken};
 use crate::policy::backfill::expected_span;
+use crate::policy::outages::{Outages, Taken};
 
 /// A running job's nodes in one pool.
 #[derive(Debug, Clone, Copy)]

@@ -17,5 +17,5 @@ pub(crate) use books::{Books, free_in_each};
 pub(super) use free::Opening;
 pub(crate) use names::Names;
 pub(super) use search::Starts;
-pub use wish::Spread;
 pub(super) use wish::PlacementRequest;
+pub use wish::Spread;

@@ -27,7 +27,8 @@ impl PlacementRequest {
         let (from, deadline) = (self.plain_from(from), self.deadline);
         let mut best: Option<Found> = None;
         for group in &self.groups {
-            let until = best.as_ref().map_or(Time::INFINITY, |(_, booking)| booking.start + Span(1));
+            let until =
+                best.as_ref().map_or(Time::INFINITY, |(_, booking)| booking.start + Span(1));
             let bounds = Bounds { from, until, deadline };
             let found = self.plain_earliest_in(group, profiles, bounds);
             let rank = |found: &Found| (found.1.start, found.0);

@@ -1,8 +1,8 @@
 //! What a job wants of the pools.
 
 use tradewind_model::{
-    Demand, JobId, Market, Money, Performance, Pool, PoolId, Pools, Price, Reason, Span,
-    Time, Trade,
+    Demand, JobId, Market, Money, Performance, Pool, PoolId, Pools, Price, Reason, Span, Time,
+    Trade,
 };
 
 use super::booking::{Booking, Part};

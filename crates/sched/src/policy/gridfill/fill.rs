@@ -9,7 +9,7 @@ use super::waiting::{Rank, Waiting};
 use super::{Depth, Order, Settings};
 #[cfg(test)]
 use crate::policy::grid::Booking;
-use crate::policy::grid::{Books, News, Starts, PlacementRequest};
+use crate::policy::grid::{Books, News, PlacementRequest, Starts};
 use crate::policy::inbox::{self, Comes};
 use crate::policy::order::Ranking;
 use crate::policy::{Promise, Standing};

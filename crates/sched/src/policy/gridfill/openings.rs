@@ -9,7 +9,7 @@
 use tradewind_model::Span;
 
 use super::waiting::Rank;
-use crate::policy::grid::{Books, Opening, Starts, PlacementRequest};
+use crate::policy::grid::{Books, Opening, PlacementRequest, Starts};
 
 /// What became free, by pool.
 #[derive(Debug, Default)]

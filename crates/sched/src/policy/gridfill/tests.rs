@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Admission, Attributes, Cause, Outage, OutageId, Demand, Money, Place, Pool, PoolId, Pools,
+    Admission, Attributes, Cause, Demand, Money, Outage, OutageId, Place, Pool, PoolId, Pools,
     Price, Site, SiteId, Span, Terms, Times,
 };
 

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_model::{Outage, OutageId, JobId, Profile, Span, Time};
+use tradewind_model::{JobId, Outage, OutageId, Profile, Span, Time};
 
-use crate::policy::outages::{Outages, Taken};
 use crate::policy::backfill::{Waiting, expected_span};
+use crate::policy::outages::{Outages, Taken};
 
 /// A running job.
 #[derive(Debug, Clone, Copy)]

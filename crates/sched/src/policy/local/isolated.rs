@@ -4,7 +4,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{
-    OutageId, Command, Demand, Event, JobId, Market, Place, Pool, PoolId, Pools, Reason, Share,
+    Command, Demand, Event, JobId, Market, OutageId, Place, Pool, PoolId, Pools, Reason, Share,
     Span, Time,
 };
 

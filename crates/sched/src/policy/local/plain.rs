@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Outage, OutageId, JobId, Span, Time};
+use tradewind_model::{JobId, Outage, OutageId, Span, Time};
 
 use super::floor::{Floor, Opened};
 use super::{Load, Local, Origin, Wanted};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_model::{Outage, OutageId, JobId, Level, Span, Time};
+use tradewind_model::{JobId, Level, Outage, OutageId, Span, Time};
 
 use super::classes::{Class, JOB_QUEUE, Mean, Queue};
 use super::settings::{Guard, Overflow, Settings};

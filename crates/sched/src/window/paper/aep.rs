@@ -13,7 +13,12 @@ use crate::window::sweep::StartBounds;
 /// Algorithm 1 of paper 000, mended: it minimises, and each step keeps to the budget. The step
 /// is the m cheapest for start and cost, Algorithm 2 for runtime and finish, and a random window
 /// for processor time and other sums. The first of equals wins.
-pub(super) fn find(task: &Task<'_>, slots: &[Slot], bracket: StartBounds, seed: u64) -> Option<Cut> {
+pub(super) fn find(
+    task: &Task<'_>,
+    slots: &[Slot],
+    bracket: StartBounds,
+    seed: u64,
+) -> Option<Cut> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut best: Option<(i128, Cut)> = None;
     task.expand(slots, bracket, |now, alive| {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tradewind_model::{
-    Attribute, Cause, Outage, OutageId, Command, Criterion, Demand, Event, JobId, Market, Money,
+    Attribute, Cause, Command, Criterion, Demand, Event, JobId, Market, Money, Outage, OutageId,
     Performance, Place, Pool, PoolId, Pools, Price, Share, Site, SiteId, Span, Terms, Time, Times,
 };
 

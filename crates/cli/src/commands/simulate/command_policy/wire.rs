@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tradewind_io::scenario::criterion_name;
 use tradewind_io::wire::Amount;
 use tradewind_model::{
-    Attribute, Attributes, Cause, Outage, OutageId, Command, Demand, Event, JobId, Market, Place,
+    Attribute, Attributes, Cause, Command, Demand, Event, JobId, Market, Outage, OutageId, Place,
     PoolId, Pools, Share, Terms, Time,
 };
 use tradewind_sched::policy::Promise;

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tradewind_daemon::live::{Kind, Refusal};
-use tradewind_model::{Cause, Outage, Demand, Event, JobId, Market, PoolId, Span, Time};
+use tradewind_model::{Cause, Demand, Event, JobId, Market, Outage, PoolId, Span, Time};
 use tradewind_sched::free::Taken;
 use tradewind_sched::policy::tail::{Placed, Tail};
 use tradewind_sim::fork::{self, Beliefs, Clash, Forecast, Limits, Progress};

@@ -10,7 +10,7 @@ use tradewind_model::{
 
 use super::{Replan, Settings, Stretch, Turn};
 use crate::policy::cyclic::{self, SearchBy, SliceBy};
-use crate::policy::grid::{Booking, Books, Names, News, Part, Spread, PlacementRequest};
+use crate::policy::grid::{Booking, Books, Names, News, Part, PlacementRequest, Spread};
 use crate::policy::inbox::{self, Comes};
 use crate::policy::share::Usage;
 use crate::policy::{Promise, Standing};
@@ -113,7 +113,12 @@ impl Planner {
         let anew = |job: JobId| {
             let demand = market.demand(job)?;
             let relaxed = relaxed(&self.settings.cyclic.search, demand);
-            Some(PlacementRequest::anew(market, job, relaxed.as_ref().unwrap_or(demand), Spread::Grid))
+            Some(PlacementRequest::anew(
+                market,
+                job,
+                relaxed.as_ref().unwrap_or(demand),
+                Spread::Grid,
+            ))
         };
         for ((_, job), wish) in &mut self.waiting {
             anew(*job).into_iter().for_each(|new| *wish = new);
