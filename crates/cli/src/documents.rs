@@ -7,7 +7,7 @@ use tradewind_io::scenario::criterion_name;
 use tradewind_io::wire::{self, Amount};
 use tradewind_model::{Criterion, Grid, Job, Money, NodeId, Request, Snapshot, Task, Window};
 use tradewind_sched::explain::{Change, Explanation, Relaxation};
-use tradewind_sched::quote::{Front, Quote, Rejected};
+use tradewind_sched::quote::{Quote, Rejected, WindowFront};
 use tradewind_sched::window::Proof;
 
 /// Quotes, with what they rest on.
@@ -31,7 +31,7 @@ pub(crate) struct Basis {
 }
 
 /// One entry for each node of any quoted window, in node order.
-pub(crate) fn basis(grid: &Grid, quotes: &[Quote], front: &Front) -> Vec<Basis> {
+pub(crate) fn basis(grid: &Grid, quotes: &[Quote], front: &WindowFront) -> Vec<Basis> {
     let best = quotes.iter().filter_map(|quote| Some(&quote.answer.as_ref().ok()?.window));
     let tasks = best.chain(&front.windows).flat_map(Window::tasks);
     let by_node: BTreeMap<NodeId, &Task> = tasks.map(|task| (task.node, task)).collect();
@@ -73,11 +73,11 @@ pub(crate) fn quotes(
     snapshot: &Snapshot,
     job: &Job,
     quotes: &[Quote],
-    front: &Front,
+    front: &WindowFront,
     rejected: Rejected,
 ) -> Quotes {
     let grid = &snapshot.grid;
-    let point = |window| wire::Point::from(wire::Window::new(window, grid));
+    let point = |window| wire::QuotePoint::from(wire::Window::new(window, grid));
     Quotes {
         quotes: wire::Quotes {
             job: job.name.clone(),

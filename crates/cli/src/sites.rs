@@ -12,9 +12,9 @@ use tradewind_daemon::site::gridengine::{self, GridEngine};
 use tradewind_daemon::site::local::{self, Local};
 use tradewind_daemon::site::slurm::{self, Slurm};
 use tradewind_io::settings::cluster::{Cluster, Members};
-use tradewind_io::settings::machine::Machine;
+use tradewind_io::settings::machine::LocalAccounts;
 use tradewind_io::settings::schedule::Schedule;
-use tradewind_io::settings::{Kind, Pool, Settings, Site};
+use tradewind_io::settings::{Pool, Settings, Site, SiteKind};
 use tradewind_model::{
     self as model, Admission, Attribute, Attributes, Performance, Pools, Price, SiteId, Span, Times,
 };
@@ -53,7 +53,7 @@ fn local_site(name: &str, (pool, nodes): (&str, u32), price: Price) -> Site {
         offers: Schedule::default(),
     };
     let (name, times) = (name.to_owned(), Times::Wall);
-    let kind = Kind::Local(Box::default());
+    let kind = SiteKind::Local(Box::default());
     Site { name, kind, owner: None, times, survey_timeout: None, pools: vec![pool] }
 }
 
@@ -120,11 +120,11 @@ fn open_one(site: &Site, state: &Path, home: &Path) -> Result<SiteSetup, Failure
         return Err(failed(&"its name cannot be that of a folder"));
     }
     let (opened, survey_every): (Box<dyn tradewind_daemon::site::Site>, _) = match &site.kind {
-        Kind::Local(machine) => {
+        SiteKind::Local(machine) => {
             let settings = local_settings(site, machine, state).map_err(|wrong| failed(&wrong))?;
             (Box::new(Local::open(settings).map_err(|wrong| failed(&wrong))?), LOCAL_SURVEY)
         }
-        Kind::Slurm(cluster) => {
+        SiteKind::Slurm(cluster) => {
             let settings = slurm::Settings {
                 name: site.name.clone(),
                 folder: state.join("sites").join(&site.name),
@@ -133,7 +133,7 @@ fn open_one(site: &Site, state: &Path, home: &Path) -> Result<SiteSetup, Failure
             };
             (Box::new(Slurm::open(settings).map_err(|wrong| failed(&wrong))?), every(cluster))
         }
-        Kind::GridEngine(cluster) => {
+        SiteKind::GridEngine(cluster) => {
             let pools = site.pools.iter().map(|pool| (setup(pool), pool.members.clone())).collect();
             let folder = state.join("sites").join(&site.name);
             let cluster = &connected(cluster, site, home).map_err(|wrong| failed(&wrong))?;
@@ -155,8 +155,8 @@ fn open_one(site: &Site, state: &Path, home: &Path) -> Result<SiteSetup, Failure
 /// their own, and a survey takes several of them.
 fn within(site: &Site) -> Duration {
     let usual = match &site.kind {
-        Kind::Local(_) => LOCAL_WITHIN,
-        Kind::Slurm(cluster) | Kind::GridEngine(cluster) => Span(6 * cluster.timeout.0),
+        SiteKind::Local(_) => LOCAL_WITHIN,
+        SiteKind::Slurm(cluster) | SiteKind::GridEngine(cluster) => Span(6 * cluster.timeout.0),
     };
     let within = site.survey_timeout.unwrap_or(usual);
     Duration::from_secs(u64::try_from(within.0).unwrap_or(1))
@@ -165,8 +165,8 @@ fn within(site: &Site) -> Duration {
 /// The local sites that run all jobs as the daemon's own account.
 pub(crate) fn sharing(settings: &Settings) -> Vec<String> {
     let shares = |site: &&Site| match &site.kind {
-        Kind::Local(machine) => machine.user_command.is_empty(),
-        Kind::Slurm(_) | Kind::GridEngine(_) => false,
+        SiteKind::Local(machine) => machine.user_command.is_empty(),
+        SiteKind::Slurm(_) | SiteKind::GridEngine(_) => false,
     };
     configured(settings).iter().filter(shares).map(|site| site.name.clone()).collect()
 }
@@ -186,7 +186,11 @@ fn setup(pool: &Pool) -> PoolSetup {
 
 /// Tasks that do not say where they run do so in `STATE/work`, which is made if need be, or in their
 /// account's directory.
-fn local_settings(site: &Site, machine: &Machine, state: &Path) -> io::Result<local::Settings> {
+fn local_settings(
+    site: &Site,
+    machine: &LocalAccounts,
+    state: &Path,
+) -> io::Result<local::Settings> {
     use std::os::unix::fs::DirBuilderExt as _;
     let directory = state.join("work");
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;

@@ -96,10 +96,10 @@ pub(crate) fn nodes_in_short(grid: &Grid, window: &Window) -> String {
     let names = |node: NodeId| grid.node(node).name.as_str();
     let runs = runs(&window.tasks().iter().map(|task| names(task.node)).collect::<Vec<_>>());
     if runs.len() <= RUNS_MOST {
-        let all: Vec<String> = runs.iter().map(Run::text).collect();
+        let all: Vec<String> = runs.iter().map(NameRange::text).collect();
         return all.join(", ");
     }
-    let shown: Vec<String> = runs[..RUNS_MOST - 1].iter().map(Run::text).collect();
+    let shown: Vec<String> = runs[..RUNS_MOST - 1].iter().map(NameRange::text).collect();
     let rest: u64 = runs[RUNS_MOST - 1..].iter().map(|run| run.last - run.first + 1).sum();
     format!("{}, {rest} more", shown.join(", "))
 }
@@ -108,7 +108,7 @@ const RUNS_MOST: usize = 3;
 
 /// Names that differ by a number that counts up: `p007` to `p019`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Run {
+struct NameRange {
     stem: String,
     /// Digits of the number; 0 if the name has none.
     digits: usize,
@@ -116,19 +116,19 @@ struct Run {
     last: u64,
 }
 
-impl Run {
-    fn of(name: &str) -> Run {
+impl NameRange {
+    fn of(name: &str) -> NameRange {
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
         match name[stem.len()..].parse() {
             Ok(number) => {
                 let digits = name.len() - stem.len();
-                Run { stem: stem.to_owned(), digits, first: number, last: number }
+                NameRange { stem: stem.to_owned(), digits, first: number, last: number }
             }
-            Err(_) => Run { stem: name.to_owned(), digits: 0, first: 0, last: 0 },
+            Err(_) => NameRange { stem: name.to_owned(), digits: 0, first: 0, last: 0 },
         }
     }
 
-    fn takes(&self, next: &Run) -> bool {
+    fn takes(&self, next: &NameRange) -> bool {
         let widths = self.digits == next.digits || !self.padded() && !next.padded();
         next.digits > 0 && self.stem == next.stem && widths && self.last + 1 == next.first
     }
@@ -138,7 +138,7 @@ impl Run {
     }
 
     fn text(&self) -> String {
-        let Run { stem, digits, first, last } = self;
+        let NameRange { stem, digits, first, last } = self;
         match (digits, first == last) {
             (0, _) => stem.clone(),
             (_, true) => format!("{stem}{first:0digits$}"),
@@ -147,10 +147,10 @@ impl Run {
     }
 }
 
-fn runs(names: &[&str]) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
+fn runs(names: &[&str]) -> Vec<NameRange> {
+    let mut runs: Vec<NameRange> = Vec::new();
     for name in names {
-        let next = Run::of(name);
+        let next = NameRange::of(name);
         match runs.last_mut() {
             Some(run) if run.takes(&next) => run.last = next.last,
             _ => runs.push(next),
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     fn short(names: &[&str]) -> Vec<String> {
-        runs(names).iter().map(Run::text).collect()
+        runs(names).iter().map(NameRange::text).collect()
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use local_site::LocalBench;
-use tradewind_daemon::site::conformance::{Act, Bench, order, tag};
+use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order, tag};
 use tradewind_daemon::site::{Exit, Order, Seen, Verdict};
 use tradewind_io::submission::Work;
 use tradewind_model::Span;
@@ -27,7 +27,7 @@ fn script(text: &str) -> Work {
 
 /// An order of job 1 that runs this.
 fn shell(bench: &mut LocalBench, text: &str) -> Order {
-    let mut order = order(bench, 1, &Act::Exit { after: 0, code: 0 });
+    let mut order = order(bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
     order.work = script(text);
     order
 }
@@ -489,7 +489,7 @@ fn latencies() {
     };
     let mut submissions = Vec::new();
     for job in 0..1_000 {
-        let mut order = order(&mut bench, job, &Act::Exit { after: 300, code: 0 });
+        let mut order = order(&mut bench, job, &TaskBehaviour::Exit { after: 300, code: 0 });
         order.limit = Span(600);
         let began = Instant::now();
         bench.site().submit(&order).unwrap();
@@ -528,7 +528,7 @@ fn latencies() {
     println!("survey of 1,000 that ended: {:?}", median(surveys));
     let mut ends = Vec::new();
     for job in 2_000..2_020 {
-        let order = order(&mut bench, job, &Act::Exit { after: 0, code: 0 });
+        let order = order(&mut bench, job, &TaskBehaviour::Exit { after: 0, code: 0 });
         let began = Instant::now();
         bench.site().submit(&order).unwrap();
         soon(|| {
@@ -540,7 +540,7 @@ fn latencies() {
     let mut delays = Vec::new();
     let clock = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     for job in 3_000..3_020 {
-        let mut order = order(&mut bench, job, &Act::Exit { after: 0, code: 0 });
+        let mut order = order(&mut bench, job, &TaskBehaviour::Exit { after: 0, code: 0 });
         order.work = script("date +%s%N > end");
         bench.site().submit(&order).unwrap();
         soon(|| {

@@ -7,16 +7,16 @@ use std::path::Path;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde_json::{Value, json};
-use tradewind_io::parquet::{Cells, Field, Kind, Writer};
+use tradewind_io::parquet::{Cells, ColumnKind, Field, Writer};
 
 const FILES: u64 = 12;
 const FIELDS: &[Field] = &[
-    Field { name: "int32", kind: Kind::Int32 },
-    Field { name: "int64", kind: Kind::Int64 },
-    Field { name: "double", kind: Kind::Double },
-    Field { name: "flag", kind: Kind::Flag },
-    Field { name: "text", kind: Kind::Text },
-    Field { name: "word", kind: Kind::Word },
+    Field { name: "int32", kind: ColumnKind::Int32 },
+    Field { name: "int64", kind: ColumnKind::Int64 },
+    Field { name: "double", kind: ColumnKind::Double },
+    Field { name: "flag", kind: ColumnKind::Flag },
+    Field { name: "text", kind: ColumnKind::Text },
+    Field { name: "word", kind: ColumnKind::Word },
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

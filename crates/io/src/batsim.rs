@@ -37,7 +37,7 @@ pub struct Life {
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct BatsimRow {
     /// Which of the logs it is from.
     pub log: usize,
     /// The log's number for the job.
@@ -61,12 +61,12 @@ pub fn write_jobs_csv(
     to: &mut impl Write,
     logs: &[&str],
     jobs: usize,
-    row: impl Fn(usize) -> Row + Sync,
+    row: impl Fn(usize) -> BatsimRow + Sync,
 ) -> io::Result<()> {
     const ROWS: usize = 1 << 10;
     const BYTES_PER_ROW: usize = 256;
-    let names: Vec<Names> = logs.iter().map(|log| Names::of(log, logs.len())).collect();
-    let none = Names::of("", 1);
+    let names: Vec<NameParts> = logs.iter().map(|log| NameParts::of(log, logs.len())).collect();
+    let none = NameParts::of("", 1);
     to.write_all(COLUMNS.as_bytes())?;
     to.write_all(b"\n")?;
     halves::write_pieces(to, jobs.div_ceil(ROWS), |piece| {
@@ -80,24 +80,24 @@ pub fn write_jobs_csv(
 }
 
 /// What stands before and behind the number of a job, from its log's name.
-struct Names {
+struct NameParts {
     workload: String,
     before: String,
     behind: &'static str,
 }
 
-impl Names {
-    fn of(log: &str, logs: usize) -> Names {
+impl NameParts {
+    fn of(log: &str, logs: usize) -> NameParts {
         let workload = quoted(log);
         match (logs, workload.strip_suffix('"')) {
-            (0 | 1, _) => Names { before: String::new(), behind: "", workload },
-            (_, Some(open)) => Names { before: format!("{open}!"), behind: "\"", workload },
-            (_, None) => Names { before: format!("{workload}!"), behind: "", workload },
+            (0 | 1, _) => NameParts { before: String::new(), behind: "", workload },
+            (_, Some(open)) => NameParts { before: format!("{open}!"), behind: "\"", workload },
+            (_, None) => NameParts { before: format!("{workload}!"), behind: "", workload },
         }
     }
 }
 
-fn write_row(to: &mut Vec<u8>, names: &Names, row: &Row) {
+fn write_row(to: &mut Vec<u8>, names: &NameParts, row: &BatsimRow) {
     to.extend_from_slice(names.before.as_bytes());
     whole(to, row.number);
     to.extend_from_slice(names.behind.as_bytes());
@@ -208,11 +208,11 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn rejected(number: i64) -> Row {
-        Row { log: 0, number, submit: None, processors: None, requested: None, life: None }
+    fn rejected(number: i64) -> BatsimRow {
+        BatsimRow { log: 0, number, submit: None, processors: None, requested: None, life: None }
     }
 
-    fn csv(logs: &[&str], rows: &[Row]) -> String {
+    fn csv(logs: &[&str], rows: &[BatsimRow]) -> String {
         let mut bytes = Vec::new();
         write_jobs_csv(&mut bytes, logs, rows.len(), |job| rows[job].clone()).unwrap();
         String::from_utf8(bytes).unwrap()
@@ -236,7 +236,7 @@ mod tests {
             state: FinalState::Completed,
             processors: vec![(0, 3), (5, 5)],
         };
-        let ran = Row {
+        let ran = BatsimRow {
             log: 0,
             number: 7,
             submit: Some(Time(6)),
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn rows_of_many_jobs_are_in_order() {
         for jobs in [0, 1, 1_023, 1_024, 5_000] {
-            let rows: Vec<Row> = (0..jobs).map(rejected).collect();
+            let rows: Vec<BatsimRow> = (0..jobs).map(rejected).collect();
             let text = csv(&["a"], &rows);
             let ids = text.lines().skip(1).map(|line| line.split(',').next().unwrap());
             assert!(ids.map(|id| id.parse::<i64>().unwrap()).eq(0..jobs));
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn several_logs_name_their_jobs() {
-        let row = |log| Row { log, ..rejected(8) };
+        let row = |log| BatsimRow { log, ..rejected(8) };
         let text = csv(&["a", "b,c"], &[row(0), row(1)]);
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[1].starts_with("a!8,a,8,,"), "{}", lines[1]);

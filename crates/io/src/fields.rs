@@ -9,7 +9,7 @@ use crate::decimal::{self, DecimalError};
 use crate::diagnostics::{Diagnostic, Diagnostics, did_you_mean, excerpt, list};
 use crate::duration;
 use crate::hidden::is_hidden;
-use crate::value::{Entry, Kind, Value};
+use crate::value::{Entry, Value, ValueKind};
 
 /// Where mistakes in one file are noted.
 pub(crate) struct Notes<'f> {
@@ -43,17 +43,19 @@ pub(crate) struct Fields<'v, 'i> {
 }
 
 /// Decimals that a kind of number keeps, and the range that it may have once scaled by them.
-pub(crate) struct Scale {
+pub(crate) struct DecimalScale {
     pub(crate) decimals: u32,
     pub(crate) range: RangeInclusive<i64>,
 }
 
-pub(crate) const AMOUNT: Scale = Scale { decimals: 6, range: 0..=Money::MAX.0 };
-pub(crate) const NUMBER: Scale =
-    Scale { decimals: 3, range: -1_000_000_000_000_000..=1_000_000_000_000_000 };
-pub(crate) const PERFORMANCE: Scale = Scale { decimals: 3, range: 1..=PERFORMANCE_MAX };
+pub(crate) const AMOUNT: DecimalScale = DecimalScale { decimals: 6, range: 0..=Money::MAX.0 };
+pub(crate) const NUMBER: DecimalScale =
+    DecimalScale { decimals: 3, range: -1_000_000_000_000_000..=1_000_000_000_000_000 };
+pub(crate) const PERFORMANCE: DecimalScale =
+    DecimalScale { decimals: 3, range: 1..=PERFORMANCE_MAX };
 /// A demand for performance: 0 is no demand.
-pub(crate) const LEAST_PERFORMANCE: Scale = Scale { decimals: 3, range: 0..=PERFORMANCE_MAX };
+pub(crate) const LEAST_PERFORMANCE: DecimalScale =
+    DecimalScale { decimals: 3, range: 0..=PERFORMANCE_MAX };
 // `Performance::MAX` in thousandths; a test compares them.
 const PERFORMANCE_MAX: i64 = 1_000_000_000;
 
@@ -66,7 +68,7 @@ impl<'v, 'i> Fields<'v, 'i> {
         known: &[&str],
         notes: &mut Notes<'_>,
     ) -> Option<Fields<'v, 'i>> {
-        let Kind::Table(entries) = &value.kind else {
+        let ValueKind::Table(entries) = &value.kind else {
             let message = format!("expected a table, found {}", value.describe());
             notes.error(value.line, &path, message, hint_for(TABLE));
             return None;
@@ -96,7 +98,7 @@ impl<'v, 'i> Fields<'v, 'i> {
 
     /// The value of `key`; `null` counts as not given.
     pub(crate) fn get(&self, key: &str) -> Option<&'v Value<'i>> {
-        self.entry(key).map(|entry| &entry.value).filter(|value| value.kind != Kind::Null)
+        self.entry(key).map(|entry| &entry.value).filter(|value| value.kind != ValueKind::Null)
     }
 
     /// Notes each of `keys` that is not given.
@@ -117,18 +119,18 @@ impl<'v, 'i> Fields<'v, 'i> {
     pub(crate) fn text(&self, key: &str, notes: &mut Notes<'_>) -> Option<&'v str> {
         let value = self.get(key)?;
         match &value.kind {
-            Kind::Text(text) if text.trim().is_empty() => {
+            ValueKind::Text(text) if text.trim().is_empty() => {
                 let hint = "write something, or leave the key out";
                 notes.error(value.line, &self.place(key), "an empty text".to_owned(), hint);
                 None
             }
-            Kind::Text(text) if text.chars().any(is_hidden) => {
+            ValueKind::Text(text) if text.chars().any(is_hidden) => {
                 let message = format!("`{}` has control characters", excerpt(text));
                 let hint = "keep to letters, digits and signs on one line";
                 notes.error(value.line, &self.place(key), message, hint);
                 None
             }
-            Kind::Text(text) => Some(text),
+            ValueKind::Text(text) => Some(text),
             _ => {
                 self.wrong(key, value, TEXT, notes);
                 None
@@ -139,7 +141,7 @@ impl<'v, 'i> Fields<'v, 'i> {
     /// The items of a list.
     pub(crate) fn list(&self, key: &str, notes: &mut Notes<'_>) -> Option<&'v [Value<'i>]> {
         let value = self.get(key)?;
-        if let Kind::List(items) = &value.kind {
+        if let ValueKind::List(items) = &value.kind {
             return Some(items);
         }
         self.wrong(key, value, LIST, notes);
@@ -147,9 +149,14 @@ impl<'v, 'i> Fields<'v, 'i> {
     }
 
     /// A number with the decimals and within the range of `scale`, scaled.
-    pub(crate) fn scaled(&self, key: &str, scale: &Scale, notes: &mut Notes<'_>) -> Option<i64> {
+    pub(crate) fn scaled(
+        &self,
+        key: &str,
+        scale: &DecimalScale,
+        notes: &mut Notes<'_>,
+    ) -> Option<i64> {
         let value = self.get(key)?;
-        let Kind::Number(text) = &value.kind else {
+        let ValueKind::Number(text) = &value.kind else {
             self.wrong(key, value, DIGITS, notes);
             return None;
         };
@@ -168,7 +175,7 @@ impl<'v, 'i> Fields<'v, 'i> {
         range: RangeInclusive<i64>,
         notes: &mut Notes<'_>,
     ) -> Option<i64> {
-        self.scaled(key, &Scale { decimals: 0, range }, notes)
+        self.scaled(key, &DecimalScale { decimals: 0, range }, notes)
     }
 
     /// An amount of credits, 0 or more.
@@ -185,7 +192,7 @@ impl<'v, 'i> Fields<'v, 'i> {
     pub(crate) fn performance(
         &self,
         key: &str,
-        scale: &Scale,
+        scale: &DecimalScale,
         notes: &mut Notes<'_>,
     ) -> Option<Performance> {
         let thousandths = self.scaled(key, scale, notes)?;
@@ -224,11 +231,11 @@ impl<'v, 'i> Fields<'v, 'i> {
     pub(crate) fn range(
         &self,
         key: &str,
-        scale: &Scale,
+        scale: &DecimalScale,
         notes: &mut Notes<'_>,
     ) -> Option<(i64, i64)> {
         self.pair(key, notes, |item, place, notes| match &item.kind {
-            Kind::Number(text) => scaled(text, scale)
+            ValueKind::Number(text) => scaled(text, scale)
                 .map_err(|(message, hint)| notes.error(item.line, place, message, &hint))
                 .ok(),
             _ => {
@@ -295,11 +302,11 @@ fn seconds(
     notes: &mut Notes<'_>,
 ) -> Option<i64> {
     let refused = match &value.kind {
-        Kind::Number(text) => match scaled(text, &Scale { decimals: 0, range }) {
+        ValueKind::Number(text) => match scaled(text, &DecimalScale { decimals: 0, range }) {
             Ok(seconds) => return Some(seconds),
             Err(refused) => refused,
         },
-        Kind::Text(text) => match parse(text) {
+        ValueKind::Text(text) => match parse(text) {
             Ok(seconds) if range.contains(&seconds) => return Some(seconds),
             Ok(seconds) => {
                 let (low, high) = range.into_inner();
@@ -336,7 +343,7 @@ pub(crate) fn hint_for(wanted: &str) -> &'static str {
 }
 
 /// `text` by `scale`, or a message and a hint.
-pub(crate) fn scaled(text: &str, scale: &Scale) -> Result<i64, (String, String)> {
+pub(crate) fn scaled(text: &str, scale: &DecimalScale) -> Result<i64, (String, String)> {
     let (low, high) = (scale.range.start(), scale.range.end());
     let bounds = || {
         let show = |n: &i64| decimal::format(*n, scale.decimals);

@@ -7,49 +7,49 @@ use std::io::{self, Write};
 
 use tradewind_model::{Money, Span, Time};
 
-use crate::parquet::{Cells, Field, Kind, Writer};
+use crate::parquet::{Cells, ColumnKind, Field, Writer};
 
 /// The columns, in order.
 pub const FIELDS: &[Field] = &[
-    field("workload", Kind::Word),
-    field("policy", Kind::Word),
-    field("semantics", Kind::Word),
-    field("overrun", Kind::Word),
-    field("estimate", Kind::Word),
-    field("load", Kind::Double),
-    field("seed", Kind::Int64),
-    field("log", Kind::Word),
-    field("job_id", Kind::Text),
-    field("submit_s", Kind::Int64),
-    field("start_s", Kind::Int64),
-    field("end_s", Kind::Int64),
-    field("wait_s", Kind::Int64),
-    field("run_s", Kind::Int64),
-    field("turnaround_s", Kind::Int64),
-    field("requested_s", Kind::Int64),
-    field("processors", Kind::Int32),
-    field("slowdown", Kind::Double),
-    field("bounded_slowdown", Kind::Double),
-    field("final_state", Kind::Word),
-    field("reason", Kind::Word),
-    field("backfilled", Kind::Flag),
-    field("killed", Kind::Flag),
-    field("busy_processor_s", Kind::Int64),
-    field("lost_processor_s", Kind::Int64),
-    field("site", Kind::Word),
-    field("user", Kind::Int64),
-    field("group", Kind::Int64),
-    field("queue", Kind::Int64),
-    field("cost_ucr", Kind::Int64),
-    field("budget_ucr", Kind::Int64),
-    field("deadline_s", Kind::Int64),
-    field("deadline_met", Kind::Flag),
+    field("workload", ColumnKind::Word),
+    field("policy", ColumnKind::Word),
+    field("semantics", ColumnKind::Word),
+    field("overrun", ColumnKind::Word),
+    field("estimate", ColumnKind::Word),
+    field("load", ColumnKind::Double),
+    field("seed", ColumnKind::Int64),
+    field("log", ColumnKind::Word),
+    field("job_id", ColumnKind::Text),
+    field("submit_s", ColumnKind::Int64),
+    field("start_s", ColumnKind::Int64),
+    field("end_s", ColumnKind::Int64),
+    field("wait_s", ColumnKind::Int64),
+    field("run_s", ColumnKind::Int64),
+    field("turnaround_s", ColumnKind::Int64),
+    field("requested_s", ColumnKind::Int64),
+    field("processors", ColumnKind::Int32),
+    field("slowdown", ColumnKind::Double),
+    field("bounded_slowdown", ColumnKind::Double),
+    field("final_state", ColumnKind::Word),
+    field("reason", ColumnKind::Word),
+    field("backfilled", ColumnKind::Flag),
+    field("killed", ColumnKind::Flag),
+    field("busy_processor_s", ColumnKind::Int64),
+    field("lost_processor_s", ColumnKind::Int64),
+    field("site", ColumnKind::Word),
+    field("user", ColumnKind::Int64),
+    field("group", ColumnKind::Int64),
+    field("queue", ColumnKind::Int64),
+    field("cost_ucr", ColumnKind::Int64),
+    field("budget_ucr", ColumnKind::Int64),
+    field("deadline_s", ColumnKind::Int64),
+    field("deadline_met", ColumnKind::Flag),
 ];
 
 /// Rows per row group: pages of the megabyte that the format's authors advise.
 const GROUP_ROWS: usize = 1 << 17;
 
-const fn field(name: &'static str, kind: Kind) -> Field {
+const fn field(name: &'static str, kind: ColumnKind) -> Field {
     Field { name, kind }
 }
 
@@ -106,7 +106,7 @@ pub struct Finished {
 
 /// What became of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
+pub enum JobOutcome {
     /// It ran to its end.
     Finished(Finished),
     /// It did not run, for this reason.
@@ -139,7 +139,7 @@ pub struct JobRow {
     /// Processor time of runs that were cut short, in processor-seconds.
     pub lost: Span,
     /// What became of it.
-    pub fate: Fate,
+    pub fate: JobOutcome,
 }
 
 impl RunLabels {
@@ -159,15 +159,15 @@ impl RunLabels {
 impl JobRow {
     fn finished(&self) -> Option<&Finished> {
         match &self.fate {
-            Fate::Finished(finished) => Some(finished),
-            Fate::Rejected(_) => None,
+            JobOutcome::Finished(finished) => Some(finished),
+            JobOutcome::Rejected(_) => None,
         }
     }
 
     fn reason(&self) -> Option<&str> {
         match &self.fate {
-            Fate::Finished(_) => None,
-            Fate::Rejected(reason) => Some(reason),
+            JobOutcome::Finished(_) => None,
+            JobOutcome::Rejected(reason) => Some(reason),
         }
     }
 
@@ -185,8 +185,8 @@ impl JobRow {
 
     fn final_state(&self) -> &'static str {
         match &self.fate {
-            Fate::Rejected(_) => "REJECTED",
-            Fate::Finished(it) => match it.ending {
+            JobOutcome::Rejected(_) => "REJECTED",
+            JobOutcome::Finished(it) => match it.ending {
                 Ending::Completed => "COMPLETED_SUCCESSFULLY",
                 Ending::Killed => "COMPLETED_WALLTIME_REACHED",
             },

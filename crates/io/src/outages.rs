@@ -12,7 +12,7 @@ use crate::input::{self, Input};
 use crate::rows::rows;
 use crate::value::Value;
 
-pub use targets::{Kind, Target, Targets};
+pub use targets::{Target, TargetKind, Targets};
 
 const PLANNED_KEYS: [&str; 7] = ["pool", "nodes", "from", "until", "repeat", "announced", "notice"];
 const LISTED_KEYS: [&str; 8] =
@@ -24,14 +24,14 @@ pub struct Planned {
     /// The first time.
     pub what: Outage,
     /// When policies learn of it.
-    pub known: Known,
+    pub known: KnownFrom,
     /// From one beginning to the next; never shorter than the closure itself.
     pub repeat: Option<Span>,
 }
 
 /// When policies learn of a closure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
+pub enum KnownFrom {
     /// From the start.
     Always,
     /// At this moment; of a repeated closure, the first time.
@@ -62,9 +62,9 @@ impl Planned {
             let by = Span(index * step);
             let (from, until) = (what.from + by, what.until + by);
             let told = match known {
-                Known::Always => within.start,
-                Known::At(at) => at + by,
-                Known::Ahead(span) => from - span,
+                KnownFrom::Always => within.start,
+                KnownFrom::At(at) => at + by,
+                KnownFrom::Ahead(span) => from - span,
             };
             (told.min(from).max(within.start), Outage { from, until, ..what })
         };
@@ -128,7 +128,7 @@ pub(crate) fn planned(
     value: &Value<'_>,
     path: String,
     among: Among<'_>,
-    (cause, known): (Cause, Known),
+    (cause, known): (Cause, KnownFrom),
     notes: &mut Notes<'_>,
 ) -> Vec<Planned> {
     let Some(fields) = Fields::of(value, path, &PLANNED_KEYS, notes) else { return Vec::new() };
@@ -150,11 +150,11 @@ fn event(value: &Value<'_>, path: String, among: Among<'_>, notes: &mut Notes<'_
     let Some(fields) = Fields::of(value, path, &LISTED_KEYS, notes) else { return Vec::new() };
     let node = fields.whole("node", 0..=i64::from(Pools::MAX_NODES), notes);
     let node = node.and_then(|node| u32::try_from(node).ok());
-    let week = Known::Ahead(Span(7 * 86_400));
+    let week = KnownFrom::Ahead(Span(7 * 86_400));
     let causes = [
-        ("failure", (Cause::Failure(node.unwrap_or(0)), Known::Ahead(Span::ZERO))),
+        ("failure", (Cause::Failure(node.unwrap_or(0)), KnownFrom::Ahead(Span::ZERO))),
         ("maintenance", (Cause::Maintenance, week)),
-        ("local", (Cause::Local, Known::Always)),
+        ("local", (Cause::Local, KnownFrom::Always)),
     ];
     let (cause, known) = fields.word("cause", &causes, notes).unwrap_or(causes[0].1);
     if node.is_some() && !matches!(cause, Cause::Failure(_)) {
@@ -167,9 +167,9 @@ fn event(value: &Value<'_>, path: String, among: Among<'_>, notes: &mut Notes<'_
     closures.into_iter().map(|what| Planned { what, known, repeat: None }).collect()
 }
 
-fn known(fields: &Fields<'_, '_>, otherwise: Known, notes: &mut Notes<'_>) -> Known {
-    let at = fields.time("announced", notes).map(Known::At);
-    let ahead = fields.span("notice", 0..=Span::MAX.0, notes).map(Known::Ahead);
+fn known(fields: &Fields<'_, '_>, otherwise: KnownFrom, notes: &mut Notes<'_>) -> KnownFrom {
+    let at = fields.time("announced", notes).map(KnownFrom::At);
+    let ahead = fields.span("notice", 0..=Span::MAX.0, notes).map(KnownFrom::Ahead);
     if at.is_some() && ahead.is_some() {
         let (line, place) = (fields.line_of("notice"), fields.place("notice"));
         let hint = "`announced` is a moment, `notice` a time before the beginning";
@@ -218,7 +218,7 @@ fn target<'t>(
     let all = among.targets.0.iter();
     let eligible = all.filter(|it| among.site.is_none_or(|site| it.site == site));
     let Some(name) = fields.text("pool", notes) else {
-        let mut pools = eligible.filter(|it| it.kind == Kind::Pool);
+        let mut pools = eligible.filter(|it| it.kind == TargetKind::Pool);
         let only = pools.next()?;
         if pools.next().is_some() && fields.get("pool").is_none() {
             let message = "`pool` is missing".to_owned();

@@ -24,7 +24,7 @@ const GZIP_LEVEL: u32 = 2;
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnKind {
     /// Whole numbers of 32 bits.
     Int32,
     /// Whole numbers of 64 bits.
@@ -45,23 +45,23 @@ pub struct Field {
     /// Its name.
     pub name: &'static str,
     /// What it holds.
-    pub kind: Kind,
+    pub kind: ColumnKind,
 }
 
 /// A column's cells; `None` is what Parquet calls null.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cells {
-    /// For [`Kind::Int32`].
+    /// For [`ColumnKind::Int32`].
     Int32(Vec<Option<i32>>),
-    /// For [`Kind::Int64`].
+    /// For [`ColumnKind::Int64`].
     Int64(Vec<Option<i64>>),
-    /// For [`Kind::Double`].
+    /// For [`ColumnKind::Double`].
     Double(Vec<Option<f64>>),
-    /// For [`Kind::Flag`].
+    /// For [`ColumnKind::Flag`].
     Flag(Vec<Option<bool>>),
-    /// For [`Kind::Text`].
+    /// For [`ColumnKind::Text`].
     Text(Vec<Option<String>>),
-    /// For [`Kind::Word`].
+    /// For [`ColumnKind::Word`].
     Word {
         /// The different words.
         words: Vec<String>,
@@ -83,14 +83,14 @@ impl Cells {
         }
     }
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> ColumnKind {
         match self {
-            Cells::Int32(_) => Kind::Int32,
-            Cells::Int64(_) => Kind::Int64,
-            Cells::Double(_) => Kind::Double,
-            Cells::Flag(_) => Kind::Flag,
-            Cells::Text(_) => Kind::Text,
-            Cells::Word { .. } => Kind::Word,
+            Cells::Int32(_) => ColumnKind::Int32,
+            Cells::Int64(_) => ColumnKind::Int64,
+            Cells::Double(_) => ColumnKind::Double,
+            Cells::Flag(_) => ColumnKind::Flag,
+            Cells::Text(_) => ColumnKind::Text,
+            Cells::Word { .. } => ColumnKind::Word,
         }
     }
 }
@@ -166,11 +166,11 @@ fn schema(fields: &[Field]) -> Result<TypePtr> {
 
 fn column(field: &Field) -> Result<Type> {
     let (physical, logical) = match field.kind {
-        Kind::Int32 => (Physical::INT32, None),
-        Kind::Int64 => (Physical::INT64, None),
-        Kind::Double => (Physical::DOUBLE, None),
-        Kind::Flag => (Physical::BOOLEAN, None),
-        Kind::Text | Kind::Word => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        ColumnKind::Int32 => (Physical::INT32, None),
+        ColumnKind::Int64 => (Physical::INT64, None),
+        ColumnKind::Double => (Physical::DOUBLE, None),
+        ColumnKind::Flag => (Physical::BOOLEAN, None),
+        ColumnKind::Text | ColumnKind::Word => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
     };
     Type::primitive_type_builder(field.name, physical)
         .with_repetition(Repetition::OPTIONAL)
@@ -185,7 +185,7 @@ fn properties(fields: &[Field]) -> Result<WriterProperties> {
         .set_statistics_enabled(EnabledStatistics::Chunk);
     let each = fields.iter().fold(all, |all, field| {
         let column = ColumnPath::from(field.name);
-        all.set_column_dictionary_enabled(column, field.kind == Kind::Word)
+        all.set_column_dictionary_enabled(column, field.kind == ColumnKind::Word)
     });
     Ok(each.build())
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::diagnostics::{Diagnostic, Diagnostics, did_you_mean, excerpt};
-use crate::value::{Entry, Kind, Value};
+use crate::value::{Entry, Value, ValueKind};
 
 /// The rows of a CSV file as tables; empty cells are left out. Its columns must be `known`, each
 /// at most once: a misspelt one with nothing in it is a mistake, too.
@@ -61,8 +61,8 @@ fn row<'i>(names: &csv::StringRecord, record: &csv::StringRecord, line: u32) -> 
         let text = Cow::Owned(cell.to_owned());
         let number = cell.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.')
             && cell.bytes().all(|c| c.is_ascii_digit() || b"+-.eE".contains(&c));
-        let kind = if number { Kind::Number(text) } else { Kind::Text(text) };
+        let kind = if number { ValueKind::Number(text) } else { ValueKind::Text(text) };
         Entry { key: Cow::Owned(name.to_owned()), line, value: Value { kind, line } }
     };
-    Value { kind: Kind::Table(cells.map(entry).collect()), line }
+    Value { kind: ValueKind::Table(cells.map(entry).collect()), line }
 }

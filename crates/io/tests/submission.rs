@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use tradewind_io::input::Input;
 use tradewind_io::settings;
-use tradewind_io::submission::options::{Kind, Known, OPTIONS, Owner};
+use tradewind_io::submission::options::{OPTIONS, OptionSpec, Owner, Support};
 use tradewind_io::submission::{Work, document, script};
 use tradewind_model::Time;
 
@@ -30,11 +30,11 @@ fn the_page_lists_every_option_as_it_is() {
         rows.take_while(|line| line.starts_with('|')).map(str::to_owned).collect()
     };
     let of = |owner: Owner| -> Vec<String> {
-        OPTIONS.iter().filter(|it| it.owner == owner).map(Known::row).collect()
+        OPTIONS.iter().filter(|it| it.owner == owner).map(OptionSpec::row).collect()
     };
     assert_eq!(rows("## Options of sbatch"), of(Owner::Slurm));
     assert_eq!(rows("## Tradewind's options"), of(Owner::Tradewind));
-    let kinds = [Kind::Honoured, Kind::PassedThrough, Kind::Refused];
+    let kinds = [Support::Honoured, Support::PassedThrough, Support::Refused];
     let counts = kinds.map(|kind| OPTIONS.iter().filter(|it| it.kind == kind).count());
     assert!(counts.iter().all(|&count| count > 20), "{counts:?}");
 }

@@ -53,12 +53,12 @@ const FAN: usize = if cfg!(test) { 4 } else { 16 };
 /// An ordered sequence of items with summaries.
 #[derive(Debug, Clone)]
 pub struct Tree<T: Item> {
-    root: Node<T>,
+    root: TreeNode<T>,
     len: usize,
 }
 
 #[derive(Debug, Clone)]
-enum Node<T: Item> {
+enum TreeNode<T: Item> {
     Leaf(Vec<T>),
     Branch(Vec<Child<T>>),
 }
@@ -68,12 +68,12 @@ enum Node<T: Item> {
 struct Child<T: Item> {
     last: T::Key,
     sum: T::Sum,
-    node: Node<T>,
+    node: TreeNode<T>,
 }
 
 impl<T: Item> Default for Tree<T> {
     fn default() -> Tree<T> {
-        Tree { root: Node::Leaf(Vec::new()), len: 0 }
+        Tree { root: TreeNode::Leaf(Vec::new()), len: 0 }
     }
 }
 
@@ -98,8 +98,8 @@ impl<T: Item> Tree<T> {
         let mut node = &self.root;
         loop {
             match node {
-                Node::Leaf(items) => return items.first(),
-                Node::Branch(children) => node = &children.first()?.node,
+                TreeNode::Leaf(items) => return items.first(),
+                TreeNode::Branch(children) => node = &children.first()?.node,
             }
         }
     }
@@ -110,14 +110,14 @@ impl<T: Item> Tree<T> {
         let split = self.root.edit(key, change, &mut grown);
         self.len = self.len.wrapping_add_signed(grown);
         if let Some(right) = split {
-            let left = std::mem::replace(&mut self.root, Node::Leaf(Vec::new()));
+            let left = std::mem::replace(&mut self.root, TreeNode::Leaf(Vec::new()));
             let children = Child::new(left).into_iter().chain([right]).collect();
-            self.root = Node::Branch(children);
+            self.root = TreeNode::Branch(children);
         }
-        while let Node::Branch(children) = &mut self.root
+        while let TreeNode::Branch(children) = &mut self.root
             && children.len() <= 1
         {
-            self.root = children.pop().map_or(Node::Leaf(Vec::new()), |child| child.node);
+            self.root = children.pop().map_or(TreeNode::Leaf(Vec::new()), |child| child.node);
         }
     }
 
@@ -133,7 +133,7 @@ impl<T: Item> Tree<T> {
 }
 
 impl<T: Item> Child<T> {
-    fn new(node: Node<T>) -> Option<Child<T>> {
+    fn new(node: TreeNode<T>) -> Option<Child<T>> {
         Some(Child { last: node.last()?, sum: node.sum()?, node })
     }
 
@@ -145,33 +145,33 @@ impl<T: Item> Child<T> {
     }
 }
 
-impl<T: Item> Node<T> {
+impl<T: Item> TreeNode<T> {
     fn last(&self) -> Option<T::Key> {
         match self {
-            Node::Leaf(items) => items.last().map(T::key),
-            Node::Branch(children) => children.last().map(|child| child.last),
+            TreeNode::Leaf(items) => items.last().map(T::key),
+            TreeNode::Branch(children) => children.last().map(|child| child.last),
         }
     }
 
     fn sum(&self) -> Option<T::Sum> {
         match self {
-            Node::Leaf(items) => items.iter().map(T::sum).reduce(T::join),
-            Node::Branch(children) => children.iter().map(|child| child.sum).reduce(T::join),
+            TreeNode::Leaf(items) => items.iter().map(T::sum).reduce(T::join),
+            TreeNode::Branch(children) => children.iter().map(|child| child.sum).reduce(T::join),
         }
     }
 
     /// Items or children.
     fn len(&self) -> usize {
         match self {
-            Node::Leaf(items) => items.len(),
-            Node::Branch(children) => children.len(),
+            TreeNode::Leaf(items) => items.len(),
+            TreeNode::Branch(children) => children.len(),
         }
     }
 
     fn capacity(&self) -> usize {
         match self {
-            Node::Leaf(_) => LEAF,
-            Node::Branch(_) => FAN,
+            TreeNode::Leaf(_) => LEAF,
+            TreeNode::Branch(_) => FAN,
         }
     }
 
@@ -183,10 +183,10 @@ impl<T: Item> Node<T> {
         grown: &mut isize,
     ) -> Option<Child<T>> {
         match self {
-            Node::Leaf(items) => {
+            TreeNode::Leaf(items) => {
                 *grown = edit_leaf(items, key, change);
             }
-            Node::Branch(children) => {
+            TreeNode::Branch(children) => {
                 let found = children.partition_point(|child| child.last < key);
                 let at = found.min(children.len().saturating_sub(1));
                 let child = children.get_mut(at)?;
@@ -209,23 +209,23 @@ impl<T: Item> Node<T> {
     fn split(&mut self) -> Option<Child<T>> {
         let half = self.len() / 2;
         Child::new(match self {
-            Node::Leaf(items) => Node::Leaf(items.split_off(half)),
-            Node::Branch(children) => Node::Branch(children.split_off(half)),
+            TreeNode::Leaf(items) => TreeNode::Leaf(items.split_off(half)),
+            TreeNode::Branch(children) => TreeNode::Branch(children.split_off(half)),
         })
     }
 
     fn scan(&self, reader: &mut impl Scan<T>) -> Visit {
         match self {
-            Node::Leaf(items) => visit_items(items.iter(), reader),
-            Node::Branch(children) => visit_children(children.iter(), reader, Node::scan),
+            TreeNode::Leaf(items) => visit_items(items.iter(), reader),
+            TreeNode::Branch(children) => visit_children(children.iter(), reader, TreeNode::scan),
         }
     }
 
     fn scan_back(&self, reader: &mut impl Scan<T>) -> Visit {
         match self {
-            Node::Leaf(items) => visit_items(items.iter().rev(), reader),
-            Node::Branch(children) => {
-                visit_children(children.iter().rev(), reader, Node::scan_back)
+            TreeNode::Leaf(items) => visit_items(items.iter().rev(), reader),
+            TreeNode::Branch(children) => {
+                visit_children(children.iter().rev(), reader, TreeNode::scan_back)
             }
         }
     }
@@ -270,10 +270,10 @@ fn merge<T: Item>(children: &mut Vec<Child<T>>, at: usize) {
     }
     let right = children.remove(left + 1);
     match (&mut children[left].node, right.node) {
-        (Node::Leaf(items), Node::Leaf(more)) => items.extend(more),
-        (Node::Branch(inner), Node::Branch(more)) => inner.extend(more),
+        (TreeNode::Leaf(items), TreeNode::Leaf(more)) => items.extend(more),
+        (TreeNode::Branch(inner), TreeNode::Branch(more)) => inner.extend(more),
         // All leaves are equally deep.
-        (Node::Leaf(_), Node::Branch(_)) | (Node::Branch(_), Node::Leaf(_)) => {}
+        (TreeNode::Leaf(_), TreeNode::Branch(_)) | (TreeNode::Branch(_), TreeNode::Leaf(_)) => {}
     }
     children[left].refresh();
 }
@@ -293,7 +293,7 @@ fn visit_items<'t, T: Item + 't>(
 fn visit_children<'t, T: Item + 't, S: Scan<T>>(
     children: impl Iterator<Item = &'t Child<T>>,
     reader: &mut S,
-    into: impl Fn(&Node<T>, &mut S) -> Visit,
+    into: impl Fn(&TreeNode<T>, &mut S) -> Visit,
 ) -> Visit
 where
     T::Key: 't,

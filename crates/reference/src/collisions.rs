@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::{Limit, Objective};
-use tradewind_sched::combine::disjoint::{Busy, Offer};
+use tradewind_sched::combine::disjoint::{Busy, DisjointOffer};
 use tradewind_sched::combine::{Bounds, Choice, limits};
 
 /// How large an instance is.
@@ -20,7 +20,7 @@ pub struct Size {
 }
 
 /// Offers as on a market: faster nodes are dearer, nodes of an offer are neighbours.
-pub fn drawn(size: Size, seed: u64) -> Vec<Vec<Offer>> {
+pub fn drawn(size: Size, seed: u64) -> Vec<Vec<DisjointOffer>> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut job = || {
         let tasks = random.random_range(1..=4u32).min(size.nodes);
@@ -33,7 +33,7 @@ pub fn drawn(size: Size, seed: u64) -> Vec<Vec<Offer>> {
             let cost = length * (speed - 5) * i64::from(tasks) * 1_000;
             let on = |resource| Busy { resource, start, end: start + length };
             let busy = (first..first + tasks).map(on).collect();
-            Offer { choice: Choice { time: length, cost }, busy }
+            DisjointOffer { choice: Choice { time: length, cost }, busy }
         };
         (0..size.offers).map(|_| offer()).collect()
     };
@@ -41,7 +41,7 @@ pub fn drawn(size: Size, seed: u64) -> Vec<Vec<Offer>> {
 }
 
 /// T* and B* of the offers, as for alternatives that never collide.
-pub fn bounds(jobs: &[Vec<Offer>], objective: Objective) -> Bounds {
+pub fn bounds(jobs: &[Vec<DisjointOffer>], objective: Objective) -> Bounds {
     let numbers: Vec<Vec<Choice>> =
         jobs.iter().map(|job| job.iter().map(|offer| offer.choice).collect()).collect();
     limits(&numbers, objective, Limit::Auto, Limit::Auto).unwrap_or_default()

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use tradewind_model::Objective;
-use tradewind_sched::combine::disjoint::{Busy, Offer};
+use tradewind_sched::combine::disjoint::{Busy, DisjointOffer};
 use tradewind_sched::combine::{Bounds, Choice, Combination};
 
 use crate::highs::{Answer, Bound, Column, Model};
@@ -61,7 +61,7 @@ pub fn best(
 ///
 /// One binary column per offer, one row per job, bound, and moment at which some span begins.
 pub fn select(
-    jobs: &[Vec<Offer>],
+    jobs: &[Vec<DisjointOffer>],
     objective: Objective,
     bounds: Bounds,
     most_seconds: f64,
@@ -77,14 +77,14 @@ pub fn select(
 type Packed = (usize, Vec<Option<usize>>);
 
 fn pack(
-    jobs: &[Vec<Offer>],
+    jobs: &[Vec<DisjointOffer>],
     bounds: Bounds,
     placed: Option<usize>,
     most_seconds: f64,
     worth: &dyn Fn(&Choice) -> i64,
 ) -> Option<Packed> {
     let mut model = Model::default();
-    let mut column = |it: &Offer| model.column(worth(&it.choice));
+    let mut column = |it: &DisjointOffer| model.column(worth(&it.choice));
     let columns: Vec<Vec<Column>> =
         jobs.iter().map(|job| job.iter().map(&mut column).collect()).collect();
     let all = || columns.iter().flatten().copied().zip(jobs.iter().flatten());

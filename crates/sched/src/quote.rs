@@ -71,7 +71,7 @@ fn all<'a>(
 
 /// The windows of which none is both earlier in finish and cheaper than another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Front {
+pub struct WindowFront {
     /// By rising cost and falling finish: the cheapest first, the earliest to finish last.
     pub windows: Vec<Window>,
     /// Whether these are all; if not, the fastest points are missing.
@@ -83,7 +83,7 @@ pub struct Front {
 ///
 /// Alternates between "least cost before this finish" and "least finish at this cost": two exact
 /// searches, O(p log p) each, per point.
-pub fn front(grid: &Grid, slots: &SlotList, request: &Request, max_points: usize) -> Front {
+pub fn front(grid: &Grid, slots: &SlotList, request: &Request, max_points: usize) -> WindowFront {
     let mut scratch = Scratch::default();
     let mut best = |request: &Request, criterion: Criterion| {
         let searcher = Searcher::new(grid, request, &Search::best(criterion));
@@ -94,7 +94,7 @@ pub fn front(grid: &Grid, slots: &SlotList, request: &Request, max_points: usize
     let allowed = request.budget;
     while let Some(cheapest) = best(&request, Criterion::Cost) {
         if windows.len() == max_points {
-            return Front { windows, complete: false };
+            return WindowFront { windows, complete: false };
         }
         request.budget = Some(cheapest.cost());
         let fastest = best(&request, Criterion::Finish).unwrap_or(cheapest);
@@ -102,7 +102,7 @@ pub fn front(grid: &Grid, slots: &SlotList, request: &Request, max_points: usize
         request.deadline = Some(fastest.finish() - Span(1));
         windows.push(fastest);
     }
-    Front { windows, complete: true }
+    WindowFront { windows, complete: true }
 }
 
 /// How many nodes were left out of a quote, each counted at its first failing.

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use tradewind_io::grid::{self, GridFile};
 use tradewind_io::input::Input;
-use tradewind_io::snapshot::side::{self, Asker, Replayed};
+use tradewind_io::snapshot::side::{self, Asker, ReplayedTerms};
 use tradewind_io::swf;
 use tradewind_model::Span;
 use tradewind_sched::policy::Policy as _;
 use tradewind_sched::policy::gridfill::{GridFill, Settings as Knobs};
 use tradewind_sim::metrics::{self, Value};
-use tradewind_sim::models::{Faults, LocalLoad, Repair};
+use tradewind_sim::models::{FailureModel, LocalLoad, Repair};
 use tradewind_sim::outage::{self, AnnouncedOutage};
 use tradewind_sim::workload::{LogJob, Overrun, Workload, prepare};
 use tradewind_sim::{Run, Settings, check, run};
@@ -36,11 +36,12 @@ fn outages(grid: &GridFile, workload: &Workload) -> Vec<AnnouncedOutage> {
                 Some(sigma) => Repair::Lognormal { mean: law.repair, sigma },
                 None => Repair::Exponential(law.repair),
             };
-            let faults = Faults { mtbf: law.mtbf, shape: law.shape, repair, burst: law.burst };
+            let faults =
+                FailureModel { mtbf: law.mtbf, shape: law.shape, repair, burst: law.burst };
             all.extend(faults.draw(SEED, id, pool.nodes, within));
         }
         for (_, load) in grid.loads.iter().filter(|(site, _)| *site == pool.site) {
-            let grid::Load { share, steps, tasks: lengths, period } = *load;
+            let grid::OwnerLoad { share, steps, tasks: lengths, period } = *load;
             let load = LocalLoad { share, steps, lengths, period };
             all.extend(outage::owners_load(&load, SEED, (id, pool.nodes), within));
         }
@@ -55,7 +56,7 @@ fn replayed(grid_text: Option<&str>, side_text: &str) -> (Workload, Run) {
     };
     let side = side::parse(&Input::new("side.toml", side_text)).unwrap();
     let pools = grid.pools(SEED);
-    let terms = Replayed::new(&side, SEED, &pools);
+    let terms = ReplayedTerms::new(&side, SEED, &pools);
     let log = swf::load(&example("small.swf")).unwrap();
     let job = |job: &swf::Record| {
         let name = job.number.to_string();

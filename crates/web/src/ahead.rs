@@ -18,38 +18,38 @@ const GRACE: Duration = Duration::from_millis(500);
 /// A user's question. The client hangs up: its handler is dropped, and this with it; then the work
 /// ends at its next step, and the permit comes back.
 #[derive(Debug)]
-pub(crate) struct Ahead {
+pub(crate) struct AdviceRequest {
     context: Context,
     turn: Arc<Turn>,
     watch: Watch,
 }
 
-impl Drop for Ahead {
+impl Drop for AdviceRequest {
     fn drop(&mut self) {
         self.watch.cancel();
     }
 }
 
-impl Ahead {
+impl AdviceRequest {
     /// Waits for the user's turn, with the deadline of a request.
     ///
     /// # Errors
     /// If too many questions wait, or the turn does not come in time.
-    pub(crate) async fn begin(context: &Context, who: &Actor) -> Answer<Ahead> {
+    pub(crate) async fn begin(context: &Context, who: &Actor) -> Answer<AdviceRequest> {
         let watch = Watch::new(context.limits.advice_time);
         let turn = Arc::new(take(context, who, &watch).await?);
-        Ok(Ahead { context: context.clone(), turn, watch })
+        Ok(AdviceRequest { context: context.clone(), turn, watch })
     }
 
     /// The same for a page's piece, which others share: the deadline begins with the turn.
     ///
     /// # Errors
     /// If too many questions wait, or the turn does not come for very long.
-    pub(crate) async fn piece(context: &Context, who: &Actor) -> Answer<Ahead> {
+    pub(crate) async fn piece(context: &Context, who: &Actor) -> Answer<AdviceRequest> {
         let patience = Watch::new(context.limits.advice_time.saturating_mul(PIECES));
         let turn = Arc::new(take(context, who, &patience).await?);
         let watch = Watch::new(context.limits.advice_time);
-        Ok(Ahead { context: context.clone(), turn, watch })
+        Ok(AdviceRequest { context: context.clone(), turn, watch })
     }
 
     /// Does the work on a thread that may wait.

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tradewind_daemon::audit::Audit;
 use tradewind_daemon::engine::Handle;
 use tradewind_daemon::engine::reads::{Full, Permit, Reads};
-use tradewind_daemon::live::peers::Wanted;
+use tradewind_daemon::live::peers::StatusQuery;
 use tradewind_daemon::live::rights::Actor;
 use tradewind_daemon::live::state::{Booking, State};
 use tradewind_daemon::live::{Ask, Live, Refusal, Reply, Usage};
@@ -102,7 +102,7 @@ pub trait Outputs: Debug + Send + Sync {
         &self,
         _market: &str,
         peer: &str,
-        _wanted: &Wanted,
+        _wanted: &StatusQuery,
         _most: usize,
         _permit: Permit,
     ) -> Result<Vec<u8>, SiteError> {
@@ -370,17 +370,17 @@ impl Default for Limits {
 
 /// What every handler has.
 #[derive(Debug, Clone)]
-pub(crate) struct Context(Arc<Inside>);
+pub(crate) struct Context(Arc<ContextInner>);
 
 impl Deref for Context {
-    type Target = Inside;
-    fn deref(&self) -> &Inside {
+    type Target = ContextInner;
+    fn deref(&self) -> &ContextInner {
         &self.0
     }
 }
 
 #[derive(Debug)]
-pub(crate) struct Inside {
+pub(crate) struct ContextInner {
     pub(crate) market: Handle,
     pub(crate) outputs: Arc<dyn Outputs>,
     pub(crate) advisor: Arc<dyn Advisor>,
@@ -416,7 +416,7 @@ impl Context {
         }));
         let (feed, metrics) = (Arc::new(Feed::new()), Metrics::new());
         let reads = Reads::new(limits.reads, limits.reads_per_user);
-        let inside = Inside {
+        let inside = ContextInner {
             market,
             outputs,
             advisor,

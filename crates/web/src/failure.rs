@@ -2,8 +2,8 @@
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Json, Response};
-use tradewind_daemon::engine::Gone;
-use tradewind_daemon::live::{Kind, Refusal, Usage};
+use tradewind_daemon::engine::EngineStopped;
+use tradewind_daemon::live::{Refusal, RefusalKind, Usage};
 use tradewind_io::diagnostics::{Diagnostic, Diagnostics, Severity};
 
 use crate::documents::{self, Problem};
@@ -147,16 +147,16 @@ impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Failure {
         let Refusal { kind, message, hint, usage } = refusal;
         let (status, kind) = match kind {
-            Kind::Invalid => (StatusCode::UNPROCESSABLE_ENTITY, "invalid"),
-            Kind::Unknown => (StatusCode::NOT_FOUND, "unknown"),
-            Kind::Forbidden => (StatusCode::FORBIDDEN, "forbidden"),
-            Kind::Conflict => (StatusCode::CONFLICT, "conflict"),
+            RefusalKind::Invalid => (StatusCode::UNPROCESSABLE_ENTITY, "invalid"),
+            RefusalKind::Unknown => (StatusCode::NOT_FOUND, "unknown"),
+            RefusalKind::Forbidden => (StatusCode::FORBIDDEN, "forbidden"),
+            RefusalKind::Conflict => (StatusCode::CONFLICT, "conflict"),
             // As large as it is, it is always too much.
-            Kind::Limit if usage.as_ref().is_some_and(|it| it.wait == 0) => {
+            RefusalKind::Limit if usage.as_ref().is_some_and(|it| it.wait == 0) => {
                 (StatusCode::PAYLOAD_TOO_LARGE, "too_large")
             }
-            Kind::Limit => (StatusCode::TOO_MANY_REQUESTS, "limit"),
-            Kind::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+            RefusalKind::Limit => (StatusCode::TOO_MANY_REQUESTS, "limit"),
+            RefusalKind::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
         };
         let failure = Failure::new(status, kind, message, hint);
         match usage {
@@ -166,8 +166,8 @@ impl From<Refusal> for Failure {
     }
 }
 
-impl From<Gone> for Failure {
-    fn from(gone: Gone) -> Failure {
+impl From<EngineStopped> for Failure {
+    fn from(gone: EngineStopped) -> Failure {
         Failure::unavailable(gone.to_string())
     }
 }

@@ -4,7 +4,7 @@ use axum::http::{Method, StatusCode};
 use std::net::IpAddr;
 use tradewind_daemon::audit::Kind;
 use tradewind_daemon::live::rights::Role;
-use tradewind_daemon::live::{Ask, Refusal, Reply, Wish};
+use tradewind_daemon::live::{Ask, ProjectChange, Refusal, Reply};
 
 use crate::api::Context;
 use crate::auth::Caller;
@@ -36,14 +36,18 @@ pub(crate) fn of(ask: &Ask) -> Option<(Kind, String)> {
     }
 }
 
-fn wished(project: &str, wish: &Wish) -> String {
+fn wished(project: &str, wish: &ProjectChange) -> String {
     match wish {
-        Wish::Make { .. } => format!("project {project} made"),
-        Wish::Note { .. } => format!("another note on project {project}"),
-        Wish::Join { user, role } => format!("{user} is a {} of project {project}", role.name()),
-        Wish::Leave { user } => format!("{user} is no member of project {project}"),
-        Wish::Limit { user: None, .. } => format!("limits of project {project}"),
-        Wish::Limit { user: Some(user), .. } => format!("limits of {user} in project {project}"),
+        ProjectChange::Make { .. } => format!("project {project} made"),
+        ProjectChange::Note { .. } => format!("another note on project {project}"),
+        ProjectChange::Join { user, role } => {
+            format!("{user} is a {} of project {project}", role.name())
+        }
+        ProjectChange::Leave { user } => format!("{user} is no member of project {project}"),
+        ProjectChange::Limit { user: None, .. } => format!("limits of project {project}"),
+        ProjectChange::Limit { user: Some(user), .. } => {
+            format!("limits of {user} in project {project}")
+        }
     }
 }
 

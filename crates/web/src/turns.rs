@@ -40,7 +40,7 @@ struct Desk {
     /// The same by user.
     running: BTreeMap<String, usize>,
     /// By user: who waits, first come first.
-    lines: BTreeMap<String, Line>,
+    lines: BTreeMap<String, UserQueue>,
     /// Users with a line; the first is served next.
     round: VecDeque<String>,
     /// The next question's number.
@@ -48,7 +48,7 @@ struct Desk {
 }
 
 #[derive(Debug)]
-struct Line {
+struct UserQueue {
     role: Role,
     waiting: VecDeque<(u64, oneshot::Sender<()>)>,
 }
@@ -186,7 +186,7 @@ impl Desk {
         let (tell, served) = oneshot::channel();
         let number = self.next;
         self.next += 1;
-        let fresh = || Line { role: who.role, waiting: VecDeque::new() };
+        let fresh = || UserQueue { role: who.role, waiting: VecDeque::new() };
         let line = self.lines.entry(who.user.clone()).or_insert_with(fresh);
         line.waiting.push_back((number, tell));
         Ok((number, served))

@@ -2,7 +2,7 @@
 //! missing.
 
 use tradewind_daemon::live::Live;
-use tradewind_daemon::live::recent_history::Gone;
+use tradewind_daemon::live::recent_history::PastOutage;
 use tradewind_daemon::live::state::{Finish, Happening, Job, Part, Phase, State, Why};
 use tradewind_model::{Cause, Demand, Outage, PoolId, Price, Span, Time, Times};
 
@@ -237,7 +237,7 @@ fn had(job: &Job, part: &Part, until: Time) -> Option<Usage> {
 }
 
 /// `None`: it was over before the week, or was set aside for a job of the market.
-fn missing(state: &State, from: Time, gone: &Gone) -> Option<Missing> {
+fn missing(state: &State, from: Time, gone: &PastOutage) -> Option<Missing> {
     let cause = cause(&gone.why)?;
     let begin = gone.from.max(from);
     let announced = if cause == Cause::Withheld { from } else { begin };

@@ -116,7 +116,7 @@ struct First {
 }
 
 fn cannot() -> Refusal {
-    Refusal::new(tradewind_daemon::live::Kind::Conflict, "not here", "")
+    Refusal::new(tradewind_daemon::live::RefusalKind::Conflict, "not here", "")
 }
 
 impl Advisor for First {

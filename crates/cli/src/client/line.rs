@@ -7,49 +7,49 @@ use std::time::Duration;
 use ureq::Agent;
 use ureq::http::Method;
 
-use super::place::{Found, Source, check};
-use super::transport::{self, Question};
+use super::place::{Found, TokenSource, check};
+use super::transport::{self, ApiRequest};
 use crate::exit::Failure;
 
 /// How long an answer may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A way to a market, with a token for it.
-pub(crate) struct Line {
+pub(crate) struct MarketClient {
     found: Found,
     agent: Agent,
 }
 
-impl std::fmt::Debug for Line {
+impl std::fmt::Debug for MarketClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Line").field("url", &self.found.url).finish_non_exhaustive()
     }
 }
 
-impl Line {
+impl MarketClient {
     /// A way to the market at `url`; not asked yet. Authorities in PEM are trusted instead of the
     /// usual ones.
     ///
     /// # Errors
     /// If the URL would carry the token in the clear, or the certificates are none.
-    pub(crate) fn to(url: &str, ca: Option<(PathBuf, Vec<u8>)>) -> Result<Line, Failure> {
-        Line::patient(url, ca, TIMEOUT)
+    pub(crate) fn to(url: &str, ca: Option<(PathBuf, Vec<u8>)>) -> Result<MarketClient, Failure> {
+        MarketClient::patient(url, ca, TIMEOUT)
     }
 
     /// The same, where an answer may take so long.
     ///
     /// # Errors
-    /// As [`Line::to`].
+    /// As [`MarketClient::to`].
     pub(crate) fn patient(
         url: &str,
         ca: Option<(PathBuf, Vec<u8>)>,
         timeout: Duration,
-    ) -> Result<Line, Failure> {
+    ) -> Result<MarketClient, Failure> {
         let url = url.trim().trim_end_matches('/').to_owned();
         check(&url)?;
-        let source = Source::Variable;
+        let source = TokenSource::Variable;
         let found = Found { url, token: String::new(), ca, timeout, here: false, source };
-        Ok(Line { agent: transport::agent(&found)?, found })
+        Ok(MarketClient { agent: transport::agent(&found)?, found })
     }
 
     /// From now on with this token.
@@ -63,7 +63,7 @@ impl Line {
     /// Why there is none, for people.
     pub(crate) fn post(&self, path: &str, body: Vec<u8>) -> Result<(u16, Vec<u8>), String> {
         let path = path.to_owned();
-        let question = Question { method: Method::POST, path, body: Some(body), key: None };
+        let question = ApiRequest { method: Method::POST, path, body: Some(body), key: None };
         match transport::ask(&self.agent, &self.found, &question) {
             Ok(answer) => Ok((answer.status, answer.body)),
             Err(silence) => {

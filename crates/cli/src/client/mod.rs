@@ -21,11 +21,11 @@ use ureq::http::Method;
 
 use crate::exit::{Exit, Failure};
 use crate::{exit, output};
-pub(crate) use line::Line;
+pub(crate) use line::MarketClient;
 use place::Found;
-pub(crate) use place::Place;
-pub(crate) use place::Source;
-use transport::{Answer, Heard, Question, Silence};
+pub(crate) use place::MarketArgs;
+pub(crate) use place::TokenSource;
+use transport::{ApiRequest, ApiResponse, Heard, NoResponse};
 
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(300);
@@ -60,7 +60,7 @@ impl Market {
     ///
     /// # Errors
     /// If there is none, or no token for it.
-    pub(crate) fn open(place: &Place) -> Result<Market, Failure> {
+    pub(crate) fn open(place: &MarketArgs) -> Result<Market, Failure> {
         let found = place.find()?;
         Ok(Market { agent: transport::agent(&found)?, found })
     }
@@ -112,7 +112,7 @@ impl Market {
     }
 
     /// Asks, and hears of the token's end.
-    fn put_question(&self, question: &Question) -> Result<Answer, Silence> {
+    fn put_question(&self, question: &ApiRequest) -> Result<ApiResponse, NoResponse> {
         let answer = transport::ask(&self.agent, &self.found, question)?;
         if let Some(expires) = answer.expires {
             expiry::heard(expires, self.found.early());
@@ -126,15 +126,15 @@ impl Market {
     }
 
     /// Where the token is from.
-    pub(crate) fn source(&self) -> &Source {
+    pub(crate) fn source(&self) -> &TokenSource {
         &self.found.source
     }
 
     /// The file that the token was read from, if it was.
     pub(crate) fn token_file(&self) -> Option<&Path> {
         match &self.found.source {
-            Source::File(path) => Some(path),
-            Source::Variable | Source::Login => None,
+            TokenSource::File(path) => Some(path),
+            TokenSource::Variable | TokenSource::Login => None,
         }
     }
 
@@ -171,7 +171,7 @@ impl Market {
     pub(crate) fn submit(&self, body: &Value, key: &str) -> Result<Sent, Failure> {
         let key = Some(key.to_owned());
         let question =
-            Question { key, ..question(Method::POST, "/v1/jobs", Some(bytes_of(body)?)) };
+            ApiRequest { key, ..question(Method::POST, "/v1/jobs", Some(bytes_of(body)?)) };
         let begun = Instant::now();
         let mut heard = Heard::No;
         loop {
@@ -202,7 +202,7 @@ impl Market {
     /// whenever it was looked at before. Once it has answered, the market may be away for as long
     /// as an answer may take: where it is then, `place` says.
     pub(crate) fn wait(
-        place: &Place,
+        place: &MarketArgs,
         job: u64,
         until: Option<Instant>,
         mut seen: impl FnMut(&Sent),
@@ -236,7 +236,7 @@ impl Market {
 
     /// What is said of the job when it is over or so many seconds have passed, or some fewer; an
     /// error may pass.
-    fn look(&self, job: u64, seconds: u64) -> Result<Answer, Failure> {
+    fn look(&self, job: u64, seconds: u64) -> Result<ApiResponse, Failure> {
         let seconds = seconds.min((self.found.timeout.as_secs() / 2).clamp(1, 30));
         let path = format!("/v1/jobs/{job}/wait?seconds={seconds}");
         let question = question(Method::GET, &path, None);
@@ -261,7 +261,7 @@ impl Market {
         let status = response.status().as_u16();
         if status != 200 {
             let body = response.body_mut().read_to_vec().unwrap_or_default();
-            return Err(refusal(&Answer { status, body, expires: None }));
+            return Err(refusal(&ApiResponse { status, body, expires: None }));
         }
         let mut lines = BufReader::new(response.into_body().into_reader()).lines();
         while let Some(Ok(line)) = lines.next() {
@@ -283,7 +283,7 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    pub(crate) fn new(place: &Place) -> Patience {
+    pub(crate) fn new(place: &MarketArgs) -> Patience {
         Patience { answered: false, since: None, max: place.timeout() }
     }
 
@@ -307,8 +307,8 @@ impl Patience {
     }
 }
 
-fn question(method: Method, path: &str, body: Option<Vec<u8>>) -> Question {
-    Question { method, path: path.to_owned(), body, key: None }
+fn question(method: Method, path: &str, body: Option<Vec<u8>>) -> ApiRequest {
+    ApiRequest { method, path: path.to_owned(), body, key: None }
 }
 
 fn bytes_of(body: &impl Serialize) -> Result<Vec<u8>, Failure> {
@@ -316,7 +316,7 @@ fn bytes_of(body: &impl Serialize) -> Result<Vec<u8>, Failure> {
 }
 
 /// The document of a good answer.
-fn sent(answer: &Answer) -> Result<Sent, Failure> {
+fn sent(answer: &ApiResponse) -> Result<Sent, Failure> {
     match answer.status {
         204 => Ok(Sent(Value::Null)),
         200..=299 => serde_json::from_slice(&answer.body)
@@ -327,7 +327,7 @@ fn sent(answer: &Answer) -> Result<Sent, Failure> {
 }
 
 /// How long to wait before the same is asked again, if the answer says so and there is time left.
-fn wait_of(answer: &Answer, left: Duration) -> Option<Duration> {
+fn wait_of(answer: &ApiResponse, left: Duration) -> Option<Duration> {
     if ![429, 503].contains(&answer.status) {
         return None;
     }
@@ -337,7 +337,7 @@ fn wait_of(answer: &Answer, left: Duration) -> Option<Duration> {
 }
 
 /// A bad answer, for people.
-fn refusal(answer: &Answer) -> Failure {
+fn refusal(answer: &ApiResponse) -> Failure {
     let Ok(documents::Failure { error }) = serde_json::from_slice(&answer.body) else {
         return strange(&format!("status {}", answer.status));
     };
@@ -374,7 +374,7 @@ fn strange(what: &str) -> Failure {
 }
 
 /// Nobody knows whether the job was taken on.
-fn unsure(mut failure: Failure, question: &Question) -> Failure {
+fn unsure(mut failure: Failure, question: &ApiRequest) -> Failure {
     let key = question.key.as_deref().unwrap_or_default();
     let hint = format!(
         "nobody knows whether the job was taken on: submit it again with `--key {key}`, and it is \
@@ -404,8 +404,8 @@ pub(crate) fn encode(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn answer(status: u16, body: &str) -> Answer {
-        Answer { status, body: body.as_bytes().to_vec(), expires: None }
+    fn answer(status: u16, body: &str) -> ApiResponse {
+        ApiResponse { status, body: body.as_bytes().to_vec(), expires: None }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::exit::Failure;
 /// Which market, and as whom.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Market")]
-pub(crate) struct Place {
+pub(crate) struct MarketArgs {
     /// Where the market is; else `$TRADEWIND_URL`, else what the folder of `--state` says,
     /// else that of the last `tradewind login`.
     #[arg(long, value_name = "URL")]
@@ -44,12 +44,12 @@ pub(crate) struct Found {
     /// Whether it was found in a folder of this machine: paths mean the same to both of us.
     pub(super) here: bool,
     /// Where the token is from.
-    pub(super) source: Source,
+    pub(super) source: TokenSource,
 }
 
 /// Where a token is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum TokenSource {
     /// A file that has nothing else.
     File(PathBuf),
     /// A variable, or a program.
@@ -62,8 +62,8 @@ impl Found {
     /// How long before its end people are told of it: seconds.
     pub(super) fn early(&self) -> i64 {
         match self.source {
-            Source::Login => expiry::OF_SIGN_INS,
-            Source::File(_) | Source::Variable => expiry::OF_TOKENS,
+            TokenSource::Login => expiry::OF_SIGN_INS,
+            TokenSource::File(_) | TokenSource::Variable => expiry::OF_TOKENS,
         }
     }
 }
@@ -103,13 +103,13 @@ pub(crate) fn url(folder: &Path) -> PathBuf {
     folder.join("url")
 }
 
-impl Place {
+impl MarketArgs {
     /// The market that runs in this folder, as its administrator; `None`: it does not say where it
     /// listens.
-    pub(crate) fn of_folder(folder: &Path) -> Option<Place> {
+    pub(crate) fn of_folder(folder: &Path) -> Option<MarketArgs> {
         let text = std::fs::read_to_string(url(folder)).ok()?;
         let (token_file, state) = (Some(token(folder)), Some(folder.to_owned()));
-        Some(Place { url: Some(text), token_file, state, ca: None, timeout: Some(5) })
+        Some(MarketArgs { url: Some(text), token_file, state, ca: None, timeout: Some(5) })
     }
 
     /// How long an answer may take.
@@ -173,17 +173,17 @@ impl Place {
 
     /// The file that is named, or the variable, or that of signing in, or, `here`, the
     /// administrator's own.
-    fn token(&self, here: bool, login: Option<&Login>) -> Result<(String, Source), Failure> {
+    fn token(&self, here: bool, login: Option<&Login>) -> Result<(String, TokenSource), Failure> {
         let hint = "set `TRADEWIND_TOKEN`, or give `--token-file FILE`; an administrator issues \
                     one with `tradewind token new USER`; or sign in: `tradewind login`";
         let (text, source) = match (&self.token_file, variable("TRADEWIND_TOKEN")) {
             (Some(path), _) => {
                 let text = String::from_utf8_lossy(&read(path)?).into_owned();
-                (text, Source::File(path.clone()))
+                (text, TokenSource::File(path.clone()))
             }
-            (None, Some(text)) => (text, Source::Variable),
+            (None, Some(text)) => (text, TokenSource::Variable),
             (None, None) if login.is_some() => {
-                (login.map(|it| it.token.clone()).unwrap_or_default(), Source::Login)
+                (login.map(|it| it.token.clone()).unwrap_or_default(), TokenSource::Login)
             }
             (None, None) if here => {
                 let path = token(&folder(self.state.as_deref())?);
@@ -192,7 +192,7 @@ impl Place {
                     let message = format!("no token: `{}`: {wrong}", path.display());
                     Failure::usage(message).hint(hint)
                 })?;
-                (text, Source::File(path))
+                (text, TokenSource::File(path))
             }
             (None, None) => return Err(Failure::usage("no token for this market").hint(hint)),
         };

@@ -28,14 +28,14 @@ pub(super) enum Heard {
 
 /// No answer.
 #[derive(Debug, Clone)]
-pub(super) struct Silence {
+pub(super) struct NoResponse {
     pub(super) heard: Heard,
     pub(super) failure: Failure,
 }
 
 /// An answer, good or not.
 #[derive(Debug, Clone)]
-pub(super) struct Answer {
+pub(super) struct ApiResponse {
     pub(super) status: u16,
     pub(super) body: Vec<u8>,
     /// When the token expires, if the market says so.
@@ -44,7 +44,7 @@ pub(super) struct Answer {
 
 /// What goes out.
 #[derive(Debug, Clone)]
-pub(super) struct Question {
+pub(super) struct ApiRequest {
     pub(super) method: Method,
     /// From the first slash.
     pub(super) path: String,
@@ -101,22 +101,26 @@ fn settings(
 }
 
 /// Asks, and reads the whole answer.
-pub(super) fn ask(agent: &Agent, found: &Found, question: &Question) -> Result<Answer, Silence> {
+pub(super) fn ask(
+    agent: &Agent,
+    found: &Found,
+    question: &ApiRequest,
+) -> Result<ApiResponse, NoResponse> {
     let mut response = send(agent, found, question)?;
     let status = response.status().as_u16();
     let expires = response.headers().get(HEADER).and_then(|it| it.to_str().ok());
     let expires = expires.and_then(|it| it.parse().ok());
     let body = response.body_mut().with_config().limit(LONGEST).read_to_vec();
     let body = body.map_err(|wrong| silence(found, &wrong))?;
-    Ok(Answer { status, body, expires })
+    Ok(ApiResponse { status, body, expires })
 }
 
 /// Asks, and reads nothing but the head of the answer.
 pub(super) fn send(
     agent: &Agent,
     found: &Found,
-    question: &Question,
-) -> Result<Response<Body>, Silence> {
+    question: &ApiRequest,
+) -> Result<Response<Body>, NoResponse> {
     let mut request = Request::builder()
         .method(&question.method)
         .uri(format!("{}{}", found.url, question.path))
@@ -135,7 +139,7 @@ pub(super) fn send(
 }
 
 /// What a missing answer means.
-fn silence(found: &Found, wrong: &ureq::Error) -> Silence {
+fn silence(found: &Found, wrong: &ureq::Error) -> NoResponse {
     let url = &found.url;
     let nobody = |why: String| {
         let hint = match found.here {
@@ -143,7 +147,7 @@ fn silence(found: &Found, wrong: &ureq::Error) -> Silence {
             false => "is it running, and is this its URL?",
         };
         let failure = Failure::usage(format!("no market answers at {url}: {why}")).hint(hint);
-        Silence { heard: Heard::No, failure }
+        NoResponse { heard: Heard::No, failure }
     };
     match wrong {
         ureq::Error::Io(error) if error.kind() == ErrorKind::ConnectionRefused => {
@@ -167,15 +171,15 @@ fn silence(found: &Found, wrong: &ureq::Error) -> Silence {
                 other => format!("{url} broke off: {other}"),
             };
             let failure = Failure::negative(message).hint(hint);
-            Silence { heard: Heard::Perhaps, failure }
+            NoResponse { heard: Heard::Perhaps, failure }
         }
     }
 }
 
-fn no_trust(url: &str, why: &str) -> Silence {
+fn no_trust(url: &str, why: &str) -> NoResponse {
     let failure = Failure::usage(format!("no trusted connection to {url}: {why}"));
     let failure = failure.hint(mistrusted(why));
-    Silence { heard: Heard::No, failure }
+    NoResponse { heard: Heard::No, failure }
 }
 
 /// What to do about a certificate, by what rustls says of it.

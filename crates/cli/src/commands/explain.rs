@@ -10,7 +10,7 @@ use tradewind_sched::policy::cyclic::{self, Cyclic};
 use tradewind_sched::window::Search;
 
 use crate::cli::Format;
-use crate::client::Place;
+use crate::client::MarketArgs;
 use crate::commands::live;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::report::Report;
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     #[arg(long, requires = "job")]
     after_batch: bool,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {

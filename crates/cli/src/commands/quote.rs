@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use owo_colors::OwoColorize as _;
 use tradewind_model::{Job, Snapshot, Window};
-use tradewind_sched::quote::{self, Front, Quote, Rejected};
+use tradewind_sched::quote::{self, Quote, Rejected, WindowFront};
 use tradewind_sched::window::{Proof, Search};
 
 use crate::cli::Format;
-use crate::client::Place;
+use crate::client::MarketArgs;
 use crate::commands::live::{self, options::Unlisted};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::report::Report;
@@ -47,7 +47,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = Search::DEFAULT_WORK_LIMIT)]
     work_limit: u64,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
     #[command(flatten)]
     options: Unlisted,
 }
@@ -117,7 +117,7 @@ fn table(
     snapshot: &Snapshot,
     job: &Job,
     quotes: &[Quote],
-    front: &Front,
+    front: &WindowFront,
     rejected: Rejected,
 ) -> String {
     let mut rows = Vec::new();
@@ -198,7 +198,7 @@ fn row(snapshot: &Snapshot, name: String, window: &Window, proof: String) -> Vec
     ]
 }
 
-fn front_table(snapshot: &Snapshot, front: &Front) -> String {
+fn front_table(snapshot: &Snapshot, front: &WindowFront) -> String {
     const COLUMNS: [Column; 4] = [
         ("finish s", Side::Right),
         ("cost credits", Side::Right),
@@ -267,7 +267,7 @@ fn proof_words(proof: Proof) -> String {
     }
 }
 
-fn csv(snapshot: &Snapshot, quotes: &[Quote], front: &Front) -> Vec<Vec<String>> {
+fn csv(snapshot: &Snapshot, quotes: &[Quote], front: &WindowFront) -> Vec<Vec<String>> {
     let head = "by,proof,start_s,finish_s,runtime_s,cost,processor_time_s,reason,nodes";
     let mut rows = vec![head.split(',').map(str::to_owned).collect()];
     let mut add = |name: String, proof: String, answer: Result<&Window, &str>| {

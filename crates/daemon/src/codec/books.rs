@@ -9,11 +9,11 @@ use super::wire::{Decode, Encode, Fault, Fields, Object, choice, object};
 use crate::live::choice::Choice;
 use crate::live::gather::StartBarrier;
 use crate::live::money::{Account, Accounts, Motive, Posting};
-use crate::live::recent_history::{Asked, Gone, RecentHistory};
+use crate::live::recent_history::{Asked, PastOutage, RecentHistory};
 use crate::live::rights::{Role, SignedIn};
 use crate::live::state::{
-    Booking, EarlierSecret, Finish, Happening, Hold, Job, Known, Part, Phase, Quote, Setback, Task,
-    Token, Wanted, Why,
+    Booking, EarlierSecret, Finish, Happening, Hold, Job, Part, Phase, Quote, Setback, Task,
+    TaskGoal, TaskReport, Token, Why,
 };
 use crate::site::{Exit, Seen, Tag};
 use tradewind_sched::policy::evaluate::{Against, Verdict, Weighed};
@@ -126,8 +126,8 @@ choice!(Against {
     "narrow" => Narrow(nodes), "budget" => Budget(max), "late" => Late(finish), "never" => Never,
 });
 object!(StartBarrier { at, slipped, began });
-choice!(Wanted { "run" => Run, "stop" => Stop, "recall" => Recall });
-choice!(Known {
+choice!(TaskGoal { "run" => Run, "stop" => Stop, "recall" => Recall });
+choice!(TaskReport {
     "nothing" => Nothing, "declined" => Declined(words), "withdrawn" => Withdrawn(why),
     "acknowledged" => Acknowledged, "seen" => Seen(seen) });
 choice!(Seen {
@@ -145,7 +145,7 @@ choice!(Why {
 });
 object!(RecentHistory { prices, closures, forgotten });
 object!(Asked { points, thinned });
-object!(Gone { why, nodes, from, until });
+object!(PastOutage { why, nodes, from, until });
 object!(Quote { number, user, tasks, work, times, booking, cost, expires });
 object!(Booking { start, ends, place, prices });
 object!(Token { user, role, hash, note, issued, expires, earlier, signed_in });

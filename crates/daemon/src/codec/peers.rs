@@ -7,13 +7,15 @@ use tradewind_io::input::Input;
 use tradewind_io::submission::document;
 use tradewind_model::{Money, Span, Time};
 use tradewind_sched::negotiation::{
-    Durable, Entry, Handing, Offer, Parcel, Peer, Quote, Serial, Ticket, Tombstones, Verdict,
+    Durable, Entry, Handing, Offer, Parcel, Peer, Serial, StartQuote, Ticket, Tombstones,
+    TransferVerdict,
 };
 
 use super::CodecError;
 use super::wire::{self, Decode, Encode, Fault, Fields, Object, choice, object};
 use crate::live::peers::{
-    Away, Fate, Known, News, Origin, PeerMessage, Peers, Report, Traveller, Wanted, Word,
+    Away, MessageBody, PeerEntry, PeerMessage, Peers, RemoteOrigin, RemoteProgress, RemoteStatus,
+    StatusQuery, StatusReport, Traveller,
 };
 
 impl Encode for Peer {
@@ -43,10 +45,10 @@ impl Decode for Serial {
 
 object!(Ticket { home, job });
 object!(Parcel { ticket, demand, submitted, data_mb, hops });
-object!(Quote { start, price, cost, load });
+object!(StartQuote { start, price, cost, load });
 object!(Offer { quote, expires });
 object!(Handing { to, inquiry, parcel, offer });
-choice!(Verdict { "taken" => Taken, "returned" => Returned });
+choice!(TransferVerdict { "taken" => Taken, "returned" => Returned });
 object!(Tombstones { settled, closed });
 object!(Durable { epoch, here, handing, tombstones });
 choice!(Entry {
@@ -56,16 +58,16 @@ choice!(Entry {
     "settled" => Settled { from, settled },
 });
 object!(Peers { directory, durable, taken });
-object!(Known { name, market });
-object!(Origin { peer, name, job, transfer, array, offer });
+object!(PeerEntry { name, market });
+object!(RemoteOrigin { peer, name, job, transfer, array, offer });
 object!(Away { peer, name, transfer, offer, news });
-object!(News { since, nodes, finish, charged });
+object!(RemoteProgress { since, nodes, finish, charged });
 
-object!(Wanted { job, transfer, cancel });
-object!(Report { job, transfer, fate });
-choice!(Fate { "unknown" => Unknown, "there" => There(news), "back" => Back(why) });
+object!(StatusQuery { job, transfer, cancel });
+object!(StatusReport { job, transfer, fate });
+choice!(RemoteStatus { "unknown" => Unknown, "there" => There(news), "back" => Back(why) });
 object!(PeerMessage { settled, word });
-choice!(Word {
+choice!(MessageBody {
     "discover" => Discover { inquiry, job, lead }, "volunteer" => Volunteer { inquiry, offer },
     "commit" => Commit { inquiry, job, offer, lead }, "accepted" => Accepted { inquiry, offer },
     "refused" => Refused { inquiry, offer }, "cancel" => Cancel { inquiry },
@@ -139,15 +141,15 @@ impl Decode for Document {
 fn sound(letter: &PeerMessage) -> Result<(), Fault> {
     let moment = |at: Time| (Time(0)..=Time::MAX).contains(&at);
     let offer = match &letter.word {
-        Word::Volunteer { offer, .. }
-        | Word::Commit { offer, .. }
-        | Word::Accepted { offer, .. }
-        | Word::Refused { offer, .. }
-        | Word::Migrate { offer, .. } => Some(*offer),
+        MessageBody::Volunteer { offer, .. }
+        | MessageBody::Commit { offer, .. }
+        | MessageBody::Accepted { offer, .. }
+        | MessageBody::Refused { offer, .. }
+        | MessageBody::Migrate { offer, .. } => Some(*offer),
         _ => None,
     };
     let lead = match &letter.word {
-        Word::Discover { lead, .. } | Word::Commit { lead, .. } => *lead,
+        MessageBody::Discover { lead, .. } | MessageBody::Commit { lead, .. } => *lead,
         _ => Span::ZERO,
     };
     let submitted = letter.word.job().map_or(Time(0), |job| job.submitted);
@@ -189,14 +191,14 @@ pub struct Questions {
     /// The sender's name.
     pub market: String,
     /// Which jobs.
-    pub jobs: Vec<Wanted>,
+    pub jobs: Vec<StatusQuery>,
 }
 
 /// The answer to [`Questions`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answers {
     /// In the order of the questions.
-    pub jobs: Vec<Report>,
+    pub jobs: Vec<StatusReport>,
 }
 
 object!(Post { protocol, market, sent, letters });
@@ -317,12 +319,12 @@ impl Answers {
         let answers: Answers = Decode::get(wire::parse(body)?)?;
         for (place, report) in answers.jobs.iter().enumerate() {
             let fine = match &report.fate {
-                Fate::There(News { since, charged, nodes, .. }) => {
+                RemoteStatus::There(RemoteProgress { since, charged, nodes, .. }) => {
                     since.is_none_or(|since| (Time(0)..=Time::MAX).contains(&since))
                         && (0..=Money::MAX.0).contains(&charged.0)
                         && nodes.len() <= MAX
                 }
-                Fate::Unknown | Fate::Back(_) => true,
+                RemoteStatus::Unknown | RemoteStatus::Back(_) => true,
             };
             if !fine {
                 let fault = Fault::new("a time or an amount is out of range");

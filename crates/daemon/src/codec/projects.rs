@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::wire::{Decode, Encode, Fault, choice, object};
 use crate::live::projects::{
-    Change, Limits, Member, MemberRole, Project, Projects, Spent, Warned, Which,
+    BudgetWarning, Change, Member, MemberRole, Project, Projects, SpendingLimits, Spent, Which,
 };
 use crate::live::used::{Place, Used, Uses};
 
@@ -12,9 +12,9 @@ object!(Project { made, note, members, limits, spent, by_user, days, warned });
 object!(Place { month, project, user, site });
 object!(Used { parts, node_seconds, charged });
 object!(Member { role, since, limits });
-object!(Limits { total, month });
+object!(SpendingLimits { total, month });
 object!(Spent { total, month, in_month });
-object!(Warned { month, level });
+object!(BudgetWarning { month, level });
 choice!(MemberRole { "member" => Member, "manager" => Manager });
 choice!(Which { "total" => Total, "month" => Month });
 choice!(Change {
@@ -23,7 +23,7 @@ choice!(Change {
     "joined" => Joined { user, role },
     "left" => Left { user },
     "limited" => Limited { user, limits },
-    "warned" => Warned { user, which, level, spent, of },
+    "warned" => BudgetWarning { user, which, level, spent, of },
     "eased" => Eased { user, which, level },
 });
 

@@ -12,7 +12,7 @@ use tradewind_sched::negotiation::{Peer, Serial};
 use super::wire::{Decode, Encode, parse};
 use super::*;
 use crate::live::money::{Accounts, Posting};
-use crate::live::peers::{PeerMessage, Peers, Report, Traveller, Wanted};
+use crate::live::peers::{PeerMessage, Peers, StatusQuery, StatusReport, Traveller};
 use crate::live::projects::Project;
 use crate::live::recent_history::RecentHistory;
 use crate::live::state::{Job, Quote, Task, Token};
@@ -206,8 +206,8 @@ proptest! {
         survives::<Project>(dice);
         survives::<(Place, Used)>(dice);
         survives::<PeerMessage>(dice);
-        survives::<Wanted>(dice);
-        survives::<Report>(dice);
+        survives::<StatusQuery>(dice);
+        survives::<StatusReport>(dice);
         survives::<Accounts>(dice);
         survives::<tradewind_model::MarketState>(dice);
     }

@@ -15,7 +15,7 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// What a site's thread waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Call {
+pub(super) enum SiteCall {
     /// A survey.
     Survey,
     /// An answer to orders, which may be many.
@@ -25,7 +25,7 @@ pub(super) enum Call {
 /// Since when a site's thread has been in a call of its site.
 #[derive(Debug)]
 pub(super) struct Busy {
-    since: Mutex<Option<(Call, Instant)>>,
+    since: Mutex<Option<(SiteCall, Instant)>>,
     within: Duration,
 }
 
@@ -36,7 +36,7 @@ impl Busy {
     }
 
     /// Does something that the site may never come back from.
-    pub(super) fn during<T>(&self, call: Call, work: impl FnOnce() -> T) -> T {
+    pub(super) fn during<T>(&self, call: SiteCall, work: impl FnOnce() -> T) -> T {
         *self.since() = Some((call, Instant::now()));
         let done = work();
         *self.since() = None;
@@ -47,15 +47,15 @@ impl Busy {
     pub(super) fn overdue(&self) -> Option<String> {
         let (call, since) = (*self.since())?;
         let (what, within) = match call {
-            Call::Survey => ("no survey came", self.within),
+            SiteCall::Survey => ("no survey came", self.within),
             // Several orders are carried out in one call.
-            Call::Orders => ("no answer to an order came", self.within * 2),
+            SiteCall::Orders => ("no answer to an order came", self.within * 2),
         };
         let is_late = since.elapsed() > within;
         is_late.then(|| format!("{what} within {} s: the site hangs", within.as_secs()))
     }
 
-    fn since(&self) -> MutexGuard<'_, Option<(Call, Instant)>> {
+    fn since(&self) -> MutexGuard<'_, Option<(SiteCall, Instant)>> {
         self.since.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

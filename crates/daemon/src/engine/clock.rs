@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tradewind_model::{Span, Time};
 
-use crate::live::state::{Known, State};
+use crate::live::state::{State, TaskReport};
 use crate::live::{Act, Instruction};
 use crate::site::{Aside, Exit, LocalTask, Seen, Survey, Tag};
 
@@ -26,18 +26,18 @@ pub(super) fn wall() -> Time {
 
 /// What a reading came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Reading {
+pub(super) struct ClockReading {
     /// The market's time.
     pub at: Time,
     /// By how much it is ahead of the system's clock.
     pub lead: Span,
     /// What happened to the clock since the last reading.
-    pub step: Option<Step>,
+    pub step: Option<ClockStep>,
 }
 
 /// Something that happened to the system's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ClockStep {
     /// It was set back.
     Back(Span),
     /// It was set forward, or the machine slept.
@@ -71,14 +71,14 @@ impl Clock {
     }
 
     /// The market's time now, and what became of the clock; steps are said in the log.
-    pub(super) fn read(&mut self, market: Market) -> Reading {
+    pub(super) fn read(&mut self, market: Market) -> ClockReading {
         let reading = self.reading(wall(), self.begin.elapsed(), market);
         report(&reading);
         reading
     }
 
     /// The same, if the clock shows `wall` and we have run for `ran`.
-    fn reading(&mut self, wall: Time, ran: Duration, market: Market) -> Reading {
+    fn reading(&mut self, wall: Time, ran: Duration, market: Market) -> ClockReading {
         let passed = |then: Duration| {
             Span(i64::try_from(ran.saturating_sub(then).as_secs()).unwrap_or(i64::MAX >> 1))
         };
@@ -89,41 +89,45 @@ impl Clock {
         let expected = steady.unwrap_or(market.last).max(market.last);
         if expected - due > SMALL {
             lead = expected - wall;
-            step = Some(Step::Back(expected - due));
+            step = Some(ClockStep::Back(expected - due));
         } else if let Some(by) = steady.map(|steady| due - steady).filter(|by| *by > SMALL) {
             lead = Span((market.lead.0 - by.0).max(0));
-            step = Some(Step::Forward(by));
+            step = Some(ClockStep::Forward(by));
         }
         self.before = Some((wall + lead, ran));
         if market.is_idle && lead > Span::ZERO {
             if wall < market.last {
-                return Reading { at: market.last, lead, step };
+                return ClockReading { at: market.last, lead, step };
             }
             self.before = Some((wall, ran));
-            return Reading { at: wall, lead: Span::ZERO, step: step.or(Some(Step::CaughtUp)) };
+            return ClockReading {
+                at: wall,
+                lead: Span::ZERO,
+                step: step.or(Some(ClockStep::CaughtUp)),
+            };
         }
-        Reading { at: (wall + lead).max(market.last), lead, step }
+        ClockReading { at: (wall + lead).max(market.last), lead, step }
     }
 }
 
-fn report(reading: &Reading) {
+fn report(reading: &ClockReading) {
     let lead = reading.lead.0;
     match reading.step {
-        Some(Step::Back(by)) => tracing::warn!(
+        Some(ClockStep::Back(by)) => tracing::warn!(
             by = by.0,
             lead,
             "the system clock went back by {} s: the market's time goes on, and is {lead} s ahead \
              of the clock from now on",
             by.0
         ),
-        Some(Step::Forward(by)) => tracing::warn!(
+        Some(ClockStep::Forward(by)) => tracing::warn!(
             by = by.0,
             lead,
             "the system clock went forward by {} s, or the machine slept; the market's time is \
              {lead} s ahead of the clock",
             by.0
         ),
-        Some(Step::CaughtUp) => {
+        Some(ClockStep::CaughtUp) => {
             tracing::info!("the system clock has caught up with the market's time");
         }
         None => {}
@@ -167,7 +171,7 @@ pub(super) fn survey(state: &State, at: Time, mut survey: Survey) -> Survey {
 
 fn known<'s>(state: &'s State, tag: &Tag) -> Option<&'s Seen> {
     match &state.tasks.get(tag)?.known {
-        Known::Seen(seen) => Some(seen),
+        TaskReport::Seen(seen) => Some(seen),
         _ => None,
     }
 }

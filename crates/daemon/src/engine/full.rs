@@ -16,7 +16,7 @@ use super::run::{AGAIN, Letters, Loop, unavailable};
 use crate::codec::Codec;
 use crate::live::rights::Actor;
 use crate::live::state::Phase;
-use crate::live::{Ask, Input, Kind, Live, Record, Refusal, Reply, Step};
+use crate::live::{Ask, Input, Live, Record, Refusal, RefusalKind, Reply, Step};
 use crate::store::StoreError;
 
 /// What the state has, and the journal has not yet.
@@ -140,5 +140,5 @@ fn may_be_done(live: &Live, ask: &Ask) -> bool {
 
 fn read_only() -> Refusal {
     let message = "the disk is full: the market can be read, and jobs can be cancelled, no more";
-    Refusal::new(Kind::Unavailable, message, "make room; the market goes on by itself then")
+    Refusal::new(RefusalKind::Unavailable, message, "make room; the market goes on by itself then")
 }

@@ -7,7 +7,7 @@ use tradewind_model::Time;
 
 use super::gauges::Gauges;
 use crate::live::rights::Actor;
-use crate::live::{Ask, Input, Kind, Live, Record, Refusal, Reply};
+use crate::live::{Ask, Input, Live, Record, Refusal, RefusalKind, Reply};
 
 /// What the engine is told.
 pub(super) enum Message {
@@ -18,14 +18,14 @@ pub(super) enum Message {
     /// Something happened.
     Input(Box<Input>),
     /// Somebody wants to hear of everything that is written down from now on.
-    Watch(SyncSender<News>),
+    Watch(SyncSender<CommittedRecord>),
     /// Stop, when everything is written down.
     Stop,
 }
 
 /// A record that is safe, for whoever watches.
 #[derive(Debug, Clone)]
-pub struct News {
+pub struct CommittedRecord {
     /// The row's number in the journal.
     pub seq: u64,
     /// When.
@@ -36,11 +36,11 @@ pub struct News {
 
 /// Records as they are written down. One that is read too slowly misses some: the numbers tell.
 #[derive(Debug)]
-pub struct Watch(pub(super) Receiver<News>);
+pub struct Watch(pub(super) Receiver<CommittedRecord>);
 
 impl Watch {
     /// The next one; `None` once the engine is gone.
-    pub fn next(&self) -> Option<News> {
+    pub fn next(&self) -> Option<CommittedRecord> {
         self.0.recv().ok()
     }
 
@@ -51,7 +51,7 @@ impl Watch {
     pub fn within(
         &self,
         time: std::time::Duration,
-    ) -> Result<News, std::sync::mpsc::RecvTimeoutError> {
+    ) -> Result<CommittedRecord, std::sync::mpsc::RecvTimeoutError> {
         self.0.recv_timeout(time)
     }
 }
@@ -59,7 +59,7 @@ impl Watch {
 /// The engine has stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the market has stopped")]
-pub struct Gone;
+pub struct EngineStopped;
 
 /// A way to the engine. Cheap to copy; calls wait for the engine.
 #[derive(Debug, Clone)]
@@ -80,7 +80,13 @@ impl Handle {
     /// # Errors
     /// Why it was not done; nothing has changed then.
     pub fn ask(&self, actor: Actor, ask: Ask) -> Result<Reply, Refusal> {
-        let gone = || Refusal::new(Kind::Unavailable, Gone.to_string(), "start it again: `up`");
+        let gone = || {
+            Refusal::new(
+                RefusalKind::Unavailable,
+                EngineStopped.to_string(),
+                "start it again: `up`",
+            )
+        };
         let (answer, wait) = sync_channel(1);
         self.0.send(Message::Ask(actor, Box::new(ask), answer)).map_err(|_| gone())?;
         wait.recv().map_err(|_| gone())?
@@ -94,28 +100,28 @@ impl Handle {
     pub fn look<T: Send + 'static>(
         &self,
         look: impl FnOnce(&Live) -> T + Send + 'static,
-    ) -> Result<T, Gone> {
+    ) -> Result<T, EngineStopped> {
         let (answer, wait) = sync_channel(1);
         let look = move |live: &Live| drop(answer.send(look(live)));
-        self.0.send(Message::Look(Box::new(look))).map_err(|_| Gone)?;
-        wait.recv().map_err(|_| Gone)
+        self.0.send(Message::Look(Box::new(look))).map_err(|_| EngineStopped)?;
+        wait.recv().map_err(|_| EngineStopped)
     }
 
     /// Says what happened, without waiting.
     ///
     /// # Errors
     /// If the engine has stopped.
-    pub fn tell(&self, input: Input) -> Result<(), Gone> {
-        self.0.send(Message::Input(Box::new(input))).map_err(|_| Gone)
+    pub fn tell(&self, input: Input) -> Result<(), EngineStopped> {
+        self.0.send(Message::Input(Box::new(input))).map_err(|_| EngineStopped)
     }
 
     /// Everything that is written down from now on.
     ///
     /// # Errors
     /// If the engine has stopped.
-    pub fn watch(&self) -> Result<Watch, Gone> {
+    pub fn watch(&self) -> Result<Watch, EngineStopped> {
         let (news, watch) = sync_channel(BACKLOG);
-        self.0.send(Message::Watch(news)).map_err(|_| Gone)?;
+        self.0.send(Message::Watch(news)).map_err(|_| EngineStopped)?;
         Ok(Watch(watch))
     }
 

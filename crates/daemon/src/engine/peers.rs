@@ -12,7 +12,7 @@ use tradewind_sched::negotiation::Peer;
 
 use super::handle::Handle;
 use crate::live::Input;
-use crate::live::peers::{PeerMessage, Report, Wanted, Word};
+use crate::live::peers::{MessageBody, PeerMessage, StatusQuery, StatusReport};
 
 /// How one peer is reached. Calls may take some seconds, and then fail.
 pub trait PeerTransport: Debug + Send {
@@ -26,7 +26,7 @@ pub trait PeerTransport: Debug + Send {
     ///
     /// # Errors
     /// Why there is no answer; for people.
-    fn ask(&mut self, market: &str, wanted: &[Wanted]) -> Result<Vec<Report>, String>;
+    fn ask(&mut self, market: &str, wanted: &[StatusQuery]) -> Result<Vec<StatusReport>, String>;
 }
 
 /// A peer of the configuration.
@@ -43,16 +43,16 @@ const REST: Duration = Duration::from_secs(1);
 /// As many letters, or questions, go at once.
 const AT_ONCE: usize = 64;
 
-enum Errand {
+enum PeerRequest {
     Letters(Time, Vec<PeerMessage>),
-    Ask(Vec<Wanted>),
+    Ask(Vec<StatusQuery>),
 }
 
 /// A peer's thread. It ends with the engine, or a moment after it.
 #[derive(Debug)]
-pub(super) struct PeerSender(Sender<Errand>);
+pub(super) struct PeerSender(Sender<PeerRequest>);
 
-impl Debug for Errand {
+impl Debug for PeerRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Errand")
     }
@@ -73,11 +73,11 @@ impl PeerSender {
     }
 
     pub(super) fn letters(&self, sent: Time, letters: Vec<PeerMessage>) {
-        drop(self.0.send(Errand::Letters(sent, letters)));
+        drop(self.0.send(PeerRequest::Letters(sent, letters)));
     }
 
-    pub(super) fn ask(&self, wanted: Vec<Wanted>) {
-        drop(self.0.send(Errand::Ask(wanted)));
+    pub(super) fn ask(&self, wanted: Vec<StatusQuery>) {
+        drop(self.0.send(PeerRequest::Ask(wanted)));
     }
 }
 
@@ -93,17 +93,17 @@ struct Round {
 }
 
 impl Round {
-    fn go_on(mut self, errands: &Receiver<Errand>) {
+    fn go_on(mut self, errands: &Receiver<PeerRequest>) {
         while let Ok(first) = errands.recv() {
             let (mut letters, mut wanted, mut when) = (Vec::new(), None, None);
             // Everything that has come meanwhile goes together; of questions, the last.
             for errand in std::iter::once(first).chain(errands.try_iter()) {
                 match errand {
-                    Errand::Letters(sent, more) => {
+                    PeerRequest::Letters(sent, more) => {
                         when = Some(sent);
                         letters.extend(more);
                     }
-                    Errand::Ask(all) => wanted = Some(all),
+                    PeerRequest::Ask(all) => wanted = Some(all),
                 }
             }
             if self.rest.is_some_and(|rest| Instant::now() < rest) {
@@ -111,7 +111,7 @@ impl Round {
             }
             self.rest = None;
             // A job with all that it runs goes alone: it may be large.
-            let alone = |one: &PeerMessage| matches!(one.word, Word::Migrate { .. });
+            let alone = |one: &PeerMessage| matches!(one.word, MessageBody::Migrate { .. });
             let (jobs, words): (Vec<_>, Vec<_>) = letters.into_iter().partition(alone);
             for some in words.chunks(AT_ONCE).chain(jobs.chunks(1)) {
                 let sent = when.unwrap_or(Time(0));

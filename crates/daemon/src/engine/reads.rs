@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::busy::Busy;
-use super::sites::Errand;
+use super::sites::SiteRequest;
 use crate::site::{SiteError, Tag};
 
 /// So long whoever reads waits for the site, and then for the file.
@@ -83,7 +83,7 @@ impl Drop for Permit {
 /// A way to ask a site what a task has written.
 #[derive(Debug, Clone)]
 pub struct Reader {
-    pub(super) errands: Sender<Errand>,
+    pub(super) errands: Sender<SiteRequest>,
     pub(super) busy: Arc<Busy>,
 }
 
@@ -100,7 +100,7 @@ impl Reader {
         }
         let until = Instant::now() + PATIENCE;
         let (answer, prepared) = sync_channel(1);
-        self.errands.send(Errand::Read(tag.clone(), max, answer)).map_err(|_| gone())?;
+        self.errands.send(SiteRequest::Read(tag.clone(), max, answer)).map_err(|_| gone())?;
         let late = |what: &str| {
             let within = PATIENCE.as_secs();
             SiteError::Away(format!("{what} did not answer within {within} s: ask again later"))

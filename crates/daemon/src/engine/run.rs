@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use tradewind_model::{Pools, Span, Time};
 use tradewind_sched::negotiation::Peer;
 
-use super::clock::{self, Clock, Reading};
+use super::clock::{self, Clock, ClockReading};
 use super::full::Unwritten;
-use super::handle::{Handle, Message, News};
+use super::handle::{CommittedRecord, Handle, Message};
 use super::journal::Journal;
 use super::peers::{PeerSender, PeerSetup};
 use super::recovery::{RecoveryError, recover_pages};
@@ -20,7 +20,9 @@ use crate::codec::Codec;
 use crate::codec::pages::Pages;
 use crate::live::peers::PeerMessage;
 use crate::live::state::{Job, Phase};
-use crate::live::{Act, Input, Kind, Live, Make, Record, Refusal, Reply, Settings, State, Step};
+use crate::live::{
+    Act, Input, Live, Make, Record, Refusal, RefusalKind, Reply, Settings, State, Step,
+};
 use crate::site::{Aside, Demand, Tag};
 use crate::store::{Store, StoreError};
 
@@ -190,7 +192,7 @@ impl<C: Codec> Base<C> {
         let is_idle = |job: &Job| matches!(job.phase, Phase::Over(_));
         let is_idle = state.jobs.values().all(is_idle) && state.quotes.is_empty();
         let (last, lead) = (state.now(), state.lead());
-        let Reading { at, lead: now, .. } = clock.read(clock::Market { last, lead, is_idle });
+        let ClockReading { at, lead: now, .. } = clock.read(clock::Market { last, lead, is_idle });
         let mut first = Vec::new();
         if now != lead {
             first.push(Record::Clock { lead: now });
@@ -272,7 +274,7 @@ pub(super) struct Loop<C> {
     asides: BTreeMap<usize, (Vec<Aside>, Instant)>,
     /// As sites were told.
     demand: Demand,
-    pub(super) watchers: Vec<SyncSender<News>>,
+    pub(super) watchers: Vec<SyncSender<CommittedRecord>>,
     /// When it was last tried to go on.
     pub(super) tried: Option<Instant>,
     postmen: BTreeMap<Peer, PeerSender>,
@@ -337,7 +339,8 @@ impl<C: Codec> Loop<C> {
         let is_asked = batch.iter().any(|message| matches!(message, Message::Ask(..)));
         let is_free = || live.is_idle() && live.state().quotes.is_empty();
         let is_idle = lead > Span::ZERO && !is_asked && is_free();
-        let Reading { at, lead: now, .. } = self.clock.read(clock::Market { last, lead, is_idle });
+        let ClockReading { at, lead: now, .. } =
+            self.clock.read(clock::Market { last, lead, is_idle });
         self.at = at;
         let (mut records, mut answers, mut looks) = (Vec::new(), Vec::<Waiting>::new(), Vec::new());
         let mut letters = Letters::new();
@@ -415,7 +418,7 @@ impl<C: Codec> Loop<C> {
     pub(super) fn tell<'a>(&mut self, records: impl ExactSizeIterator<Item = (Time, &'a Record)>) {
         let first = self.journal.store.last() + 1 - records.len() as u64;
         for (place, (at, record)) in records.enumerate() {
-            let news = News { seq: first + place as u64, at, record: record.clone() };
+            let news = CommittedRecord { seq: first + place as u64, at, record: record.clone() };
             self.watchers.retain(|watcher| {
                 !matches!(watcher.try_send(news.clone()), Err(TrySendError::Disconnected(_)))
             });
@@ -585,7 +588,7 @@ fn in_time(state: &State, at: Time, input: Input) -> Input {
 
 pub(super) fn unavailable() -> Refusal {
     let message = "the journal cannot be written: look whether it was done before you ask again";
-    Refusal::new(Kind::Unavailable, message, "the daemon's log says why; is the disk full?")
+    Refusal::new(RefusalKind::Unavailable, message, "the daemon's log says why; is the disk full?")
 }
 
 /// Nobody is there to do it.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tradewind_model::SiteId;
 
-use super::busy::{self, Busy, Call};
+use super::busy::{self, Busy, SiteCall};
 use super::handle::Handle;
 pub(super) use super::reads::Reader;
 use crate::live::{Act, Input, Instruction};
@@ -41,7 +41,7 @@ pub struct SiteSetup {
 }
 
 /// What a site's thread is to do.
-pub(super) enum Errand {
+pub(super) enum SiteRequest {
     /// To tell the site, in order.
     Tell(Vec<Instruction>),
     /// To keep these nodes free for jobs of the market of this name.
@@ -56,7 +56,7 @@ pub(super) enum Errand {
     Stop,
 }
 
-impl std::fmt::Debug for Errand {
+impl std::fmt::Debug for SiteRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Errand")
     }
@@ -66,7 +66,7 @@ impl std::fmt::Debug for Errand {
 #[derive(Debug)]
 pub(super) struct Worker {
     site: String,
-    errands: Sender<Errand>,
+    errands: Sender<SiteRequest>,
     busy: Arc<Busy>,
     thread: JoinHandle<()>,
     _watch: Sender<()>,
@@ -83,7 +83,7 @@ impl Worker {
         let bell = errands.clone();
         let mut setup = setup;
         // A thread that has ended needs no waking.
-        setup.site.attend(Wake::by(move || bell.send(Errand::Wake).unwrap_or_default()));
+        setup.site.attend(Wake::by(move || bell.send(SiteRequest::Wake).unwrap_or_default()));
         let watch = busy::watch(id, site.clone(), Arc::clone(&busy), engine.clone());
         let inside = Arc::clone(&busy);
         let thread = std::thread::Builder::new().name(name).spawn(move || {
@@ -96,17 +96,17 @@ impl Worker {
 
     /// Tells the site, in order.
     pub(super) fn tell(&self, orders: Vec<Instruction>) {
-        drop(self.errands.send(Errand::Tell(orders))); // a dead thread: the site counts as away
+        drop(self.errands.send(SiteRequest::Tell(orders))); // a dead thread: the site counts as away
     }
 
     /// Tells the site what it is to keep free.
     pub(super) fn set_aside(&self, market: &str, wanted: Vec<Aside>) {
-        drop(self.errands.send(Errand::SetAside(market.to_owned(), wanted)));
+        drop(self.errands.send(SiteRequest::SetAside(market.to_owned(), wanted)));
     }
 
     /// Tells the site whether jobs wait for nodes.
     pub(super) fn expect(&self, demand: Demand) {
-        drop(self.errands.send(Errand::Expect(demand)));
+        drop(self.errands.send(SiteRequest::Expect(demand)));
     }
 
     pub(super) fn reader(&self) -> Reader {
@@ -118,7 +118,7 @@ impl Worker {
 /// is left behind, as if the daemon had been killed.
 pub(super) fn stop(workers: Vec<Worker>) {
     for worker in &workers {
-        drop(worker.errands.send(Errand::Stop));
+        drop(worker.errands.send(SiteRequest::Stop));
     }
     let until = Instant::now() + LAST_WAIT;
     for worker in workers {
@@ -136,7 +136,7 @@ struct Talk {
     id: SiteId,
     setup: SiteSetup,
     engine: Handle,
-    errands: Receiver<Errand>,
+    errands: Receiver<SiteRequest>,
     voice: Voice,
     /// As they were last seen.
     tasks: BTreeMap<Tag, Seen>,
@@ -210,7 +210,7 @@ impl Talk {
                 is_woken = false;
                 match self.turn() {
                     Ok(pause) => next = Instant::now() + pause,
-                    Err(super::Gone) => return,
+                    Err(super::EngineStopped) => return,
                 }
                 next = self.setup.site.due().unwrap_or(next);
             }
@@ -219,24 +219,24 @@ impl Talk {
                 false => self.errands.try_recv().map_err(|_| RecvTimeoutError::Timeout),
             };
             match more {
-                Ok(Errand::Tell(orders)) => {
+                Ok(SiteRequest::Tell(orders)) => {
                     // Who waits for others to begin on the second is not to wait for us.
                     let (go, others) = orders.into_iter().partition(|it| it.act == Act::Go);
                     let go: Vec<Instruction> = go;
                     go.into_iter().rev().for_each(|order| waiting.push_front(order));
                     waiting.extend::<Vec<Instruction>>(others);
                 }
-                Ok(Errand::SetAside(market, wanted)) => {
+                Ok(SiteRequest::SetAside(market, wanted)) => {
                     if self.set_aside(&market, &wanted).is_err() {
                         return;
                     }
                 }
-                Ok(Errand::Read(tag, max, answer)) => {
+                Ok(SiteRequest::Read(tag, max, answer)) => {
                     drop(answer.send(self.setup.site.reading(&tag, max)));
                 }
-                Ok(Errand::Wake) => is_woken = true,
-                Ok(Errand::Expect(demand)) => self.setup.site.expect(demand),
-                Ok(Errand::Stop) => stopping = true,
+                Ok(SiteRequest::Wake) => is_woken = true,
+                Ok(SiteRequest::Expect(demand)) => self.setup.site.expect(demand),
+                Ok(SiteRequest::Stop) => stopping = true,
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {
                     let orders = next_of(&mut waiting);
@@ -253,10 +253,10 @@ impl Talk {
     }
 
     /// Lets the site have its turn; how long to wait until the next, if the site does not mind.
-    fn turn(&mut self) -> Result<Duration, super::Gone> {
+    fn turn(&mut self) -> Result<Duration, super::EngineStopped> {
         let begin = Instant::now();
         let site = &mut self.setup.site;
-        let turn = self.busy.during(Call::Survey, || site.turn());
+        let turn = self.busy.during(SiteCall::Survey, || site.turn());
         let took = begin.elapsed();
         let every = self.setup.survey_every;
         let survey = match turn {
@@ -286,9 +286,9 @@ impl Talk {
         is_news
     }
 
-    fn set_aside(&mut self, market: &str, wanted: &[Aside]) -> Result<(), super::Gone> {
+    fn set_aside(&mut self, market: &str, wanted: &[Aside]) -> Result<(), super::EngineStopped> {
         let site = &mut self.setup.site;
-        let denied = match self.busy.during(Call::Orders, || site.set_aside(market, wanted)) {
+        let denied = match self.busy.during(SiteCall::Orders, || site.set_aside(market, wanted)) {
             Ok(denied) => denied,
             Err(SiteError::Refused(why)) => {
                 wanted.iter().map(|aside| (aside.job, why.clone())).collect()
@@ -308,9 +308,10 @@ impl Talk {
         }
     }
 
-    fn carry_out(&mut self, orders: &[Instruction]) -> Result<(), super::Gone> {
+    fn carry_out(&mut self, orders: &[Instruction]) -> Result<(), super::EngineStopped> {
         let site = &mut *self.setup.site;
-        let answers = self.busy.during(Call::Orders, || Instruction::carry_out_all(orders, site));
+        let answers =
+            self.busy.during(SiteCall::Orders, || Instruction::carry_out_all(orders, site));
         for (order, answer) in orders.iter().zip(answers) {
             let (tag, act) = (order.tag.clone(), order.act);
             if let Err(wrong) = &answer {

@@ -13,7 +13,7 @@ use tradewind_model::{
 use super::money::{Account, Motive};
 use super::record::Record;
 use super::state::{
-    Finish, Happening, Hold, Job, Known, Part, Phase, Setback, State, Task, Wanted, Why,
+    Finish, Happening, Hold, Job, Part, Phase, Setback, State, Task, TaskGoal, TaskReport, Why,
 };
 use crate::site::{Exit, Tag};
 
@@ -336,7 +336,7 @@ impl State {
             (0..job.parts.len()).map(|part| (job.tag(&name, part), job.parts[part].pool)).collect();
         let (payer, hold) = (job.payer(), job.max());
         for (tag, pool) in tags {
-            let (wanted, known) = (Wanted::Run, Known::Nothing);
+            let (wanted, known) = (TaskGoal::Run, TaskReport::Nothing);
             let task = Task { pool, wanted, known, go: None, begun: None, held: None };
             self.tasks.insert(tag, task);
         }
@@ -354,7 +354,7 @@ impl State {
         let tags: Vec<Tag> = (0..job.parts.len()).map(|part| job.tag(&name, part)).collect();
         for tag in tags {
             if let Some(task) = self.tasks.get_mut(&tag) {
-                task.wanted = Wanted::Stop;
+                task.wanted = TaskGoal::Stop;
             }
         }
         Ok(())
@@ -367,8 +367,8 @@ impl State {
         let tags: Vec<Tag> = (0..job.parts.len()).map(|part| job.tag(&name, part)).collect();
         for tag in tags {
             let Some(task) = self.tasks.get_mut(&tag) else { continue };
-            if task.wanted == Wanted::Run || matches!(task.known, Known::Declined(_)) {
-                task.wanted = Wanted::Recall;
+            if task.wanted == TaskGoal::Run || matches!(task.known, TaskReport::Declined(_)) {
+                task.wanted = TaskGoal::Recall;
             }
         }
         Ok(())

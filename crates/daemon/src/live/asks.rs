@@ -6,7 +6,7 @@ use tradewind_io::submission::{Conditions, Submission, When};
 use tradewind_model::{Money, Pools, Time};
 
 use super::bodies::check_environment;
-use super::input::{Ask, Kind, Refusal, Reply, Unknown};
+use super::input::{Ask, Refusal, RefusalKind, Reply, Unknown};
 use super::money::Account;
 use super::peers::may_travel;
 use super::projects::Change;
@@ -18,7 +18,11 @@ use super::{ApplyError, Live, times};
 
 pub(super) type Answer = Result<Result<Reply, Refusal>, ApplyError>;
 
-pub(super) fn refused(kind: Kind, message: impl Into<String>, hint: impl Into<String>) -> Answer {
+pub(super) fn refused(
+    kind: RefusalKind,
+    message: impl Into<String>,
+    hint: impl Into<String>,
+) -> Answer {
     Ok(Err(Refusal::new(kind, message, hint)))
 }
 
@@ -33,7 +37,7 @@ impl Live {
                 Ok(self.report(at, actor, &market, &wanted)?.map(Reply::Reports))
             }
             _ if actor.role == Role::Peer => {
-                refused(Kind::Forbidden, "a peer may exchange jobs, and do nothing else", "")
+                refused(RefusalKind::Forbidden, "a peer may exchange jobs, and do nothing else", "")
             }
             Ask::Submit { submission, key, quote } => {
                 self.submit(at, actor, &submission, key.as_ref(), quote)
@@ -44,10 +48,14 @@ impl Live {
             Ask::Keep { quote } => self.keep(at, actor, quote),
             Ask::Tariff { pool, text } => {
                 let Some(found) = self.state.market.pools().as_slice().get(pool.index()) else {
-                    return refused(Kind::Unknown, "there is no such pool", "see `sites`");
+                    return refused(RefusalKind::Unknown, "there is no such pool", "see `sites`");
                 };
                 if !actor.may_manage(&self.state.owners[found.site.0 as usize]) {
-                    return refused(Kind::Forbidden, "only its owner sets a pool's prices", "");
+                    return refused(
+                        RefusalKind::Forbidden,
+                        "only its owner sets a pool's prices",
+                        "",
+                    );
                 }
                 self.put(at, Record::Tariff { pool, text })?;
                 Ok(Ok(Reply::Done))
@@ -61,7 +69,7 @@ impl Live {
                 self.rotate(at, actor, token, &Rotation { hash, grace, expiry })
             }
             _ if actor.role != Role::Administrator => {
-                refused(Kind::Forbidden, "only an administrator may do this", "")
+                refused(RefusalKind::Forbidden, "only an administrator may do this", "")
             }
             Ask::Move { from, to, amount, note, unknown } => {
                 if let Err(refusal) = self.may_be_moved(&from, &to, amount, unknown) {
@@ -151,7 +159,7 @@ impl Live {
         if known.is_some_and(|known| !is_again(known, submission)) {
             let message = format!("job {first} has this key, and is another submission");
             let hint = "use another key for another job; the same one sends the same job again";
-            return Err(Refusal::new(Kind::Conflict, message, hint));
+            return Err(Refusal::new(RefusalKind::Conflict, message, hint));
         }
         let jobs = self.state.jobs.range(first..).map(|(_, job)| job);
         let same = jobs.take_while(|job| {
@@ -175,7 +183,7 @@ impl Live {
         if submission.terms.deadline.is_some_and(|it| it + self.state.lead() <= at) {
             let message = "its deadline has passed: it could not be finished by then";
             let hint = "a deadline is the moment by which the job has ended; give one to come";
-            return Err(Refusal::new(Kind::Invalid, message, hint));
+            return Err(Refusal::new(RefusalKind::Invalid, message, hint));
         }
         let promised = quote.and_then(|number| self.state.quotes.get(&number)).map(|it| it.tasks);
         let chosen = self.chosen_of(None, &actor.user, submission, promised);
@@ -207,7 +215,7 @@ impl Live {
             return Ok(());
         };
         let message = format!("it is to wait for job {}, and you have no such job", missing.job);
-        Err(Refusal::new(Kind::Invalid, message, "jobs that ended long ago are gone"))
+        Err(Refusal::new(RefusalKind::Invalid, message, "jobs that ended long ago are gone"))
     }
 
     /// Whether the quote still stands.
@@ -219,11 +227,11 @@ impl Live {
         submission: &Submission,
     ) -> Result<(), Refusal> {
         let hint = "ask for a new quote";
-        let conflict = |message: String| Err(Refusal::new(Kind::Conflict, message, hint));
+        let conflict = |message: String| Err(Refusal::new(RefusalKind::Conflict, message, hint));
         let quote = self.state.quotes.get(&number).filter(|it| actor.may_act_for(&it.user));
         let Some(quote) = quote else {
             let message = format!("there is no quote {number}, or it has expired");
-            return Err(Refusal::new(Kind::Unknown, message, hint));
+            return Err(Refusal::new(RefusalKind::Unknown, message, hint));
         };
         if submission.array.is_some() || !submission.after.is_empty() || submission.held {
             return conflict("a quote is for one job that may start at once".to_owned());
@@ -283,7 +291,7 @@ impl Live {
         };
         match phase {
             Phase::Over(_) => {
-                return refused(Kind::Conflict, format!("job {number} is over already"), "");
+                return refused(RefusalKind::Conflict, format!("job {number} is over already"), "");
             }
             Phase::Running | Phase::Handing | Phase::Away => {
                 self.put(at, Record::Cancelling { job: number, by: actor.user.clone() })?;
@@ -296,8 +304,13 @@ impl Live {
 
     fn find(&self, actor: &Actor, number: u64) -> Result<Phase, Refusal> {
         let job = self.state.jobs.get(&number).filter(|job| actor.may_act_for(&job.user));
-        let unknown =
-            || Refusal::new(Kind::Unknown, format!("you have no job {number}"), "see `jobs --all`");
+        let unknown = || {
+            Refusal::new(
+                RefusalKind::Unknown,
+                format!("you have no job {number}"),
+                "see `jobs --all`",
+            )
+        };
         job.map(|job| job.phase.clone()).ok_or_else(unknown)
     }
 
@@ -310,7 +323,7 @@ impl Live {
             }
             Ok(_) => {
                 let message = format!("job {number} does not wait in the queue");
-                return refused(Kind::Conflict, message, "");
+                return refused(RefusalKind::Conflict, message, "");
             }
         }
         Ok(Ok(Reply::Done))
@@ -325,7 +338,7 @@ impl Live {
             }
             Ok(_) => {
                 let message = format!("job {number} is not held by its user");
-                return refused(Kind::Conflict, message, "");
+                return refused(RefusalKind::Conflict, message, "");
             }
         }
         Ok(Ok(Reply::Done))
@@ -360,11 +373,11 @@ impl Live {
         unknown: Unknown,
     ) -> Result<(), Refusal> {
         if amount <= Money::ZERO {
-            return Err(Refusal::new(Kind::Invalid, "the amount is not above 0", ""));
+            return Err(Refusal::new(RefusalKind::Invalid, "the amount is not above 0", ""));
         }
         if [from, to].iter().any(|account| matches!(account, Account::Held(_))) {
             let message = "what is held for a job cannot be moved";
-            return Err(Refusal::new(Kind::Invalid, message, ""));
+            return Err(Refusal::new(RefusalKind::Invalid, message, ""));
         }
         match self.state.may_receive(to) {
             Err(stranger) if unknown == Unknown::Refuse || !stranger.may_be_made => {
@@ -374,7 +387,7 @@ impl Live {
         }
         if *from != Account::Bank && self.state.accounts.balance(from) < i128::from(amount.0) {
             let message = format!("{from} has too little");
-            return Err(Refusal::new(Kind::Conflict, message, "see `ledger`"));
+            return Err(Refusal::new(RefusalKind::Conflict, message, "see `ledger`"));
         }
         Ok(())
     }
@@ -393,7 +406,7 @@ impl Live {
     fn switch(&mut self, at: Time, policy: &str) -> Answer {
         let pools: &Pools = self.state.market.pools();
         match self.maker.make(policy, pools) {
-            Err(wrong) => refused(Kind::Invalid, wrong, "`simulate --help` has all names"),
+            Err(wrong) => refused(RefusalKind::Invalid, wrong, "`simulate --help` has all names"),
             Ok(made) => {
                 self.policy = made;
                 self.go_on(at, policy)?;

@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 
 use tradewind_io::submission::Submission;
 
-use super::input::{Kind, Refusal, Usage};
+use super::input::{Refusal, RefusalKind, Usage};
 use super::state::{Job, State};
 use super::{Live, Settings};
 
 /// Who has how many jobs that have not ended, and the bytes of their submissions.
 #[derive(Debug, Default)]
 pub(super) struct Bodies {
-    users: BTreeMap<String, Own>,
-    all: Own,
+    users: BTreeMap<String, UserBytes>,
+    all: UserBytes,
     /// By the number of a single job, or of an array's first one: jobs, and bytes.
-    bodies: BTreeMap<u64, Own>,
+    bodies: BTreeMap<u64, UserBytes>,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-struct Own {
+struct UserBytes {
     jobs: usize,
     bytes: u64,
 }
@@ -59,7 +59,7 @@ impl Bodies {
         }
     }
 
-    fn of(&self, user: &str) -> Own {
+    fn of(&self, user: &str) -> UserBytes {
         self.users.get(user).copied().unwrap_or_default()
     }
 
@@ -114,7 +114,7 @@ pub fn check_environment(submission: &Submission, settings: &Settings) -> Result
     let message = format!("the environment has {used} {what}, and {max} are allowed (`{limit}`)");
     let hint = "export only what the job needs: `--export=NAME,…`; keep data in files";
     let usage = Usage { limit: limit.to_owned(), used: used as u64, allowed: max as u64, wait: 0 };
-    Err(Refusal { kind: Kind::Limit, ..Refusal::limit(message, hint, usage) })
+    Err(Refusal { kind: RefusalKind::Limit, ..Refusal::limit(message, hint, usage) })
 }
 
 impl State {

@@ -19,7 +19,7 @@ use self::over::{hopeless, over};
 use super::demand::{Chosen, choose, promised};
 use super::input::Refusal;
 use super::record::Record;
-use super::state::{Hold, Job, Known, Phase, Setback};
+use super::state::{Hold, Job, Phase, Setback, TaskReport};
 use super::{ApplyError, Live};
 use crate::site::limits::{Cap, Charged, Holds, Limits};
 use crate::site::{Survey, Tag};
@@ -40,7 +40,7 @@ struct Whose {
 
 /// A limit on jobs at one time that was met.
 #[derive(Debug, Clone)]
-struct Met {
+struct ReachedCap {
     word: String,
     /// So many jobs were there then, ours and others, or as many as were tried since.
     max: u32,
@@ -73,13 +73,13 @@ impl Told {
 }
 
 /// Why a pool or a site is closed to a job, for people.
-type Reason = String;
+type ClosedReason = String;
 
 /// All that is known of limits.
 #[derive(Debug, Default)]
 pub(super) struct Caps {
     told: BTreeMap<SiteId, Told>,
-    met: BTreeMap<(SiteId, Whose), Met>,
+    met: BTreeMap<(SiteId, Whose), ReachedCap>,
     /// Accounts that a pool is closed to, as it said: until when that is believed, and why.
     shut: BTreeMap<(PoolId, Whose), (Time, String)>,
     /// Jobs that a pool is closed to: the same.
@@ -209,7 +209,7 @@ impl Live {
         user: &str,
         submission: &Submission,
         width: Option<u32>,
-        closed: &BTreeMap<PoolId, Reason>,
+        closed: &BTreeMap<PoolId, ClosedReason>,
     ) -> Result<Chosen, Refusal> {
         choose(submission, self.place_of(user), &self.state, &self.max, width, closed)
     }
@@ -226,7 +226,7 @@ impl Live {
         user: &str,
         submission: &Submission,
         demand: &Demand,
-    ) -> BTreeMap<PoolId, Reason> {
+    ) -> BTreeMap<PoolId, ClosedReason> {
         let mut closed = BTreeMap::new();
         let mut places: BTreeMap<SiteId, usize> = BTreeMap::new();
         for (id, pool) in self.state.market.pools().iter() {
@@ -254,7 +254,7 @@ impl Live {
     }
 
     /// Sites that have as many jobs of the user as may be there at one time, and why.
-    fn full_for(&self, user: &str, submission: &Submission) -> BTreeMap<SiteId, Reason> {
+    fn full_for(&self, user: &str, submission: &Submission) -> BTreeMap<SiteId, ClosedReason> {
         let mut full = BTreeMap::new();
         for (place, site) in self.state.market.pools().sites().iter().enumerate() {
             let id = SiteId(place as u32);
@@ -358,7 +358,7 @@ impl Live {
         let mut whys = BTreeSet::new();
         loop {
             let asked = pools.iter().filter(|(_, pool)| pool.suits(&chosen.demand));
-            let shut: BTreeMap<PoolId, Reason> =
+            let shut: BTreeMap<PoolId, ClosedReason> =
                 asked.filter_map(|(id, pool)| Some((id, full.get(&pool.site)?.clone()))).collect();
             if shut.is_empty() {
                 return Fit::Fits(chosen, !whys.is_empty());
@@ -483,7 +483,8 @@ impl Live {
                     Some(met) => met.wait,
                     None => FIRST_WAIT,
                 };
-                let met = Met { word: cap.word, max, until: at + wait, wait, is_raised: false };
+                let met =
+                    ReachedCap { word: cap.word, max, until: at + wait, wait, is_raised: false };
                 self.caps.met.insert((site, whose), met);
                 self.caps.counts = OnceCell::new();
             }
@@ -494,7 +495,8 @@ impl Live {
     fn there(&self, site: SiteId, whose: &Whose) -> u32 {
         let name = self.site_named(site);
         let is_there = |(tag, task): &(&Tag, &super::state::Task)| {
-            let has = matches!(task.known, Known::Acknowledged | Known::Seen(_)) && !task.is_over();
+            let has = matches!(task.known, TaskReport::Acknowledged | TaskReport::Seen(_))
+                && !task.is_over();
             has && self.state.site_of(task.pool) == site && !self.caps.tags.contains_key(*tag)
         };
         let is_its = |(tag, _): &(&Tag, &super::state::Task)| {

@@ -10,7 +10,7 @@ use tradewind_model::{
 };
 
 use super::Live;
-use super::input::{Kind, Refusal};
+use super::input::{Refusal, RefusalKind};
 use super::state::State;
 pub(super) use super::width::Most;
 use super::width::{Group, Has, groups};
@@ -244,7 +244,7 @@ impl<'a> Wishes<'a> {
         let each = self.unfit.iter().map(|(id, has)| format!("{}: {has}", pools.pool(*id).name));
         let message = format!("{} do not fit on any node", self.submission.layout().words());
         let hint = format!("nodes have: {}", each.collect::<Vec<_>>().join("; "));
-        Refusal::new(Kind::Invalid, message, hint)
+        Refusal::new(RefusalKind::Invalid, message, hint)
     }
 }
 
@@ -304,7 +304,7 @@ fn one_of(
         names.dedup();
         let message = format!("there is no {name} `{unknown}`");
         let hint = format!("there are: {}", names.join(", "));
-        return Err(Refusal::new(Kind::Invalid, message, hint));
+        return Err(Refusal::new(RefusalKind::Invalid, message, hint));
     }
     attributes.insert(name.to_owned(), Attribute::OneOf(wanted.to_vec()));
     Ok(())
@@ -329,7 +329,7 @@ pub(super) fn suitable(demand: &Demand, pools: &Pools) -> u64 {
 fn few(tasks: u32, nodes: u64) -> Refusal {
     let message = format!("needs {tasks} nodes, and {nodes} suit");
     let hint = "ask for fewer nodes, or for less of each: performance, attributes, sites, price";
-    Refusal::new(Kind::Invalid, message, hint)
+    Refusal::new(RefusalKind::Invalid, message, hint)
 }
 
 /// The same, where some have too little memory or too few generic resources.
@@ -339,5 +339,5 @@ fn poor(width: u32, asked: &Resources, nodes: u64, pools: &Pools, max: &Most) ->
     let each = known.map(|(id, max)| format!("{}: {max}", pools.pool(*id).name));
     let each: Vec<String> = each.collect();
     let hint = format!("the most that a node has: {}", each.join("; "));
-    Refusal::new(Kind::Invalid, message, hint)
+    Refusal::new(RefusalKind::Invalid, message, hint)
 }

@@ -4,7 +4,7 @@ use tradewind_io::submission::Gather;
 use tradewind_model::{PoolId, Span, Time};
 
 use super::record::Record;
-use super::state::{Job, Part, Phase, Setback, State, Wanted};
+use super::state::{Job, Part, Phase, Setback, State, TaskGoal};
 use super::{ApplyError, Live};
 use crate::site::{Exit, Survey, Tag};
 
@@ -193,13 +193,13 @@ impl Live {
 
     /// Whether none of the job's parts was told to stop.
     fn may_go_on(&self, number: u64) -> bool {
-        self.state.tasks_of(number).all(|(_, wanted)| wanted == Wanted::Run)
+        self.state.tasks_of(number).all(|(_, wanted)| wanted == TaskGoal::Run)
     }
 
     /// Whether a part of the job that is not over was not told to stop.
     pub(super) fn runs_on(&self, number: u64) -> bool {
         let mut parts = self.state.tasks_of(number);
-        parts.any(|(part, wanted)| part.exit.is_none() && wanted == Wanted::Run)
+        parts.any(|(part, wanted)| part.exit.is_none() && wanted == TaskGoal::Run)
     }
 
     /// When the work of parts really began, as the site says: written down once all are known. Before
@@ -255,7 +255,7 @@ fn gone(part: &Part) -> String {
 
 impl State {
     /// The parts of the job's present attempt whose tasks are not forgotten.
-    fn tasks_of(&self, number: u64) -> impl Iterator<Item = (&Part, Wanted)> {
+    fn tasks_of(&self, number: u64) -> impl Iterator<Item = (&Part, TaskGoal)> {
         let job = self.jobs.get(&number);
         let parts = job.into_iter().flat_map(|job| job.parts.iter().enumerate());
         parts.filter_map(move |(place, part)| {

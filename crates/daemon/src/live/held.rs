@@ -3,7 +3,7 @@
 use tradewind_model::{SiteId, Time};
 
 use super::record::Record;
-use super::state::{Job, Known, Phase, State, Wanted};
+use super::state::{Job, Phase, State, TaskGoal, TaskReport};
 use super::{ApplyError, Live};
 use crate::site::{Held, Seen, Survey, Tag};
 
@@ -32,7 +32,7 @@ impl Live {
         let job = self.state.jobs.get(&tag.job).filter(|job| job.phase == Phase::Running);
         // Where another part of it works, its user decides.
         let waits = job.is_some_and(|job| job.began().is_none());
-        let is_wanted = task.is_some_and(|task| task.wanted == Wanted::Run);
+        let is_wanted = task.is_some_and(|task| task.wanted == TaskGoal::Run);
         waits && is_wanted && since.is_some_and(|since| since + held.max <= at)
     }
 }
@@ -45,8 +45,9 @@ impl State {
             let before = task.held.as_ref().map(|(_, why)| why);
             let now = survey.held.get(tag).map(|held| &held.why);
             // What a task was held for when it was taken back says why the job waits again.
-            let waits = matches!(task.known, Known::Acknowledged | Known::Seen(Seen::Waiting));
-            let counts = now.is_some() && waits || now.is_none() && task.wanted == Wanted::Run;
+            let waits =
+                matches!(task.known, TaskReport::Acknowledged | TaskReport::Seen(Seen::Waiting));
+            let counts = now.is_some() && waits || now.is_none() && task.wanted == TaskGoal::Run;
             (before != now && counts).then(|| (tag.clone(), now.cloned()))
         });
         news.collect()

@@ -7,10 +7,10 @@ use tradewind_model::{Money, PoolId, Price, SiteId, Span, Time};
 use tradewind_sched::negotiation::Peer;
 
 use super::money::Account;
-use super::peers::{PeerMessage, Report, Wanted};
-use super::projects::import::Row;
-use super::projects::{Limits, MemberRole};
-use super::rights::{Actor, Expiry, Role, Terms, TokenHash};
+use super::peers::{PeerMessage, StatusQuery, StatusReport};
+use super::projects::import::AccountingRow;
+use super::projects::{MemberRole, SpendingLimits};
+use super::rights::{Actor, Expiry, Role, TokenHash, TokenTerms};
 use super::state::Quote;
 use crate::site::{SiteError, Survey, Tag};
 
@@ -59,7 +59,7 @@ pub enum Input {
         /// Which.
         peer: Peer,
         /// What it said.
-        reports: Vec<Report>,
+        reports: Vec<StatusReport>,
     },
     /// A peer has begun to answer, or has stopped.
     Contact {
@@ -155,12 +155,12 @@ pub enum Ask {
         /// Its name.
         project: String,
         /// What is wanted.
-        wish: Wish,
+        wish: ProjectChange,
     },
     /// To have users, projects, members and budgets as a table says: all of it or nothing.
     Import {
         /// Its rows.
-        rows: Vec<Row>,
+        rows: Vec<AccountingRow>,
     },
     /// To ask other prices for a pool's nodes than the configuration.
     Tariff {
@@ -180,7 +180,7 @@ pub enum Ask {
         /// For people.
         note: String,
         /// How long, and who answers for its owner.
-        terms: Terms,
+        terms: TokenTerms,
     },
     /// To give a token another secret; the one that it has opens for a while yet.
     Rotate {
@@ -222,7 +222,7 @@ pub enum Ask {
         /// Which market it is.
         market: String,
         /// Which jobs.
-        wanted: Vec<Wanted>,
+        wanted: Vec<StatusQuery>,
     },
 }
 
@@ -238,7 +238,7 @@ pub enum Unknown {
 
 /// What is wanted of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wish {
+pub enum ProjectChange {
     /// To make it.
     Make {
         /// For people.
@@ -266,7 +266,7 @@ pub enum Wish {
         /// Of which member; `None`: of the project.
         user: Option<String>,
         /// From now on.
-        limits: Limits,
+        limits: SpendingLimits,
     },
 }
 
@@ -278,7 +278,7 @@ pub enum Reply {
     /// The number of the quote or of the token.
     Number(u64),
     /// What became of jobs, in the order of the questions.
-    Reports(Vec<Report>),
+    Reports(Vec<StatusReport>),
     /// What an import has changed, for people.
     Changes(Vec<String>),
     /// As asked.
@@ -290,12 +290,12 @@ pub enum Reply {
 #[error("{message}")]
 pub struct Refusal {
     /// Of which kind.
-    pub kind: Kind,
+    pub kind: RefusalKind,
     /// What is wrong, for people.
     pub message: String,
     /// What to do.
     pub hint: String,
-    /// Which limit was met, for [`Kind::Limit`].
+    /// Which limit was met, for [`RefusalKind::Limit`].
     pub usage: Option<Box<Usage>>,
 }
 
@@ -315,7 +315,7 @@ pub struct Usage {
 
 /// Of a [`Refusal`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum RefusalKind {
     /// It makes no sense as it is.
     Invalid,
     /// There is no such thing, or it is not for the one who asks to know.
@@ -332,12 +332,12 @@ pub enum Kind {
 
 impl Refusal {
     /// A refusal of this kind.
-    pub fn new(kind: Kind, message: impl Into<String>, hint: impl Into<String>) -> Refusal {
+    pub fn new(kind: RefusalKind, message: impl Into<String>, hint: impl Into<String>) -> Refusal {
         Refusal { kind, message: message.into(), hint: hint.into(), usage: None }
     }
 
     /// A limit is met.
     pub fn limit(message: impl Into<String>, hint: impl Into<String>, usage: Usage) -> Refusal {
-        Refusal { usage: Some(Box::new(usage)), ..Refusal::new(Kind::Limit, message, hint) }
+        Refusal { usage: Some(Box::new(usage)), ..Refusal::new(RefusalKind::Limit, message, hint) }
     }
 }

@@ -7,10 +7,10 @@ use tradewind_model::{Demand, Money, Span, Time};
 
 use super::demand::{Chosen, RESOURCES};
 use super::dependencies::Waits;
-use super::input::{Kind, Refusal};
+use super::input::{Refusal, RefusalKind};
 use super::peers::may_travel;
 use super::record::Record;
-use super::state::{Finish, Hold, Job, Part, Phase, Setback, Wanted};
+use super::state::{Finish, Hold, Job, Part, Phase, Setback, TaskGoal};
 use super::{ApplyError, Live};
 use crate::site::Exit;
 
@@ -123,7 +123,7 @@ impl Live {
         let mut parts = job.parts.iter().enumerate();
         let (_, part) = parts.find(|(place, part)| {
             let task = self.state.tasks.get(&job.tag(&self.state.name, *place));
-            let was_wanted = task.is_some_and(|task| task.wanted == Wanted::Run);
+            let was_wanted = task.is_some_and(|task| task.wanted == TaskGoal::Run);
             is_withdrawn(part) && counts(part) && was_wanted
         })?;
         Some(format!("somebody at {}", self.state.site_name(part.pool)))
@@ -298,7 +298,7 @@ impl Live {
         let Some(job) = self.state.jobs.get(&number) else { return false };
         (0..job.parts.len()).any(|part| {
             let task = self.state.tasks.get(&job.tag(&self.state.name, part));
-            task.is_some_and(|task| task.wanted != Wanted::Run)
+            task.is_some_and(|task| task.wanted != TaskGoal::Run)
         })
     }
 
@@ -362,7 +362,7 @@ fn within_budget(job: &Job, chosen: Chosen) -> Result<Chosen, Refusal> {
     let rest = budget - job.paid;
     if rest <= Money::ZERO && budget > Money::ZERO {
         let message = format!("its earlier attempts have used its budget of {budget} credits");
-        return Err(Refusal::new(Kind::Conflict, message, ""));
+        return Err(Refusal::new(RefusalKind::Conflict, message, ""));
     }
     let mut terms = chosen.demand.terms().clone();
     terms.budget = Some(rest);

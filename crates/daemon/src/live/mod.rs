@@ -60,7 +60,9 @@ pub use apply::ApplyError;
 pub use bodies::check_environment;
 use demand::Most;
 pub use demand::RESOURCES;
-pub use input::{Act, Ask, Input, Kind, Refusal, Reply, Unknown, Usage, Wish, Withheld};
+pub use input::{
+    Act, Ask, Input, ProjectChange, Refusal, RefusalKind, Reply, Unknown, Usage, Withheld,
+};
 pub use orders::Instruction;
 use peers::PeerMessage;
 pub use record::Record;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use tradewind_io::diagnostics::suggestion;
 
-use super::input::{Kind, Refusal};
+use super::input::{Refusal, RefusalKind};
 use super::money::Account;
 use super::projects::may_be_named;
 use super::state::State;
@@ -60,7 +60,7 @@ impl State {
                 _ => "a name has 1 to 64 letters, digits and `_-.@`".to_owned(),
             },
         };
-        Err(Stranger { refusal: Refusal::new(Kind::Invalid, message, hint), may_be_made })
+        Err(Stranger { refusal: Refusal::new(RefusalKind::Invalid, message, hint), may_be_made })
     }
 }
 
@@ -84,7 +84,7 @@ pub(super) fn unknown_project(state: &State, user: &str, project: &str) -> Refus
         }
         (None, true) => "an administrator makes one with `tradewind project create NAME`".into(),
     };
-    Refusal::new(Kind::Invalid, message, hint)
+    Refusal::new(RefusalKind::Invalid, message, hint)
 }
 
 /// The name that is most like `name`, in words; `None` if none is.

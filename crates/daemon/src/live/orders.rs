@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{PoolId, SiteId};
 
-use super::state::{Job, Known, Part, Phase, State, Task, Wanted};
+use super::state::{Job, Part, Phase, State, Task, TaskGoal, TaskReport};
 use super::{Act, Live};
 use crate::site::{Go, Order, Site, SiteError, Tag};
 
@@ -114,12 +114,12 @@ impl Live {
 fn act(task: &Task) -> Option<Act> {
     match (task.wanted, &task.known) {
         _ if task.is_over() => Some(Act::Forget),
-        (Wanted::Stop | Wanted::Recall, Known::Withdrawn(_)) => None,
-        (Wanted::Recall, _) => Some(Act::Recall),
-        (Wanted::Stop, _) => Some(Act::Withdraw),
-        (Wanted::Run, Known::Nothing) => Some(Act::Submit),
-        (Wanted::Run, _) if task.go.is_some() => Some(Act::Go),
-        (Wanted::Run, _) => None,
+        (TaskGoal::Stop | TaskGoal::Recall, TaskReport::Withdrawn(_)) => None,
+        (TaskGoal::Recall, _) => Some(Act::Recall),
+        (TaskGoal::Stop, _) => Some(Act::Withdraw),
+        (TaskGoal::Run, TaskReport::Nothing) => Some(Act::Submit),
+        (TaskGoal::Run, _) if task.go.is_some() => Some(Act::Go),
+        (TaskGoal::Run, _) => None,
     }
 }
 

@@ -14,7 +14,7 @@ pub struct RecentHistory {
     pub prices: BTreeMap<PoolId, Asked>,
     /// Closures that had begun and are over, by their ends, the oldest first: those of the last
     /// [`RecentHistory::SPAN`], but [`RecentHistory::CLOSURES`] at most.
-    pub closures: VecDeque<Gone>,
+    pub closures: VecDeque<PastOutage>,
     /// Closures that ended up to this moment were too many, and are forgotten.
     pub forgotten: Option<Time>,
 }
@@ -31,7 +31,7 @@ pub struct Asked {
 
 /// Nodes that were missing for a while.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gone {
+pub struct PastOutage {
     /// On whose account.
     pub why: Why,
     /// How many.
@@ -66,7 +66,8 @@ impl RecentHistory {
         let since = self.closures.iter().rev().take_while(|it| it.until > what.from);
         let last = since.enumerate().find(|(_, it)| it.why == *why).map(|(behind, _)| behind);
         let last = last.map(|behind| self.closures.len() - 1 - behind);
-        let mut gone = Gone { why: why.clone(), nodes: what.nodes, from: what.from, until: at };
+        let mut gone =
+            PastOutage { why: why.clone(), nodes: what.nodes, from: what.from, until: at };
         if let Some(before) = last.and_then(|place| self.closures.get(place)) {
             gone.from = before.until;
             if before.nodes == gone.nodes {
@@ -77,7 +78,7 @@ impl RecentHistory {
         if gone.from < gone.until {
             self.closures.push_back(gone);
         }
-        let old = |it: &Gone| it.until <= at - RecentHistory::SPAN;
+        let old = |it: &PastOutage| it.until <= at - RecentHistory::SPAN;
         while self.closures.front().is_some_and(old) {
             self.closures.pop_front();
         }
@@ -131,8 +132,8 @@ impl Asked {
 impl State {
     /// Nodes that were missing lately, as far as is known, by their ends; and behind them those
     /// that are missing, until `now`. O(n log n) in what is kept.
-    pub fn lately_missing(&self, now: Time) -> Vec<Gone> {
-        let mut all: Vec<Gone> = self.past.closures.iter().cloned().collect();
+    pub fn lately_missing(&self, now: Time) -> Vec<PastOutage> {
+        let mut all: Vec<PastOutage> = self.past.closures.iter().cloned().collect();
         // By their ends: the last of a name counts.
         let over: BTreeMap<&Why, Time> =
             self.past.closures.iter().map(|it| (&it.why, it.until)).collect();
@@ -141,7 +142,7 @@ impl State {
             let before = over.get(why).copied().filter(|until| *until > what.from);
             let from = before.unwrap_or(what.from);
             if from < now {
-                all.push(Gone { why: why.clone(), nodes: what.nodes, from, until: now });
+                all.push(PastOutage { why: why.clone(), nodes: what.nodes, from, until: now });
             }
         }
         all

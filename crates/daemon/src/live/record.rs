@@ -8,7 +8,7 @@ use tradewind_sched::negotiation::{Entry, Peer};
 
 use super::choice::Choice;
 use super::money::Account;
-use super::peers::{Known, News};
+use super::peers::{PeerEntry, RemoteProgress};
 use super::projects::Change;
 use super::rights::{Role, SignedIn, TokenHash};
 use super::state::{Finish, Hold, Quote, Setback, Why};
@@ -324,7 +324,7 @@ pub enum Record {
         /// The next number, or that of before.
         peer: Peer,
         /// What is known of it.
-        known: Known,
+        known: PeerEntry,
     },
     /// A durable change of the negotiation with peers, and what it means for its job.
     Negotiated {
@@ -339,7 +339,7 @@ pub enum Record {
         /// Which.
         job: u64,
         /// What.
-        news: News,
+        news: RemoteProgress,
     },
     /// A job that went to a peer is here again.
     CameBack {

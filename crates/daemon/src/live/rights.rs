@@ -1,6 +1,6 @@
 //! Who may do what.
 
-use super::input::{Kind, Refusal};
+use super::input::{Refusal, RefusalKind};
 use super::{Settings, State};
 use tradewind_model::Span;
 
@@ -31,7 +31,7 @@ pub struct SignedIn {
 
 /// What is decided about a new token beside its owner and role.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Terms {
+pub struct TokenTerms {
     /// How long it opens, from now on; `None`: until it is revoked.
     pub lifetime: Option<Span>,
     /// If a provider of identities answered for its owner.
@@ -102,7 +102,7 @@ impl Settings {
         );
         let hint = "set `user_command` at the site (docs/local-site.md); or, if all users may act as \
                     administrators, `shared_account = true` in the configuration";
-        Err(Refusal::new(Kind::Forbidden, message, hint))
+        Err(Refusal::new(RefusalKind::Forbidden, message, hint))
     }
 
     /// Whether all tokens of the journal may stand.

@@ -13,7 +13,7 @@ use super::choice::Choice;
 use super::gather::StartBarrier;
 use super::job_table::JobTable;
 use super::money::{Account, Accounts};
-use super::peers::{Away, Origin, Peers};
+use super::peers::{Away, Peers, RemoteOrigin};
 use super::projects::Projects;
 use super::recent_history::RecentHistory;
 use super::rights::{Role, SignedIn, TokenHash};
@@ -131,7 +131,7 @@ pub struct Job {
     /// Processors of each of these nodes, if that decided how many there are.
     pub processors: Option<u32>,
     /// Where it came from, if it is a peer's.
-    pub origin: Option<Origin>,
+    pub origin: Option<RemoteOrigin>,
     /// Where it goes or went, if it is passed on.
     pub away: Option<Away>,
 }
@@ -319,9 +319,9 @@ pub struct Task {
     /// Whose nodes.
     pub pool: PoolId,
     /// What is to become of it.
-    pub wanted: Wanted,
+    pub wanted: TaskGoal,
     /// What is known of it.
-    pub known: Known,
+    pub known: TaskReport,
     /// When its work is to begin, as long as its site has not been told.
     pub go: Option<Time>,
     /// When its site said that its work had begun and that it could not be taken back any more.
@@ -332,7 +332,7 @@ pub struct Task {
 
 /// What is to become of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Wanted {
+pub enum TaskGoal {
     /// It is to run.
     Run,
     /// It is to stop, or never to start.
@@ -343,7 +343,7 @@ pub enum Wanted {
 
 /// What is known of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Known {
+pub enum TaskReport {
     /// Nothing: the site may or may not have heard of it.
     Nothing,
     /// The site would not take it; its words.
@@ -359,7 +359,7 @@ pub enum Known {
 impl Task {
     /// Whether it will not run (any more).
     pub fn is_over(&self) -> bool {
-        matches!(self.known, Known::Seen(Seen::Ended { .. }))
+        matches!(self.known, TaskReport::Seen(Seen::Ended { .. }))
     }
 }
 

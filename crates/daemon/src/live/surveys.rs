@@ -6,7 +6,7 @@ use tradewind_model::{PoolId, Pools, SiteId, Span, Time};
 
 use super::input::Act;
 use super::record::Record;
-use super::state::{Hold, Job, Known, Phase, Wanted};
+use super::state::{Hold, Job, Phase, TaskGoal, TaskReport};
 use super::width::Has;
 use super::{ApplyError, Live};
 use crate::site::{Exit, LocalTask, Seen, SiteError, Survey, Tag};
@@ -22,10 +22,10 @@ impl Live {
     ) -> Result<(), ApplyError> {
         let Some(task) = self.state.tasks.get(tag) else { return Ok(()) };
         match (act, answer, &task.known) {
-            (Act::Submit, Ok(()), Known::Nothing | Known::Declined(_)) => {
+            (Act::Submit, Ok(()), TaskReport::Nothing | TaskReport::Declined(_)) => {
                 self.put(at, Record::Acknowledged { tag: tag.clone() })
             }
-            (Act::Submit, Err(SiteError::Refused(why)), Known::Nothing) => {
+            (Act::Submit, Err(SiteError::Refused(why)), TaskReport::Nothing) => {
                 self.put(at, Record::Declined { tag: tag.clone(), why })?;
                 self.declined(at, tag)
             }
@@ -34,7 +34,7 @@ impl Live {
             }
             // It will never begin there.
             (Act::Go, Err(SiteError::Refused(_)), _) => self.stop_rest(at, tag),
-            (Act::Withdraw, Ok(()), Known::Nothing | Known::Declined(_)) => {
+            (Act::Withdraw, Ok(()), TaskReport::Nothing | TaskReport::Declined(_)) => {
                 self.put(at, Record::Withdrawn { tag: tag.clone() })
             }
             // It never begins, or was over: the next survey tells. It need not be told again.
@@ -74,7 +74,7 @@ impl Live {
             return Ok(());
         };
         // A cancellation that came meanwhile stops it.
-        if task.wanted != Wanted::Recall {
+        if task.wanted != TaskGoal::Recall {
             return Ok(());
         }
         self.put(at, Record::Resumed { tag: tag.clone() })?;
@@ -213,7 +213,7 @@ impl Live {
         let Seen::Ended { since: Some(since), .. } = seen else { return None };
         let nodes = survey.placed.get(tag).filter(|nodes| !nodes.is_empty())?;
         let known = &self.state.tasks.get(tag)?.known;
-        let was_seen = matches!(known, Known::Seen(Seen::Running { .. } | Seen::Ended { .. }));
+        let was_seen = matches!(known, TaskReport::Seen(Seen::Running { .. } | Seen::Ended { .. }));
         // Of one that gathered, `since` is not when it came to its nodes.
         let job = self.state.jobs.get(&tag.job);
         let gathered = job.is_some_and(|job| job.rendezvous.is_some());
@@ -226,20 +226,20 @@ impl Live {
     fn news(&self, at: Time, tag: &Tag, survey: &Survey) -> Option<Seen> {
         let task = self.state.tasks.get(tag)?;
         match (survey.tasks.get(tag), &task.known) {
-            (Some(seen), Known::Seen(known)) if seen == known => None,
+            (Some(seen), TaskReport::Seen(known)) if seen == known => None,
             // It began, and what it was seen doing before was later: the site repeats itself.
-            (Some(Seen::Waiting), Known::Seen(Seen::Running { .. })) => None,
+            (Some(Seen::Waiting), TaskReport::Seen(Seen::Running { .. })) => None,
             (Some(seen), _) => Some(seen.clone()),
             // The site has not said that it knows.
-            (None, Known::Nothing | Known::Declined(_)) => None,
+            (None, TaskReport::Nothing | TaskReport::Declined(_)) => None,
             // It had not begun when it was withdrawn, or it would be mentioned.
-            (None, Known::Withdrawn(why)) => {
+            (None, TaskReport::Withdrawn(why)) => {
                 let exit = why.clone().map_or(Exit::Withdrawn, Exit::Refused);
                 Some(Seen::Ended { since: None, at, exit })
             }
-            (None, Known::Acknowledged | Known::Seen(_)) => {
+            (None, TaskReport::Acknowledged | TaskReport::Seen(_)) => {
                 let since = match &task.known {
-                    Known::Seen(Seen::Running { since, .. }) => Some(*since),
+                    TaskReport::Seen(Seen::Running { since, .. }) => Some(*since),
                     _ => None,
                 };
                 Some(Seen::Ended { since, at, exit: Exit::Lost })

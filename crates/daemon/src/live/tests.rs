@@ -181,7 +181,7 @@ fn a_key_is_for_one_submission() {
     };
     assert_eq!(submit(60, 3_600), Ok(Reply::Jobs(vec![1])));
     assert_eq!(submit(60, 3_601), Ok(Reply::Jobs(vec![1])), "in an hour, asked a second later");
-    assert_eq!(submit(61, 3_600).unwrap_err().kind, Kind::Conflict);
+    assert_eq!(submit(61, 3_600).unwrap_err().kind, RefusalKind::Conflict);
 }
 
 #[test]
@@ -263,14 +263,16 @@ fn what_makes_no_sense_changes_nothing() {
         when: tradewind_io::submission::When::Ok,
         job: 7,
     }];
-    for (wrong, kind) in
-        [(nowhere, Kind::Invalid), (job(5, 60), Kind::Invalid), (waits, Kind::Invalid)]
-    {
+    for (wrong, kind) in [
+        (nowhere, RefusalKind::Invalid),
+        (job(5, 60), RefusalKind::Invalid),
+        (waits, RefusalKind::Invalid),
+    ] {
         assert_eq!(stage.submit(DAY, wrong).unwrap_err().kind, kind);
     }
     let ask = Ask::Cancel { job: 1 };
     let answer = stage.step(DAY, Input::Asked { actor: ana(), ask }).unwrap();
-    assert_eq!(answer.unwrap_err().kind, Kind::Unknown);
+    assert_eq!(answer.unwrap_err().kind, RefusalKind::Unknown);
     let began = |(_, record): &&(Time, Record)| matches!(record, Record::Decided { .. });
     let decided = stage.records.iter().skip(records).filter(began).count();
     assert_eq!(stage.records.len(), records + decided);

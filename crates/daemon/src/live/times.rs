@@ -43,7 +43,7 @@ pub(super) fn as_known(known: &TimeLimit, sent: &TimeLimit) -> TimeLimit {
 
 /// Why a job's limit is counted as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
+pub enum CountingReason {
     /// The submission says so.
     Job,
     /// The project that pays says so.
@@ -59,16 +59,18 @@ pub enum Reason {
 }
 
 /// How the limit counts on nodes whose owner says `owner`, and why.
-pub fn counted(limit: &TimeLimit, owner: Times) -> (Times, Reason) {
+pub fn counted(limit: &TimeLimit, owner: Times) -> (Times, CountingReason) {
     match limit {
-        TimeLimit::One { counted: Counted::Job(times), .. } => (*times, Reason::Job),
-        TimeLimit::One { counted: Counted::Project(times), .. } => (*times, Reason::Project),
+        TimeLimit::One { counted: Counted::Job(times), .. } => (*times, CountingReason::Job),
+        TimeLimit::One { counted: Counted::Project(times), .. } => {
+            (*times, CountingReason::Project)
+        }
         TimeLimit::One { counted: Counted::Default, .. } => match owner {
-            Times::Work => (Times::Work, Reason::Owner),
-            Times::Wall => (Times::Wall, Reason::Default),
+            Times::Work => (Times::Work, CountingReason::Owner),
+            Times::Wall => (Times::Wall, CountingReason::Default),
         },
-        TimeLimit::Reference(_) => (Times::Work, Reason::Earlier),
-        TimeLimit::Classes(_) => (Times::Work, Reason::Class),
+        TimeLimit::Reference(_) => (Times::Work, CountingReason::Earlier),
+        TimeLimit::Classes(_) => (Times::Work, CountingReason::Class),
     }
 }
 

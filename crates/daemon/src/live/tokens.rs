@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use tradewind_model::{Span, Time};
 
 use super::asks::{Answer, refused};
-use super::input::{Kind, Reply};
+use super::input::{RefusalKind, Reply};
 use super::record::Record;
-use super::rights::{Actor, Expiry, Role, SignedIn, Terms, TokenHash};
+use super::rights::{Actor, Expiry, Role, SignedIn, TokenHash, TokenTerms};
 use super::state::{EarlierSecret, State, Token};
 use super::{ApplyError, Live};
 
@@ -35,7 +35,7 @@ pub(super) struct Rotation {
 
 impl Live {
     /// Makes a token. Whoever signs in with other rights than before keeps no token with those.
-    pub(super) fn admit(&mut self, at: Time, new: NewToken, terms: Terms) -> Answer {
+    pub(super) fn admit(&mut self, at: Time, new: NewToken, terms: TokenTerms) -> Answer {
         let mut gone = self.state.long_expired(at);
         if let Some(signed_in) = &terms.signed_in {
             gone.extend(self.state.outdone(at, &new.user, new.role, signed_in));
@@ -77,13 +77,17 @@ impl Live {
         }
         if rotation.expiry != Expiry::Kept && actor.role != Role::Administrator {
             let hint = "leave it out: the new secret then expires when the present one does";
-            return refused(Kind::Forbidden, "only an administrator says when it expires", hint);
+            return refused(
+                RefusalKind::Forbidden,
+                "only an administrator says when it expires",
+                hint,
+            );
         }
         if self.state.tokens.get(&token).is_some_and(|it| it.is_expired(at))
             && rotation.expiry == Expiry::Kept
         {
             let hint = "an administrator may give it another end: `token rotate ID --expires SPAN`";
-            return refused(Kind::Conflict, format!("token {token} has expired"), hint);
+            return refused(RefusalKind::Conflict, format!("token {token} has expired"), hint);
         }
         let earlier_until = at + rotation.grace;
         self.put(at, Record::TokenRotated { token, hash: rotation.hash, earlier_until })?;
@@ -99,7 +103,7 @@ impl Live {
     fn not_theirs(&self, actor: &Actor, token: u64) -> Option<Answer> {
         let found = self.state.tokens.get(&token).filter(|it| actor.may_act_for(&it.user));
         let message = format!("you have no token {token}");
-        found.is_none().then(|| refused(Kind::Unknown, message, "see `token list`"))
+        found.is_none().then(|| refused(RefusalKind::Unknown, message, "see `token list`"))
     }
 }
 

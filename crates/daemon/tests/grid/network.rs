@@ -2,15 +2,15 @@
 
 use rand::RngExt as _;
 use rand_pcg::Pcg64Mcg;
-use tradewind_daemon::live::peers::{PeerMessage, Report, Wanted};
+use tradewind_daemon::live::peers::{PeerMessage, StatusQuery, StatusReport};
 use tradewind_model::{Span, Time};
 
 /// What is on its way.
 #[derive(Debug, Clone)]
 pub(crate) enum Packet {
     Letters { sent: Time, letters: Vec<PeerMessage> },
-    Question(Vec<Wanted>),
-    Answer(Vec<Report>),
+    Question(Vec<StatusQuery>),
+    Answer(Vec<StatusReport>),
 }
 
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
-use tradewind_daemon::live::peers::{Fate, PeerMessage, Report, Word};
+use tradewind_daemon::live::peers::{MessageBody, PeerMessage, RemoteStatus, StatusReport};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::{Job, Phase};
 use tradewind_daemon::live::{Ask, Input, Reply};
@@ -283,7 +283,7 @@ impl World {
     fn send(&mut self, from: usize, letters: Vec<(Peer, PeerMessage)>) {
         let sent = self.markets[from].clock(self.now);
         for (peer, letter) in letters {
-            self.went.returned += u64::from(matches!(letter.word, Word::Returned { .. }));
+            self.went.returned += u64::from(matches!(letter.word, MessageBody::Returned { .. }));
             let to = self.place_of(from, peer);
             let packet = Packet::Letters { sent, letters: vec![letter] };
             self.network.send(&mut self.rng, self.now, (from, to), &packet);
@@ -339,7 +339,7 @@ impl World {
         let (answer, letters) = self.markets[to].ask(self.now, actor, ask)?;
         self.send(to, letters);
         if let Some(Ok(Reply::Reports(reports))) = answer {
-            let back = reports.iter().filter(|it| matches!(it.fate, Fate::Back(_))).count();
+            let back = reports.iter().filter(|it| matches!(it.fate, RemoteStatus::Back(_))).count();
             self.went.given_back += back as u64;
             let packet = Packet::Answer(reports);
             self.network.send(&mut self.rng, self.now, (to, from), &packet);
@@ -474,8 +474,8 @@ impl World {
     }
 }
 
-fn pays_nothing(report: &mut Report) {
-    if let Fate::There(news) = &mut report.fate {
+fn pays_nothing(report: &mut StatusReport) {
+    if let RemoteStatus::There(news) = &mut report.fate {
         news.charged = Money(0);
     }
 }

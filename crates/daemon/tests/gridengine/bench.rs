@@ -48,7 +48,7 @@ impl GridBench {
     pub(crate) fn whole() -> GridBench {
         let cluster = Cluster::with_hosts(5);
         let configured = settings::cluster::Cluster {
-            unit: settings::cluster::Unit::Node,
+            unit: settings::cluster::NodeUnit::Node,
             options: vec![("pe".to_owned(), "whole".to_owned())],
             ..configured(&cluster)
         };
@@ -97,7 +97,7 @@ fn configured(cluster: &Cluster) -> settings::cluster::Cluster {
         timeout: Span(60),
         directory: text("work"),
         spool: text("spool"),
-        unit: settings::cluster::Unit::Cores(1),
+        unit: settings::cluster::NodeUnit::Cores(1),
         options: vec![("pe".to_owned(), "units".to_owned())],
         ..settings::cluster::Cluster::default()
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tradewind_daemon::site::conformance::{Act, Bench, order, tag};
+use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order, tag};
 use tradewind_daemon::site::{Exit, Seen, SiteError};
 use tradewind_io::submission::Append;
 use tradewind_model::Span;
@@ -49,7 +49,7 @@ fn a_hung_master_says_nothing_and_nothing_is_run_twice() {
         matches!(&surveyed, Err(SiteError::Unknown(why)) if why.contains("did not answer")),
         "{surveyed:?}"
     );
-    let mut once = order(&mut bench, 1, &Act::Say("once".to_owned(), 0));
+    let mut once = order(&mut bench, 1, &TaskBehaviour::Say("once".to_owned(), 0));
     once.surroundings.append = Append::Append;
     let answer = bench.site().submit(&once);
     assert!(matches!(answer, Err(SiteError::Unknown(_))), "{answer:?}");
@@ -67,8 +67,8 @@ fn a_hung_master_says_nothing_and_nothing_is_run_twice() {
 #[test]
 fn a_dead_master_is_away_while_tasks_go_on() {
     let mut bench = GridBench::new();
-    let runs = order(&mut bench, 1, &Act::Exit { after: 6, code: 4 });
-    let mut waits = order(&mut bench, 2, &Act::Exit { after: 0, code: 5 });
+    let runs = order(&mut bench, 1, &TaskBehaviour::Exit { after: 6, code: 4 });
+    let mut waits = order(&mut bench, 2, &TaskBehaviour::Exit { after: 0, code: 5 });
     waits.start = waits.start + Span(3_600);
     bench.site().submit(&runs).unwrap();
     bench.site().submit(&waits).unwrap();
@@ -77,7 +77,7 @@ fn a_dead_master_is_away_while_tasks_go_on() {
     // The system may still take connections for a moment.
     let said = |bench: &mut GridBench| format!("{:?}", bench.site().survey().map(|_| ()));
     bench.until(10, said, |said| said.contains("refused"));
-    let late = order(&mut bench, 3, &Act::Exit { after: 0, code: 6 });
+    let late = order(&mut bench, 3, &TaskBehaviour::Exit { after: 0, code: 6 });
     let answer = bench.until(10, |bench| bench.site().submit(&late), Result::is_err);
     assert!(matches!(&answer, Err(SiteError::Away(why)) if why.contains("refused")), "{answer:?}");
     assert!(bench.site().survey().is_err());
@@ -103,7 +103,7 @@ fn a_master_killed_in_a_burst_of_submissions_loses_nothing() {
     let mut bench = GridBench::new();
     let orders: Vec<_> = (0..12)
         .map(|job| {
-            let mut order = order(&mut bench, job, &Act::Say(format!("{job};"), 0));
+            let mut order = order(&mut bench, job, &TaskBehaviour::Say(format!("{job};"), 0));
             order.surroundings.append = Append::Append;
             order.surroundings.output = Some("all".to_owned());
             order
@@ -129,7 +129,7 @@ fn a_master_killed_in_a_burst_of_submissions_loses_nothing() {
 #[test]
 fn a_dead_execution_daemon_takes_no_task_with_it() {
     let mut bench = GridBench::new();
-    let runs = order(&mut bench, 1, &Act::Exit { after: 6, code: 4 });
+    let runs = order(&mut bench, 1, &TaskBehaviour::Exit { after: 6, code: 4 });
     bench.site().submit(&runs).unwrap();
     until_running(&mut bench, 1);
     bench.cluster.signal(Daemon::Execution, "KILL");
@@ -138,7 +138,7 @@ fn a_dead_execution_daemon_takes_no_task_with_it() {
     bench.until(40, up, |up| *up == Ok(0)).unwrap();
     bench.cluster.restart(Daemon::Execution);
     bench.until(RECONNECTED, up, |up| *up == Ok(2)).unwrap();
-    let next = order(&mut bench, 2, &Act::Exit { after: 0, code: 5 });
+    let next = order(&mut bench, 2, &TaskBehaviour::Exit { after: 0, code: 5 });
     bench.site().submit(&next).unwrap();
     assert_eq!(until_ended(&mut bench, 2), Exit::Code(5));
 }
@@ -147,7 +147,7 @@ fn a_dead_execution_daemon_takes_no_task_with_it() {
 #[test]
 fn a_dead_host_is_one_node_less() {
     let mut bench = GridBench::whole();
-    let mut wide = order(&mut bench, 1, &Act::Exit { after: 30, code: 0 });
+    let mut wide = order(&mut bench, 1, &TaskBehaviour::Exit { after: 30, code: 0 });
     wide.nodes = 2;
     bench.site().submit(&wide).unwrap();
     until_running(&mut bench, 1);

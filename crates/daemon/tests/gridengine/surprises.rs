@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_daemon::site::conformance::{Act, Bench, order, tag};
+use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order, tag};
 use tradewind_daemon::site::gridengine::Mode;
 use tradewind_daemon::site::{Aside, Exit, Go, Seen, SiteError, Verdict};
 use tradewind_io::submission::Append;
@@ -38,7 +38,7 @@ fn listed(bench: &mut GridBench) -> String {
 fn exit_codes_99_and_100_are_not_special() {
     let mut bench = GridBench::new();
     for code in [99, 100, 98] {
-        let mut order = order(&mut bench, u64::from(code), &Act::Exit { after: 0, code });
+        let mut order = order(&mut bench, u64::from(code), &TaskBehaviour::Exit { after: 0, code });
         order.surroundings.append = Append::Append;
         bench.site().submit(&order).unwrap();
         assert_eq!(until_ended(&mut bench, u64::from(code)), Exit::Code(i32::from(code)));
@@ -51,7 +51,7 @@ fn exit_codes_99_and_100_are_not_special() {
 fn a_users_script_gives_the_manager_no_options() {
     let mut bench = GridBench::new();
     let text = "hello\n#$ -h\n#$ -q other.q\n#$ -t 1-5\n";
-    let order = order(&mut bench, 1, &Act::Say(text.to_owned(), 0));
+    let order = order(&mut bench, 1, &TaskBehaviour::Say(text.to_owned(), 0));
     bench.site().submit(&order).unwrap();
     assert_eq!(until_ended(&mut bench, 1), Exit::Code(0));
     assert_eq!(bench.site().output(&order.tag, 1_000).unwrap(), text.as_bytes());
@@ -62,7 +62,7 @@ fn a_users_script_gives_the_manager_no_options() {
 fn a_running_task_that_somebody_deletes_was_killed() {
     let mut bench =
         GridBench::with(|settings| settings.patience = std::time::Duration::from_secs(15));
-    let order = order(&mut bench, 1, &Act::Exit { after: 30, code: 0 });
+    let order = order(&mut bench, 1, &TaskBehaviour::Exit { after: 30, code: 0 });
     bench.site().submit(&order).unwrap();
     until_running(&mut bench, 1);
     bench.cluster.must(&["qdel", &order.tag.to_string()], "");
@@ -73,7 +73,7 @@ fn a_running_task_that_somebody_deletes_was_killed() {
 #[test]
 fn a_waiting_task_that_somebody_deletes_is_lost_and_never_runs() {
     let mut bench = GridBench::new();
-    let mut order = order(&mut bench, 1, &Act::Exit { after: 0, code: 0 });
+    let mut order = order(&mut bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
     order.start = order.start + Span(3_600);
     bench.site().submit(&order).unwrap();
     assert_eq!(seen(&mut bench, 1), Some(Seen::Waiting));
@@ -88,7 +88,7 @@ fn a_waiting_task_that_somebody_deletes_is_lost_and_never_runs() {
 fn a_job_in_error_did_not_start_and_goes() {
     let mut bench = GridBench::new();
     bench.cluster.must(&["qconf", "-rattr", "queue", "starter_method", "/no/such", "main.q"], "");
-    let order = order(&mut bench, 1, &Act::Exit { after: 0, code: 0 });
+    let order = order(&mut bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
     bench.site().submit(&order).unwrap();
     let exit = until_ended(&mut bench, 1);
     assert!(
@@ -102,7 +102,7 @@ fn a_job_in_error_did_not_start_and_goes() {
 #[test]
 fn a_missing_directory_is_told() {
     let mut bench = GridBench::new();
-    let mut order = order(&mut bench, 1, &Act::Exit { after: 0, code: 0 });
+    let mut order = order(&mut bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
     order.surroundings.directory = Some("/no/such/place".to_owned());
     bench.site().submit(&order).unwrap();
     let exit = until_ended(&mut bench, 1);
@@ -114,7 +114,7 @@ fn what_no_queue_can_run_is_refused_and_leaves_nothing() {
     let mut bench = GridBench::with(|settings| {
         settings.options = vec!["-l".to_owned(), "mem_total=900G".to_owned()];
     });
-    let order = order(&mut bench, 1, &Act::Exit { after: 0, code: 0 });
+    let order = order(&mut bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
     let answer = bench.site().submit(&order);
     assert!(
         matches!(&answer, Err(SiteError::Refused(why)) if why.contains("no suitable queues")),
@@ -190,7 +190,7 @@ fn a_reservation_keeps_nodes_free_and_is_not_given_up_under_a_task() {
     assert!(bench.site().survey().unwrap().pools[0].local.is_empty());
     // The owner's job would take the nodes, and waits.
     bench.cluster.owners_job("owners", 8, 30);
-    let mut task = order(&mut bench, 1, &Act::Exit { after: 30, code: 0 });
+    let mut task = order(&mut bench, 1, &TaskBehaviour::Exit { after: 30, code: 0 });
     (task.aside, task.nodes, task.start, task.limit) = (true, 6, first.from, Span(50));
     bench.site().submit(&task).unwrap();
     until_running(&mut bench, 1);
@@ -210,10 +210,10 @@ fn a_reservation_keeps_nodes_free_and_is_not_given_up_under_a_task() {
 #[test]
 fn with_reservations_a_job_whose_nodes_are_taken_is_refused_at_once() {
     let mut bench = GridBench::with(|settings| settings.mode = Mode::Reservation);
-    let mut first = order(&mut bench, 1, &Act::Exit { after: 1, code: 3 });
+    let mut first = order(&mut bench, 1, &TaskBehaviour::Exit { after: 1, code: 3 });
     first.nodes = 5;
     bench.site().submit(&first).unwrap();
-    let mut second = order(&mut bench, 2, &Act::Exit { after: 0, code: 0 });
+    let mut second = order(&mut bench, 2, &TaskBehaviour::Exit { after: 0, code: 0 });
     second.nodes = 4;
     let answer = bench.site().submit(&second);
     assert!(
@@ -235,7 +235,8 @@ fn tasks_gather_until_they_may_go() {
     let mut bench = GridBench::new();
     let mut tasks = Vec::new();
     for (job, gather) in [(1, 60), (2, 1)] {
-        let mut order = order(&mut bench, job, &Act::ShowVariables(vec!["PEERS".to_owned()]));
+        let mut order =
+            order(&mut bench, job, &TaskBehaviour::ShowVariables(vec!["PEERS".to_owned()]));
         order.gather = Some(Span(gather));
         bench.site().submit(&order).unwrap();
         tasks.push(order.tag);
@@ -286,12 +287,12 @@ fn files_are_brought_and_taken_away() {
         settings.stage_in = vec![touch("in")];
         settings.stage_out = vec![touch("out")];
     });
-    let first = order(&mut bench, 7, &Act::Exit { after: 0, code: 0 });
+    let first = order(&mut bench, 7, &TaskBehaviour::Exit { after: 0, code: 0 });
     bench.site().submit(&first).unwrap();
     assert!(bench.cluster.path("work/in-7").exists());
     assert_eq!(until_ended(&mut bench, 7), Exit::Code(0));
     assert!(bench.cluster.path("work/out-7").exists());
-    let mut second = order(&mut bench, 8, &Act::Exit { after: 0, code: 0 });
+    let mut second = order(&mut bench, 8, &TaskBehaviour::Exit { after: 0, code: 0 });
     second.surroundings.directory = Some("/no/such/place".to_owned());
     let answer = bench.site().submit(&second);
     assert!(

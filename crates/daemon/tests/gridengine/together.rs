@@ -1,6 +1,6 @@
 //! One job on two real cells.
 
-use tradewind_daemon::site::conformance::{Act, Bench, order};
+use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order};
 use tradewind_daemon::site::{Exit, Order};
 use tradewind_model::Span;
 
@@ -22,7 +22,7 @@ fn parts_that_do_not_wait_for_each_other_begin_at_their_start() {
         let start = benches[0].now() + AHEAD;
         let parts = [0, 1].map(|part| {
             let bench = &mut benches[part];
-            let act = Act::Exit { after: 0, code: 0 };
+            let act = TaskBehaviour::Exit { after: 0, code: 0 };
             let order = Order { start, nodes: 2, ..order(bench, job, &act) };
             bench.site().submit(&order).unwrap();
             order

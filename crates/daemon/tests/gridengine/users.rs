@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use tradewind_daemon::site::conformance::{Act, Bench, order, tag};
+use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order, tag};
 use tradewind_daemon::site::managed::tool::Prefix;
 use tradewind_daemon::site::{Exit, SiteError};
 use tradewind_io::settings::cluster::Accounts;
@@ -24,7 +24,7 @@ fn two_users_cannot_reach_each_others_jobs() {
     }
     let mut bench = with_homes();
     for (job, user) in (1..).zip(USERS) {
-        let mut order = order(&mut bench, job, &Act::Exit { after: 40, code: 0 });
+        let mut order = order(&mut bench, job, &TaskBehaviour::Exit { after: 40, code: 0 });
         order.user = user.to_owned();
         bench.site().submit(&order).unwrap();
         until_running(&mut bench, job);
@@ -56,7 +56,7 @@ fn two_users_cannot_reach_each_others_jobs() {
     bench.site().withdraw(&tag(1)).unwrap();
     assert_eq!(until_ended(&mut bench, 1), Exit::Withdrawn);
     until_running(&mut bench, 2);
-    let mut nobodys = order(&mut bench, 3, &Act::Exit { after: 0, code: 0 });
+    let mut nobodys = order(&mut bench, 3, &TaskBehaviour::Exit { after: 0, code: 0 });
     nobodys.user = "eve".to_owned();
     let told = bench.site().submit(&nobodys).unwrap_err();
     assert!(matches!(&told, SiteError::Refused(why) if why.contains("accounts = {")), "{told:?}");

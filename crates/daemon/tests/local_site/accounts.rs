@@ -8,7 +8,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use tradewind_daemon::site::conformance::{Act, Bench, CHECKS, order};
+use tradewind_daemon::site::conformance::{Bench, CHECKS, TaskBehaviour, order};
 use tradewind_daemon::site::local::{self, Settings};
 use tradewind_daemon::site::managed::accounts;
 use tradewind_daemon::site::{Exit, Order, Seen, SiteError, Tag};
@@ -73,7 +73,7 @@ fn home(bench: &LocalBench, account: &str) -> PathBuf {
 }
 
 fn script(bench: &mut LocalBench, job: u64, user: &str, text: &str) -> Order {
-    let mut order = order(bench, job, &Act::Exit { after: 0, code: 0 });
+    let mut order = order(bench, job, &TaskBehaviour::Exit { after: 0, code: 0 });
     order.work = Work::Script { text: format!("#!/bin/sh\n{text}\n"), arguments: Vec::new() };
     order.user = user.to_owned();
     bench.site().submit(&order).unwrap();
@@ -196,7 +196,7 @@ fn output_is_read_as_its_user() {
     assert!(told.contains("a pipe"), "{told}");
     assert_eq!(run(&mut bench, 3, &link(&other)).unwrap(), b"own text\n");
     // Where they write counts: root's file stays as it is.
-    let mut order = order(&mut bench, 4, &Act::Exit { after: 0, code: 0 });
+    let mut order = order(&mut bench, 4, &TaskBehaviour::Exit { after: 0, code: 0 });
     order.user = "ana".to_owned();
     order.surroundings.output = Some(secret.to_string_lossy().into_owned());
     bench.site().submit(&order).unwrap();
@@ -217,7 +217,7 @@ fn nobody_gets_away_from_the_end() {
         let mut bench = bench(&user_command);
         // One that stops its keeper, and hides a child.
         let stops = "kill -STOP $PPID; env -i setsid sleep 7301 & sleep 7301";
-        let mut order = order(&mut bench, 1, &Act::Exit { after: 0, code: 0 });
+        let mut order = order(&mut bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
         order.work = Work::Script { text: format!("#!/bin/sh\n{stops}\n"), arguments: vec![] };
         order.limit = Span(3);
         bench.site().submit(&order).unwrap();
@@ -273,7 +273,7 @@ fn a_user_command_that_changes_nothing_runs_nothing() {
         prepare(folder, settings, &SETPRIV);
         settings.accounts.as_mut().unwrap().accounts = accounts::Accounts::Same;
     });
-    let mut order = order(&mut bench, 1, &Act::Exit { after: 0, code: 0 });
+    let mut order = order(&mut bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
     for user in ["root", "Ana -x"] {
         order.user = user.to_owned();
         let told = bench.site().submit(&order).unwrap_err();

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
 
-use tradewind_daemon::site::conformance::{Act, Bench, CHECKS, order};
+use tradewind_daemon::site::conformance::{Bench, CHECKS, TaskBehaviour, order};
 use tradewind_daemon::site::{Exit, Order, SiteError};
 use tradewind_io::submission::Work;
 
@@ -96,7 +96,8 @@ fn what_is_opened_for_a_job_is_not_hidden_from_it() {
     .into_iter()
     .enumerate()
     {
-        let mut job = order(&mut bench, 10 + number as u64, &Act::Exit { after: 0, code: 0 });
+        let mut job =
+            order(&mut bench, 10 + number as u64, &TaskBehaviour::Exit { after: 0, code: 0 });
         job.work = Work::Command(vec!["cat".to_owned()]);
         job.surroundings.output = Some(output.to_owned());
         job.surroundings.input = input.map(str::to_owned);

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use tradewind_daemon::site::conformance::{Act, Bench, order};
+use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order};
 use tradewind_daemon::site::{Exit, Order, Seen, SiteError, Survey, Tag};
-use tradewind_io::settings::cluster::Unit;
+use tradewind_io::settings::cluster::NodeUnit;
 use tradewind_io::submission::{Append, Work};
 use tradewind_model::{Span, Time};
 
@@ -13,8 +13,8 @@ use super::bench::SlurmBench;
 use super::cluster::{Cluster, Plan};
 
 /// Sleeps, then ends with this code.
-pub(crate) fn sleeps(after: u32, code: u8) -> Act {
-    Act::Exit { after, code }
+pub(crate) fn sleeps(after: u32, code: u8) -> TaskBehaviour {
+    TaskBehaviour::Exit { after, code }
 }
 
 pub(crate) fn survey(bench: &mut SlurmBench<'_>) -> Survey {
@@ -52,7 +52,7 @@ pub(crate) fn until_ended(bench: &mut SlurmBench<'_>, tag: &Tag) -> (Option<Time
     }
 }
 
-pub(crate) fn ready(bench: &mut SlurmBench<'_>, job: u64, act: &Act) -> Order {
+pub(crate) fn ready(bench: &mut SlurmBench<'_>, job: u64, act: &TaskBehaviour) -> Order {
     let order = order(bench, job, act);
     bench.site().submit(&order).unwrap();
     order
@@ -167,7 +167,7 @@ fn a_hung_controller_may_have_heard_us_and_the_task_runs_once() {
     let began = Instant::now();
     let told = bench.site().survey().unwrap_err();
     assert!(!matches!(told, SiteError::Refused(_)) && began.elapsed() < Duration::from_secs(8));
-    let mut order = order(&mut bench, 1, &Act::Say("once ".to_owned(), 0));
+    let mut order = order(&mut bench, 1, &TaskBehaviour::Say("once ".to_owned(), 0));
     order.surroundings.append = Append::Append;
     let told = bench.site().submit(&order).unwrap_err();
     assert!(matches!(told, SiteError::Unknown(_)), "{told:?}");
@@ -243,7 +243,7 @@ fn a_dead_node_ends_its_tasks_and_is_not_up() {
 fn a_refused_submission_leaves_no_task_though_slurm_keeps_a_record() {
     let cluster = Cluster::start(&Plan::of("l", 2));
     let mut bench = SlurmBench::with(&cluster, "main", 8, |settings| {
-        settings.cluster.unit = Unit::Cores(1);
+        settings.cluster.unit = NodeUnit::Cores(1);
         settings.cluster.options = vec![("nodes".to_owned(), "1".to_owned())];
     });
     let mut order = Order { nodes: 5, ..order(&mut bench, 1, &sleeps(0, 0)) };

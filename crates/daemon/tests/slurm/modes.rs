@@ -2,7 +2,7 @@
 
 use tradewind_daemon::site::conformance::{Bench, order};
 use tradewind_daemon::site::{Aside, Exit, LocalTask, Order, Seen, SiteError, Verdict};
-use tradewind_io::settings::cluster::{Mode, Unit};
+use tradewind_io::settings::cluster::{Mode, NodeUnit};
 use tradewind_model::{Span, Time};
 
 use super::bench::{SlurmBench, pool};
@@ -103,7 +103,7 @@ fn a_partly_used_node_offers_the_rest() {
     plan.node = "CPUs=8 RealMemory=8000 State=UNKNOWN";
     let cluster = Cluster::start(&plan);
     let mut bench = SlurmBench::with(&cluster, "main", 8, |settings| {
-        settings.cluster.unit = Unit::Cores(2);
+        settings.cluster.unit = NodeUnit::Cores(2);
     });
     let owners = cluster.job(&["-n", "3", "-N", "1"]);
     cluster.until_state(&owners, "RUNNING");
@@ -126,7 +126,7 @@ fn accelerators_are_units() {
     plan.node = "CPUs=4 RealMemory=4000 Gres=gpu:2 State=UNKNOWN";
     let cluster = Cluster::start(&plan);
     let mut bench = SlurmBench::with(&cluster, "main", 4, |settings| {
-        settings.cluster.unit = Unit::Gpu;
+        settings.cluster.unit = NodeUnit::Gpu;
     });
     let owners = cluster.job(&["-n", "1", "--gpus=1"]);
     cluster.until_state(&owners, "RUNNING");

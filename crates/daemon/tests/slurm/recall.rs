@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use tradewind_daemon::site::conformance::{Act, Bench, order};
+use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order};
 use tradewind_daemon::site::{Exit, Order, SiteError};
 use tradewind_io::submission::Append;
 use tradewind_model::Span;
@@ -34,7 +34,7 @@ fn a_task_that_is_taken_back_as_it_begins_runs_once_or_never() {
     });
     let (mut taken_back, mut ran) = (0, 0);
     for job in 1..=TASKS {
-        let mut order: Order = order(&mut bench, job, &Act::Say("once".to_owned(), 0));
+        let mut order: Order = order(&mut bench, job, &TaskBehaviour::Say("once".to_owned(), 0));
         order.surroundings.append = Append::Append;
         bench.site().submit(&order).unwrap();
         // Slurm starts it some tenths of a second later.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_daemon::site::conformance::{Act, Bench, order};
+use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order};
 use tradewind_daemon::site::{Exit, Go, Order};
 use tradewind_model::Span;
 
@@ -23,7 +23,7 @@ fn parts_on_two_clusters_begin_together() {
         let mut order = Order {
             nodes: 2,
             gather: Some(Span(60)),
-            ..order(bench, 1, &Act::ShowVariables(names))
+            ..order(bench, 1, &TaskBehaviour::ShowVariables(names))
         };
         order.tag.part = part;
         bench.site().submit(&order).unwrap();

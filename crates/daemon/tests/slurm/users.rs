@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use tradewind_daemon::site::conformance::{Act, Bench, order};
+use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order};
 use tradewind_daemon::site::{Exit, Seen, SiteError, Verdict};
 use tradewind_io::settings::cluster::Accounts;
 use tradewind_io::submission::Work;
@@ -42,7 +42,7 @@ fn two_users_cannot_reach_each_others_jobs() {
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o700)).unwrap();
         assert!(Command::new("chown").arg(account).arg(&path).status().unwrap().success());
     }
-    let of = |bench: &mut SlurmBench<'_>, job: u64, user: &str, act: &Act| {
+    let of = |bench: &mut SlurmBench<'_>, job: u64, user: &str, act: &TaskBehaviour| {
         let mut order = order(bench, job, act);
         order.user = user.to_owned();
         bench.site().submit(&order).map(|()| order)

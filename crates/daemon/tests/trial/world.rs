@@ -7,7 +7,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 use tradewind_daemon::codec::Codec as _;
 use tradewind_daemon::engine::{recover, replay};
-use tradewind_daemon::live::state::Wanted;
+use tradewind_daemon::live::state::TaskGoal;
 use tradewind_daemon::live::{
     Act, ApplyError, Input, Instruction, Live, Make, Record, Settings, State, Step,
 };
@@ -329,7 +329,7 @@ impl World {
             self.promises.gathered.entry(job.number).or_default().extend(at);
         }
         let tasks = live.state().tasks.iter();
-        let stopped = tasks.filter(|(_, task)| task.wanted == Wanted::Stop);
+        let stopped = tasks.filter(|(_, task)| task.wanted == TaskGoal::Stop);
         self.promises.stopped.extend(stopped.map(|(tag, _)| tag.job));
         self.daemon = Some((live, store));
         self.write(&step.records);

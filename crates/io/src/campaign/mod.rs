@@ -13,8 +13,8 @@ use tradewind_model::{Span, Time};
 use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
 
-pub use ranges::{Load, Seeds, Shard};
-pub use words::{Estimate, Homes, Output, Overrun, Semantics, Word};
+pub use ranges::{OfferedLoad, Seeds, Shard};
+pub use words::{EstimateKind, Homes, Keyword, Output, Overrun, Semantics};
 
 /// Everything that is to be run. Serialised, it tells whether two campaigns are the same: paths
 /// of files are left out, as their contents count.
@@ -35,9 +35,9 @@ pub struct Campaign {
     /// At least one.
     pub overruns: Vec<Overrun>,
     /// At least one.
-    pub estimates: Vec<Estimate>,
+    pub estimates: Vec<EstimateKind>,
     /// Offered loads to scale to; none: workloads stay as they are.
-    pub loads: Vec<Load>,
+    pub loads: Vec<OfferedLoad>,
     /// One replication for each.
     pub seeds: Option<Seeds>,
     /// What metrics leave out.

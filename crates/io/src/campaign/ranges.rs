@@ -108,16 +108,16 @@ impl FromStr for Shard {
 
 /// An offered load in thousandths of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Load(u32);
+pub struct OfferedLoad(u32);
 
-impl Load {
+impl OfferedLoad {
     /// The highest: ten times what the machine can do.
-    pub const MAX: Load = Load(10_000);
+    pub const MAX: OfferedLoad = OfferedLoad(10_000);
 
-    /// `None` for 0 and for more than [`Load::MAX`].
-    pub fn from_thousandths(thousandths: i64) -> Option<Load> {
-        let load = Load(u32::try_from(thousandths).ok()?);
-        Some(load).filter(|load| load.0 > 0 && *load <= Load::MAX)
+    /// `None` for 0 and for more than [`OfferedLoad::MAX`].
+    pub fn from_thousandths(thousandths: i64) -> Option<OfferedLoad> {
+        let load = OfferedLoad(u32::try_from(thousandths).ok()?);
+        Some(load).filter(|load| load.0 > 0 && *load <= OfferedLoad::MAX)
     }
 
     /// Thousandths of the machine.
@@ -127,25 +127,25 @@ impl Load {
 }
 
 /// A decimal number, such as `0.7`.
-impl fmt::Display for Load {
+impl fmt::Display for OfferedLoad {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&decimal::format(i64::from(self.0), 3))
     }
 }
 
-impl FromStr for Load {
+impl FromStr for OfferedLoad {
     type Err = String;
 
     /// Reads a number above 0 with at most three decimals.
-    fn from_str(text: &str) -> Result<Load, String> {
-        let load = decimal::parse(text.trim(), 3).ok().and_then(Load::from_thousandths);
+    fn from_str(text: &str) -> Result<OfferedLoad, String> {
+        let load = decimal::parse(text.trim(), 3).ok().and_then(OfferedLoad::from_thousandths);
         load.ok_or_else(|| {
             format!("`{text}` is not a number above 0 and up to 10 with at most three decimals")
         })
     }
 }
 
-impl Serialize for Load {
+impl Serialize for OfferedLoad {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         decimal::json(i64::from(self.0), 3).serialize(to)
     }
@@ -188,10 +188,10 @@ mod tests {
 
     #[test]
     fn loads_are_exact() {
-        assert_eq!("0.7".parse::<Load>().unwrap().thousandths(), 700);
-        assert_eq!("0.700".parse::<Load>().unwrap().to_string(), "0.7");
+        assert_eq!("0.7".parse::<OfferedLoad>().unwrap().thousandths(), 700);
+        assert_eq!("0.700".parse::<OfferedLoad>().unwrap().to_string(), "0.7");
         for text in ["", "0", "-1", "0.0001", "11", "NaN", "half"] {
-            assert!(text.parse::<Load>().is_err(), "{text}");
+            assert!(text.parse::<OfferedLoad>().is_err(), "{text}");
         }
     }
 }

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use tradewind_model::{Pools, Span};
 
-use super::words::Word;
-use super::{Campaign, Check, Checks, Homes, Load, Output, Seeds, Trim, Workload};
+use super::words::Keyword;
+use super::{Campaign, Check, Checks, Homes, OfferedLoad, Output, Seeds, Trim, Workload};
 use crate::diagnostics::{Diagnostics, did_you_mean, excerpt};
-use crate::fields::{Fields, Notes, Scale, TEXT, hint_for, scaled};
+use crate::fields::{DecimalScale, Fields, Notes, TEXT, hint_for, scaled};
 use crate::input::Input;
-use crate::value::{self, Kind, Value};
+use crate::value::{self, Value, ValueKind};
 
 const KEYS: [&str; 10] = [
     "title",
@@ -85,7 +85,7 @@ fn texts<'v>(
 ) -> Option<Vec<(String, u32, &'v str)>> {
     let mut all: Vec<(String, u32, &str)> = Vec::new();
     for (place, item) in items(fields, key, notes)? {
-        let Kind::Text(text) = &item.kind else {
+        let ValueKind::Text(text) = &item.kind else {
             let message = format!("expected a text, found {}", item.describe());
             notes.error(item.line, &place, message, hint_for(TEXT));
             continue;
@@ -103,7 +103,7 @@ fn texts<'v>(
     Some(all)
 }
 
-fn words<T: Word>(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<Vec<T>> {
+fn words<T: Keyword>(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<Vec<T>> {
     let mut all = Vec::new();
     for (place, line, text) in texts(fields, key, notes)? {
         match T::named(text) {
@@ -128,17 +128,17 @@ fn policies(fields: &Fields<'_, '_>, check: Check<'_>, notes: &mut Notes<'_>) ->
     all
 }
 
-fn loads(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Load> {
-    let scale = Scale { decimals: 3, range: 1..=i64::from(Load::MAX.thousandths()) };
-    let mut all: Vec<Load> = Vec::new();
+fn loads(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<OfferedLoad> {
+    let scale = DecimalScale { decimals: 3, range: 1..=i64::from(OfferedLoad::MAX.thousandths()) };
+    let mut all: Vec<OfferedLoad> = Vec::new();
     for (place, item) in items(fields, "loads", notes).unwrap_or_default() {
-        let Kind::Number(text) = &item.kind else {
+        let ValueKind::Number(text) = &item.kind else {
             let message = format!("expected a number, found {}", item.describe());
             notes.error(item.line, &place, message, "a share of the machine, such as `0.7`");
             continue;
         };
         match scaled(text, &scale) {
-            Ok(load) => match Load::from_thousandths(load) {
+            Ok(load) => match OfferedLoad::from_thousandths(load) {
                 Some(load) if all.contains(&load) => {
                     let message = format!("the load {load} is given twice");
                     notes.error(item.line, &place, message, "give it once");
@@ -155,7 +155,7 @@ fn loads(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Load> {
 fn seeds(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Seeds> {
     let value = fields.get("seeds")?;
     let text = match &value.kind {
-        Kind::Number(text) => text.as_ref(),
+        ValueKind::Number(text) => text.as_ref(),
         _ => fields.text("seeds", notes)?,
     };
     let refused = |message: String| {

@@ -45,7 +45,7 @@ fn everything_is_read() {
     assert_eq!(campaign.policies, ["fcfs", "easy[depth=4,order=shortest]"]);
     assert_eq!(campaign.semantics, [Semantics::Textbook, Semantics::Pyss]);
     assert_eq!(campaign.overruns, [Overrun::Kill, Overrun::Extend]);
-    assert_eq!(campaign.estimates, [Estimate::Requested, Estimate::Exact]);
+    assert_eq!(campaign.estimates, [EstimateKind::Requested, EstimateKind::Exact]);
     assert_eq!(campaign.loads.iter().map(ToString::to_string).collect::<Vec<_>>(), ["0.7", "0.95"]);
     assert_eq!(campaign.seeds.map(|seeds| seeds.to_string()), Some("1..10".to_owned()));
     assert_eq!(campaign.trim, Trim { warm_up: Span(86_400), cool_down: Span(3_600) });

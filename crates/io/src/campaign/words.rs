@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 
 /// One of a closed list of words.
-pub trait Word: Copy + Eq + 'static {
+pub trait Keyword: Copy + Eq + 'static {
     /// Every word with its meaning and a line of help, in the order of documentation.
     const WORDS: &'static [(&'static str, Self, &'static str)];
 
@@ -47,7 +47,7 @@ pub enum Overrun {
 
 /// What policies are told about run times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Estimate {
+pub enum EstimateKind {
     /// The user's request.
     #[default]
     Requested,
@@ -98,27 +98,27 @@ impl Output {
         [Output::Summary, Output::Jobs, Output::Schedule, Output::Trades, Output::Refused];
 }
 
-impl Word for Semantics {
+impl Keyword for Semantics {
     const WORDS: &'static [(&'static str, Semantics, &'static str)] = &[
         ("textbook", Semantics::Textbook, "All ends, then all submissions, then one pass"),
         ("pyss", Semantics::Pyss, "As the simulator pyss: submissions first, a pass for each"),
     ];
 }
 
-impl Word for Overrun {
+impl Keyword for Overrun {
     const WORDS: &'static [(&'static str, Overrun, &'static str)] =
         &[("kill", Overrun::Kill, "It is killed"), ("extend", Overrun::Extend, "It runs on")];
 }
 
-impl Word for Estimate {
-    const WORDS: &'static [(&'static str, Estimate, &'static str)] = &[
-        ("requested", Estimate::Requested, "The user's request"),
-        ("exact", Estimate::Exact, "The real run time"),
-        ("predicted", Estimate::Predicted, "The mean of the user's last two runs"),
+impl Keyword for EstimateKind {
+    const WORDS: &'static [(&'static str, EstimateKind, &'static str)] = &[
+        ("requested", EstimateKind::Requested, "The user's request"),
+        ("exact", EstimateKind::Exact, "The real run time"),
+        ("predicted", EstimateKind::Predicted, "The mean of the user's last two runs"),
     ];
 }
 
-impl Word for Homes {
+impl Keyword for Homes {
     const WORDS: &'static [(&'static str, Homes, &'static str)] = &[
         ("log", Homes::Log, "At the site that the grid file names for their log"),
         ("dealt", Homes::Dealt, "In turn, at sites that are wide enough"),
@@ -127,7 +127,7 @@ impl Word for Homes {
     ];
 }
 
-impl Word for Output {
+impl Keyword for Output {
     const WORDS: &'static [(&'static str, Output, &'static str)] = &[
         ("summary", Output::Summary, "summary.json, which is always written"),
         ("jobs", Output::Jobs, "jobs.csv, a row per job"),
@@ -150,4 +150,4 @@ macro_rules! by_name {
         }
     )*};
 }
-by_name!(Semantics, Overrun, Estimate, Output, Homes);
+by_name!(Semantics, Overrun, EstimateKind, Output, Homes);

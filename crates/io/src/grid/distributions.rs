@@ -2,22 +2,22 @@
 
 use tradewind_model::{Pools, Span};
 
-use super::{Failures, Load};
-use crate::fields::{Fields, Notes, Scale};
+use super::{Failures, OwnerLoad};
+use crate::fields::{DecimalScale, Fields, Notes};
 use crate::value::Value;
 
 const FAILURE_KEYS: [&str; 6] = ["mtbf", "shape", "repair", "repair_law", "repair_sigma", "burst"];
 const LOAD_KEYS: [&str; 4] = ["share", "steps", "task", "period"];
 
 /// A share of the whole.
-const SHARE: Scale = Scale { decimals: 3, range: 0..=1_000 };
+const SHARE: DecimalScale = DecimalScale { decimals: 3, range: 0..=1_000 };
 /// Shapes and standard deviations.
-const FACTOR: Scale = Scale { decimals: 3, range: 1..=100_000 };
+const FACTOR: DecimalScale = DecimalScale { decimals: 3, range: 1..=100_000 };
 /// Nodes.
-const NODES: Scale = Scale { decimals: 0, range: 1..=Pools::MAX_NODES as i64 };
+const NODES: DecimalScale = DecimalScale { decimals: 0, range: 1..=Pools::MAX_NODES as i64 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Law {
+enum Distribution {
     Exponential,
     Lognormal,
 }
@@ -30,10 +30,10 @@ fn small(value: i64) -> u32 {
 pub(super) fn failures(value: &Value<'_>, path: String, notes: &mut Notes<'_>) -> Option<Failures> {
     let fields = Fields::of(value, path, &FAILURE_KEYS, notes)?;
     fields.require(&["mtbf"], notes);
-    let laws = [("exponential", Law::Exponential), ("lognormal", Law::Lognormal)];
-    let law = fields.word("repair_law", &laws, notes).unwrap_or(Law::Exponential);
+    let laws = [("exponential", Distribution::Exponential), ("lognormal", Distribution::Lognormal)];
+    let law = fields.word("repair_law", &laws, notes).unwrap_or(Distribution::Exponential);
     let sigma = fields.scaled("repair_sigma", &FACTOR, notes).map(small);
-    if sigma.is_some() && law == Law::Exponential {
+    if sigma.is_some() && law == Distribution::Exponential {
         let (line, place) = (fields.line_of("repair_sigma"), fields.place("repair_sigma"));
         let message = "an exponential law has no other parameter than its mean".to_owned();
         notes.error(line, &place, message, "write `repair_law = \"lognormal\"`, or leave it out");
@@ -43,20 +43,20 @@ pub(super) fn failures(value: &Value<'_>, path: String, notes: &mut Notes<'_>) -
     let repair = fields.span("repair", 1..=Span::MAX.0, notes).unwrap_or(Span(4 * 3_600));
     let mtbf = fields.span("mtbf", 1..=Span::MAX.0, notes)?;
     let repair_sigma = match law {
-        Law::Exponential => None,
-        Law::Lognormal => Some(sigma.unwrap_or(1_000)),
+        Distribution::Exponential => None,
+        Distribution::Lognormal => Some(sigma.unwrap_or(1_000)),
     };
     let burst = (small(burst.0), small(burst.1));
     Some(Failures { mtbf, shape, repair, repair_sigma, burst })
 }
 
 /// `[site.load]`.
-pub(super) fn load(value: &Value<'_>, path: String, notes: &mut Notes<'_>) -> Option<Load> {
+pub(super) fn load(value: &Value<'_>, path: String, notes: &mut Notes<'_>) -> Option<OwnerLoad> {
     let fields = Fields::of(value, path, &LOAD_KEYS, notes)?;
     let share = fields.range("share", &SHARE, notes).unwrap_or((100, 500));
     let steps = fields.whole("steps", 0..=10_000, notes).unwrap_or(4);
     let tasks = fields.spans("task", notes).unwrap_or((Span(900), Span(4 * 3_600)));
     let period = fields.span("period", 1..=Span::MAX.0, notes).unwrap_or(Span(86_400));
     let share = (small(share.0), small(share.1));
-    Some(Load { share, steps: small(steps), tasks, period })
+    Some(OwnerLoad { share, steps: small(steps), tasks, period })
 }

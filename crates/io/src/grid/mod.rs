@@ -13,7 +13,7 @@ use tradewind_model::{Pool, PoolId, Pools, Price, SiteId, Span};
 
 use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
-use crate::outages::{Kind, Planned, Targets};
+use crate::outages::{Planned, TargetKind, Targets};
 
 /// What a grid file says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct GridFile {
     /// Failures to be drawn, for all pools of a site.
     pub failures: Vec<(SiteId, Failures)>,
     /// Owners' load to be drawn, for all pools of a site.
-    pub loads: Vec<(SiteId, Load)>,
+    pub loads: Vec<(SiteId, OwnerLoad)>,
     /// The logs that name a site as theirs.
     logs: Vec<(String, SiteId)>,
 }
@@ -53,7 +53,7 @@ impl GridFile {
 
     /// Whether any pool is cut into queues.
     pub fn has_queues(&self) -> bool {
-        self.targets.0.iter().any(|target| target.kind == Kind::Queue)
+        self.targets.0.iter().any(|target| target.kind == TargetKind::Queue)
     }
 
     /// The site at which the jobs of a log are submitted: the one that names it, or if no site
@@ -86,7 +86,7 @@ pub struct Failures {
 
 /// Parameters of an owner's load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Load {
+pub struct OwnerLoad {
     /// The least and the greatest share of a period, in thousandths.
     pub share: (u32, u32),
     /// Steps between them.

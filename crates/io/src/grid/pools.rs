@@ -4,8 +4,8 @@ use tradewind_model::{Admission, Performance, Pool, PoolId, Pools, Price, SiteId
 
 use super::queues::{self, Queue};
 use crate::fields::{AMOUNT, Fields, Notes, PERFORMANCE};
-use crate::outages::{Kind, Target, Targets};
-use crate::scenario::{Names, attributes};
+use crate::outages::{Target, TargetKind, Targets};
+use crate::scenario::{NameLines, attributes};
 use crate::value;
 
 const KEYS: [&str; 10] = [
@@ -32,7 +32,7 @@ pub(super) enum Charge {
 /// The field `price`: a number, or a list of two.
 pub(super) fn charge(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Charge> {
     match fields.get("price").map(|value| &value.kind) {
-        Some(value::Kind::List(_)) => {
+        Some(value::ValueKind::List(_)) => {
             let (low, high) = fields.range("price", &AMOUNT, notes)?;
             Some(Charge::Drawn(Price(low), Price(high)))
         }
@@ -46,7 +46,7 @@ pub(super) struct Reader {
     pub(super) pools: Vec<Pool>,
     pub(super) targets: Targets,
     pub(super) drawn: Vec<(PoolId, (Price, Price))>,
-    names: Names,
+    names: NameLines,
 }
 
 impl Reader {
@@ -91,25 +91,25 @@ impl Reader {
         notes: &mut Notes<'_>,
     ) {
         queues::somebody_fits(&pool, (fields.line, &fields.path), notes);
-        self.target(pool.name.clone(), Kind::Pool, pool.site, vec![pool.nodes]);
+        self.target(pool.name.clone(), TargetKind::Pool, pool.site, vec![pool.nodes]);
         self.push(pool, charge);
     }
 
     fn cut(&mut self, pool: &Pool, queues: Vec<Queue>, charge: Charge, notes: &mut Notes<'_>) {
         let sizes = queues.iter().map(|queue| queue.nodes).collect();
-        self.target(pool.name.clone(), Kind::Pool, pool.site, sizes);
+        self.target(pool.name.clone(), TargetKind::Pool, pool.site, sizes);
         for queue in queues {
             let Queue { name, nodes, admission, at: (line, path), name_at } = queue;
             let name = self.names.claim(name, "queue", name_at, notes).unwrap_or_default();
             let queue = Pool { name, nodes, admission, ..pool.clone() };
             queues::somebody_fits(&queue, (line, &path), notes);
-            self.target(queue.name.clone(), Kind::Queue, queue.site, vec![queue.nodes]);
+            self.target(queue.name.clone(), TargetKind::Queue, queue.site, vec![queue.nodes]);
             self.push(queue, charge);
         }
     }
 
     /// A name for the pools that come next.
-    fn target(&mut self, name: String, kind: Kind, site: SiteId, nodes: Vec<u32>) {
+    fn target(&mut self, name: String, kind: TargetKind, site: SiteId, nodes: Vec<u32>) {
         let first = PoolId(self.pools.len() as u32);
         self.targets.0.push(Target { name, site, kind, first, nodes });
     }

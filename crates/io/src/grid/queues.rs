@@ -3,7 +3,7 @@
 use tradewind_model::{Admission, Pool, Pools, Span};
 
 use crate::diagnostics::excerpt;
-use crate::fields::{Fields, Notes, Scale};
+use crate::fields::{DecimalScale, Fields, Notes};
 
 const KEYS: [&str; 6] = ["name", "share", "nodes", "min_processors", "max_processors", "max_time"];
 
@@ -153,7 +153,8 @@ fn listed(fields: &Fields<'_, '_>, pool: &Pool, notes: &mut Notes<'_>) -> Option
     for (i, item) in items.iter().enumerate() {
         let path = format!("{}[{i}]", fields.place("queue"));
         let Some(fields) = Fields::of(item, path, &KEYS, notes) else { continue };
-        let share = fields.scaled("share", &Scale { decimals: 0, range: 0..=SHARE_MOST }, notes);
+        let share =
+            fields.scaled("share", &DecimalScale { decimals: 0, range: 0..=SHARE_MOST }, notes);
         let nodes = fields.whole("nodes", 0..=i64::from(Pools::MAX_NODES), notes);
         if share.is_some() && nodes.is_some() {
             let (line, place) = (fields.line_of("share"), fields.place("share"));

@@ -9,8 +9,8 @@ use super::{GridFile, distributions};
 use crate::diagnostics::{Diagnostics, excerpt};
 use crate::fields::{Fields, Notes};
 use crate::input::Input;
-use crate::outages::{self, Among, Known, Planned, Targets};
-use crate::scenario::Names;
+use crate::outages::{self, Among, KnownFrom, Planned, Targets};
+use crate::scenario::NameLines;
 use crate::value;
 
 const KEYS: [&str; 3] = ["title", "site", "outage"];
@@ -30,11 +30,11 @@ pub(super) fn parse(input: &Input) -> Result<(GridFile, Diagnostics), Diagnostic
 
 /// What has been read so far.
 #[derive(Default)]
-struct Reader {
+struct GridReader {
     sites: Vec<Site>,
     pools: pools::Reader,
     logs: Vec<(String, SiteId)>,
-    names: Names,
+    names: NameLines,
     /// By log: the line that names it.
     log_lines: BTreeMap<String, u32>,
 }
@@ -47,7 +47,7 @@ fn grid(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<GridFile> {
         let (line, place) = (fields.line_of("site"), fields.place("site"));
         notes.error(line, &place, "there are no sites".to_owned(), "list at least one");
     }
-    let mut reader = Reader::default();
+    let mut reader = GridReader::default();
     let mut sites = Vec::new();
     for (i, item) in items.iter().enumerate() {
         if let Some(site) = Fields::of(item, format!("site[{i}]"), &SITE_KEYS, notes) {
@@ -80,7 +80,7 @@ fn grid(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<GridFile> {
     Some(GridFile { title, pools, drawn, targets, planned, failures, loads, logs })
 }
 
-impl Reader {
+impl GridReader {
     fn site(&mut self, fields: &Fields<'_, '_>, notes: &mut Notes<'_>) {
         fields.require(&["name", "pool"], notes);
         let id = SiteId(self.sites.len() as u32);
@@ -123,9 +123,9 @@ fn planned(
     into: &mut Vec<Planned>,
     notes: &mut Notes<'_>,
 ) {
-    let ahead = Known::Ahead(tradewind_model::Span(NOTICE_S));
+    let ahead = KnownFrom::Ahead(tradewind_model::Span(NOTICE_S));
     let kinds =
-        [("local", Cause::Local, Known::Always), ("maintenance", Cause::Maintenance, ahead)];
+        [("local", Cause::Local, KnownFrom::Always), ("maintenance", Cause::Maintenance, ahead)];
     for (key, cause, known) in kinds {
         for (i, item) in fields.list(key, notes).unwrap_or_default().iter().enumerate() {
             let path = format!("{}[{i}]", fields.place(key));

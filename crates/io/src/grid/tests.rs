@@ -1,7 +1,7 @@
 use tradewind_model::{Admission, Attribute, Cause, Horizon, Outage, PoolId, Price, Time};
 
 use super::*;
-use crate::outages::Known;
+use crate::outages::KnownFrom;
 
 fn toml(text: &str) -> Result<GridFile, String> {
     let input = Input::new("grid.toml", text);
@@ -72,7 +72,7 @@ fn a_grid_is_read() {
     };
     assert_eq!(grid.failures, [(SiteId(0), failures)]);
     let tasks = (Span(600), Span(7_200));
-    let load = Load { share: (200, 600), steps: 4, tasks, period: Span(43_200) };
+    let load = OwnerLoad { share: (200, 600), steps: 4, tasks, period: Span(43_200) };
     assert_eq!(grid.loads, [(SiteId(1), load)]);
 }
 
@@ -95,7 +95,7 @@ fn planned_outages_repeat_within_the_horizon() {
     let (pool, from, until) = (PoolId(1), Time(10 * day), Time(11 * day));
     let what = Outage { pool, nodes: 100, from, until, cause: Cause::Maintenance };
     assert_eq!(all, [(Time(3 * day), what)], "all nodes, a week ahead");
-    assert_eq!(grid.planned[2].known, Known::Ahead(Span(3)));
+    assert_eq!(grid.planned[2].known, KnownFrom::Ahead(Span(3)));
     let [broken] = grid.planned[3].closures(later).collect::<Vec<_>>()[..] else {
         panic!("one failure")
     };

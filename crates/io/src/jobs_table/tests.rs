@@ -14,8 +14,8 @@ fn labels() -> RunLabels {
     }
 }
 
-fn finished(start: i64, end: i64, ending: Ending) -> Fate {
-    Fate::Finished(Finished {
+fn finished(start: i64, end: i64, ending: Ending) -> JobOutcome {
+    JobOutcome::Finished(Finished {
         start: Time(start),
         end: Time(end),
         ending,
@@ -26,7 +26,7 @@ fn finished(start: i64, end: i64, ending: Ending) -> Fate {
     })
 }
 
-fn job(fate: Fate) -> JobRow {
+fn job(fate: JobOutcome) -> JobRow {
     JobRow {
         log: 0,
         number: 7,
@@ -51,7 +51,8 @@ fn cells(rows: &[JobRow], name: &str) -> String {
 
 #[test]
 fn columns_are_those_of_the_file() {
-    let rows = [job(finished(12, 14, Ending::Completed)), job(Fate::Rejected("wide".to_owned()))];
+    let rows =
+        [job(finished(12, 14, Ending::Completed)), job(JobOutcome::Rejected("wide".to_owned()))];
     let mut file = JobsFile::new(Vec::new()).unwrap();
     file.run(&labels(), &rows).unwrap();
     file.run(&labels(), &[]).unwrap();
@@ -64,7 +65,7 @@ fn times_and_quotients() {
     let rows = [
         job(finished(12, 14, Ending::Completed)),
         job(finished(30, 30, Ending::Completed)),
-        job(Fate::Rejected("wide".to_owned())),
+        job(JobOutcome::Rejected("wide".to_owned())),
     ];
     assert_eq!(cells(&rows, "wait_s"), "Int64([Some(2), Some(20), None])");
     assert_eq!(cells(&rows, "busy_processor_s"), "Int64([Some(8), Some(0), None])");
@@ -78,7 +79,7 @@ fn times_and_quotients() {
 
 #[test]
 fn jobs_of_several_logs_are_told_apart() {
-    let row = job(Fate::Rejected("wide".to_owned()));
+    let row = job(JobOutcome::Rejected("wide".to_owned()));
     let mut both = labels();
     assert_eq!(both.id(&row), "7");
     both.logs.push("large".to_owned());
@@ -93,7 +94,7 @@ fn a_deadline_is_met_by_a_result_in_time() {
         job(finished(12, 20, Ending::Completed)),
         job(finished(12, 21, Ending::Completed)),
         job(finished(12, 14, Ending::Killed)),
-        job(Fate::Rejected("wide".to_owned())),
+        job(JobOutcome::Rejected("wide".to_owned())),
         free,
     ];
     assert_eq!(

@@ -4,7 +4,7 @@ use tradewind_model::{Cause, PoolId, Pools, SiteId};
 
 /// How a name came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum TargetKind {
     /// A pool as the grid file has it, cut or not.
     Pool,
     /// A part of a pool that is cut.
@@ -19,7 +19,7 @@ pub struct Target {
     /// Whose nodes they are.
     pub site: SiteId,
     /// A pool or a queue.
-    pub kind: Kind,
+    pub kind: TargetKind,
     /// The first of its pools; the others follow it.
     pub first: PoolId,
     /// The nodes of each of its pools.
@@ -36,7 +36,7 @@ impl Targets {
         let target = |(first, pool): (PoolId, &tradewind_model::Pool)| Target {
             name: pool.name.clone(),
             site: pool.site,
-            kind: Kind::Pool,
+            kind: TargetKind::Pool,
             first,
             nodes: vec![pool.nodes],
         };

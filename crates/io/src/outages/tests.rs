@@ -21,9 +21,9 @@ fn a_table_is_read() {
         Outage { pool, nodes, from, until, cause }
     };
     let expected = [
-        (closure(1, 100, 7_200, Cause::Failure(3)), Known::Ahead(Span::ZERO)),
-        (closure(8, 86_400, 172_800, Cause::Maintenance), Known::Ahead(Span(3_600))),
-        (closure(2, -5, 5, Cause::Local), Known::Always),
+        (closure(1, 100, 7_200, Cause::Failure(3)), KnownFrom::Ahead(Span::ZERO)),
+        (closure(8, 86_400, 172_800, Cause::Maintenance), KnownFrom::Ahead(Span(3_600))),
+        (closure(2, -5, 5, Cause::Local), KnownFrom::Always),
     ];
     assert_eq!(all, expected.map(|(what, known)| Planned { what, known, repeat: None }));
 }
@@ -53,7 +53,7 @@ proptest! {
         let target = Target {
             name: "p".to_owned(),
             site: SiteId(0),
-            kind: Kind::Pool,
+            kind: TargetKind::Pool,
             first: PoolId(3),
             nodes: sizes.clone(),
         };

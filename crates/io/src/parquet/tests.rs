@@ -12,12 +12,12 @@ use proptest::prelude::*;
 use super::*;
 
 const ALL: &[Field] = &[
-    Field { name: "int32", kind: Kind::Int32 },
-    Field { name: "int64", kind: Kind::Int64 },
-    Field { name: "double", kind: Kind::Double },
-    Field { name: "flag", kind: Kind::Flag },
-    Field { name: "text", kind: Kind::Text },
-    Field { name: "word", kind: Kind::Word },
+    Field { name: "int32", kind: ColumnKind::Int32 },
+    Field { name: "int64", kind: ColumnKind::Int64 },
+    Field { name: "double", kind: ColumnKind::Double },
+    Field { name: "flag", kind: ColumnKind::Flag },
+    Field { name: "text", kind: ColumnKind::Text },
+    Field { name: "word", kind: ColumnKind::Word },
 ];
 
 fn written<W: Write + Send>(to: W, groups: &[Vec<Cells>]) -> W {
@@ -147,7 +147,7 @@ fn the_footer_says_what_the_file_is() {
     for (column, field) in reader.metadata().row_group(0).columns().iter().zip(ALL) {
         assert!(matches!(column.compression(), Compression::GZIP(_)), "{}", field.name);
         let by_number = column.encodings().any(|it| it == Encoding::RLE_DICTIONARY);
-        assert_eq!(by_number, field.kind == Kind::Word, "{}", field.name);
+        assert_eq!(by_number, field.kind == ColumnKind::Word, "{}", field.name);
     }
 }
 

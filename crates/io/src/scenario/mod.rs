@@ -13,7 +13,7 @@ use tradewind_model::{Slot, Snapshot};
 use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
 
-pub(crate) use nodes::{Names, attributes};
+pub(crate) use nodes::{NameLines, attributes};
 pub use words::{criterion, criterion_name, measure_name, objective_name};
 
 /// A planning problem, and what its file says beyond it.

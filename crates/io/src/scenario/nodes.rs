@@ -9,7 +9,7 @@ use tradewind_model::{
 use super::MAX_NAME;
 use crate::diagnostics::{excerpt, suggestion};
 use crate::fields::{Fields, NUMBER, Notes, PERFORMANCE, TABLE, hint_for, scaled};
-use crate::value::{Kind, Value};
+use crate::value::{Value, ValueKind};
 
 const NODE_KEYS: [&str; 6] = ["name", "site", "performance", "price", "host", "attributes"];
 const SLOT_KEYS: [&str; 3] = ["node", "start", "end"];
@@ -19,11 +19,11 @@ const DEFAULT_SITE: &str = "local";
 
 /// Names, and the line on which each was first given.
 #[derive(Default)]
-pub(crate) struct Names {
+pub(crate) struct NameLines {
     lines: BTreeMap<String, u32>,
 }
 
-impl Names {
+impl NameLines {
     /// The table's `name`, noted if it was used before.
     pub(crate) fn take(
         &mut self,
@@ -86,7 +86,7 @@ impl Nodes {
             nodes: Vec::with_capacity(items.len()),
             ids: BTreeMap::new(),
         };
-        let mut names = Names::default();
+        let mut names = NameLines::default();
         for (i, item) in items.iter().enumerate() {
             let path = format!("nodes[{i}]");
             if let Some(fields) = Fields::of(item, path, &NODE_KEYS, notes) {
@@ -96,7 +96,7 @@ impl Nodes {
         all
     }
 
-    fn add(&mut self, fields: &Fields<'_, '_>, names: &mut Names, notes: &mut Notes<'_>) {
+    fn add(&mut self, fields: &Fields<'_, '_>, names: &mut NameLines, notes: &mut Notes<'_>) {
         fields.require(&["name"], notes);
         let name = names.take(fields, "node", notes);
         let site = self.site(fields.text("site", notes).unwrap_or(DEFAULT_SITE));
@@ -231,7 +231,7 @@ pub(crate) fn attributes(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Attr
     let mut all = Attributes::new();
     let Some(value) = fields.get("attributes") else { return all };
     let path = fields.place("attributes");
-    let Kind::Table(entries) = &value.kind else {
+    let ValueKind::Table(entries) = &value.kind else {
         let message = format!("expected a table, found {}", value.describe());
         notes.error(value.line, &path, message, hint_for(TABLE));
         return all;
@@ -239,9 +239,9 @@ pub(crate) fn attributes(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Attr
     for entry in entries {
         let place = format!("{path}.{}", excerpt(&entry.key));
         let attribute = match &entry.value.kind {
-            Kind::Flag(flag) => Attribute::Flag(*flag),
-            Kind::Text(text) => Attribute::Text(text.to_string()),
-            Kind::Number(text) => match scaled(text, &NUMBER) {
+            ValueKind::Flag(flag) => Attribute::Flag(*flag),
+            ValueKind::Text(text) => Attribute::Text(text.to_string()),
+            ValueKind::Number(text) => match scaled(text, &NUMBER) {
                 Ok(thousandths) => Attribute::Number(thousandths),
                 Err((message, hint)) => {
                     notes.error(entry.line, &place, message, &hint);

@@ -7,7 +7,7 @@ use super::{Scenario, requests};
 use crate::diagnostics::Diagnostics;
 use crate::fields::{Fields, Notes, TEXT, hint_for};
 use crate::input::Input;
-use crate::value::{self, Kind, Value};
+use crate::value::{self, Value, ValueKind};
 
 const KEYS: [&str; 8] = ["title", "notes", "horizon", "nodes", "slots", "busy", "jobs", "policy"];
 
@@ -64,7 +64,7 @@ fn texts(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<String> {
     let mut all = Vec::new();
     for (i, item) in fields.list("notes", notes).unwrap_or_default().iter().enumerate() {
         match &item.kind {
-            Kind::Text(text) => all.push(text.to_string()),
+            ValueKind::Text(text) => all.push(text.to_string()),
             _ => {
                 let message = format!("expected a text, found {}", item.describe());
                 notes.error(item.line, &format!("notes[{i}]"), message, hint_for(TEXT));

@@ -5,11 +5,11 @@ use tradewind_model::{
     VoPolicy,
 };
 
-use super::nodes::{Names, attributes};
+use super::nodes::{NameLines, attributes};
 use super::words::{CRITERIA, MEASURES, OBJECTIVES, criterion};
 use crate::diagnostics::{did_you_mean, excerpt};
-use crate::fields::{Fields, LEAST_PERFORMANCE, Notes, Scale};
-use crate::value::{Kind, Value};
+use crate::fields::{DecimalScale, Fields, LEAST_PERFORMANCE, Notes};
+use crate::value::{Value, ValueKind};
 
 const JOB_KEYS: [&str; 11] = [
     "name",
@@ -33,7 +33,7 @@ const MAX_TIME_LIMIT: i64 = i64::MAX / 4;
 
 /// The jobs as read, on a grid of `nodes` nodes; those with mistakes are left out.
 pub(super) fn jobs(items: &[Value<'_>], nodes: usize, notes: &mut Notes<'_>) -> Vec<(Job, u32)> {
-    let mut names = Names::default();
+    let mut names = NameLines::default();
     let mut all = Vec::with_capacity(items.len());
     for (i, item) in items.iter().enumerate() {
         let path = format!("jobs[{i}]");
@@ -110,7 +110,7 @@ pub(super) fn policy(value: &Value<'_>, notes: &mut Notes<'_>) -> VoPolicy {
         return VoPolicy::default();
     };
     let time = |notes: &mut Notes<'_>| fields.span("time_limit", 0..=MAX_TIME_LIMIT, notes);
-    let rho = Scale { decimals: 3, range: 1..=1_000 };
+    let rho = DecimalScale { decimals: 3, range: 1..=1_000 };
     VoPolicy {
         objective: fields.word::<Objective>("objective", &OBJECTIVES, notes).unwrap_or_default(),
         measure: fields.word::<Measure>("measure", &MEASURES, notes).unwrap_or_default(),
@@ -135,7 +135,7 @@ fn limit<T>(
     read: impl FnOnce(&mut Notes<'_>) -> Option<T>,
     notes: &mut Notes<'_>,
 ) -> Limit<T> {
-    let auto = |value: &Value<'_>| matches!(&value.kind, Kind::Text(text) if text == "auto");
+    let auto = |value: &Value<'_>| matches!(&value.kind, ValueKind::Text(text) if text == "auto");
     match fields.get(key) {
         Some(value) if !auto(value) => read(notes).map_or(Limit::Auto, Limit::At),
         _ => Limit::Auto,

@@ -10,7 +10,7 @@ use tradewind_model::Span;
 use super::read::{text, texts};
 use crate::diagnostics::excerpt;
 use crate::fields::{Fields, Notes};
-use crate::value::Kind;
+use crate::value::ValueKind;
 
 /// Keys of such a site beside those that all sites have.
 pub(super) const KEYS: [&str; 20] = [
@@ -79,7 +79,7 @@ pub struct Cluster {
     /// Where tasks' folders are; `{user}` is the account, `~` its home.
     pub spool: String,
     /// What a node of the market is.
-    pub unit: Unit,
+    pub unit: NodeUnit,
     /// From `SIGTERM` to `SIGKILL` at a job's limit.
     pub grace: Span,
     /// A job that somebody holds at the manager is taken back after so long.
@@ -110,7 +110,7 @@ impl Default for Cluster {
             mode: Mode::HoldRelease,
             directory: "~".to_owned(),
             spool: "~/.tradewind".to_owned(),
-            unit: Unit::Node,
+            unit: NodeUnit::Node,
             grace: Span(5),
             held_after: Span(600),
             options: Vec::new(),
@@ -142,7 +142,7 @@ pub enum Mode {
 
 /// What a node of the market is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum NodeUnit {
     /// A whole node.
     Node,
     /// So many processors of a node.
@@ -269,7 +269,7 @@ fn requests(fields: &Fields<'_, '_>, key: &str, usual: u32, notes: &mut Notes<'_
 
 pub(super) fn flag(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<bool> {
     let value = fields.get(key)?;
-    if let Kind::Flag(flag) = value.kind {
+    if let ValueKind::Flag(flag) = value.kind {
         return Some(flag);
     }
     let message = format!("expected true or false, found {}", value.describe());
@@ -285,7 +285,7 @@ fn variables(
 ) -> BTreeMap<String, String> {
     let Some(value) = fields.get(key) else { return BTreeMap::new() };
     let place = fields.place(key);
-    let Kind::Table(entries) = &value.kind else {
+    let ValueKind::Table(entries) = &value.kind else {
         let message = format!("expected a table, found {}", value.describe());
         notes.error(value.line, &place, message, "write `{ NAME = \"text\" }`");
         return BTreeMap::new();
@@ -293,7 +293,7 @@ fn variables(
     let mut all = BTreeMap::new();
     for entry in entries {
         match &entry.value.kind {
-            Kind::Text(text) if !text.chars().any(char::is_control) => {
+            ValueKind::Text(text) if !text.chars().any(char::is_control) => {
                 all.insert(entry.key.to_string(), text.to_string());
             }
             _ => {
@@ -308,8 +308,8 @@ fn variables(
 
 pub(super) fn accounts(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Accounts {
     match fields.get("accounts").map(|value| (&value.kind, value.line)) {
-        Some((Kind::Text(word), _)) if word == "same" => Accounts::Same,
-        Some((Kind::Text(word), line)) => {
+        Some((ValueKind::Text(word), _)) if word == "same" => Accounts::Same,
+        Some((ValueKind::Text(word), line)) => {
             let message = format!("unknown value `{}`", excerpt(word));
             let hint = "write `\"same\"`, or a table such as `{ ana = \"ana01\" }`";
             notes.error(line, &fields.place("accounts"), message, hint);
@@ -329,20 +329,20 @@ pub(super) fn path(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) ->
     Some(path)
 }
 
-fn unit(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Unit {
-    let Some(text) = fields.text("unit", notes) else { return Unit::Node };
+fn unit(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> NodeUnit {
+    let Some(text) = fields.text("unit", notes) else { return NodeUnit::Node };
     let cores = || text.strip_prefix("cores:")?.parse().ok().filter(|it| *it > 0);
     match text {
-        "node" => Unit::Node,
-        "gpu" => Unit::Gpu,
+        "node" => NodeUnit::Node,
+        "gpu" => NodeUnit::Gpu,
         _ => cores().map_or_else(
             || {
                 let message = format!("`{}` is no unit", excerpt(text));
                 let hint = "write `node`, `cores:N` for N processors of a node, or `gpu`";
                 notes.error(fields.line_of("unit"), &fields.place("unit"), message, hint);
-                Unit::Node
+                NodeUnit::Node
             },
-            Unit::Cores,
+            NodeUnit::Cores,
         ),
     }
 }
@@ -353,13 +353,13 @@ fn commands(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Vec<Ve
     for (i, item) in fields.list(key, notes).unwrap_or_default().iter().enumerate() {
         let words = |items: &[crate::value::Value<'_>]| -> Option<Vec<String>> {
             let text = |value: &crate::value::Value<'_>| match &value.kind {
-                Kind::Text(text) if !text.contains('\0') => Some(text.to_string()),
+                ValueKind::Text(text) if !text.contains('\0') => Some(text.to_string()),
                 _ => None,
             };
             items.iter().map(text).collect::<Option<Vec<_>>>().filter(|words| !words.is_empty())
         };
         let found = match &item.kind {
-            Kind::List(items) => words(items),
+            ValueKind::List(items) => words(items),
             _ => None,
         };
         match found {

@@ -10,7 +10,7 @@ pub(super) const OWN: [&str; 1] = ["hide_state"];
 
 /// As whom the jobs of a site on this machine run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Machine {
+pub struct LocalAccounts {
     /// Words before what runs as a user's account, with `{user}` for the account; empty: all jobs run
     /// as the daemon's own account.
     pub user_command: Vec<String>,
@@ -24,9 +24,9 @@ pub struct Machine {
     pub hide_state: bool,
 }
 
-impl Default for Machine {
-    fn default() -> Machine {
-        Machine {
+impl Default for LocalAccounts {
+    fn default() -> LocalAccounts {
+        LocalAccounts {
             user_command: Vec::new(),
             accounts: Accounts::Of(Default::default()),
             directory: "~".to_owned(),
@@ -36,8 +36,8 @@ impl Default for Machine {
     }
 }
 
-pub(super) fn machine(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Machine {
-    let usual = Machine::default();
+pub(super) fn machine(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> LocalAccounts {
+    let usual = LocalAccounts::default();
     let user_command = cluster::user_command(fields, notes);
     let given = |key: &&str| fields.get(key).is_some();
     if user_command.is_empty() {
@@ -57,7 +57,7 @@ pub(super) fn machine(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Machine
             "leave it out",
         );
     }
-    Machine {
+    LocalAccounts {
         user_command,
         hide_state,
         accounts: cluster::accounts(fields, notes),

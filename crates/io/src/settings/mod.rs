@@ -19,7 +19,7 @@ use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
 use cluster::{Cluster, Members};
 pub use hours::Hours;
-use machine::Machine;
+use machine::LocalAccounts;
 use schedule::Schedule;
 pub use sign_in::{Provider, RoleName, SignIn};
 
@@ -35,7 +35,7 @@ pub struct Settings {
     /// How people sign in, and for how long.
     pub sign_in: SignIn,
     /// How much of it users may have.
-    pub limits: Limits,
+    pub limits: UserLimits,
     /// What users begin with.
     pub money: Credits,
     /// Who is told.
@@ -99,7 +99,7 @@ pub struct Tls {
 
 /// How much users may have of the daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct UserLimits {
     /// Per token.
     pub requests_per_second: u32,
     /// Bytes of one request.
@@ -140,9 +140,9 @@ pub struct Limits {
     pub advice_seconds: u32,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for UserLimits {
+    fn default() -> UserLimits {
+        UserLimits {
             requests_per_second: 500,
             body: 8 << 20,
             jobs_per_user: 20_000,
@@ -196,7 +196,7 @@ pub struct Site {
     /// Unique.
     pub name: String,
     /// How it is reached.
-    pub kind: Kind,
+    pub kind: SiteKind,
     /// The user whom its income belongs to; `None`: the administrator.
     pub owner: Option<String>,
     /// How times are counted of jobs that leave it open, as do their projects.
@@ -209,9 +209,9 @@ pub struct Site {
 
 /// How a site is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum SiteKind {
     /// Processes on this machine.
-    Local(Box<Machine>),
+    Local(Box<LocalAccounts>),
     /// A cluster under Slurm.
     Slurm(Box<Cluster>),
     /// A cluster under Grid Engine.

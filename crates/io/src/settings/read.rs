@@ -5,20 +5,20 @@ use std::net::SocketAddr;
 use jiff::tz::TimeZone;
 use tradewind_model::Span;
 
-use super::Kind as SiteKind;
-use super::schedule::{Load, Rule, Schedule};
+use super::SiteKind;
+use super::schedule::{LoadRange, Rule, Schedule};
 use super::{
-    Credits, Hours, Limits, Listen, Market, Notify, Peer, Project, Settings, Tls, hours, sign_in,
-    sites,
+    Credits, Hours, Listen, Market, Notify, Peer, Project, Settings, Tls, UserLimits, hours,
+    sign_in, sites,
 };
 use crate::decimal;
 use crate::diagnostics::{Diagnostics, excerpt};
 use crate::fields::{Fields, Notes, TEXT, hint_for};
 use crate::hidden::is_hidden;
 use crate::input::Input;
-use crate::scenario::Names;
+use crate::scenario::NameLines;
 use crate::submission::TIMES;
-use crate::value::{self, Kind, Value};
+use crate::value::{self, Value, ValueKind};
 
 const KEYS: [&str; 11] = [
     "time_zone",
@@ -109,7 +109,7 @@ pub(super) fn texts(
     let mut all = Vec::new();
     for (i, item) in fields.list(key, notes).unwrap_or_default().iter().enumerate() {
         match &item.kind {
-            Kind::Text(text) if !text.is_empty() && !text.chars().any(is_hidden) => {
+            ValueKind::Text(text) if !text.is_empty() && !text.chars().any(is_hidden) => {
                 all.push((text.to_string(), item.line));
             }
             _ => {
@@ -155,7 +155,7 @@ fn market(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Market {
 
 /// `[[project]]`.
 fn projects(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Project> {
-    let mut names = Names::default();
+    let mut names = NameLines::default();
     let mut all = Vec::new();
     for (i, item) in fields.list("project", notes).unwrap_or_default().iter().enumerate() {
         let path = format!("project[{i}]");
@@ -178,23 +178,23 @@ pub(super) fn hours(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Hours {
 }
 
 /// The field `load`: `>=0.8`, `<0.5`, or `0.5-0.8` (from, below); any without one.
-pub(super) fn load(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Load {
-    let Some(text) = fields.text("load", notes) else { return Load::ANY };
+pub(super) fn load(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> LoadRange {
+    let Some(text) = fields.text("load", notes) else { return LoadRange::ANY };
     load_of(text).unwrap_or_else(|| {
         let message = format!("`{}` is no range of loads", excerpt(text));
         let hint = "write `>=0.8`, `<0.5`, or `0.5-0.8` for both: loads are from 0 to 1";
         notes.error(fields.line_of("load"), &fields.place("load"), message, hint);
-        Load::ANY
+        LoadRange::ANY
     })
 }
 
-fn load_of(text: &str) -> Option<Load> {
+fn load_of(text: &str) -> Option<LoadRange> {
     let share = |text: &str| {
         let thousandths = decimal::parse(text.trim(), 3).ok()?;
         u32::try_from(thousandths).ok().filter(|it| *it <= 1_000)
     };
     if let Some(from) = text.strip_prefix(">=") {
-        return Some(Load { from: share(from)?, below: None });
+        return Some(LoadRange { from: share(from)?, below: None });
     }
     let (from, below) = match text.strip_prefix('<') {
         Some(below) => (0, share(below)?),
@@ -203,7 +203,7 @@ fn load_of(text: &str) -> Option<Load> {
             (share(from)?, share(below)?)
         }
     };
-    (from < below).then_some(Load { from, below: Some(below) })
+    (from < below).then_some(LoadRange { from, below: Some(below) })
 }
 
 fn listen(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Listen {
@@ -259,8 +259,8 @@ const LIMITS: [&str; 19] = [
     "advice_seconds",
 ];
 
-fn limits(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Limits {
-    let usual = Limits::default();
+fn limits(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> UserLimits {
+    let usual = UserLimits::default();
     let mut whole = |key: &str, max: i64, usual: u32| {
         let found = fields.whole(key, 1..=max, notes);
         found.and_then(|it| u32::try_from(it).ok()).unwrap_or(usual)
@@ -268,7 +268,7 @@ fn limits(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Limits {
     const MANY: i64 = 10_000_000;
     const PLACES: i64 = 1_000_000;
     const BYTES: i64 = 1 << 30;
-    Limits {
+    UserLimits {
         requests_per_second: whole("requests_per_second", 1_000_000, usual.requests_per_second),
         body: whole("body", BYTES, usual.body),
         jobs_per_user: whole("jobs_per_user", MANY, usual.jobs_per_user),
@@ -341,7 +341,7 @@ pub(super) fn check_url(url: &str, (line, place): (u32, &str), notes: &mut Notes
 
 fn peers(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Peer> {
     const KEYS: [&str; 4] = ["name", "url", "token_file", "ca_file"];
-    let mut names = Names::default();
+    let mut names = NameLines::default();
     let mut all = Vec::new();
     let items: &[Value<'_>] = fields.list("peers", notes).unwrap_or_default();
     for (i, item) in items.iter().enumerate() {

@@ -35,23 +35,23 @@ pub struct Rule<T> {
     /// On the zone's clock.
     pub hours: Hours,
     /// The part of nodes that are in use.
-    pub load: Load,
+    pub load: LoadRange,
     /// What holds.
     pub value: T,
 }
 
 /// Loads in thousandths, `from` included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Load {
+pub struct LoadRange {
     /// At least.
     pub from: u32,
     /// Less than; `None`: however high.
     pub below: Option<u32>,
 }
 
-impl Load {
+impl LoadRange {
     /// Whatever the load is.
-    pub const ANY: Load = Load { from: 0, below: None };
+    pub const ANY: LoadRange = LoadRange { from: 0, below: None };
 
     /// Whether `thousandths` is among them.
     pub fn holds(self, thousandths: u32) -> bool {

@@ -7,7 +7,7 @@ use tradewind_model::Span;
 use super::read::{check_url, text, texts};
 use crate::diagnostics::excerpt;
 use crate::fields::{Fields, Notes};
-use crate::value::{Kind, Value};
+use crate::value::{Value, ValueKind};
 
 /// How people sign in, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,7 +123,8 @@ pub(super) fn sign_in(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> SignIn 
 }
 
 fn token_lifetime(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Span> {
-    let never = |it: &Value<'_>| matches!(&it.kind, Kind::Text(text) if text.trim() == "never");
+    let never =
+        |it: &Value<'_>| matches!(&it.kind, ValueKind::Text(text) if text.trim() == "never");
     if fields.get("token_lifetime").is_some_and(never) {
         return None;
     }
@@ -198,14 +199,16 @@ fn pairs(fields: &Fields<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Vec<(Stri
     let mut all = Vec::new();
     let Some(value) = fields.get(key) else { return all };
     let hint = "write a table of texts, as in `{ group = \"name\" }`";
-    let Kind::Table(entries) = &value.kind else {
+    let ValueKind::Table(entries) = &value.kind else {
         let message = format!("expected a table, found {}", value.describe());
         notes.error(value.line, &fields.place(key), message, hint);
         return all;
     };
     for entry in entries {
         match &entry.value.kind {
-            Kind::Text(text) if !text.trim().is_empty() && !text.chars().any(char::is_control) => {
+            ValueKind::Text(text)
+                if !text.trim().is_empty() && !text.chars().any(char::is_control) =>
+            {
                 all.push((entry.key.to_string(), text.trim().to_owned(), entry.line));
             }
             _ => {

@@ -3,11 +3,11 @@
 use tradewind_model::{Attribute, Performance, Pools, Times};
 
 use super::read::{hours, load, text};
-use super::schedule::{Load, Rule, Schedule};
-use super::{Kind, Pool, Site, cluster, machine};
+use super::schedule::{LoadRange, Rule, Schedule};
+use super::{Pool, Site, SiteKind, cluster, machine};
 use crate::diagnostics::{did_you_mean, excerpt};
-use crate::fields::{Fields, Notes, PERFORMANCE, Scale};
-use crate::scenario::{Names, attributes};
+use crate::fields::{DecimalScale, Fields, Notes, PERFORMANCE};
+use crate::scenario::{NameLines, attributes};
 use crate::submission::TIMES;
 
 const KEYS: [&str; 8] =
@@ -16,10 +16,10 @@ const POOL: [&str; 6] = ["name", "nodes", "performance", "price", "class", "attr
 const KINDS: [&str; 3] = ["local", "slurm", "gridengine"];
 /// The attribute that names a node's class.
 const CLASS: &str = "class";
-const SHARE: Scale = Scale { decimals: 3, range: 0..=1_000 };
+const SHARE: DecimalScale = DecimalScale { decimals: 3, range: 0..=1_000 };
 
 pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Site> {
-    let (mut names, mut pool_names) = (Names::default(), Names::default());
+    let (mut names, mut pool_names) = (NameLines::default(), NameLines::default());
     let mut all = Vec::new();
     for (i, item) in fields.list("site", notes).unwrap_or_default().iter().enumerate() {
         // A managed site has more keys; one whose kind is not known yet may have all of them.
@@ -27,12 +27,12 @@ pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Site>
         let Some(site) = Fields::of(item, format!("site[{i}]"), &known, notes) else { continue };
         site.require(&["name", "kind", "pool"], notes);
         let name = names.take(&site, "site", notes).unwrap_or_default();
-        let kind = kind(&site, notes).unwrap_or_else(|| Kind::Local(Box::default()));
+        let kind = kind(&site, notes).unwrap_or_else(|| SiteKind::Local(Box::default()));
         let owner = text(&site, "owner", notes);
         let times = site.word("times", &TIMES, notes).unwrap_or(Times::Wall);
         let mut pools = pools(&site, &mut pool_names, notes);
         let survey_timeout = site.span("survey_timeout", cluster::SECONDS, notes);
-        if matches!(kind, Kind::Local(_)) {
+        if matches!(kind, SiteKind::Local(_)) {
             let managed = cluster::KEYS.into_iter().filter(|key| !machine::KEYS.contains(key));
             only_managed(&site, &managed.collect::<Vec<_>>(), notes);
         } else {
@@ -45,12 +45,14 @@ pub(super) fn sites(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Vec<Site>
     all
 }
 
-fn kind(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Kind> {
+fn kind(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<SiteKind> {
     let name = fields.text("kind", notes)?;
     match name {
-        "local" => return Some(Kind::Local(Box::new(machine::machine(fields, notes)))),
-        "slurm" => return Some(Kind::Slurm(Box::new(cluster::cluster(fields, notes)))),
-        "gridengine" => return Some(Kind::GridEngine(Box::new(cluster::cluster(fields, notes)))),
+        "local" => return Some(SiteKind::Local(Box::new(machine::machine(fields, notes)))),
+        "slurm" => return Some(SiteKind::Slurm(Box::new(cluster::cluster(fields, notes)))),
+        "gridengine" => {
+            return Some(SiteKind::GridEngine(Box::new(cluster::cluster(fields, notes))));
+        }
         _ => {}
     }
     let message = format!("unknown kind `{}`", excerpt(name));
@@ -80,7 +82,7 @@ fn only_local(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) {
     }
 }
 
-fn pools(fields: &Fields<'_, '_>, names: &mut Names, notes: &mut Notes<'_>) -> Vec<Pool> {
+fn pools(fields: &Fields<'_, '_>, names: &mut NameLines, notes: &mut Notes<'_>) -> Vec<Pool> {
     let items = fields.list("pool", notes).unwrap_or_default();
     if items.is_empty() && fields.get("pool").is_some() {
         let (line, place) = (fields.line_of("pool"), fields.place("pool"));
@@ -161,7 +163,7 @@ fn offers(fields: &Fields<'_, '_>, pools: &mut [Pool], notes: &mut Notes<'_>) {
         let share = rule.scaled("share", &SHARE, notes).unwrap_or(0);
         let value = u32::try_from(share).unwrap_or(0);
         for pool in targets(&rule, pools, notes) {
-            pool.offers.rules.push(Rule { hours: hours.clone(), load: Load::ANY, value });
+            pool.offers.rules.push(Rule { hours: hours.clone(), load: LoadRange::ANY, value });
         }
     }
 }

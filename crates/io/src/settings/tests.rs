@@ -167,7 +167,7 @@ fn a_local_site_says_whose_account_runs_its_jobs() {
          pool = [{name = 'p', nodes = 2}]\n";
     let settings = read(text).unwrap().0;
     let site = &settings.sites[0];
-    let Kind::Local(machine) = &site.kind else { panic!("{site:?}") };
+    let SiteKind::Local(machine) = &site.kind else { panic!("{site:?}") };
     assert!(settings.shared_account && !Settings::default().shared_account);
     assert_eq!(site.survey_timeout, Some(Span(3)));
     assert_eq!(machine.user_command, ["sudo", "-n", "-u", "{user}"]);
@@ -208,14 +208,14 @@ fn a_cluster_is_read_as_it_is_written() {
         mode: cluster::Mode::Reservation,
         directory: "/scratch/{user}".to_owned(),
         spool: "/scratch/{user}/.tw".to_owned(),
-        unit: cluster::Unit::Cores(4),
+        unit: cluster::NodeUnit::Cores(4),
         grace: Span(2),
         held_after: Span(600),
         options: vec![pair("qos", "low")],
         stage_in: vec![texts(&["cp", "/a", "/b"])],
         stage_out: Vec::new(),
     };
-    assert_eq!(site.kind, Kind::Slurm(Box::new(wanted)));
+    assert_eq!(site.kind, SiteKind::Slurm(Box::new(wanted)));
     let members = cluster::Members {
         partition: Some("main".to_owned()),
         features: texts(&["x", "y"]),
@@ -227,12 +227,12 @@ fn a_cluster_is_read_as_it_is_written() {
         read(&format!("[[site]]\nname = 'a'\nkind = '{kind}'\n{more}\n{pool}\n"))
     };
     let far = kind("gridengine", "ssh = 'me@login'\nssh_options = ['-p', '22']").unwrap().0;
-    let Kind::GridEngine(far) = &far.sites[0].kind else { panic!("{far:?}") };
+    let SiteKind::GridEngine(far) = &far.sites[0].kind else { panic!("{far:?}") };
     assert_eq!((far.ssh.as_deref(), far.ssh_options.len()), (Some("me@login"), 2));
     let bare = kind("gridengine", "accounts = 'same'").unwrap().0.sites.remove(0).kind;
     let accounts = cluster::Accounts::Same;
     let wanted = cluster::Cluster { accounts, ..cluster::Cluster::default() };
-    assert_eq!(bare, Kind::GridEngine(Box::new(wanted)));
+    assert_eq!(bare, SiteKind::GridEngine(Box::new(wanted)));
     for (line, expected) in [
         ("mode = 'now'", "site[0].mode: unknown value `now`"),
         ("unit = 'cores:0'", "`cores:0` is no unit"),

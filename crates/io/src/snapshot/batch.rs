@@ -10,7 +10,7 @@ use super::{Arrivals, Batch, MissingRequest, Options, Refusal};
 use crate::swf::{Log, Record};
 
 /// The chosen jobs, by index in the log.
-pub(super) struct Chosen {
+pub(super) struct ChosenJobs {
     pub(super) jobs: Vec<usize>,
     kind: Batch,
     /// How many more there would be if the machine were wider.
@@ -27,7 +27,7 @@ pub(super) fn choose(
     at: Time,
     moment: &Moment,
     processors: u32,
-) -> Chosen {
+) -> ChosenJobs {
     let kind = match options.batch {
         Some(batch) => batch,
         None if options.arrivals.is_none() && log.has_waits() => Batch::Waiting,
@@ -44,7 +44,7 @@ pub(super) fn choose(
     let without_request = records().filter(|job| requested(job).is_none()).count();
     let submits = || records().map(|job| job.submit);
     let submitted = (submits().min().unwrap_or(at), submits().max().unwrap_or(at));
-    Chosen { jobs, kind, too_wide, without_request, submitted }
+    ChosenJobs { jobs, kind, too_wide, without_request, submitted }
 }
 
 fn arrivals(log: &Log, arrivals: Arrivals, at: Time) -> Vec<usize> {
@@ -66,7 +66,7 @@ pub(super) fn jobs(
     log: &Log,
     options: &Options,
     grid: &Grid,
-    chosen: &Chosen,
+    chosen: &ChosenJobs,
     at: Time,
 ) -> Vec<Job> {
     let offers = Offers::drawn(grid, options.side.model.price_base);
@@ -101,7 +101,7 @@ fn name(number: i64, names: &mut BTreeSet<String>) -> String {
     name
 }
 
-impl Chosen {
+impl ChosenJobs {
     /// Why there is nothing to plan, if so: no job, or none that is submitted in the horizon.
     pub(super) fn emptiness(&self, horizon: Horizon) -> Option<Refusal> {
         let at = horizon.start;

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use tradewind_model::Time;
 
-use super::processors::Processors;
+use super::processors::FreeProcessors;
 use crate::swf::{Log, Record};
 
 /// A job that runs at the moment.
@@ -40,8 +40,8 @@ pub(super) struct Moment {
 /// else at the first moment when it does; of those that wait, the first submitted is tried first.
 /// Jobs without run time or processors are left out.
 pub(super) fn replay(log: &Log, at: Time, count: u32) -> Moment {
-    let free = Processors::new(count);
-    let mut replay = Replay {
+    let free = FreeProcessors::new(count);
+    let mut replay = LogReplay {
         log,
         free,
         count,
@@ -57,9 +57,9 @@ pub(super) fn replay(log: &Log, at: Time, count: u32) -> Moment {
     replay.finish()
 }
 
-struct Replay<'l> {
+struct LogReplay<'l> {
     log: &'l Log,
-    free: Processors,
+    free: FreeProcessors,
     count: u32,
     /// By order of start; ended ones are `None`.
     running: Vec<Option<Running>>,
@@ -67,7 +67,7 @@ struct Replay<'l> {
     moment: Moment,
 }
 
-impl Replay<'_> {
+impl LogReplay<'_> {
     fn recorded(&mut self, at: Time) {
         let start = |job: &Record| job.start().unwrap_or(job.submit);
         let ran = |(_, job): &(usize, &Record)| job.ran();

@@ -19,12 +19,12 @@ struct Offer {
 pub(super) struct Offers {
     /// Cheapest first.
     offers: Vec<Offer>,
-    law: Law,
+    law: PriceLaw,
 }
 
 /// What a node of some performance usually costs.
 #[derive(Debug, Clone, Copy)]
-enum Law {
+enum PriceLaw {
     /// The side model's power of the performance, with this base.
     Power(u32),
     /// The mean over the nodes of that performance.
@@ -37,7 +37,7 @@ impl Offers {
         let nodes = grid.nodes().iter();
         let offer =
             nodes.map(|it| Offer { performance: it.performance, price: it.price, nodes: 1 });
-        Offers::new(offer.collect(), Law::Power(price_base))
+        Offers::new(offer.collect(), PriceLaw::Power(price_base))
     }
 
     /// Of pools that were priced by somebody else.
@@ -47,10 +47,10 @@ impl Offers {
             price: it.price,
             nodes: it.nodes as usize,
         };
-        Offers::new(pools.as_slice().iter().map(offer).collect(), Law::Mean)
+        Offers::new(pools.as_slice().iter().map(offer).collect(), PriceLaw::Mean)
     }
 
-    fn new(mut offers: Vec<Offer>, law: Law) -> Offers {
+    fn new(mut offers: Vec<Offer>, law: PriceLaw) -> Offers {
         offers.sort_by_key(|offer| offer.price);
         Offers { offers, law }
     }
@@ -77,8 +77,8 @@ impl Offers {
     /// What a node of this performance usually costs; if there is none, the next faster one.
     pub(super) fn usual(&self, performance: Performance) -> Price {
         match self.law {
-            Law::Power(base) => market_price(base, performance),
-            Law::Mean => {
+            PriceLaw::Power(base) => market_price(base, performance),
+            PriceLaw::Mean => {
                 let next = self.at_least(performance).map(|offer| offer.performance).min();
                 let like = || self.offers.iter().filter(|offer| Some(offer.performance) == next);
                 let nodes: i128 = like().map(|offer| offer.nodes as i128).sum();
@@ -98,8 +98,8 @@ impl Offers {
     /// there are.
     pub(super) fn classes_among(&self, model: &[Performance]) -> Vec<Performance> {
         match self.law {
-            Law::Power(_) => model.to_vec(),
-            Law::Mean => {
+            PriceLaw::Power(_) => model.to_vec(),
+            PriceLaw::Mean => {
                 let all = self.offers.iter().map(|it| it.performance);
                 all.collect::<BTreeSet<Performance>>().into_iter().collect()
             }

@@ -5,16 +5,16 @@ use std::ops::Range;
 
 /// Free processors as maximal ranges, by their first processor.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Processors {
+pub(super) struct FreeProcessors {
     ranges: BTreeMap<u32, u32>,
     count: u32,
 }
 
-impl Processors {
+impl FreeProcessors {
     /// All of `0..count` free.
-    pub(super) fn new(count: u32) -> Processors {
+    pub(super) fn new(count: u32) -> FreeProcessors {
         let ranges = if count > 0 { BTreeMap::from([(0, count)]) } else { BTreeMap::new() };
-        Processors { ranges, count }
+        FreeProcessors { ranges, count }
     }
 
     /// How many are free.
@@ -68,7 +68,7 @@ mod tests {
         /// The ranges behave as a plain set of which the lowest are taken.
         #[test]
         fn equals_a_plain_set(steps in proptest::collection::vec((any::<bool>(), 0u32..12), 0..60)) {
-            let mut ours = Processors::new(20);
+            let mut ours = FreeProcessors::new(20);
             let mut plain: BTreeSet<u32> = (0..20).collect();
             let mut held: Vec<Vec<Range<u32>>> = Vec::new();
             for (give, n) in steps {

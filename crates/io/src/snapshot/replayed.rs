@@ -27,17 +27,17 @@ pub struct Asker<'a> {
 /// Gives jobs their terms. Deterministic: the same job has the same terms in whatever log, as long
 /// as it keeps its name.
 #[derive(Debug, Clone)]
-pub struct Replayed<'a> {
+pub struct ReplayedTerms<'a> {
     side: &'a Side,
     seed: u64,
     offers: Offers,
 }
 
-impl<'a> Replayed<'a> {
+impl<'a> ReplayedTerms<'a> {
     /// Terms for jobs on these pools. Drawn performances are those that there are, and market
     /// prices those of the pools.
-    pub fn new(side: &'a Side, seed: u64, pools: &Pools) -> Replayed<'a> {
-        Replayed { side, seed, offers: Offers::given(pools) }
+    pub fn new(side: &'a Side, seed: u64, pools: &Pools) -> ReplayedTerms<'a> {
+        ReplayedTerms { side, seed, offers: Offers::given(pools) }
     }
 
     /// The job's terms: what the side file gives for it, the rest drawn if the file has a model,
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn without_a_model_only_what_is_given_counts() {
         let side = side(GIVEN);
-        let replayed = Replayed::new(&side, 1, &pools());
+        let replayed = ReplayedTerms::new(&side, 1, &pools());
         let own = Terms { user: 8, home: Some(SiteId(0)), ..Terms::NONE };
         let budget = Some(Money::credits(5));
         let seven = Terms { budget, value: Some(Money::credits(9)), priority: 2, ..own.clone() };
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn a_model_draws_what_can_be_met() {
         let side = side(&format!("[model]\nvalue = [2, 3]\n{GIVEN}"));
-        let replayed = Replayed::new(&side, 1, &pools());
+        let replayed = ReplayedTerms::new(&side, 1, &pools());
         // 3 nodes for 7,200 s at 2 credits.
         let worth = 43_200;
         for name in ["1", "2", "3", "kth!1", "kth!2"] {
@@ -128,7 +128,7 @@ mod tests {
             assert_eq!(shorter.criterion, terms.criterion, "draws are not shifted");
         }
         assert_eq!(replayed.terms(&job("7")).unwrap().budget, Some(Money::credits(5)));
-        let another = Replayed::new(&side, 2, &pools());
+        let another = ReplayedTerms::new(&side, 2, &pools());
         assert_ne!(another.terms(&job("1")), replayed.terms(&job("1")));
         assert_ne!(replayed.terms(&job("kth!1")), replayed.terms(&job("sdsc!1")));
     }
@@ -138,7 +138,7 @@ mod tests {
         let text = "[model]\ndraw = [\"deadline\"]\ndeadline_of = \"run\"\nslack = [1, 3]\n\
                     slack_from = 0\nvalue_range = [90000, 160000]\n";
         let (side, pools) = (side(text), pools());
-        let replayed = |seed| Replayed::new(&side, seed, &pools);
+        let replayed = |seed| ReplayedTerms::new(&side, seed, &pools);
         let (mut values, mut slacks) = (Vec::new(), Vec::new());
         for seed in 1..=400 {
             let terms = replayed(seed).terms(&job("1")).unwrap();
@@ -172,7 +172,7 @@ mod tests {
             Pool { name: "fast".to_owned(), performance, price: Price::credits(9), ..slow.clone() };
         let pools = Pools::new(cluster.sites().to_vec(), vec![slow, fast]).unwrap();
         let side = side("[model]\ndraw = [\"budget\"]\nbudget = [1, 1]\n");
-        let terms = Replayed::new(&side, 3, &pools).terms(&job("1")).unwrap();
+        let terms = ReplayedTerms::new(&side, 3, &pools).terms(&job("1")).unwrap();
         assert_eq!((terms.budget, terms.min_performance), (Some(Money::credits(43_200)), None));
     }
 }

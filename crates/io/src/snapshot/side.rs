@@ -13,7 +13,7 @@ use super::Refusal;
 use super::offers::Offers;
 
 pub use super::distributions::{DeadlineOf, JobTerms, Model, NodeTerms, Term, Worth};
-pub use super::replayed::{Asker, Replayed};
+pub use super::replayed::{Asker, ReplayedTerms};
 pub use super::side_file::{load, parse};
 
 /// The model and what replaces it for single jobs and nodes.

@@ -6,11 +6,13 @@ use tradewind_model::{Criterion, Money, Performance, Span};
 
 use super::side::{DeadlineOf, JobTerms, Model, NodeTerms, Side, Term, Worth};
 use crate::diagnostics::{Diagnostics, did_you_mean, excerpt};
-use crate::fields::{AMOUNT, DIGITS, Fields, Notes, PERFORMANCE, Scale, TEXT, hint_for, scaled};
+use crate::fields::{
+    AMOUNT, DIGITS, DecimalScale, Fields, Notes, PERFORMANCE, TEXT, hint_for, scaled,
+};
 use crate::input::{self, Input};
 use crate::rows::rows;
 use crate::scenario::criterion;
-use crate::value::{self, Kind, Value};
+use crate::value::{self, Value, ValueKind};
 
 const MODEL_KEYS: [&str; 14] = [
     "classes",
@@ -33,7 +35,7 @@ const JOB_KEYS: [&str; 8] =
 const NODE_KEYS: [&str; 3] = ["node", "performance", "price"];
 
 /// A factor of up to a thousand.
-const FACTOR: Scale = Scale { decimals: 3, range: 0..=1_000_000 };
+const FACTOR: DecimalScale = DecimalScale { decimals: 3, range: 0..=1_000_000 };
 
 /// Reads the side file `path`; `-` is standard input.
 ///
@@ -109,7 +111,7 @@ fn job(value: &Value<'_>, path: String, side: &mut Side, notes: &mut Notes<'_>) 
 /// A number, or `LOG!number` where there are several logs.
 fn job_name(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<String> {
     match fields.get("job").map(|value| &value.kind) {
-        Some(Kind::Text(text)) if text.contains('!') => {
+        Some(ValueKind::Text(text)) if text.contains('!') => {
             fields.text("job", notes).map(str::to_owned)
         }
         _ => fields.whole("job", 0..=i64::MAX, notes).map(|number| number.to_string()),
@@ -133,12 +135,12 @@ fn node(value: &Value<'_>, path: String, side: &mut Side, notes: &mut Notes<'_>)
 fn model(fields: &Fields<'_, '_>, model: &mut Model, notes: &mut Notes<'_>) {
     let classes = classes(fields, notes);
     let criteria = criteria(fields, notes);
-    let one = |key: &str, scale: &Scale, notes: &mut Notes<'_>| {
+    let one = |key: &str, scale: &DecimalScale, notes: &mut Notes<'_>| {
         fields.scaled(key, scale, notes).and_then(|n| u32::try_from(n).ok())
     };
-    let share = Scale { decimals: 3, range: 0..=1_000 };
-    let base = Scale { decimals: 3, range: 1..=1_000_000 };
-    let blocks = Scale { decimals: 0, range: 1..=1_000_000 };
+    let share = DecimalScale { decimals: 3, range: 0..=1_000 };
+    let base = DecimalScale { decimals: 3, range: 1..=1_000_000 };
+    let blocks = DecimalScale { decimals: 0, range: 1..=1_000_000 };
     let defaults = Model::default();
     *model = Model {
         classes: classes.unwrap_or(defaults.classes),
@@ -177,7 +179,7 @@ fn terms(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<BTreeSet<Term
     let mut all = BTreeSet::new();
     for (i, item) in items.iter().enumerate() {
         let place = format!("{}[{i}]", fields.place("draw"));
-        let Kind::Text(name) = &item.kind else {
+        let ValueKind::Text(name) = &item.kind else {
             let message = format!("expected a text, found {}", item.describe());
             notes.error(item.line, &place, message, hint_for(TEXT));
             continue;
@@ -205,7 +207,7 @@ const DEADLINES: [(&str, DeadlineOf); 2] =
 fn numbers(
     fields: &Fields<'_, '_>,
     key: &str,
-    scale: &Scale,
+    scale: &DecimalScale,
     notes: &mut Notes<'_>,
 ) -> Option<Vec<u32>> {
     let items = fields.list(key, notes)?;
@@ -213,7 +215,7 @@ fn numbers(
     for (i, item) in items.iter().enumerate() {
         let place = format!("{}[{i}]", fields.place(key));
         match &item.kind {
-            Kind::Number(text) => match scaled(text, scale) {
+            ValueKind::Number(text) => match scaled(text, scale) {
                 Ok(n) => all.push(u32::try_from(n).unwrap_or(u32::MAX)),
                 Err((message, hint)) => notes.error(item.line, &place, message, &hint),
             },
@@ -247,7 +249,7 @@ fn criteria(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<Vec<Criter
     for (i, item) in items.iter().enumerate() {
         let place = format!("{}[{i}]", fields.place("criteria"));
         match &item.kind {
-            Kind::Text(name) => all.extend(named(name, item.line, &place, notes)),
+            ValueKind::Text(name) => all.extend(named(name, item.line, &place, notes)),
             _ => {
                 let message = format!("expected a text, found {}", item.describe());
                 notes.error(item.line, &place, message, hint_for(TEXT));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{Attribute, Attributes};
 
-use super::options::{Kind, Known, OPTIONS};
+use super::options::{OPTIONS, OptionSpec, Support};
 use super::script::{Wrong, digits, wrong};
 use super::{Array, Dependency, Mail, Submission, When};
 use crate::diagnostics::{did_you_mean, excerpt};
@@ -283,7 +283,7 @@ pub fn is_address(text: &str) -> bool {
 pub(super) fn is_passed(option: &str) -> bool {
     // What earlier releases passed through; now it is part of the shape.
     let tasks = ["ntasks", "ntasks-per-node", "cpus-per-task"].contains(&option);
-    let passed = |known: &Known| known.name == option && known.kind == Kind::PassedThrough;
+    let passed = |known: &OptionSpec| known.name == option && known.kind == Support::PassedThrough;
     tasks || OPTIONS.iter().any(passed)
 }
 

@@ -1,11 +1,11 @@
 //! Every option of `sbatch` (22.05) and of `tradewind submit`, and what becomes of each.
 
-use Kind::{Honoured, PassedThrough, Refused};
+use Support::{Honoured, PassedThrough, Refused};
 use Takes::{Nothing, Perhaps, Value};
 
 /// What becomes of an option. None is ever ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum Support {
     /// It means what it says.
     Honoured,
     /// Kept with the job for the managers of sites that understand it.
@@ -36,7 +36,7 @@ pub enum Owner {
 
 /// An option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Known {
+pub struct OptionSpec {
     /// Without dashes.
     pub name: &'static str,
     /// Without its dash.
@@ -46,7 +46,7 @@ pub struct Known {
     /// Whose it is.
     pub owner: Owner,
     /// What becomes of it.
-    pub kind: Kind,
+    pub kind: Support,
     /// What follows `SBATCH_` in the variable that sets it; empty: there is none.
     pub variable: &'static str,
     /// What it does, or why it is refused and what to use instead; Markdown.
@@ -61,9 +61,9 @@ const fn of(
     takes: Takes,
     variable: &'static str,
     says: &'static str,
-) -> Known {
+) -> OptionSpec {
     let short = if short == NONE { None } else { Some(short) };
-    Known { name, short, takes, owner: Owner::Slurm, kind: Honoured, variable, says }
+    OptionSpec { name, short, takes, owner: Owner::Slurm, kind: Honoured, variable, says }
 }
 
 const fn honoured(
@@ -72,7 +72,7 @@ const fn honoured(
     takes: Takes,
     variable: &'static str,
     says: &'static str,
-) -> Known {
+) -> OptionSpec {
     of(name, short, takes, variable, says)
 }
 
@@ -82,8 +82,8 @@ const fn passed(
     takes: Takes,
     variable: &'static str,
     says: &'static str,
-) -> Known {
-    Known { kind: PassedThrough, ..of(name, short, takes, variable, says) }
+) -> OptionSpec {
+    OptionSpec { kind: PassedThrough, ..of(name, short, takes, variable, says) }
 }
 
 const fn refused(
@@ -92,26 +92,26 @@ const fn refused(
     takes: Takes,
     variable: &'static str,
     says: &'static str,
-) -> Known {
-    Known { kind: Refused, ..of(name, short, takes, variable, says) }
+) -> OptionSpec {
+    OptionSpec { kind: Refused, ..of(name, short, takes, variable, says) }
 }
 
-const fn own(name: &'static str, says: &'static str) -> Known {
-    Known { owner: Owner::Tradewind, ..of(name, NONE, Value, "", says) }
+const fn own(name: &'static str, says: &'static str) -> OptionSpec {
+    OptionSpec { owner: Owner::Tradewind, ..of(name, NONE, Value, "", says) }
 }
 
-impl Known {
+impl OptionSpec {
     /// The option of this name (without dashes), or the only one that begins so, as `getopt_long`
     /// takes it.
     ///
     /// # Errors
     /// The names that begin so: none, or several.
-    pub fn find(name: &str) -> Result<&'static Known, Vec<&'static str>> {
+    pub fn find(name: &str) -> Result<&'static OptionSpec, Vec<&'static str>> {
         if let Some(known) = OPTIONS.iter().find(|known| known.name == name) {
             return Ok(known);
         }
-        let begin = |known: &&Known| !name.is_empty() && known.name.starts_with(name);
-        let found: Vec<&'static Known> = OPTIONS.iter().filter(begin).collect();
+        let begin = |known: &&OptionSpec| !name.is_empty() && known.name.starts_with(name);
+        let found: Vec<&'static OptionSpec> = OPTIONS.iter().filter(begin).collect();
         match found[..] {
             [only] => Ok(only),
             _ => Err(found.iter().map(|known| known.name).collect()),
@@ -147,7 +147,7 @@ impl Known {
 }
 
 /// All of them: those of `sbatch` by name, then Tradewind's own.
-pub static OPTIONS: [Known; 116] = [
+pub static OPTIONS: [OptionSpec; 116] = [
     honoured("account", 'A', Value, "ACCOUNT", "the project that pays"),
     passed("acctg-freq", NONE, Value, "ACCTG_FREQ", "sampling of usage"),
     honoured(
@@ -453,7 +453,7 @@ pub static OPTIONS: [Known; 116] = [
         "on-lost",
         "`fail`, `rerun` or `hold`: what is done when its nodes die, or nobody knows whether it ran",
     ),
-    Known {
+    OptionSpec {
         takes: Nothing,
         ..own(
             "preemptible",
@@ -462,7 +462,7 @@ pub static OPTIONS: [Known; 116] = [
     },
     own("quote", "the number of the quote that is accepted"),
     own("sites", "the same as `--clusters`"),
-    Known {
+    OptionSpec {
         takes: Nothing,
         ..own("stay-home", "it is not passed on to another market, though peers are configured")
     },

@@ -20,7 +20,7 @@ use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
 
 pub use header::{Header, STANDARD_KEYS};
-pub use result::{Fate, Replayed, Rules, result};
+pub use result::{ReplayedJob, Rules, SwfOutcome, result};
 pub use sample::sample;
 pub use write::write;
 

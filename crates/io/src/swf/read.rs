@@ -42,7 +42,7 @@ const MAX_CARRIED: i64 = 1 << 50;
 
 /// What a field may hold.
 #[derive(Clone, Copy)]
-enum Kind {
+enum FieldKind {
     /// A whole number, -1 for missing; a fraction is rounded up.
     Count { max: i64 },
     /// Up to three decimals (more are cut), -1 for missing; kept in thousandths.
@@ -51,28 +51,28 @@ enum Kind {
     Carried,
 }
 
-const SECONDS: Kind = Kind::Count { max: Span::MAX.0 };
-const PROCESSORS: Kind = Kind::Count { max: Grid::MAX_NODES as i64 };
+const SECONDS: FieldKind = FieldKind::Count { max: Span::MAX.0 };
+const PROCESSORS: FieldKind = FieldKind::Count { max: Grid::MAX_NODES as i64 };
 
-const KINDS: [Kind; FIELDS] = [
-    Kind::Count { max: MAX_CARRIED },
-    Kind::Count { max: Time::MAX.0 },
+const KINDS: [FieldKind; FIELDS] = [
+    FieldKind::Count { max: MAX_CARRIED },
+    FieldKind::Count { max: Time::MAX.0 },
     SECONDS,
     SECONDS,
     PROCESSORS,
-    Kind::Decimal,
-    Kind::Decimal,
+    FieldKind::Decimal,
+    FieldKind::Decimal,
     PROCESSORS,
     SECONDS,
-    Kind::Decimal,
-    Kind::Carried,
-    Kind::Carried,
-    Kind::Carried,
-    Kind::Carried,
-    Kind::Carried,
-    Kind::Carried,
-    Kind::Carried,
-    Kind::Carried,
+    FieldKind::Decimal,
+    FieldKind::Carried,
+    FieldKind::Carried,
+    FieldKind::Carried,
+    FieldKind::Carried,
+    FieldKind::Carried,
+    FieldKind::Carried,
+    FieldKind::Carried,
+    FieldKind::Carried,
 ];
 
 pub(super) fn parse(input: &Input) -> Result<Log, Diagnostics> {
@@ -81,7 +81,7 @@ pub(super) fn parse(input: &Input) -> Result<Log, Diagnostics> {
 
 /// Reads a log of more than `long` bytes in two halves.
 pub(super) fn parse_halves(input: &Input, long: usize) -> Result<Log, Diagnostics> {
-    let mut reader = Reader { file: &input.name, ..Reader::default() };
+    let mut reader = SwfReader { file: &input.name, ..SwfReader::default() };
     let bytes = input.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&input.bytes);
     // `contains` is many times quicker than `position`.
     if bytes.contains(&0) {
@@ -113,10 +113,10 @@ fn middle(bytes: &[u8], long: usize) -> Option<(&[u8], &[u8])> {
 
 /// Reads both halves at once. `None` unless that is the same as one after the other: all lines are
 /// sound, and the back half has no comments, which might go on with those of the front half.
-fn in_halves<'f>(file: &'f str, front: &[u8], back: &[u8]) -> Option<Reader<'f>> {
+fn in_halves<'f>(file: &'f str, front: &[u8], back: &[u8]) -> Option<SwfReader<'f>> {
     let half = |bytes: &[u8], room: usize| {
         let jobs = Vec::with_capacity(room / BYTES_PER_JOB);
-        let mut reader = Reader { file, jobs, ..Reader::default() };
+        let mut reader = SwfReader { file, jobs, ..SwfReader::default() };
         reader.read(bytes);
         reader
     };
@@ -131,7 +131,7 @@ fn in_halves<'f>(file: &'f str, front: &[u8], back: &[u8]) -> Option<Reader<'f>>
 }
 
 #[derive(Default)]
-struct Reader<'f> {
+struct SwfReader<'f> {
     file: &'f str,
     line: u32,
     header: Header,
@@ -141,7 +141,7 @@ struct Reader<'f> {
     diagnostics: Diagnostics,
 }
 
-impl Reader<'_> {
+impl SwfReader<'_> {
     fn error(&mut self, message: String, hint: &str) {
         let it = Diagnostic::error(self.file, message).at_line(self.line);
         self.diagnostics.push(it.with_hint(hint));
@@ -155,7 +155,7 @@ impl Reader<'_> {
     }
 
     /// Takes what was read from the lines that follow.
-    fn append(&mut self, mut next: Reader<'_>) {
+    fn append(&mut self, mut next: SwfReader<'_>) {
         self.summary.add(&next.summary);
         let early = |(last, first): (&Record, &Record)| first.submit < last.submit;
         let meet = self.jobs.last().zip(next.jobs.first());
@@ -257,15 +257,15 @@ impl Reader<'_> {
         }
         super::sort(&mut self.jobs);
         let name = self.file.to_owned();
-        let Reader { header, jobs, undated, summary, .. } = self;
+        let SwfReader { header, jobs, undated, summary, .. } = self;
         Ok(Log { name, header, jobs, undated, summary })
     }
 }
 
 /// What the field may hold, in words.
-fn hint(kind: Kind) -> String {
+fn hint(kind: FieldKind) -> String {
     match kind {
-        Kind::Count { max } => format!("write 0 to {max}, or -1 for what is missing"),
+        FieldKind::Count { max } => format!("write 0 to {max}, or -1 for what is missing"),
         _ => "write -1 for what is missing".to_owned(),
     }
 }
@@ -297,7 +297,7 @@ fn record(values: &[i64; FIELDS]) -> Record {
 }
 
 /// A word of a line.
-struct Word<'l> {
+struct Token<'l> {
     text: &'l [u8],
     /// Its value, if it is a sign and up to 15 digits: nearly every word is.
     whole: Option<i64>,
@@ -310,9 +310,9 @@ struct Words<'l> {
 }
 
 impl<'l> Iterator for Words<'l> {
-    type Item = Word<'l>;
+    type Item = Token<'l>;
 
-    fn next(&mut self) -> Option<Word<'l>> {
+    fn next(&mut self) -> Option<Token<'l>> {
         const MOST_DIGITS: usize = 15;
         let rest = self.line.get(self.at..)?;
         let blank = rest.iter().position(|byte| !byte.is_ascii_whitespace())?;
@@ -333,21 +333,21 @@ impl<'l> Iterator for Words<'l> {
         }
         self.at += blank + length;
         let whole = whole.map(|value| if sign == 1 { -value } else { value });
-        Some(Word { text: &rest[..length], whole })
+        Some(Token { text: &rest[..length], whole })
     }
 }
 
 /// The field's value, and whether it was rounded to a whole number.
-fn number(word: &Word<'_>, kind: Kind) -> Result<(i64, bool), String> {
+fn number(word: &Token<'_>, kind: FieldKind) -> Result<(i64, bool), String> {
     let (value, rounded) = match (word.whole, kind) {
-        (Some(value), Kind::Decimal) if value >= 0 => (value * 1_000, false),
+        (Some(value), FieldKind::Decimal) if value >= 0 => (value * 1_000, false),
         (Some(value), _) => (value, false),
         (None, _) => fraction(word.text, kind)?,
     };
     let (min, max) = match kind {
-        Kind::Count { max } => (-1, max),
-        Kind::Decimal => (-1, MAX_CARRIED * 1_000),
-        Kind::Carried => (-MAX_CARRIED, MAX_CARRIED),
+        FieldKind::Count { max } => (-1, max),
+        FieldKind::Decimal => (-1, MAX_CARRIED * 1_000),
+        FieldKind::Carried => (-MAX_CARRIED, MAX_CARRIED),
     };
     if value < min || value > max {
         let shown = String::from_utf8_lossy(word.text);
@@ -357,7 +357,7 @@ fn number(word: &Word<'_>, kind: Kind) -> Result<(i64, bool), String> {
 }
 
 /// The slow way: any decimal. Counts are rounded up, decimals cut to thousandths.
-fn fraction(word: &[u8], kind: Kind) -> Result<(i64, bool), String> {
+fn fraction(word: &[u8], kind: FieldKind) -> Result<(i64, bool), String> {
     let text = String::from_utf8_lossy(word);
     let refused = |err: DecimalError| match err {
         DecimalError::NotANumber => format!("`{}` is not a number", excerpt(&text)),
@@ -380,8 +380,8 @@ fn fraction(word: &[u8], kind: Kind) -> Result<(i64, bool), String> {
         Err(err) => return Err(refused(err)),
     };
     Ok(match kind {
-        Kind::Decimal if billionths < 0 => (billionths.div_euclid(1_000_000_000), false),
-        Kind::Decimal => (billionths / 1_000_000, false),
+        FieldKind::Decimal if billionths < 0 => (billionths.div_euclid(1_000_000_000), false),
+        FieldKind::Decimal => (billionths / 1_000_000, false),
         _ => {
             let rounded = billionths % 1_000_000_000 != 0;
             (-(-billionths).div_euclid(1_000_000_000), rounded)

@@ -6,7 +6,7 @@ use super::{Log, Record, write};
 
 /// What a replay made of one job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Replayed {
+pub struct ReplayedJob {
     /// From its submission to its (last) start; `None` if it never started.
     pub wait: Option<Span>,
     /// From its start to its end; `None` if it never ended.
@@ -14,12 +14,12 @@ pub struct Replayed {
     /// How many processors it held; `None` if none.
     pub processors: Option<u32>,
     /// How it ended.
-    pub fate: Fate,
+    pub fate: SwfOutcome,
 }
 
 /// How a job of a replay ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum SwfOutcome {
     /// By itself: status 1.
     Completed,
     /// Killed at its requested time, or lost: status 0.
@@ -28,10 +28,10 @@ pub enum Fate {
     Cancelled,
 }
 
-impl Replayed {
+impl ReplayedJob {
     /// A job that never started.
-    pub const NEVER: Replayed =
-        Replayed { wait: None, run: None, processors: None, fate: Fate::Cancelled };
+    pub const NEVER: ReplayedJob =
+        ReplayedJob { wait: None, run: None, processors: None, fate: SwfOutcome::Cancelled };
 }
 
 /// By which rules a log was replayed, for its header.
@@ -50,7 +50,7 @@ pub struct Rules<'a> {
 /// `log.undated`; jobs beyond its end never started. Fields 6 and 7 (processor time and memory
 /// used) are of the real run, and so left out. The header says `MaxProcs`, and in a note by which
 /// rules.
-pub fn result(log: &Log, replayed: &[Replayed], rules: &Rules<'_>) -> String {
+pub fn result(log: &Log, replayed: &[ReplayedJob], rules: &Rules<'_>) -> String {
     let mut header = log.header.clone();
     if header.max_procs() != Some(rules.processors) {
         header.set("MaxProcs", &rules.processors.to_string());
@@ -64,19 +64,19 @@ pub fn result(log: &Log, replayed: &[Replayed], rules: &Rules<'_>) -> String {
     // A line has some 80 characters.
     let mut out = String::with_capacity(80 * (log.jobs.len() + log.undated.len()));
     write::header(&mut out, &header);
-    let outcomes = replayed.iter().chain(std::iter::repeat(&Replayed::NEVER));
+    let outcomes = replayed.iter().chain(std::iter::repeat(&ReplayedJob::NEVER));
     for (job, outcome) in log.jobs.iter().chain(&log.undated).zip(outcomes) {
         write::line(&mut out, &replaced(job, outcome));
     }
     out
 }
 
-fn replaced(job: &Record, outcome: &Replayed) -> Record {
+fn replaced(job: &Record, outcome: &ReplayedJob) -> Record {
     let status = match outcome.fate {
-        Fate::Completed => 1,
-        Fate::Failed => 0,
-        Fate::Cancelled => 5,
+        SwfOutcome::Completed => 1,
+        SwfOutcome::Failed => 0,
+        SwfOutcome::Cancelled => 5,
     };
-    let Replayed { wait, run, processors, .. } = *outcome;
+    let ReplayedJob { wait, run, processors, .. } = *outcome;
     Record { wait, run, processors, status, cpu_time: None, memory: None, ..*job }
 }

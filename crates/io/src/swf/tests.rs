@@ -67,13 +67,13 @@ fn a_result_says_what_the_replay_made_of_each_job() {
         "; MaxProcs: 8\n5 10 3 60 4 1.5 2 -1 60 -1 1 7 8 9 1 1 -1 -1\n\
         6 20 0 90 2 -1 -1 -1 60 -1 1 7 8 9 1 1 5 2\n7 -1 -1 -1 2 -1 -1 -1 60 -1 5 1 1 1 1 1 -1 -1\n",
     );
-    let replayed = |wait, run, fate| Replayed {
+    let replayed = |wait, run, fate| ReplayedJob {
         wait: Some(Span(wait)),
         run: Some(Span(run)),
         processors: Some(4),
         fate,
     };
-    let all = [replayed(0, 60, Fate::Completed), replayed(9, 60, Fate::Failed)];
+    let all = [replayed(0, 60, SwfOutcome::Completed), replayed(9, 60, SwfOutcome::Failed)];
     let rules = Rules { policy: "easy[depth=4]", semantics: "textbook", processors: 16 };
     let text = result(&log.unwrap(), &all, &rules);
     let words: Vec<String> = text

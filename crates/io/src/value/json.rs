@@ -4,12 +4,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::{Entry, Kind, MAX_DEPTH, Value};
+use super::{Entry, MAX_DEPTH, Value, ValueKind};
 use crate::diagnostics::Diagnostic;
 
 /// The tree of `text`.
 pub(super) fn parse<'i>(file: &str, text: &'i str) -> Result<Value<'i>, Diagnostic> {
-    let mut reader = Reader { text, at: 0, line: 1, line_start: 0, depth: 0 };
+    let mut reader = JsonReader { text, at: 0, line: 1, line_start: 0, depth: 0 };
     let document = reader.value().and_then(|value| {
         reader.skip_space();
         match reader.peek() {
@@ -26,7 +26,7 @@ pub(super) fn parse<'i>(file: &str, text: &'i str) -> Result<Value<'i>, Diagnost
     })
 }
 
-struct Reader<'i> {
+struct JsonReader<'i> {
     text: &'i str,
     at: usize,
     line: u32,
@@ -54,7 +54,7 @@ impl Problem {
 const SYNTAX: &str = "JSON has keys and texts in double quotes, and commas between items only";
 const TRUNCATED: &str = "the file is probably truncated";
 
-impl<'i> Reader<'i> {
+impl<'i> JsonReader<'i> {
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
@@ -99,10 +99,10 @@ impl<'i> Reader<'i> {
         self.skip_space();
         let line = self.line;
         let kind = match self.peek() {
-            Some(b'{') => self.nested(Reader::table)?,
-            Some(b'[') => self.nested(Reader::list)?,
-            Some(b'"') => Kind::Text(self.string()?),
-            Some(b'-' | b'0'..=b'9') => Kind::Number(self.number()?),
+            Some(b'{') => self.nested(JsonReader::table)?,
+            Some(b'[') => self.nested(JsonReader::list)?,
+            Some(b'"') => ValueKind::Text(self.string()?),
+            Some(b'-' | b'0'..=b'9') => ValueKind::Number(self.number()?),
             _ => self.word()?,
         };
         Ok(Value { kind, line })
@@ -110,8 +110,8 @@ impl<'i> Reader<'i> {
 
     fn nested(
         &mut self,
-        read: impl FnOnce(&mut Self) -> Result<Kind<'i>, Problem>,
-    ) -> Result<Kind<'i>, Problem> {
+        read: impl FnOnce(&mut Self) -> Result<ValueKind<'i>, Problem>,
+    ) -> Result<ValueKind<'i>, Problem> {
         if self.depth == MAX_DEPTH {
             let problem = self.problem(format!("nested deeper than {MAX_DEPTH} levels"));
             return Err(problem.or_hint("nothing that is read here needs so many"));
@@ -123,15 +123,15 @@ impl<'i> Reader<'i> {
         kind
     }
 
-    fn list(&mut self) -> Result<Kind<'i>, Problem> {
+    fn list(&mut self) -> Result<ValueKind<'i>, Problem> {
         let mut items = Vec::new();
         if self.takes(b']') {
-            return Ok(Kind::List(items));
+            return Ok(ValueKind::List(items));
         }
         loop {
             items.push(self.value()?);
             if self.takes(b']') {
-                return Ok(Kind::List(items));
+                return Ok(ValueKind::List(items));
             }
             if !self.takes(b',') {
                 return Err(self.unexpected("`,` or `]`"));
@@ -139,11 +139,11 @@ impl<'i> Reader<'i> {
         }
     }
 
-    fn table(&mut self) -> Result<Kind<'i>, Problem> {
+    fn table(&mut self) -> Result<ValueKind<'i>, Problem> {
         let mut entries: Vec<Entry<'i>> = Vec::new();
         let mut seen = BTreeSet::new();
         if self.takes(b'}') {
-            return Ok(Kind::Table(entries));
+            return Ok(ValueKind::Table(entries));
         }
         loop {
             self.skip_space();
@@ -164,7 +164,7 @@ impl<'i> Reader<'i> {
             }
             entries.push(Entry { key, line, value: self.value()? });
             if self.takes(b'}') {
-                return Ok(Kind::Table(entries));
+                return Ok(ValueKind::Table(entries));
             }
             if !self.takes(b',') {
                 return Err(self.unexpected("`,` or `}`"));
@@ -172,13 +172,13 @@ impl<'i> Reader<'i> {
         }
     }
 
-    fn word(&mut self) -> Result<Kind<'i>, Problem> {
+    fn word(&mut self) -> Result<ValueKind<'i>, Problem> {
         let rest = &self.text[self.at..];
         let length = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
         let kind = match &rest[..length] {
-            "null" => Kind::Null,
-            "true" => Kind::Flag(true),
-            "false" => Kind::Flag(false),
+            "null" => ValueKind::Null,
+            "true" => ValueKind::Flag(true),
+            "false" => ValueKind::Flag(false),
             "" => return Err(self.unexpected("a value")),
             word => {
                 let word = crate::diagnostics::excerpt(word);

@@ -17,12 +17,12 @@ pub(crate) const MAX_DEPTH: u32 = 64;
 /// A value and the line (from 1) on which it begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Value<'i> {
-    pub(crate) kind: Kind<'i>,
+    pub(crate) kind: ValueKind<'i>,
     pub(crate) line: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Kind<'i> {
+pub(crate) enum ValueKind<'i> {
     Null,
     Flag(bool),
     /// As written, without underscores; TOML's hexadecimal and the like are decimal here.
@@ -44,12 +44,14 @@ impl Value<'_> {
     /// What it is, for messages: `the text `ten``.
     pub(crate) fn describe(&self) -> String {
         match &self.kind {
-            Kind::Null => "`null`".to_owned(),
-            Kind::Flag(flag) => format!("`{flag}`"),
-            Kind::Number(text) => format!("the number `{}`", crate::diagnostics::excerpt(text)),
-            Kind::Text(text) => format!("the text `{}`", crate::diagnostics::excerpt(text)),
-            Kind::List(_) => "a list".to_owned(),
-            Kind::Table(_) => "a table".to_owned(),
+            ValueKind::Null => "`null`".to_owned(),
+            ValueKind::Flag(flag) => format!("`{flag}`"),
+            ValueKind::Number(text) => {
+                format!("the number `{}`", crate::diagnostics::excerpt(text))
+            }
+            ValueKind::Text(text) => format!("the text `{}`", crate::diagnostics::excerpt(text)),
+            ValueKind::List(_) => "a list".to_owned(),
+            ValueKind::Table(_) => "a table".to_owned(),
         }
     }
 }

@@ -12,14 +12,14 @@ fn tree(name: &str, text: &str) -> String {
 /// The tree with lines, for comparison.
 fn show(value: &Value<'_>) -> String {
     let text = match &value.kind {
-        Kind::Null => "null".to_owned(),
-        Kind::Flag(flag) => flag.to_string(),
-        Kind::Number(text) => text.to_string(),
-        Kind::Text(text) => format!("{text:?}"),
-        Kind::List(items) => {
+        ValueKind::Null => "null".to_owned(),
+        ValueKind::Flag(flag) => flag.to_string(),
+        ValueKind::Number(text) => text.to_string(),
+        ValueKind::Text(text) => format!("{text:?}"),
+        ValueKind::List(items) => {
             format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(" "))
         }
-        Kind::Table(entries) => {
+        ValueKind::Table(entries) => {
             let shown = entries.iter().map(|it| format!("{}={}", it.key, show(&it.value)));
             format!("{{{}}}", shown.collect::<Vec<_>>().join(" "))
         }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
-use super::{Entry, Kind, Value};
+use super::{Entry, Value, ValueKind};
 use crate::diagnostics::{Diagnostic, Diagnostics, excerpt};
 
 const SYNTAX: &str =
@@ -13,7 +13,7 @@ const SYNTAX: &str =
 
 /// The tree of `text`. The crate's reader bounds the nesting by itself.
 pub(super) fn parse<'i>(file: &str, text: &'i str) -> Result<Value<'i>, Diagnostics> {
-    let lines = Lines::of(text);
+    let lines = LineStarts::of(text);
     let (table, errors) = DeTable::parse_recoverable(text);
     let mut diagnostics = Diagnostics::default();
     for error in &errors {
@@ -40,26 +40,26 @@ fn excerpt_of(message: &str) -> String {
     first.trim_end_matches('.').to_owned()
 }
 
-fn table_kind<'i>(table: DeTable<'i>, lines: &Lines) -> Kind<'i> {
+fn table_kind<'i>(table: DeTable<'i>, lines: &LineStarts) -> ValueKind<'i> {
     let entries = table.into_iter().map(|(key, value)| {
         let line = lines.place(key.span().start).0;
         Entry { key: key.into_inner(), line, value: convert(value, lines) }
     });
     let mut entries: Vec<Entry<'i>> = entries.collect();
     entries.sort_by_key(|entry| entry.line);
-    Kind::Table(entries)
+    ValueKind::Table(entries)
 }
 
-fn convert<'i>(value: Spanned<DeValue<'i>>, lines: &Lines) -> Value<'i> {
+fn convert<'i>(value: Spanned<DeValue<'i>>, lines: &LineStarts) -> Value<'i> {
     let line = lines.place(value.span().start).0;
     let kind = match value.into_inner() {
-        DeValue::String(text) => Kind::Text(text),
-        DeValue::Integer(number) => Kind::Number(integer(&number)),
-        DeValue::Float(number) => Kind::Number(Cow::Owned(number.as_str().to_owned())),
-        DeValue::Boolean(flag) => Kind::Flag(flag),
-        DeValue::Datetime(moment) => Kind::Text(Cow::Owned(moment.to_string())),
+        DeValue::String(text) => ValueKind::Text(text),
+        DeValue::Integer(number) => ValueKind::Number(integer(&number)),
+        DeValue::Float(number) => ValueKind::Number(Cow::Owned(number.as_str().to_owned())),
+        DeValue::Boolean(flag) => ValueKind::Flag(flag),
+        DeValue::Datetime(moment) => ValueKind::Text(Cow::Owned(moment.to_string())),
         DeValue::Array(items) => {
-            Kind::List(items.into_iter().map(|item| convert(item, lines)).collect())
+            ValueKind::List(items.into_iter().map(|item| convert(item, lines)).collect())
         }
         DeValue::Table(table) => table_kind(table, lines),
     };
@@ -78,14 +78,14 @@ fn integer<'i>(number: &DeInteger<'i>) -> Cow<'i, str> {
 }
 
 /// Where lines start, to find the line of a byte.
-struct Lines {
+struct LineStarts {
     starts: Vec<usize>,
 }
 
-impl Lines {
-    fn of(text: &str) -> Lines {
+impl LineStarts {
+    fn of(text: &str) -> LineStarts {
         let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        Lines { starts: std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect() }
+        LineStarts { starts: std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect() }
     }
 
     /// Line and column, from 1.

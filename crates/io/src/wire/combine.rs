@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 use tradewind_model::{Money, Span};
 
-use super::Limits;
+use super::BatchLimits;
 use super::amount::credits;
 use crate::diagnostics::Diagnostics;
 use crate::fields::{Fields, Notes};
@@ -12,7 +12,7 @@ use crate::value::{self, Value};
 
 /// What `combine` reads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Input {
+pub struct CombineInput {
     /// In order of priority.
     pub jobs: Vec<Job>,
 }
@@ -47,21 +47,21 @@ pub struct Combined {
     /// Sums over the chosen alternatives.
     pub totals: Sums,
     /// The limits that applied.
-    pub limits: Limits,
+    pub limits: BatchLimits,
 }
 
 /// The Pareto front of cost and time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Front {
     /// By rising cost and falling time.
-    pub pareto: Vec<Point>,
+    pub pareto: Vec<FrontPoint>,
     /// Whether these are all points.
     pub complete: bool,
 }
 
 /// One point of a [`Front`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Point {
+pub struct FrontPoint {
     /// The alternative of each job, counted from 0, in job order.
     pub chosen: Vec<usize>,
     /// Sums over the chosen alternatives.
@@ -78,7 +78,7 @@ pub struct Ordered {
     /// Sums over the chosen alternatives.
     pub totals: Sums,
     /// The given limits.
-    pub limits: Limits,
+    pub limits: BatchLimits,
     /// What is left of the limits, given or else T* and B*.
     pub vector: Left,
 }

@@ -14,8 +14,8 @@ mod window;
 pub use amount::Amount;
 pub use combine::Combined;
 pub use explain::{Binding, Explanation, Relaxation};
-pub use plan::{JobPlan, Limits, Plan, Totals};
-pub use quote::{Point, Quote, Quotes};
+pub use plan::{BatchLimits, JobPlan, Plan, Totals};
+pub use quote::{Quote, QuotePoint, Quotes};
 pub use reason::{Postponed, Reason};
 pub use window::{Task, Window};
 

@@ -20,7 +20,7 @@ pub struct Plan {
     /// One per job, in the scenario's order.
     pub jobs: Vec<JobPlan>,
     /// The VO's limits that applied.
-    pub limits: Limits,
+    pub limits: BatchLimits,
     /// Sums over the placed jobs.
     pub totals: Totals,
     /// What a better choice among the alternatives could reach at most; only where the choice is
@@ -75,7 +75,7 @@ pub struct JobPlan {
 
 /// Limits over the batch; `null` where none applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Limits {
+pub struct BatchLimits {
     /// T*, in seconds.
     pub time: Option<i64>,
     /// B*, in credits.
@@ -112,7 +112,7 @@ impl Plan {
             seed: None,
             sub_batches: plan.sub_batches,
             jobs: jobs.map(|(job, it)| JobPlan::new(&job.name, it, &snapshot.grid)).collect(),
-            limits: Limits {
+            limits: BatchLimits {
                 time: plan.limits.time.map(|span| span.0),
                 budget: plan.limits.budget,
             },

@@ -14,7 +14,7 @@ pub struct Quotes {
     /// One per criterion.
     pub quotes: Vec<Quote>,
     /// Cost against finish: no point is both dearer and later than another.
-    pub pareto: Vec<Point>,
+    pub pareto: Vec<QuotePoint>,
     /// Whether `pareto` is the whole front.
     pub pareto_complete: bool,
 }
@@ -40,7 +40,7 @@ pub struct Quote {
 
 /// A point of the front.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Point {
+pub struct QuotePoint {
     /// The end of the longest task.
     pub finish: i64,
     /// In credits.
@@ -50,8 +50,8 @@ pub struct Point {
     pub window: Window,
 }
 
-impl From<Window> for Point {
-    fn from(window: Window) -> Point {
-        Point { finish: window.finish, cost: window.cost, window }
+impl From<Window> for QuotePoint {
+    fn from(window: Window) -> QuotePoint {
+        QuotePoint { finish: window.finish, cost: window.cost, window }
     }
 }

@@ -69,9 +69,9 @@ impl Scan<Entry> for All {
 }
 
 /// Sizes and sums are what they should be; returns the depth.
-fn sound(node: &Node<Entry>, root: bool) -> usize {
+fn sound(node: &TreeNode<Entry>, root: bool) -> usize {
     assert!(node.len() <= node.capacity() && (root || node.len() > 0));
-    let Node::Branch(children) = node else { return 1 };
+    let TreeNode::Branch(children) = node else { return 1 };
     let depths: Vec<usize> = children.iter().map(|child| sound(&child.node, false)).collect();
     for child in children {
         assert_eq!((Some(child.last), Some(child.sum)), (child.node.last(), child.node.sum()));

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use tradewind_io::batsim::{self, FinalState, Life, Row};
+use tradewind_io::batsim::{self, BatsimRow, FinalState, Life};
 use tradewind_io::swf;
 use tradewind_model::{Pools, Span, Time};
 use tradewind_sched::policy::backfill::{Backfill, Depth, Order, Settings as Knobs};
@@ -135,8 +135,8 @@ fn dated(job: &swf::Record) -> LogJob {
     }
 }
 
-fn rows(records: &[LogJob], workload: &Workload, run: &Run) -> Vec<Row> {
-    let row = |job: &LogJob| Row {
+fn rows(records: &[LogJob], workload: &Workload, run: &Run) -> Vec<BatsimRow> {
+    let row = |job: &LogJob| BatsimRow {
         log: 0,
         number: job.number,
         submit: job.submit,
@@ -144,7 +144,7 @@ fn rows(records: &[LogJob], workload: &Workload, run: &Run) -> Vec<Row> {
         requested: job.requested,
         life: None,
     };
-    let mut rows: Vec<Row> = records.iter().map(row).collect();
+    let mut rows: Vec<BatsimRow> = records.iter().map(row).collect();
     let places = placement::place(workload, run);
     for ((job, ran), ranges) in workload.jobs.iter().zip(&run.jobs).zip(places.jobs.iter()) {
         rows[job.source].life = Some(Life {

@@ -25,7 +25,7 @@ pub enum NoTable {
 
 /// The best of some combinations of the jobs from one on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
+struct BestEntry {
     /// The objective, negative where most of it is wanted; then the other sum.
     sums: (i64, i64),
     chosen: u32,
@@ -47,7 +47,7 @@ pub fn best(
     if width.saturating_mul(jobs.len() + 1) > MOST_ENTRIES {
         return Err(NoTable::TooLarge);
     }
-    let mut rows = vec![vec![Some(Entry { sums: (0, 0), chosen: 0 }); width]];
+    let mut rows = vec![vec![Some(BestEntry { sums: (0, 0), chosen: 0 }); width]];
     for job in jobs.iter().rev() {
         let next = &rows[rows.len() - 1];
         let row = (0..width).map(|left| extremum(job, objective, next, left)).collect();
@@ -67,14 +67,14 @@ pub fn best(
 fn extremum(
     job: &[Choice],
     objective: Objective,
-    next: &[Option<Entry>],
+    next: &[Option<BestEntry>],
     left: usize,
-) -> Option<Entry> {
+) -> Option<BestEntry> {
     let entry = |(chosen, choice): (u32, &Choice)| {
         let left = left.checked_sub(usize::try_from(limited(choice, objective)).ok()?)?;
         let (wanted, other) = next[left]?.sums;
         let (more_wanted, more_other) = sums(choice, objective);
-        Some(Entry { sums: (wanted + more_wanted, other + more_other), chosen })
+        Some(BestEntry { sums: (wanted + more_wanted, other + more_other), chosen })
     };
     (0..).zip(job).filter_map(entry).min()
 }

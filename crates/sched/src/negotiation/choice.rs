@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use rand_pcg::Pcg64Mcg;
 use tradewind_model::random;
 
-use super::message::{Offer, Peer, Quote};
+use super::message::{Offer, Peer, StartQuote};
 use super::settings::Choose;
 
 /// Smaller is better.
-fn rank(choose: Choose, quote: &Quote) -> [i64; 3] {
+fn rank(choose: Choose, quote: &StartQuote) -> [i64; 3] {
     let (start, cost, load) = (quote.start.0, quote.cost.0, i64::from(quote.load));
     match choose {
         Choose::Load => [load, start, cost],
@@ -26,7 +26,7 @@ pub(super) fn best(choose: Choose, offers: &BTreeMap<Peer, Offer>) -> Option<(Pe
 
 /// Whether a job gains by leaving home: it starts earlier, or (where cost decides) it costs less,
 /// or the same and starts earlier.
-pub(super) fn gains(choose: Choose, quote: &Quote, home: &Quote) -> bool {
+pub(super) fn gains(choose: Choose, quote: &StartQuote, home: &StartQuote) -> bool {
     match choose {
         Choose::Load | Choose::Start => quote.start < home.start,
         Choose::Cost => (quote.cost, quote.start) < (home.cost, home.start),

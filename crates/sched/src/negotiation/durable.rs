@@ -20,7 +20,7 @@ pub struct Handing {
 
 /// How a hand-over from elsewhere ended here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum TransferVerdict {
     /// The job was taken in.
     Taken,
     /// It was sent back.
@@ -33,7 +33,7 @@ pub struct Tombstones {
     /// Lower serials are settled: messages about them are late and mean nothing.
     pub settled: Serial,
     /// How the others ended that have ended.
-    pub closed: BTreeMap<Serial, Verdict>,
+    pub closed: BTreeMap<Serial, TransferVerdict>,
 }
 
 /// What survives a crash. Only [`Durable::apply`] changes it: whoever keeps the entries can make
@@ -123,11 +123,11 @@ impl Durable {
                 }
             }
             Entry::Took { from, transfer, parcel, .. } => {
-                self.close(*from, *transfer, Verdict::Taken);
+                self.close(*from, *transfer, TransferVerdict::Taken);
                 self.here.insert(parcel.ticket);
             }
             Entry::Returned { from, transfer } => {
-                self.close(*from, *transfer, Verdict::Returned);
+                self.close(*from, *transfer, TransferVerdict::Returned);
             }
             Entry::Settled { from, settled } => {
                 let tombstones = self.tombstones.entry(*from).or_default();
@@ -137,7 +137,7 @@ impl Durable {
         }
     }
 
-    fn close(&mut self, from: Peer, transfer: Serial, verdict: Verdict) {
+    fn close(&mut self, from: Peer, transfer: Serial, verdict: TransferVerdict) {
         self.tombstones.entry(from).or_default().closed.insert(transfer, verdict);
     }
 }

@@ -8,7 +8,7 @@ use rand_pcg::Pcg64Mcg;
 use tradewind_model::{Longest, Span, Time, random};
 
 use super::durable::{Durable, Entry};
-use super::message::{Body, Envelope, Offer, Parcel, Peer, Quote, Serial, Ticket};
+use super::message::{Body, Envelope, Offer, Parcel, Peer, Serial, StartQuote, Ticket};
 use super::origin::{Inquiry, Retry};
 use super::settings::Settings;
 use super::volunteer::Pledge;
@@ -85,15 +85,15 @@ pub struct Pledged {
 pub trait Host: Debug {
     /// What the site could do for another's job that arrives at `from`, beside what it has
     /// pledged and without delaying its own jobs; `None`: nothing.
-    fn quote(&self, parcel: &Parcel, from: Time, pledged: Pledged) -> Option<Quote>;
+    fn quote(&self, parcel: &Parcel, from: Time, pledged: Pledged) -> Option<StartQuote>;
 
     /// What the site will do for a job that waits here, if it can tell.
-    fn at_home(&self, parcel: &Parcel) -> Option<Quote>;
+    fn at_home(&self, parcel: &Parcel) -> Option<StartQuote>;
 
     /// How long the job takes from here to there, with its data.
     fn transfer(&self, parcel: &Parcel, to: Peer) -> Span;
     /// Whether a job of this site may still go on these terms: whoever pays for it can.
-    fn affords(&self, _parcel: &Parcel, _offer: &Quote) -> bool {
+    fn affords(&self, _parcel: &Parcel, _offer: &StartQuote) -> bool {
         true
     }
 }

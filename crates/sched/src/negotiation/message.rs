@@ -51,7 +51,7 @@ pub struct Parcel {
 
 /// What a site thinks that it could do for a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Quote {
+pub struct StartQuote {
     /// When the job would start.
     pub start: Time,
     /// Per processor and second.
@@ -66,7 +66,7 @@ pub struct Quote {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offer {
     /// On what terms.
-    pub quote: Quote,
+    pub quote: StartQuote,
     /// The last second, on the volunteer's clock, at which the offer can be taken up.
     pub expires: Time,
 }

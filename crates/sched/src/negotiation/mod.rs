@@ -32,7 +32,7 @@ mod settings;
 mod tests;
 mod volunteer;
 
-pub use durable::{Durable, Entry, Handing, Tombstones, Verdict};
+pub use durable::{Durable, Entry, Handing, Tombstones, TransferVerdict};
 pub use machine::{Host, Input, Member, Negotiator, Output, Pledged, Preference};
-pub use message::{Body, Envelope, Kind, Offer, Parcel, Peer, Quote, Serial, Ticket};
+pub use message::{Body, Envelope, Kind, Offer, Parcel, Peer, Serial, StartQuote, Ticket};
 pub use settings::{Choose, Discover, Settings, SettingsError};

@@ -8,7 +8,7 @@ use tradewind_model::{Span, Time};
 use super::choice;
 use super::durable::{Entry, Handing};
 use super::machine::{Alarm, Negotiator, Output, Preference, Step};
-use super::message::{Body, Offer, Parcel, Peer, Quote, Serial, Ticket};
+use super::message::{Body, Offer, Parcel, Peer, Serial, StartQuote, Ticket};
 use super::settings::Discover;
 
 /// A search for a site that takes a job.
@@ -144,7 +144,7 @@ impl Negotiator {
         let budget = inquiry.parcel.demand.terms().budget;
         inquiry.offers.retain(|from, Offer { quote, expires }| {
             let there = self.clock_of(*from, now);
-            let here = Quote { start: quote.start - (there - now), ..*quote };
+            let here = StartQuote { start: quote.start - (there - now), ..*quote };
             there <= *expires
                 && budget.is_none_or(|max| quote.cost <= max)
                 && home.is_none_or(|home| choice::gains(choose, &here, &home))

@@ -22,17 +22,17 @@ impl Toy {
     const BUSY: Toy = Toy { quote: None, ..Toy::IDLE };
 }
 
-fn quote(start: i64, price: i64, load: u32) -> Quote {
-    Quote { start: Time(start), price: Price(price), cost: Money(price * 10), load }
+fn quote(start: i64, price: i64, load: u32) -> StartQuote {
+    StartQuote { start: Time(start), price: Price(price), cost: Money(price * 10), load }
 }
 
 impl Host for Toy {
-    fn quote(&self, parcel: &Parcel, from: Time, pledged: Pledged) -> Option<Quote> {
+    fn quote(&self, parcel: &Parcel, from: Time, pledged: Pledged) -> Option<StartQuote> {
         let room = parcel.demand.processors + pledged.processors <= self.room;
         self.quote.filter(|_| room).map(|(wait, price, load)| quote(from.0 + wait, price, load))
     }
 
-    fn at_home(&self, _: &Parcel) -> Option<Quote> {
+    fn at_home(&self, _: &Parcel) -> Option<StartQuote> {
         self.home.map(|start| quote(start, 5, 0))
     }
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tradewind_model::{Demand, Longest, Span, Time};
 
-use super::durable::{Entry, Verdict};
+use super::durable::{Entry, TransferVerdict};
 use super::machine::{Negotiator, Output, Pledged, Step};
-use super::message::{Body, Offer, Parcel, Peer, Quote, Serial};
+use super::message::{Body, Offer, Parcel, Peer, Serial, StartQuote};
 
 /// A commit that was accepted: soft, for a while, and nothing is set aside for it.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +44,7 @@ impl Negotiator {
         key: (Peer, Serial),
         parcel: &Parcel,
         from: Time,
-    ) -> Option<Quote> {
+    ) -> Option<StartQuote> {
         let pledged = self.pledged(step.now, Some(key));
         let quote = step.host.quote(parcel, from, pledged)?;
         (quote.start <= from + self.settings.horizon).then_some(quote)
@@ -62,7 +62,7 @@ impl Negotiator {
         let quote = self.weigh(step, key, parcel, from);
         let start = offer.quote.start.max(from);
         let max = offer.quote;
-        let keeps = |now: Quote| now.price <= max.price && now.cost <= max.cost;
+        let keeps = |now: StartQuote| now.price <= max.price && now.cost <= max.cost;
         quote.is_some_and(|now| now.start <= start && keeps(now))
     }
 
@@ -125,24 +125,24 @@ impl Negotiator {
             let entry = Entry::Took { from, transfer, parcel: Arc::clone(&parcel), offer };
             self.record(step, entry);
             step.out.push(Output::TakeIn { from, parcel, offer });
-            Verdict::Taken
+            TransferVerdict::Taken
         } else {
             self.record(step, Entry::Returned { from, transfer });
-            Verdict::Returned
+            TransferVerdict::Returned
         };
         self.tell(step, from, transfer, verdict);
     }
 
-    fn tell(&self, step: &mut Step<'_>, from: Peer, transfer: Serial, verdict: Verdict) {
+    fn tell(&self, step: &mut Step<'_>, from: Peer, transfer: Serial, verdict: TransferVerdict) {
         let body = match verdict {
-            Verdict::Taken => Body::Done { transfer },
-            Verdict::Returned => Body::Returned { transfer },
+            TransferVerdict::Taken => Body::Done { transfer },
+            TransferVerdict::Returned => Body::Returned { transfer },
         };
         self.send(step, from, body);
     }
 
     /// What was said of this transfer before.
-    fn verdict(&self, from: Peer, transfer: Serial) -> Option<Result<Verdict, Late>> {
+    fn verdict(&self, from: Peer, transfer: Serial) -> Option<Result<TransferVerdict, Late>> {
         let tombstones = self.durable.tombstones.get(&from)?;
         if transfer < tombstones.settled {
             return Some(Err(Late));

@@ -2,7 +2,7 @@
 
 use super::bits::Bits;
 use super::expiries::Expiries;
-use super::ranking::Ranking;
+use super::ranking::NodeRanking;
 
 /// Buffers of [`Cheapest`].
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ pub(super) struct Buffers {
 /// Each step is O(log n) amortised over the scan.
 #[derive(Debug)]
 pub(super) struct Cheapest<'a> {
-    ranking: &'a Ranking,
+    ranking: &'a NodeRanking,
     wanted: usize,
     now: i64,
     count: usize,
@@ -40,7 +40,7 @@ pub(super) struct Cheapest<'a> {
 
 impl<'a> Cheapest<'a> {
     /// Nothing alive yet; `wanted` is m.
-    pub(super) fn new(ranking: &'a Ranking, wanted: usize, buffers: &'a mut Buffers) -> Self {
+    pub(super) fn new(ranking: &'a NodeRanking, wanted: usize, buffers: &'a mut Buffers) -> Self {
         let Buffers { present, last_start, expiries } = buffers;
         present.reset(ranking.nodes.len());
         // Old contents are never read: a rank is looked up only after its insertion.

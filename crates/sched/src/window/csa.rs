@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use tradewind_model::{Criterion, Slot, Task, Time, Window};
 
 use super::cheapest::Cheapest;
-use super::ranking::{Fit, Ranking};
+use super::ranking::{Fit, NodeRanking};
 use super::search::{Found, Proof, Scratch, Searcher};
 use super::sweep::StartBounds;
 
@@ -51,7 +51,12 @@ impl Score {
         self.value
     }
 
-    pub(super) fn of(criterion: &Criterion, start: i64, ranks: &[u32], ranking: &Ranking) -> Score {
+    pub(super) fn of(
+        criterion: &Criterion,
+        start: i64,
+        ranks: &[u32],
+        ranking: &NodeRanking,
+    ) -> Score {
         let tasks = || ranks.iter().map(|&rank| &ranking.nodes[rank as usize]);
         let cost: i128 = tasks().map(|it| i128::from(it.cost)).sum();
         let runtime = tasks().map(|it| it.length).max().unwrap_or(0);

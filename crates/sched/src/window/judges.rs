@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
 use super::cheapest::Cheapest;
-use super::ranking::Ranking;
+use super::ranking::NodeRanking;
 use super::sweep::{ANY_LENGTH, SweepVisitor};
 
 /// The earliest start at which the m cheapest keep to the budget.
@@ -51,7 +51,7 @@ impl SweepVisitor for Least {
 /// none.
 #[derive(Debug)]
 pub(super) struct Lengths<'a> {
-    pub(super) ranking: &'a Ranking,
+    pub(super) ranking: &'a NodeRanking,
     pub(super) sorted: &'a OnceLock<Vec<(i64, u32)>>,
 }
 
@@ -63,7 +63,7 @@ impl Lengths<'_> {
 
 /// Which right edge is to be least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Edge {
+pub(super) enum RightEdge {
     /// Measured from the window's start.
     Runtime,
     /// On the clock.
@@ -77,7 +77,7 @@ pub(super) enum Edge {
 /// good is safe there too. Every node is dropped once.
 #[derive(Debug)]
 pub(super) struct Shrinking<'a> {
-    edge: Edge,
+    edge: RightEdge,
     budget: i128,
     wanted: usize,
     lengths: &'a Lengths<'a>,
@@ -90,13 +90,18 @@ pub(super) struct Shrinking<'a> {
 }
 
 impl<'a> Shrinking<'a> {
-    pub(super) fn new(edge: Edge, budget: i128, wanted: usize, lengths: &'a Lengths<'a>) -> Self {
+    pub(super) fn new(
+        edge: RightEdge,
+        budget: i128,
+        wanted: usize,
+        lengths: &'a Lengths<'a>,
+    ) -> Self {
         Shrinking { edge, budget, wanted, lengths, dropped: 0, best: ANY_LENGTH, found: None }
     }
 
     fn limit(&self, now: i64) -> i64 {
         match self.edge {
-            Edge::Finish if self.best != ANY_LENGTH => self.best - now,
+            RightEdge::Finish if self.best != ANY_LENGTH => self.best - now,
             _ => self.best,
         }
     }
@@ -124,7 +129,7 @@ impl<'a> Shrinking<'a> {
 impl SweepVisitor for Shrinking<'_> {
     fn open(&mut self, now: i64, cheapest: &mut Cheapest<'_>) -> i64 {
         let limit = self.limit(now);
-        if self.edge == Edge::Finish && self.found.is_some() {
+        if self.edge == RightEdge::Finish && self.found.is_some() {
             self.drop_from(limit, cheapest);
         }
         limit
@@ -141,7 +146,7 @@ impl SweepVisitor for Shrinking<'_> {
                 }
             };
             self.found = Some((now, length));
-            self.best = if self.edge == Edge::Finish { now + length } else { length };
+            self.best = if self.edge == RightEdge::Finish { now + length } else { length };
             self.drop_from(length, cheapest);
         }
         let left = self.lengths.ranking.nodes.len() - self.dropped;

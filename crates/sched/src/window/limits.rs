@@ -6,24 +6,26 @@ use super::{Algorithm, Search};
 
 /// The money limits that a search applies; `None` where none does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Limits {
+pub(super) struct MoneyLimits {
     /// The most for the whole window.
     pub(super) budget: Option<Money>,
     /// The most per node-second.
     pub(super) max_price: Option<Price>,
 }
 
-impl Limits {
+impl MoneyLimits {
     /// ALP looks at the price of each slot only, AMP (and so CSA) at the sum only, and the
     /// criteria at every limit given (papers 001/002, section 3).
-    pub(super) fn of(request: &Request, search: &Search) -> Limits {
+    pub(super) fn of(request: &Request, search: &Search) -> MoneyLimits {
         match search.algorithm {
-            Algorithm::Alp => Limits { budget: None, max_price: request.max_price },
+            Algorithm::Alp => MoneyLimits { budget: None, max_price: request.max_price },
             Algorithm::Amp | Algorithm::Csa(_) => {
                 let budget = request.budget.or_else(|| derived_budget(request, search.rho));
-                Limits { budget, max_price: None }
+                MoneyLimits { budget, max_price: None }
             }
-            Algorithm::Best(_) => Limits { budget: request.budget, max_price: request.max_price },
+            Algorithm::Best(_) => {
+                MoneyLimits { budget: request.budget, max_price: request.max_price }
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use tradewind_model::{Attribute, Criterion, Grid, Money, Node, NodeId, Request, Span, Task};
 
-use super::limits::Limits;
+use super::limits::MoneyLimits;
 
 /// A length that fits no slot: what a node that does not suit shows.
 const NEVER: i64 = i64::MAX / 4;
@@ -36,7 +36,7 @@ pub(super) struct Ranked {
 /// scan. With the cost as weight the first nodes of a set are also the best by the second stage:
 /// least cost, then the shortest among equals, then node order.
 #[derive(Debug, Clone)]
-pub(super) struct Ranking {
+pub(super) struct NodeRanking {
     /// By node.
     pub(super) fits: Vec<Fit>,
     /// By rank.
@@ -45,21 +45,21 @@ pub(super) struct Ranking {
 
 /// What a ranking goes by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum By {
+pub(super) enum RankBy {
     Cost,
     Value,
 }
 
-impl Ranking {
+impl NodeRanking {
     /// Ranks the nodes of `grid` that suit `request` under the price cap of `limits` and that
     /// have the number that a [`Criterion::Sum`] adds up. O(n log n) for n nodes.
     pub(super) fn new(
         grid: &Grid,
         request: &Request,
-        limits: Limits,
+        limits: MoneyLimits,
         criterion: &Criterion,
-        by: By,
-    ) -> Ranking {
+        by: RankBy,
+    ) -> NodeRanking {
         let mut nodes = Vec::with_capacity(grid.len());
         for (id, node) in grid.iter() {
             let affordable = limits.max_price.is_none_or(|max| node.price <= max);
@@ -72,23 +72,23 @@ impl Ranking {
             let Some(value) = value_of(criterion, node, length.0, cost) else {
                 continue;
             };
-            let weight = if by == By::Cost { cost } else { value };
+            let weight = if by == RankBy::Cost { cost } else { value };
             nodes.push(Ranked { node: id, length: length.0, cost, value, weight });
         }
-        Ranking::sorted(&nodes, grid.len())
+        NodeRanking::sorted(&nodes, grid.len())
     }
 
     /// The same nodes ranked by another weight.
-    pub(super) fn reweighted(&self, weight: impl Fn(&Ranked) -> i64) -> Ranking {
+    pub(super) fn reweighted(&self, weight: impl Fn(&Ranked) -> i64) -> NodeRanking {
         let with = |it: &Ranked| Ranked { weight: weight(it), ..*it };
         let nodes: Vec<Ranked> = self.nodes.iter().map(with).collect();
-        Ranking::sorted(&nodes, self.fits.len())
+        NodeRanking::sorted(&nodes, self.fits.len())
     }
 
     /// Only the nodes that `keep` says, in the same order.
-    pub(super) fn keeping(&self, keep: impl Fn(&Ranked) -> bool) -> Ranking {
+    pub(super) fn keeping(&self, keep: impl Fn(&Ranked) -> bool) -> NodeRanking {
         let nodes: Vec<Ranked> = self.nodes.iter().copied().filter(|it| keep(it)).collect();
-        Ranking::sorted(&nodes, self.fits.len())
+        NodeRanking::sorted(&nodes, self.fits.len())
     }
 
     /// Of a task on this node, in seconds; longer than any slot if the node is not ranked.
@@ -97,7 +97,7 @@ impl Ranking {
     }
 
     /// `nodes` (in any order) ranked; `all` is the size of their grid.
-    fn sorted(nodes: &[Ranked], all: usize) -> Ranking {
+    fn sorted(nodes: &[Ranked], all: usize) -> NodeRanking {
         // Small keys sort fast; ties are put in order afterwards.
         let mut order: Vec<(i64, u32)> = Vec::with_capacity(nodes.len());
         order.extend(nodes.iter().zip(0..).map(|(it, i)| (it.weight, i)));
@@ -113,7 +113,7 @@ impl Ranking {
         for (it, rank) in nodes.iter().zip(0..) {
             fits[it.node.0 as usize] = Fit { length: it.length.min(NEVER), rank };
         }
-        Ranking { fits, nodes }
+        NodeRanking { fits, nodes }
     }
 
     /// (length, rank) from the longest task to the shortest. O(n log n).

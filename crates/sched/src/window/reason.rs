@@ -4,7 +4,7 @@ use tradewind_model::{Money, Reason, Slot};
 
 use super::cheapest::Cheapest;
 use super::judges::Least;
-use super::ranking::Ranking;
+use super::ranking::NodeRanking;
 use super::search::{Scratch, Searcher};
 use super::sweep::{StartBounds, sweep};
 
@@ -33,7 +33,7 @@ pub(super) fn reason(
 }
 
 /// The most nodes that are free together, each for its task's length.
-fn most_alive(ranking: &Ranking, slots: &[Slot], bracket: StartBounds) -> u32 {
+fn most_alive(ranking: &NodeRanking, slots: &[Slot], bracket: StartBounds) -> u32 {
     let fits = |slot: &Slot| bracket.starts(slot, ranking.fits[slot.node.0 as usize].length);
     let (firsts, mut lasts): (Vec<i64>, Vec<i64>) = slots.iter().filter_map(fits).unzip();
     lasts.sort_unstable();

@@ -9,9 +9,9 @@ use tradewind_model::{
 
 use super::bounded::{self, Bounded};
 use super::cheapest::{Buffers, Cheapest};
-use super::judges::{Earliest, Edge, Least, Lengths, Shrinking};
-use super::limits::Limits;
-use super::ranking::{By, Ranking};
+use super::judges::{Earliest, Least, Lengths, RightEdge, Shrinking};
+use super::limits::MoneyLimits;
+use super::ranking::{NodeRanking, RankBy};
 use super::sweep::{ANY_LENGTH, StartBounds, sweep};
 use super::{csa, paper, reason};
 
@@ -130,7 +130,7 @@ pub struct Searcher {
     pub(super) min_performance: Option<Performance>,
     pub(super) grid_size: u32,
     pub(super) budget: Option<Money>,
-    pub(super) ranking: Ranking,
+    pub(super) ranking: NodeRanking,
     method: Method,
 }
 
@@ -139,7 +139,7 @@ enum Method {
     Earliest,
     Least,
     /// With the nodes by length, once they were needed.
-    Shrinking(Edge, OnceLock<Vec<(i64, u32)>>),
+    Shrinking(RightEdge, OnceLock<Vec<(i64, u32)>>),
     Bounded(Bounded),
     Csa,
     Paper,
@@ -154,9 +154,9 @@ pub fn find(grid: &Grid, slots: &SlotList, request: &Request, search: &Search) -
 impl Searcher {
     /// Prepares `search` for `request` on `grid`. O(n log n) for n nodes.
     pub fn new(grid: &Grid, request: &Request, search: &Search) -> Searcher {
-        let limits = Limits::of(request, search);
+        let limits = MoneyLimits::of(request, search);
         let criterion = search.algorithm.criterion();
-        let ranking = Ranking::new(grid, request, limits, criterion, Method::order(search));
+        let ranking = NodeRanking::new(grid, request, limits, criterion, Method::order(search));
         let method = Method::choose(search, limits, &ranking);
         Searcher {
             search: search.clone(),
@@ -257,7 +257,7 @@ impl Searcher {
 
     fn shrink(
         &self,
-        edge: Edge,
+        edge: RightEdge,
         lengths: &Lengths<'_>,
         slots: &[Slot],
         bracket: StartBounds,
@@ -293,7 +293,7 @@ impl Searcher {
 
 /// Fills `ranks` with the nodes that are alive at `start`.
 pub(super) fn alive_at(
-    ranking: &Ranking,
+    ranking: &NodeRanking,
     start: i64,
     slots: &[Slot],
     bracket: StartBounds,
@@ -312,17 +312,17 @@ pub(super) fn alive_at(
 
 impl Method {
     /// What the ranking for `search` goes by.
-    fn order(search: &Search) -> By {
+    fn order(search: &Search) -> RankBy {
         match (search.variant, &search.algorithm) {
             (Variant::Exact, Algorithm::Best(Criterion::ProcessorTime | Criterion::Sum(_))) => {
-                By::Value
+                RankBy::Value
             }
-            _ => By::Cost,
+            _ => RankBy::Cost,
         }
     }
 
     /// What answers `search`; `ranking` is in its [`Method::order`].
-    fn choose(search: &Search, limits: Limits, ranking: &Ranking) -> Method {
+    fn choose(search: &Search, limits: MoneyLimits, ranking: &NodeRanking) -> Method {
         let criterion = match (search.variant, &search.algorithm) {
             (Variant::Paper, _) => return Method::Paper,
             (Variant::Exact, Algorithm::Csa(_)) => return Method::Csa,
@@ -331,8 +331,8 @@ impl Method {
         match criterion {
             Criterion::Start => Method::Earliest,
             Criterion::Cost => Method::Least,
-            Criterion::Runtime => Method::Shrinking(Edge::Runtime, OnceLock::new()),
-            Criterion::Finish => Method::Shrinking(Edge::Finish, OnceLock::new()),
+            Criterion::Runtime => Method::Shrinking(RightEdge::Runtime, OnceLock::new()),
+            Criterion::Finish => Method::Shrinking(RightEdge::Finish, OnceLock::new()),
             Criterion::ProcessorTime | Criterion::Sum(_) => match limits.budget {
                 None => Method::Least,
                 Some(_) => Method::Bounded(Bounded::new(ranking)),

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use tradewind_model::Slot;
 
 use super::cheapest::Cheapest;
-use super::ranking::Ranking;
+use super::ranking::NodeRanking;
 
 /// No limit on lengths.
 pub(super) const ANY_LENGTH: i64 = i64::MAX;
@@ -46,7 +46,7 @@ pub(super) trait SweepVisitor {
 /// Takes the slots in order of start, keeps `cheapest` up to date and asks `judge` once per
 /// start time, after the whole group of slots that start then.
 pub(super) fn sweep(
-    ranking: &Ranking,
+    ranking: &NodeRanking,
     slots: &[Slot],
     bracket: StartBounds,
     cheapest: &mut Cheapest<'_>,

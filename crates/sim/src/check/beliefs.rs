@@ -11,18 +11,18 @@ pub(super) fn expected_end(market: &Market, job: &Running<'_>, pool: PoolId, see
 
 /// Notices jobs that outlive what was believed of them.
 #[derive(Debug)]
-pub(super) struct Beliefs {
+pub(super) struct BeliefChecker {
     /// When the last look was taken.
     seen: Time,
 }
 
-impl Default for Beliefs {
-    fn default() -> Beliefs {
-        Beliefs { seen: Time::MIN }
+impl Default for BeliefChecker {
+    fn default() -> BeliefChecker {
+        BeliefChecker { seen: Time::MIN }
     }
 }
 
-impl Beliefs {
+impl BeliefChecker {
     /// Whether, since the last look, a job has run past the moment at which it was expected to
     /// end. It is expected to run for twice as long from then on.
     ///

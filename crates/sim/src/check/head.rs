@@ -3,7 +3,7 @@
 use tradewind_model::{Event, JobId, Market, Profile, Time};
 use tradewind_sched::policy::Policy;
 
-use super::beliefs::{Beliefs, expected_end};
+use super::beliefs::{BeliefChecker, expected_end};
 use super::{Checker, Violation};
 
 /// FCFS: nobody overtakes.
@@ -31,7 +31,7 @@ impl Checker for InOrder {
 #[derive(Debug, Default)]
 pub(super) struct NotDelayed {
     promised: Option<(JobId, Time)>,
-    beliefs: Beliefs,
+    beliefs: BeliefChecker,
 }
 
 /// When the head could start if nothing else were started.

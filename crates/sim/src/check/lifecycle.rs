@@ -8,7 +8,7 @@ use tradewind_model::{Event, JobId, Market};
 use super::{Checker, Violation};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum JobStage {
     Waiting,
     Running,
     Over,
@@ -17,7 +17,7 @@ enum Stage {
 /// Follows each job through its life.
 #[derive(Debug, Default)]
 pub(super) struct Lives {
-    stages: BTreeMap<JobId, Stage>,
+    stages: BTreeMap<JobId, JobStage>,
 }
 
 fn wrong(job: JobId, what: &str) -> Violation {
@@ -27,14 +27,14 @@ fn wrong(job: JobId, what: &str) -> Violation {
 impl Checker for Lives {
     fn event(&mut self, _market: &Market, event: &Event) -> Result<(), Violation> {
         let (job, before, after) = match *event {
-            Event::Submitted { job, .. } => (job, None, Stage::Waiting),
-            Event::Started { job, .. } => (job, Some(Stage::Waiting), Stage::Running),
-            Event::Interrupted { job } => (job, Some(Stage::Running), Stage::Waiting),
-            Event::Ended { job } => (job, Some(Stage::Running), Stage::Over),
+            Event::Submitted { job, .. } => (job, None, JobStage::Waiting),
+            Event::Started { job, .. } => (job, Some(JobStage::Waiting), JobStage::Running),
+            Event::Interrupted { job } => (job, Some(JobStage::Running), JobStage::Waiting),
+            Event::Ended { job } => (job, Some(JobStage::Running), JobStage::Over),
             Event::Refused { job } | Event::Cancelled { job } => {
-                (job, Some(Stage::Waiting), Stage::Over)
+                (job, Some(JobStage::Waiting), JobStage::Over)
             }
-            Event::Traded { job, .. } => (job, Some(Stage::Waiting), Stage::Waiting),
+            Event::Traded { job, .. } => (job, Some(JobStage::Waiting), JobStage::Waiting),
             _ => return Ok(()),
         };
         match self.stages.insert(job, after) == before {
@@ -45,7 +45,7 @@ impl Checker for Lives {
 
     fn finish(&mut self, market: &Market) -> Result<(), Violation> {
         market.check().map_err(|error| Violation { checker: "lives", what: error.to_string() })?;
-        let left = self.stages.iter().find(|(_, stage)| **stage != Stage::Over);
+        let left = self.stages.iter().find(|(_, stage)| **stage != JobStage::Over);
         left.map_or(Ok(()), |(job, _)| Err(wrong(*job, "never ended")))
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tradewind_model::{Event, JobId, Market, Time};
 use tradewind_sched::policy::Policy;
 
-use super::beliefs::Beliefs;
+use super::beliefs::BeliefChecker;
 use super::{Checker, Violation};
 
 /// No job starts later than its reservation said, or is told a later moment than before. All
@@ -14,7 +14,7 @@ use super::{Checker, Violation};
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     promised: BTreeMap<JobId, Time>,
-    beliefs: Beliefs,
+    beliefs: BeliefChecker,
 }
 
 impl Checker for Kept {

@@ -1,7 +1,7 @@
 //! A site as its negotiator sees it.
 
 use tradewind_model::{Money, Pool, Span, Time};
-use tradewind_sched::negotiation::{Host, Parcel, Peer, Pledged, Quote};
+use tradewind_sched::negotiation::{Host, Parcel, Peer, Pledged, StartQuote};
 use tradewind_sched::policy::local::{Local, Origin, Wanted};
 
 use crate::network::Links;
@@ -26,18 +26,18 @@ impl Desk<'_> {
         }
     }
 
-    fn quoted(&self, parcel: &Parcel, start: Time) -> Quote {
+    fn quoted(&self, parcel: &Parcel, start: Time) -> StartQuote {
         let length = self.pool.length_of(&parcel.demand);
         let cost: Money = self.pool.price.of(parcel.demand.processors, length);
         let [first, second] = self.local.load().backfill;
-        Quote { start, price: self.pool.price, cost, load: first.saturating_add(second) }
+        StartQuote { start, price: self.pool.price, cost, load: first.saturating_add(second) }
     }
 }
 
 impl Host for Desk<'_> {
     /// As if the job and all that is pledged were one job, as wide as all and as long as the
     /// longest of them: if that fits, each of them does.
-    fn quote(&self, parcel: &Parcel, from: Time, pledged: Pledged) -> Option<Quote> {
+    fn quote(&self, parcel: &Parcel, from: Time, pledged: Pledged) -> Option<StartQuote> {
         let wanted = self.wanted(parcel, pledged);
         if wanted.processors > self.pool.nodes || !self.pool.suits(&parcel.demand) {
             return None;
@@ -47,7 +47,7 @@ impl Host for Desk<'_> {
     }
 
     /// Its reservation; a job without one has nothing to lose.
-    fn at_home(&self, parcel: &Parcel) -> Option<Quote> {
+    fn at_home(&self, parcel: &Parcel) -> Option<StartQuote> {
         let start = self.local.reservation(parcel.ticket.job)?;
         Some(self.quoted(parcel, start))
     }

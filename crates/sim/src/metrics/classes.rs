@@ -8,7 +8,7 @@ use crate::workload::Job;
 
 /// One class of jobs: from its own border up to that of the next class, exclusively.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Class {
+pub struct JobClass {
     /// Its measures are `jobs_KEY`, `succeeded_KEY` and `success_KEY`.
     pub key: &'static str,
     /// For people.
@@ -21,11 +21,11 @@ pub struct Class {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Family<const N: usize> {
     /// The classes.
-    pub classes: [Class; N],
+    pub classes: [JobClass; N],
 }
 
-const fn class(key: &'static str, label: &'static str, from: Option<i64>) -> Class {
-    Class { key, label, from }
+const fn class(key: &'static str, label: &'static str, from: Option<i64>) -> JobClass {
+    JobClass { key, label, from }
 }
 
 impl Family<5> {
@@ -102,13 +102,13 @@ impl<const N: usize> Tally<N> {
 
     /// Three measures of each class; none if no job is in any.
     pub(super) fn entries(&self, family: &Family<N>) -> Vec<Entry> {
-        let entry = |what: &str, class: &Class, unit, better, value| Entry {
+        let entry = |what: &str, class: &JobClass, unit, better, value| Entry {
             name: format!("{what}_{}", class.key),
             unit,
             better,
             value,
         };
-        let of_class = |(at, class): (usize, &Class)| {
+        let of_class = |(at, class): (usize, &JobClass)| {
             let (jobs, succeeded) = (self.jobs[at], self.succeeded[at]);
             let count = |n| Some(Value::Whole(n));
             [

@@ -18,7 +18,7 @@ pub struct Deviation {
 
 /// A site's processors: all, and those that jobs hold.
 #[derive(Debug, Clone, Copy, Default)]
-struct Site {
+struct SiteUse {
     all: i64,
     held: i64,
 }
@@ -29,7 +29,7 @@ struct Site {
 /// there, and not as held. O(n log n + n · sites) for n jobs.
 pub fn load_deviation(workload: &Workload, run: &Run) -> Vec<Deviation> {
     let pools = &workload.pools;
-    let mut sites = vec![Site::default(); pools.sites().len()];
+    let mut sites = vec![SiteUse::default(); pools.sites().len()];
     if sites.len() < 2 {
         return Vec::new();
     }
@@ -52,9 +52,9 @@ pub fn load_deviation(workload: &Workload, run: &Run) -> Vec<Deviation> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "quotients are for reading")]
-fn deviation(sites: &[Site]) -> f64 {
+fn deviation(sites: &[SiteUse]) -> f64 {
     let count = sites.len() as f64;
-    let load = |site: &Site| site.held as f64 / site.all.max(1) as f64;
+    let load = |site: &SiteUse| site.held as f64 / site.all.max(1) as f64;
     let mean = sites.iter().map(load).sum::<f64>() / count;
     let squares: f64 = sites.iter().map(|site| (load(site) - mean).powi(2)).sum();
     (squares / count).sqrt()

@@ -30,7 +30,7 @@ use promises::Promises;
 use queue::Queue;
 use trading::Trading;
 
-pub use classes::{Class, Family};
+pub use classes::{Family, JobClass};
 pub use deviation::{Deviation, load_deviation};
 pub use entry::{Better, Entry, Unit, Value};
 pub use promises::{Missed, misses};

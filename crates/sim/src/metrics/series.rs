@@ -25,7 +25,7 @@ pub struct Point {
 
 /// What changes at one moment.
 #[derive(Debug, Clone, Copy, Default)]
-struct Change {
+struct LevelChange {
     used: i64,
     closed: i64,
     queued: i64,
@@ -36,7 +36,7 @@ struct Change {
 /// or closure to the last end of a job. Exact; O(n log n) for n jobs. What begins and ends within
 /// one second does not show.
 pub fn series(workload: &Workload, run: &Run) -> Vec<Point> {
-    let mut changes: BTreeMap<Time, Change> = BTreeMap::new();
+    let mut changes: BTreeMap<Time, LevelChange> = BTreeMap::new();
     let mut last = Time::MIN;
     for stay in stays::all(workload, run) {
         let nodes = i64::from(stay.nodes);
@@ -60,15 +60,15 @@ pub fn series(workload: &Workload, run: &Run) -> Vec<Point> {
     points(&changes)
 }
 
-fn points(changes: &BTreeMap<Time, Change>) -> Vec<Point> {
-    let mut state = Change::default();
+fn points(changes: &BTreeMap<Time, LevelChange>) -> Vec<Point> {
+    let mut state = LevelChange::default();
     let mut points: Vec<Point> = Vec::with_capacity(changes.len());
     for (&at, change) in changes {
         state.used += change.used;
         state.closed += change.closed;
         state.queued += change.queued;
         state.queued_nodes += change.queued_nodes;
-        let Change { used, closed, queued, queued_nodes } = state;
+        let LevelChange { used, closed, queued, queued_nodes } = state;
         let count = |n: i64| u64::try_from(n).unwrap_or_default();
         let (used, closed) = (count(used), count(closed));
         let point =

@@ -12,7 +12,7 @@ const LENGTHS: [&str; 2] = ["short", "long"];
 
 /// Sums over the jobs of one class.
 #[derive(Debug, Clone, Copy, Default)]
-struct Class {
+struct ClassSums {
     jobs: i128,
     /// Response / (width · max(S, run time)).
     by_width: f64,
@@ -21,7 +21,7 @@ struct Class {
     longest_wait: i64,
 }
 
-impl Class {
+impl ClassSums {
     #[expect(clippy::cast_precision_loss, reason = "quotients are for reading")]
     fn add(&mut self, job: &Job, ran: &Ran, shortest: i64, bound: i64) {
         let (response, run) = ((ran.end - job.submit).0, (ran.end - ran.start).0);
@@ -57,8 +57,8 @@ pub(super) fn entries(
     let jobs = all().count() as i128;
     let is_long = |ran: &Ran| i128::from(length(ran)) * jobs >= sum;
     let site = workload.pools.as_slice().iter().map(|pool| pool.nodes).max().unwrap_or(1);
-    let mut total = Class::default();
-    let mut classes = [[Class::default(); 2]; 3];
+    let mut total = ClassSums::default();
+    let mut classes = [[ClassSums::default(); 2]; 3];
     for (job, ran) in all() {
         let class = &mut classes[size(job.processors, site)][usize::from(is_long(ran))];
         for class in [class, &mut total] {
@@ -79,7 +79,7 @@ fn size(processors: u32, site: u32) -> usize {
     usize::from(processors >= small) + usize::from(processors >= large && processors >= small)
 }
 
-fn by_class(classes: &[[Class; 2]; 3]) -> Vec<Entry> {
+fn by_class(classes: &[[ClassSums; 2]; 3]) -> Vec<Entry> {
     use Better::{Lower, Neither};
     let mut entries = Vec::new();
     for (sizes, size) in classes.iter().zip(SIZES) {

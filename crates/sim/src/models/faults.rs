@@ -13,7 +13,7 @@ use crate::outage::AnnouncedOutage;
 /// each as likely. Policies learn of a failure when it happens, and then know when the nodes will
 /// be back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Faults {
+pub struct FailureModel {
     /// Mean time between failures of one node.
     pub mtbf: Span,
     /// Of the Weibull law, in thousandths.
@@ -38,15 +38,15 @@ pub enum Repair {
     },
 }
 
-impl Default for Faults {
+impl Default for FailureModel {
     /// A node breaks once a year, alone, at any time alike, and is mended in four hours.
-    fn default() -> Faults {
+    fn default() -> FailureModel {
         let (year, repair) = (Span(365 * 86_400), Repair::Exponential(Span(4 * 3_600)));
-        Faults { mtbf: year, shape: 1_000, repair, burst: (1, 1) }
+        FailureModel { mtbf: year, shape: 1_000, repair, burst: (1, 1) }
     }
 }
 
-impl Faults {
+impl FailureModel {
     /// The most failures that are drawn for one pool: a limit against absurd parameters.
     pub const MAX: usize = 1_000_000;
 
@@ -112,7 +112,7 @@ mod tests {
         Horizon { start: Time(1_000), end: Time(1_000 + days * DAY) }
     }
 
-    fn drawn(faults: Faults) -> Vec<AnnouncedOutage> {
+    fn drawn(faults: FailureModel) -> Vec<AnnouncedOutage> {
         faults.draw(5, PoolId(0), 100, horizon(2_000))
     }
 
@@ -128,12 +128,12 @@ mod tests {
         // 100 nodes over 2,000 days, each failing every 20 days: 10,000 nodes in all.
         let mean = Span(4 * 3_600);
         let lognormal = Repair::Lognormal { mean, sigma: 1_200 };
-        let faults = Faults { mtbf: Span(20 * DAY), ..Faults::default() };
+        let faults = FailureModel { mtbf: Span(20 * DAY), ..FailureModel::default() };
         for faults in [
             faults,
-            Faults { shape: 700, ..faults },
-            Faults { repair: lognormal, ..faults },
-            Faults { burst: (1, 7), shape: 750, ..faults },
+            FailureModel { shape: 700, ..faults },
+            FailureModel { repair: lognormal, ..faults },
+            FailureModel { burst: (1, 7), shape: 750, ..faults },
         ] {
             let outages = drawn(faults);
             let (nodes, repair) = sums(&outages);
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn failures_come_in_order_within_the_pool_and_the_horizon() {
-        let faults = Faults { mtbf: Span(DAY), burst: (2, 500), ..Faults::default() };
+        let faults = FailureModel { mtbf: Span(DAY), burst: (2, 500), ..FailureModel::default() };
         let outages = faults.draw(1, PoolId(3), 4, horizon(50));
         assert!(outages.windows(2).all(|pair| pair[0].announced <= pair[1].announced));
         for AnnouncedOutage { announced, what } in &outages {
@@ -163,7 +163,8 @@ mod tests {
 
     #[test]
     fn absurd_parameters_end() {
-        let faults = Faults { mtbf: Span(0), shape: 0, burst: (9, 1), ..Faults::default() };
-        assert!(faults.draw(1, PoolId(0), 3, horizon(1)).len() <= Faults::MAX);
+        let faults =
+            FailureModel { mtbf: Span(0), shape: 0, burst: (9, 1), ..FailureModel::default() };
+        assert!(faults.draw(1, PoolId(0), 3, horizon(1)).len() <= FailureModel::MAX);
     }
 }

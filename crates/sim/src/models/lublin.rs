@@ -16,7 +16,7 @@ const SLOT_S: f64 = 1_800.0;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lublin {
     /// How many processors jobs want.
-    pub widths: Widths,
+    pub widths: WidthLaw,
     /// How long they run, given their width.
     pub runs: RunTimes,
     /// When they are submitted.
@@ -27,7 +27,7 @@ pub struct Lublin {
 /// `low..medium` with the chance `low_share`, and within `medium..high` otherwise. With the chance
 /// `power_of_two` (of all jobs) it is rounded first, so that the width is a power of two.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Widths {
+pub struct WidthLaw {
     /// The machine: no job is wider.
     pub processors: u32,
     /// Share of jobs on one processor.
@@ -84,11 +84,11 @@ const DAY_BEGINS: usize = 11;
 impl Lublin {
     /// Jobs that wait in queues: the published values for batch jobs.
     pub fn batch(processors: u32) -> Lublin {
-        let widths = Widths {
+        let widths = WidthLaw {
             serial: 0.2927,
             power_of_two: 0.6686,
             low_share: 0.875,
-            ..Widths::on(processors, 1.2, 2.0)
+            ..WidthLaw::on(processors, 1.2, 2.0)
         };
         let runs = RunTimes {
             short: Gamma { shape: 6.57, scale: 0.823 },
@@ -109,11 +109,11 @@ impl Lublin {
     /// Jobs that people wait for: the published values for interactive jobs.
     pub fn interactive(processors: u32) -> Lublin {
         // The published widest interactive job has 2^5.5 of 2^7 processors.
-        let widths = Widths {
+        let widths = WidthLaw {
             serial: 0.1541,
             power_of_two: 0.625,
             low_share: 0.705,
-            ..Widths::up_to(processors, libm::log2(f64::from(processors.max(1))) - 1.5, 1.0, 2.5)
+            ..WidthLaw::up_to(processors, libm::log2(f64::from(processors.max(1))) - 1.5, 1.0, 2.5)
         };
         let runs = RunTimes {
             short: Gamma { shape: 3.8351, scale: 0.6605 },
@@ -133,11 +133,11 @@ impl Lublin {
 
     /// Both kinds together, not told apart: the published values for the whole sample.
     pub fn mixed(processors: u32) -> Lublin {
-        let widths = Widths {
+        let widths = WidthLaw {
             serial: 0.244,
             power_of_two: 0.576,
             low_share: 0.86,
-            ..Widths::on(processors, 0.8, 2.5)
+            ..WidthLaw::on(processors, 0.8, 2.5)
         };
         let runs = RunTimes {
             short: Gamma { shape: 4.2, scale: 0.94 },
@@ -172,18 +172,26 @@ impl Lublin {
     }
 }
 
-impl Widths {
+impl WidthLaw {
     /// Up to the whole machine.
-    fn on(processors: u32, low: f64, below_high: f64) -> Widths {
-        Widths::up_to(processors, libm::log2(f64::from(processors.max(1))), low, below_high)
+    fn on(processors: u32, low: f64, below_high: f64) -> WidthLaw {
+        WidthLaw::up_to(processors, libm::log2(f64::from(processors.max(1))), low, below_high)
     }
 
-    fn up_to(processors: u32, high: f64, low: f64, below_high: f64) -> Widths {
+    fn up_to(processors: u32, high: f64, low: f64, below_high: f64) -> WidthLaw {
         let high = high.max(0.0);
         let low = low.min(high);
         let medium = (high - below_high).max(low);
         let (serial, power_of_two, low_share) = (0.0, 0.0, 1.0);
-        Widths { processors: processors.max(1), serial, power_of_two, low, medium, high, low_share }
+        WidthLaw {
+            processors: processors.max(1),
+            serial,
+            power_of_two,
+            low,
+            medium,
+            high,
+            low_share,
+        }
     }
 
     fn draw(&self, draws: &mut Draws) -> u32 {

@@ -23,9 +23,9 @@ use tradewind_model::{Span, Time};
 
 pub use draws::Gamma;
 pub use environment::{Cycle, Environment};
-pub use faults::{Faults, Repair};
+pub use faults::{FailureModel, Repair};
 pub use load::LocalLoad;
-pub use lublin::{Arrivals, Lublin, RunTimes, Widths};
+pub use lublin::{Arrivals, Lublin, RunTimes, WidthLaw};
 pub use named::{JOB_MODELS, JobModel, ParameterError};
 pub use poisson::{Poisson, RunLaw};
 pub use requests::Requests;

@@ -31,7 +31,7 @@ fn jobs_take_time_by_their_data_and_messages_by_the_latency() {
     let serial = Serial::default();
     let discover = Body::Discover { inquiry: serial, parcel: Arc::clone(&parcel), lead: Span(1) };
     network.send(Time(0), Envelope { body: discover, ..envelope(0, 1, 0) });
-    let quote = tradewind_sched::negotiation::Quote {
+    let quote = tradewind_sched::negotiation::StartQuote {
         start: Time(0),
         price: tradewind_model::Price(0),
         cost: tradewind_model::Money::ZERO,

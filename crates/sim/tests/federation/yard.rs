@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use tradewind_model::{Money, Price, Span, Time};
-use tradewind_sched::negotiation::{Host, Parcel, Peer, Pledged, Quote, Ticket};
+use tradewind_sched::negotiation::{Host, Parcel, Peer, Pledged, StartQuote, Ticket};
 use tradewind_sim::network::Links;
 
 /// Whom a job belongs to, seen from the site.
@@ -161,7 +161,7 @@ impl Yard {
 }
 
 impl Host for Yard {
-    fn quote(&self, parcel: &Parcel, from: Time, pledged: Pledged) -> Option<Quote> {
+    fn quote(&self, parcel: &Parcel, from: Time, pledged: Pledged) -> Option<StartQuote> {
         let (processors, length) = (parcel.demand.processors, parcel.demand.estimate);
         let width = processors + pledged.processors;
         let foreign = self.waiting.iter().any(|waits| waits.whose == Whose::Foreign);
@@ -169,13 +169,13 @@ impl Host for Yard {
             && self.fits(&self.respected(), width, from, length.max(pledged.longest.work));
         let cost = Money(self.price.0 * length.0 * i64::from(processors));
         let load = self.waiting.len() as u32;
-        (room && !foreign).then_some(Quote { start: from, price: self.price, cost, load })
+        (room && !foreign).then_some(StartQuote { start: from, price: self.price, cost, load })
     }
 
-    fn at_home(&self, parcel: &Parcel) -> Option<Quote> {
+    fn at_home(&self, parcel: &Parcel) -> Option<StartQuote> {
         let waits = self.waiting.iter().find(|waits| waits.ticket == parcel.ticket)?;
         let cost = Money(self.price.0 * waits.length.0 * i64::from(waits.processors));
-        Some(Quote { start: waits.reserved?, price: self.price, cost, load: 0 })
+        Some(StartQuote { start: waits.reserved?, price: self.price, cost, load: 0 })
     }
 
     fn transfer(&self, parcel: &Parcel, _: Peer) -> Span {

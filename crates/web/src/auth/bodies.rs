@@ -21,13 +21,13 @@ pub(crate) const SMALL: usize = 64 << 10;
 pub(crate) struct Bodies {
     max: usize,
     per_user: usize,
-    held: Mutex<Held>,
+    held: Mutex<HeldBytes>,
     /// Parsed at once.
     parsers: Arc<Semaphore>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct HeldBytes {
     all: usize,
     users: BTreeMap<String, Own>,
 }
@@ -56,7 +56,7 @@ impl Bodies {
         Bodies { max, per_user, held: Mutex::default(), parsers }
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, HeldBytes> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

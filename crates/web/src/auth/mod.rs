@@ -30,7 +30,7 @@ use crate::views::words;
 use bodies::Bodies;
 use guesses::Guesses;
 use ours::{Ours, Scheme};
-use places::Places;
+use places::Connections;
 use rate::Buckets;
 use seats::Seats;
 use sessions::{Lengths, Sessions, Use};
@@ -61,7 +61,7 @@ const EXPIRES: HeaderName = HeaderName::from_static("tradewind-token-expires");
 /// What is remembered of who may come in. The market's own list is asked about the others.
 #[derive(Debug)]
 pub(crate) struct Doors {
-    known: RwLock<Known>,
+    known: RwLock<CallerCache>,
     tokens: Buckets<u64>,
     users: Buckets<String>,
     addresses: Buckets<IpAddr>,
@@ -73,7 +73,7 @@ pub(crate) struct Doors {
     /// Large requests.
     pub(crate) bodies: Arc<Bodies>,
     /// Connections.
-    pub(crate) places: Arc<Places>,
+    pub(crate) places: Arc<Connections>,
     /// Streams of events.
     pub(crate) seats: Arc<Seats>,
     /// Who is signed in on the pages.
@@ -85,7 +85,7 @@ pub(crate) struct Doors {
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct CallerCache {
     callers: Vec<(TokenHash, Caller)>,
     /// Counts those who had to go: what was looked up before that may be wrong.
     gone: u64,
@@ -103,7 +103,7 @@ impl Doors {
             submissions: Buckets::new("submissions_per_second", limits.submissions),
             submitted_bytes: Buckets::new("submission_bytes_per_second", limits.submitted_bytes),
             bodies: Arc::new(Bodies::new(limits)),
-            places: Arc::new(Places::new(limits)),
+            places: Arc::new(Connections::new(limits)),
             seats: Arc::new(Seats::new(limits)),
             sessions: Sessions::new(lengths),
             ours: Ours::new(scheme, sign_in.url.clone()),

@@ -21,12 +21,12 @@ const BRIEF: Duration = Duration::from_secs(5);
 
 /// By which its owner can be told to close a connection.
 #[derive(Debug, Default)]
-pub(crate) struct Line {
+pub(crate) struct CloseSignal {
     closed: AtomicBool,
     waker: Mutex<Option<Waker>>,
 }
 
-impl Line {
+impl CloseSignal {
     /// Whether it is to be closed; if not, the task is woken when it is.
     pub(crate) fn is_closed(&self, context: &Context<'_>) -> bool {
         let mut waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,7 +47,7 @@ impl Line {
 
 /// All open connections.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub(crate) struct Connections {
     max: usize,
     strangers: usize,
     per_address: usize,
@@ -56,11 +56,11 @@ pub(crate) struct Places {
     idle: Duration,
     /// How long a request without a valid token may take.
     request: Duration,
-    inside: Mutex<Inside>,
+    inside: Mutex<ConnectionsInner>,
 }
 
 #[derive(Debug, Default)]
-struct Inside {
+struct ConnectionsInner {
     last: u64,
     /// By number: the oldest first.
     all: BTreeMap<u64, Place>,
@@ -77,7 +77,7 @@ struct Place {
     busy: u32,
     /// Since when it is idle, or busy.
     since: Instant,
-    line: Arc<Line>,
+    line: Arc<CloseSignal>,
 }
 
 impl Place {
@@ -91,7 +91,7 @@ impl Place {
 /// A request that is being answered on a connection.
 #[derive(Debug)]
 pub(crate) struct Busy {
-    places: Arc<Places>,
+    places: Arc<Connections>,
     number: u64,
 }
 
@@ -101,9 +101,9 @@ impl Drop for Busy {
     }
 }
 
-impl Places {
-    pub(crate) fn new(limits: &Limits) -> Places {
-        Places {
+impl Connections {
+    pub(crate) fn new(limits: &Limits) -> Connections {
+        Connections {
             max: limits.connections,
             strangers: limits.connections.saturating_sub(limits.connections_reserved).max(1),
             per_address: limits.connections_per_address.max(1),
@@ -114,13 +114,18 @@ impl Places {
         }
     }
 
-    fn inside(&self) -> MutexGuard<'_, Inside> {
+    fn inside(&self) -> MutexGuard<'_, ConnectionsInner> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has a place for a new connection, for which another one may be closed. Linear in the
     /// number of connections. `None`: all are busy.
-    pub(crate) fn arrive(&self, peer: SocketAddr, line: Arc<Line>, now: Instant) -> Option<u64> {
+    pub(crate) fn arrive(
+        &self,
+        peer: SocketAddr,
+        line: Arc<CloseSignal>,
+        now: Instant,
+    ) -> Option<u64> {
         let address = network(peer.ip());
         let mut inside = self.inside();
         if inside.strangers_of(address) >= self.per_address {
@@ -152,7 +157,7 @@ impl Places {
     }
 
     /// A request has come on the connection from `peer`.
-    pub(crate) fn begin(self: &Arc<Places>, peer: SocketAddr) -> Option<Busy> {
+    pub(crate) fn begin(self: &Arc<Connections>, peer: SocketAddr) -> Option<Busy> {
         let number = self.inside().by_peer.get(&peer).copied()?;
         self.turn(number, |busy| busy + 1);
         Some(Busy { places: Arc::clone(self), number })
@@ -204,7 +209,7 @@ impl Places {
     }
 }
 
-impl Inside {
+impl ConnectionsInner {
     fn strangers_of(&self, address: IpAddr) -> usize {
         self.all.values().filter(|it| it.user.is_none() && it.address == address).count()
     }
@@ -266,7 +271,7 @@ mod tests {
     use super::*;
 
     /// A table of 8 places, 2 of them for those who showed a token, and a clock.
-    struct World(Arc<Places>, Instant, u16);
+    struct World(Arc<Connections>, Instant, u16);
 
     impl World {
         fn new() -> World {
@@ -278,18 +283,18 @@ mod tests {
                 stranger_time: Duration::from_secs(10),
                 ..Limits::default()
             };
-            World(Arc::new(Places::new(&limits)), Instant::now(), 0)
+            World(Arc::new(Connections::new(&limits)), Instant::now(), 0)
         }
 
-        fn arrive(&mut self, host: u8) -> Option<(SocketAddr, u64, Arc<Line>)> {
+        fn arrive(&mut self, host: u8) -> Option<(SocketAddr, u64, Arc<CloseSignal>)> {
             (self.1, self.2) = (self.1 + Duration::from_millis(1), self.2 + 1);
             let peer = SocketAddr::from(([10, 0, 0, host], self.2));
-            let line = Arc::new(Line::default());
+            let line = Arc::new(CloseSignal::default());
             Some((peer, self.0.arrive(peer, Arc::clone(&line), self.1)?, line))
         }
     }
 
-    fn is_closed(line: &Line) -> bool {
+    fn is_closed(line: &CloseSignal) -> bool {
         line.closed.load(Ordering::Acquire)
     }
 

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tradewind_daemon::engine::{Gone, News, Watch};
+use tradewind_daemon::engine::{CommittedRecord, EngineStopped, Watch};
 use tradewind_daemon::live::Record;
 use tradewind_daemon::live::rights::{Actor, Role};
 
@@ -177,7 +177,7 @@ impl Feed {
 
 /// Starts the thread that listens; it ends with the market or the feed.
 pub(crate) fn follow(context: &Context) -> Result<std::thread::JoinHandle<()>, String> {
-    let gone = |gone: Gone| gone.to_string();
+    let gone = |gone: EngineStopped| gone.to_string();
     let watch = context.market.watch().map_err(gone)?;
     let (teller, last) = EventEncoder::new(context).map_err(gone)?;
     context.feed.begin(last);
@@ -213,7 +213,12 @@ fn listen(context: &Context, watch: &Watch, mut teller: EventEncoder, mut last: 
 /// Rows were missed: all that was remembered may be wrong, and what else has come meanwhile is let
 /// go, so that there is room again. The row up to which all is known anew: if nobody can look at the
 /// market, as while its journal cannot be written, one before `news`, and the next row tries again.
-fn missed(context: &Context, watch: &Watch, teller: &mut EventEncoder, news: &News) -> u64 {
+fn missed(
+    context: &Context,
+    watch: &Watch,
+    teller: &mut EventEncoder,
+    news: &CommittedRecord,
+) -> u64 {
     while watch.within(Duration::ZERO).is_ok() {}
     let found = EventEncoder::new(context);
     // After that look: what is not told any more may have been that a token opens nothing now.
@@ -227,7 +232,7 @@ fn missed(context: &Context, watch: &Watch, teller: &mut EventEncoder, news: &Ne
     seq
 }
 
-fn on_doors(context: &Context, news: &News) {
+fn on_doors(context: &Context, news: &CommittedRecord) {
     match news.record {
         Record::Expelled { token } => {
             context.auth.expel(token);

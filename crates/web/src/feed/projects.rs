@@ -19,7 +19,7 @@ pub(super) fn told(
         ..base.clone()
     };
     let (event, user) = match change {
-        Change::Warned { user, which, level, spent, of } => {
+        Change::BudgetWarning { user, which, level, spent, of } => {
             let message = Some(warning(name, user.as_deref(), *which, *spent, *of));
             let (percent, amount) = (Some(*level), Some((*spent).into()));
             (Event { percent, amount, message, ..event("budget") }, user.clone())
@@ -67,6 +67,6 @@ fn words(change: &Change) -> (String, Option<String>) {
         Change::Limited { user: Some(user), limits } => {
             (format!("limit of {user}: {}", limits.words()), Some(user.clone()))
         }
-        Change::Warned { .. } | Change::Eased { .. } => (String::new(), None),
+        Change::BudgetWarning { .. } | Change::Eased { .. } => (String::new(), None),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tradewind_daemon::engine::{Gone, News};
+use tradewind_daemon::engine::{CommittedRecord, EngineStopped};
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::state::{State, Why};
 use tradewind_daemon::live::{Live, Record};
@@ -18,7 +18,7 @@ use crate::views::words;
 /// What must be remembered to tell of records: they name jobs and pools by number.
 #[derive(Debug)]
 pub(super) struct EventEncoder {
-    jobs: BTreeMap<u64, Known>,
+    jobs: BTreeMap<u64, KnownJob>,
     /// By site: its name and owner.
     sites: Vec<(String, String)>,
     /// By pool: its name and site.
@@ -27,7 +27,7 @@ pub(super) struct EventEncoder {
 }
 
 #[derive(Debug, Clone)]
-struct Known {
+struct KnownJob {
     user: String,
     name: Arc<str>,
     nodes: u32,
@@ -39,7 +39,7 @@ struct Known {
 
 impl EventEncoder {
     /// What is to be known now, and the row up to which that is so.
-    pub(super) fn new(context: &Context) -> Result<(EventEncoder, u64), Gone> {
+    pub(super) fn new(context: &Context) -> Result<(EventEncoder, u64), EngineStopped> {
         let gauges = Arc::clone(context.market.gauges());
         context.market.look(move |live: &Live| (EventEncoder::of(live.state()), gauges.last_row()))
     }
@@ -47,7 +47,7 @@ impl EventEncoder {
     fn of(state: &State) -> EventEncoder {
         let pools = state.market.pools();
         let jobs = state.jobs.values().map(|job| {
-            let known = Known {
+            let known = KnownJob {
                 user: job.user.clone(),
                 name: job.submission.name.as_str().into(),
                 nodes: job.nodes(),
@@ -85,7 +85,7 @@ impl EventEncoder {
         place.shares(nodes).map(|share| self.pool(share.pool)).collect()
     }
 
-    fn submitted(&mut self, context: &Context, base: Event, job: u64, known: Known) -> Entry {
+    fn submitted(&mut self, context: &Context, base: Event, job: u64, known: KnownJob) -> Entry {
         context.metrics.submissions.inc();
         let message = Some(known.name.to_string());
         self.jobs.insert(job, known);
@@ -93,12 +93,12 @@ impl EventEncoder {
     }
 
     /// The events of a row.
-    pub(super) fn tell(&mut self, context: &Context, news: &News) -> Vec<Entry> {
+    pub(super) fn tell(&mut self, context: &Context, news: &CommittedRecord) -> Vec<Entry> {
         let base = Event { seq: news.seq, at: news.at.0, ..Event::default() };
         match &news.record {
             Record::Decided { commands } => self.decided(context, &base, commands),
             Record::Submitted { job, user, submission, .. } => {
-                let known = Known {
+                let known = KnownJob {
                     user: user.clone(),
                     name: submission.name.as_str().into(),
                     nodes: submission.tasks,
@@ -110,8 +110,12 @@ impl EventEncoder {
             }
             Record::Element { job, first, .. } => {
                 let Some(first) = self.jobs.get(first) else { return Vec::new() };
-                let known =
-                    Known { nodes: first.asked, submitted: news.at, began: false, ..first.clone() };
+                let known = KnownJob {
+                    nodes: first.asked,
+                    submitted: news.at,
+                    began: false,
+                    ..first.clone()
+                };
                 vec![self.submitted(context, base, *job, known)]
             }
             Record::Joined { job, demand, .. } => {

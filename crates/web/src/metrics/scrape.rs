@@ -14,7 +14,7 @@ use crate::failure::{Answer, Failure};
 use crate::views::market;
 
 /// What is looked up.
-struct Now {
+struct Gauges {
     jobs: JobCounts,
     free: u32,
     held: i128,
@@ -22,11 +22,11 @@ struct Now {
     sites: Vec<String>,
 }
 
-impl Now {
-    fn of(live: &Live) -> Now {
+impl Gauges {
+    fn of(live: &Live) -> Gauges {
         let state = live.state();
         let pools = state.market.pools();
-        Now {
+        Gauges {
             jobs: market::counts(state),
             free: state.market.free(),
             held: market::held(state),
@@ -38,7 +38,7 @@ impl Now {
 
 /// All numbers, as Prometheus reads them.
 pub(crate) async fn scrape(context: &Context) -> Answer<String> {
-    let now = context.look(Now::of).await?;
+    let now = context.look(Gauges::of).await?;
     let metrics = &context.metrics;
     metrics.set_market(&now);
     metrics.set_engine(context, &now.sites);
@@ -49,7 +49,7 @@ pub(crate) async fn scrape(context: &Context) -> Answer<String> {
 }
 
 impl Metrics {
-    fn set_market(&self, now: &Now) {
+    fn set_market(&self, now: &Gauges) {
         let JobCounts { held, waiting, running, over } = now.jobs;
         for (phase, count) in
             [("held", held), ("waiting", waiting), ("running", running), ("over", over)]

@@ -15,7 +15,7 @@ const STALE: Duration = Duration::from_secs(24 * 3_600);
 
 /// Its description: `/.well-known/openid-configuration`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Description {
+pub(super) struct ProviderMetadata {
     issuer: String,
     pub(super) authorization_endpoint: String,
     pub(super) token_endpoint: String,
@@ -31,7 +31,7 @@ pub(super) struct Description {
     pub(super) authorization_response_iss_parameter_supported: bool,
 }
 
-impl Description {
+impl ProviderMetadata {
     /// Whether a client proves itself in the header, as all must take who say nothing, or in the
     /// form.
     pub(super) fn takes_basic(&self) -> bool {
@@ -43,13 +43,13 @@ impl Description {
 /// What is known of the provider.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    description: Option<(Description, Instant)>,
+    description: Option<(ProviderMetadata, Instant)>,
     keys: Option<(Keys, Instant)>,
 }
 
 impl Inside {
     /// The provider's description; asked for at most once an hour.
-    pub(super) fn description(&self) -> Result<Description, Refused> {
+    pub(super) fn description(&self) -> Result<ProviderMetadata, Refused> {
         let had = self.known().description.clone();
         if let Some((description, _)) = had.as_ref().filter(|(_, at)| at.elapsed() < FRESH) {
             return Ok(description.clone());
@@ -69,11 +69,11 @@ impl Inside {
         }
     }
 
-    fn describe(&self) -> Result<Description, Refused> {
+    fn describe(&self) -> Result<ProviderMetadata, Refused> {
         let issuer = &self.provider.issuer;
         let url = format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/'));
         let wrong = |what: String| Refused::Provider(format!("{url}: {what}"));
-        let found = serde_json::from_value::<Description>(self.wire.get(&url, None)?);
+        let found = serde_json::from_value::<ProviderMetadata>(self.wire.get(&url, None)?);
         let found = found.map_err(|it| wrong(it.to_string()))?;
         match found.issuer == *issuer {
             true => Ok(found),

@@ -5,7 +5,7 @@ use axum::Form;
 use axum::extract::State;
 use serde::Deserialize;
 
-use super::reply::{Shown, go, show};
+use super::reply::{PageResult, go, show};
 use super::shell::Shell;
 use super::words;
 use crate::api::Context;
@@ -37,7 +37,7 @@ impl Access {
     }
 }
 
-pub(crate) async fn show_all(State(context): State<Context>, caller: Caller) -> Shown {
+pub(crate) async fn show_all(State(context): State<Context>, caller: Caller) -> PageResult {
     let shell = Shell::new(&context, &caller, "Access").await?;
     let mut sessions = sessions::seen_by(&context, &caller);
     sessions.truncate(MAX);
@@ -58,7 +58,7 @@ pub(crate) async fn end(
     State(context): State<Context>,
     caller: Caller,
     Form(Ended { what, id }): Form<Ended>,
-) -> Shown {
+) -> PageResult {
     match what.as_str() {
         "session" => {
             let actor = &caller.actor;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tradewind_daemon::live::Live;
 use tradewind_model::Span;
 
-use super::choice::Choice;
+use super::choice::RowFilter;
 use super::scene::scene;
 use crate::api::{Context, blocking, now};
 use crate::failure::Answer;
@@ -17,13 +17,13 @@ const KEPT: usize = 8;
 /// The last scene and boards of it, for all readers.
 #[derive(Debug, Default)]
 pub(crate) struct Boards {
-    last: Mutex<Option<Arc<Known>>>,
-    boards: Mutex<Vec<(Choice, Arc<Shown>)>>,
+    last: Mutex<Option<Arc<BoardSource>>>,
+    boards: Mutex<Vec<(RowFilter, Arc<Shown>)>>,
 }
 
 /// A scene and the state that it shows.
 #[derive(Debug)]
-struct Known {
+struct BoardSource {
     scene: Scene,
     seq: u64,
     planned: Option<i64>,
@@ -36,7 +36,7 @@ struct Known {
 #[derive(Debug)]
 pub(crate) struct Shown {
     pub(crate) board: Board,
-    known: Arc<Known>,
+    known: Arc<BoardSource>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -45,10 +45,10 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// The board of the market as it is, with the rows that were chosen; it is made once per row of
 /// the journal.
-pub(crate) async fn board(context: &Context, choice: Choice) -> Answer<Arc<Shown>> {
+pub(crate) async fn board(context: &Context, choice: RowFilter) -> Answer<Arc<Shown>> {
     let known = known(context).await?;
     let fits =
-        |(of, shown): &&(Choice, Arc<Shown>)| *of == choice && Arc::ptr_eq(&shown.known, &known);
+        |(of, shown): &&(RowFilter, Arc<Shown>)| *of == choice && Arc::ptr_eq(&shown.known, &known);
     if let Some((_, shown)) = locked(&context.boards.boards).iter().find(fits) {
         return Ok(Arc::clone(shown));
     }
@@ -62,7 +62,7 @@ pub(crate) async fn board(context: &Context, choice: Choice) -> Answer<Arc<Shown
     Ok(shown)
 }
 
-async fn known(context: &Context) -> Answer<Arc<Known>> {
+async fn known(context: &Context) -> Answer<Arc<BoardSource>> {
     let gauges = Arc::clone(context.market.gauges());
     let seq = gauges.last_row();
     let advisor = Arc::clone(&context.advisor);
@@ -75,7 +75,7 @@ async fn known(context: &Context) -> Answer<Arc<Known>> {
     let planned = plan.unwrap_or_default();
     let look = move |live: &Live| {
         let (scene, now) = (scene(live.state(), &planned.jobs), live.state().now().0);
-        Known { scene, seq: gauges.last_row(), planned: at, now, lead: live.state().lead() }
+        BoardSource { scene, seq: gauges.last_row(), planned: at, now, lead: live.state().lead() }
     };
     let known = Arc::new(context.look(look).await?);
     *locked(&context.boards.last) = Some(Arc::clone(&known));

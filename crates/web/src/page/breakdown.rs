@@ -7,7 +7,7 @@ use crate::documents::{Fate, JobChange};
 
 /// What is known of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Known {
+pub(crate) struct JobFacts {
     pub(crate) user: String,
     pub(crate) name: String,
     /// Seconds since 1970.
@@ -21,14 +21,14 @@ pub(crate) struct Tier {
     /// It is nothing to wish for.
     pub(crate) is_bad: bool,
     /// The largest changes first.
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<ChangedJob>,
 }
 
 /// One job's change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct ChangedJob {
     pub(crate) change: JobChange,
-    pub(crate) known: Known,
+    pub(crate) known: JobFacts,
 }
 
 /// What changes for a user's jobs.
@@ -47,7 +47,7 @@ pub(crate) struct Sum {
     pub(crate) cost: i128,
 }
 
-impl Row {
+impl ChangedJob {
     /// Seconds by which it starts later; `None`: it starts only before or only then.
     pub(crate) fn later(&self) -> Option<i64> {
         Some(self.change.after.start? - self.change.before.start?)
@@ -104,12 +104,12 @@ const NAMES: [(&str, bool); 8] = [
 ];
 
 /// The changes by tiers, those that are not empty. O(n log n).
-pub(crate) fn tiers(changes: &[JobChange], known: &BTreeMap<u64, Known>) -> Vec<Tier> {
+pub(crate) fn tiers(changes: &[JobChange], known: &BTreeMap<u64, JobFacts>) -> Vec<Tier> {
     let tier = |(name, is_bad): (&'static str, bool)| Tier { name, is_bad, rows: Vec::new() };
     let mut all = NAMES.map(tier);
     for change in changes {
         let known = known.get(&change.job).cloned().unwrap_or_default();
-        let row = Row { change: change.clone(), known };
+        let row = ChangedJob { change: change.clone(), known };
         if let Some(tier) = all.get_mut(row.tier()) {
             tier.rows.push(row);
         }
@@ -173,9 +173,9 @@ mod tests {
         let known = |job: u64| {
             let user = if job.is_multiple_of(2) { "ana" } else { "ben" }.to_owned();
             let deadline = (job == 5).then_some(1_100);
-            (job, Known { user, name: String::new(), deadline })
+            (job, JobFacts { user, name: String::new(), deadline })
         };
-        let known: BTreeMap<u64, Known> = (1..=9).map(known).collect();
+        let known: BTreeMap<u64, JobFacts> = (1..=9).map(known).collect();
         let found = tiers(&changes, &known);
         let told: Vec<(&str, Vec<u64>)> = found
             .iter()

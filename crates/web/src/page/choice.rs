@@ -3,11 +3,11 @@
 use serde::Deserialize;
 use tradewind_daemon::live::rights::Actor;
 
-use crate::timeline::{Board, Kind, Scene, Sight, Task};
+use crate::timeline::{Board, Kind, Scene, Task, Visibility};
 
 /// Which rows, as it stands in the address.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Choice {
+pub(crate) struct RowFilter {
     /// Only these pools, by name; empty: all.
     pools: Vec<String>,
     /// Only pools or nodes in whose name this is; empty: all.
@@ -41,16 +41,16 @@ pub(crate) enum Whose {
     Mine,
 }
 
-impl Choice {
+impl RowFilter {
     /// Pools are separated by commas.
     pub(crate) fn new(
         actor: &Actor,
         pools: &str,
         find: &str,
         (order, whose): (Order, Whose),
-    ) -> Choice {
+    ) -> RowFilter {
         let pools = pools.split(',').filter(|name| !name.is_empty()).map(str::to_owned);
-        Choice {
+        RowFilter {
             pools: pools.collect(),
             find: find.trim().to_lowercase(),
             order,
@@ -107,8 +107,8 @@ impl Choice {
 }
 
 /// Everybody sees that nodes are taken, and by what kind of thing; by whom, those who may.
-pub(crate) fn sight(actor: &Actor, task: &Task) -> Sight {
+pub(crate) fn sight(actor: &Actor, task: &Task) -> Visibility {
     let mine = task.user.as_ref().is_some_and(|user| *user == actor.user);
     let whole = task.user.as_ref().is_none_or(|user| actor.may_act_for(user));
-    Sight { mine, whole }
+    Visibility { mine, whole }
 }

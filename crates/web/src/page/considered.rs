@@ -16,14 +16,14 @@ pub(crate) struct Considered {
     /// Which policy decided, and what speaks for what the job got; `None`: nothing is decided, or
     /// it was not written down.
     pub(crate) why: Option<(String, String)>,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<ConsideredRow>,
     /// So many pools are not shown.
     pub(crate) left_out: u32,
 }
 
 /// One pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct ConsideredRow {
     /// The job has or had nodes here: so many.
     pub(crate) chosen: Option<u32>,
     /// What it would be, or is, here.
@@ -39,7 +39,7 @@ pub(crate) fn considered(live: &Live, job: &Job) -> Result<Considered, String> {
     let state = live.state();
     if let Some(choice) = choice::document(state, job) {
         let own = job.parts.iter().map(|part| chosen(live, part, choice.at));
-        let other = |pool| Row { chosen: None, pool };
+        let other = |pool| ConsideredRow { chosen: None, pool };
         return Ok(Considered {
             at: Some(choice.at),
             why: Some((choice.policy, choice.why)),
@@ -51,12 +51,15 @@ pub(crate) fn considered(live: &Live, job: &Job) -> Result<Considered, String> {
     let now = present(state).0;
     let row = |it: &_| {
         let pool = choice::other(state, job, it, None);
-        Row { chosen: None, pool: OtherPool { start: pool.start.map(|at| at.max(now)), ..pool } }
+        ConsideredRow {
+            chosen: None,
+            pool: OtherPool { start: pool.start.map(|at| at.max(now)), ..pool },
+        }
     };
     Ok(Considered { at: None, why: None, rows: weighed.iter().map(row).collect(), left_out: 0 })
 }
 
-fn chosen(live: &Live, part: &Part, at: i64) -> Row {
+fn chosen(live: &Live, part: &Part, at: i64) -> ConsideredRow {
     let cost = part.price.of(part.nodes, part.limit);
     let pool = OtherPool {
         pool: jobs::pool_name(live.state(), part.pool).to_owned(),
@@ -66,5 +69,5 @@ fn chosen(live: &Live, part: &Part, at: i64) -> Row {
         start: Some(at),
         verdict: "chosen".to_owned(),
     };
-    Row { chosen: Some(part.nodes), pool }
+    ConsideredRow { chosen: Some(part.nodes), pool }
 }

@@ -10,7 +10,7 @@ use tradewind_io::scenario::criterion_name;
 
 use super::alternatives::{self, Alternative};
 use super::considered::{Considered, considered};
-use super::reply::{Shown, go, show as page};
+use super::reply::{PageResult, go, show as page};
 use super::shell::Shell;
 use super::words;
 use crate::api::{Context, blocking, present};
@@ -113,7 +113,7 @@ pub(crate) async fn show(
     State(context): State<Context>,
     caller: Caller,
     At(number): At<u64>,
-) -> Shown {
+) -> PageResult {
     let shell = Shell::new(&context, &caller, "Job").await?;
     let (actor, user) = (caller.actor.clone(), caller.actor.user.clone());
     let found = context.look(move |live| {
@@ -180,7 +180,7 @@ async fn explained(context: &Context, caller: Caller, number: u64) -> Result<Exp
 
 /// What is to be done with it.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Wish {
+pub(crate) struct ActionForm {
     act: String,
 }
 
@@ -189,8 +189,8 @@ pub(crate) async fn act(
     State(context): State<Context>,
     caller: Caller,
     At(job): At<u64>,
-    Form(Wish { act }): Form<Wish>,
-) -> Shown {
+    Form(ActionForm { act }): Form<ActionForm>,
+) -> PageResult {
     let ask = match act.as_str() {
         "cancel" => Ask::Cancel { job },
         "hold" => Ask::Hold { job },

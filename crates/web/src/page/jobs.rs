@@ -9,7 +9,7 @@ use serde::Deserialize;
 use tradewind_daemon::live::rights::Actor;
 use tradewind_daemon::live::state::{Job, Phase, State as Books};
 
-use super::reply::{Shown, show as page};
+use super::reply::{PageResult, show as page};
 use super::shell::Shell;
 use super::words;
 use crate::api::Context;
@@ -23,7 +23,7 @@ const PAGE: usize = 100;
 
 /// Which jobs, in which order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-pub(crate) struct Which {
+pub(crate) struct JobsQuery {
     /// One of [`SHOWS`].
     #[serde(default)]
     show: String,
@@ -80,7 +80,7 @@ impl Chip {
 
 /// A page of the list.
 #[derive(Debug)]
-struct Found {
+struct JobPage {
     jobs: Vec<documents::Job>,
     /// The first one's place, from 1; 0 of none.
     first: usize,
@@ -93,13 +93,13 @@ struct Found {
 #[template(path = "page/jobs.html")]
 struct Jobs {
     shell: Shell,
-    which: Which,
-    found: Found,
+    which: JobsQuery,
+    found: JobPage,
 }
 
 impl Jobs {
     /// The address of the same list, but for one thing.
-    fn with(&self, change: impl FnOnce(&mut Which)) -> String {
+    fn with(&self, change: impl FnOnce(&mut JobsQuery)) -> String {
         let mut which = self.which.clone();
         which.page = 1;
         change(&mut which);
@@ -175,8 +175,8 @@ impl Jobs {
     }
 }
 
-impl Which {
-    fn clean(mut self) -> Which {
+impl JobsQuery {
+    fn clean(mut self) -> JobsQuery {
         if !SHOWS.iter().any(|(value, _)| *value == self.show) {
             "active".clone_into(&mut self.show);
         }
@@ -193,7 +193,7 @@ impl Which {
             let encoded = askama::filters::urlencode_strict(text);
             encoded.map(|it| it.to_string()).unwrap_or_default()
         };
-        let Which { show, find, user, sort, page } = self;
+        let JobsQuery { show, find, user, sort, page } = self;
         let mut address = format!("/jobs?show={show}&sort={sort}");
         for (name, value) in [("find", find), ("user", user)] {
             if !value.is_empty() {
@@ -210,8 +210,8 @@ impl Which {
 pub(crate) async fn show(
     State(context): State<Context>,
     caller: Caller,
-    Selection(which): Selection<Which>,
-) -> Shown {
+    Selection(which): Selection<JobsQuery>,
+) -> PageResult {
     let which = which.clean();
     let shell = Shell::new(&context, &caller, "Jobs").await?;
     let wanted = which.clone();
@@ -220,7 +220,7 @@ pub(crate) async fn show(
 }
 
 /// O(n log n) for n jobs.
-fn list(state: &Books, actor: &Actor, which: &Which) -> Found {
+fn list(state: &Books, actor: &Actor, which: &JobsQuery) -> JobPage {
     let find = which.find.trim().to_lowercase();
     let fits = |job: &&Job| {
         actor.may_act_for(&job.user)
@@ -252,7 +252,7 @@ fn list(state: &Books, actor: &Actor, which: &Which) -> Found {
     let jobs: Vec<_> =
         all.iter().skip(first).take(PAGE).map(|job| views::jobs::line(state, job)).collect();
     let first = if jobs.is_empty() { 0 } else { first + 1 };
-    Found { jobs, first, count: all.len(), chips }
+    JobPage { jobs, first, count: all.len(), chips }
 }
 
 fn compare(column: &str, a: &Job, b: &Job) -> Ordering {
@@ -289,11 +289,11 @@ mod tests {
 
     #[test]
     fn addresses_are_clean_and_read_back() {
-        let odd = Which { show: "x".to_owned(), sort: "-x".to_owned(), ..Which::default() };
+        let odd = JobsQuery { show: "x".to_owned(), sort: "-x".to_owned(), ..JobsQuery::default() };
         let clean = odd.clean();
         assert_eq!(clean.address(), "/jobs?show=active&sort=-job");
         let find = "a b&c".to_owned();
-        let other = Which { find, page: 3, user: "ana".to_owned(), ..clean };
+        let other = JobsQuery { find, page: 3, user: "ana".to_owned(), ..clean };
         assert_eq!(other.address(), "/jobs?show=active&sort=-job&find=a%20b%26c&user=ana&page=3");
     }
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use tradewind_daemon::live::money::{Account, Accounts};
 
 use super::clock::{clock, instant};
-use super::reply::{Shown, Trouble, show as page};
+use super::reply::{PageResult, Trouble, show as page};
 use super::shell::Shell;
 use super::words;
 use crate::api::Context;
@@ -17,7 +17,7 @@ use crate::documents::{AccountList, POSTING_COLUMNS, Posting};
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
 use crate::notes;
-use crate::views::accounts::{self, Wanted};
+use crate::views::accounts::{self, PostingFilter};
 
 /// Accounts, and postings on a page.
 const ACCOUNTS: usize = 200;
@@ -25,7 +25,7 @@ const PAGE: usize = 100;
 
 /// What is looked for. All of it is in the address.
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct Which {
+pub(crate) struct LedgerQuery {
     /// One account; empty: all that the reader may see.
     account: Option<String>,
     #[serde(default)]
@@ -59,7 +59,7 @@ struct Ledger {
     shell: Shell,
     accounts: AccountList,
     account: String,
-    which: Which,
+    which: LedgerQuery,
     postings: Vec<Posting>,
     /// That fit, in all.
     count: usize,
@@ -74,15 +74,16 @@ struct Ledger {
 pub(crate) async fn show(
     State(context): State<Context>,
     caller: Caller,
-    Selection(which): Selection<Which>,
-) -> Shown {
+    Selection(which): Selection<LedgerQuery>,
+) -> PageResult {
     let shell = Shell::new(&context, &caller, "Ledger").await?;
     let account = account(&which, &caller);
     let wanted = wanted(&which, &account)?;
     if wanted.account.as_ref().is_none_or(|it| *it != Account::User(caller.actor.user.clone())) {
         notes::read(&context, &caller, "", &format!("statement of {account}"));
     }
-    let wanted_all = wanted == Wanted { account: wanted.account.clone(), ..Wanted::default() };
+    let wanted_all =
+        wanted == PostingFilter { account: wanted.account.clone(), ..PostingFilter::default() };
     let (before, actor) = (which.before.unwrap_or(u64::MAX), caller.actor);
     let look = context.look(move |live| {
         let state = live.state();
@@ -105,12 +106,12 @@ pub(crate) async fn show(
 }
 
 /// The account that is looked at: one's own, if nobody says otherwise.
-fn account(which: &Which, caller: &Caller) -> String {
+fn account(which: &LedgerQuery, caller: &Caller) -> String {
     let own = || Account::User(caller.actor.user.clone()).to_string();
     which.account.clone().unwrap_or_else(own).trim().to_owned()
 }
 
-fn wanted(which: &Which, account: &str) -> Answer<Wanted> {
+fn wanted(which: &LedgerQuery, account: &str) -> Answer<PostingFilter> {
     let said = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
     let unknown = || Failure::unknown(format!("you have no account `{account}`"));
     let job = said(&which.job).map(|text| {
@@ -124,7 +125,7 @@ fn wanted(which: &Which, account: &str) -> Answer<Wanted> {
             instant(&text, &clock).ok_or_else(|| wrong.in_field(field))
         })
     };
-    Ok(Wanted {
+    Ok(PostingFilter {
         account: said(account).map(|text| Account::parse(&text).ok_or_else(unknown)).transpose()?,
         job: job.transpose()?,
         motive: said(&which.kind),
@@ -134,8 +135,8 @@ fn wanted(which: &Which, account: &str) -> Answer<Wanted> {
 }
 
 /// The filter, for links.
-fn query(which: &Which, account: &str) -> String {
-    let Which { job, kind, from, until, zone, .. } = which;
+fn query(which: &LedgerQuery, account: &str) -> String {
+    let LedgerQuery { job, kind, from, until, zone, .. } = which;
     let parts = [
         ("account", account),
         ("job", job),
@@ -153,7 +154,7 @@ fn query(which: &Which, account: &str) -> String {
 pub(crate) async fn csv(
     State(context): State<Context>,
     caller: Caller,
-    Selection(which): Selection<Which>,
+    Selection(which): Selection<LedgerQuery>,
 ) -> Result<Response, Trouble> {
     let account = account(&which, &caller);
     let wanted = wanted(&which, &account)?;
@@ -194,11 +195,11 @@ mod tests {
 
     #[test]
     fn what_is_filled_in_is_checked_and_kept() {
-        let which = Which {
+        let which = LedgerQuery {
             job: " 7 ".to_owned(),
             kind: "hold".to_owned(),
             from: "1970-01-02".to_owned(),
-            ..Which::default()
+            ..LedgerQuery::default()
         };
         let found = wanted(&which, "user:ana").unwrap();
         assert_eq!((found.job, found.from, found.until), (Some(7), Some(86_400), None));
@@ -206,16 +207,16 @@ mod tests {
             query(&which, "user:ana"),
             "account=user%3Aana&job=%207%20&kind=hold&from=1970-01-02"
         );
-        let wrong = |which: Which| wanted(&which, "").unwrap_err().parts().1.field.clone();
+        let wrong = |which: LedgerQuery| wanted(&which, "").unwrap_err().parts().1.field.clone();
         assert_eq!(
-            wrong(Which { job: "x".to_owned(), ..Which::default() }).as_deref(),
+            wrong(LedgerQuery { job: "x".to_owned(), ..LedgerQuery::default() }).as_deref(),
             Some("job")
         );
         assert_eq!(
-            wrong(Which { until: "x".to_owned(), ..Which::default() }).as_deref(),
+            wrong(LedgerQuery { until: "x".to_owned(), ..LedgerQuery::default() }).as_deref(),
             Some("until")
         );
-        assert!(wanted(&Which::default(), "thief:ana").is_err());
+        assert!(wanted(&LedgerQuery::default(), "thief:ana").is_err());
     }
 
     #[test]

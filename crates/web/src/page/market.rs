@@ -11,8 +11,8 @@ use tradewind_daemon::live::rights::Actor;
 use tradewind_model::{PoolId, Price, Time};
 
 use super::chart::{Figure, HATCHES};
-use super::recent::{Ahead, BACK, Back, Chosen, figures};
-use super::reply::{Shown, go, show as page};
+use super::recent::{BACK, Chosen, PlannedPrices, TimeRange, figures};
+use super::reply::{PageResult, go, show as page};
 use super::shell::Shell;
 use super::trial::{Trial, trial};
 use super::words;
@@ -27,7 +27,7 @@ use crate::views::trends::{Trends, trends};
 
 /// What is looked at.
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct Which {
+pub(crate) struct MarketQuery {
     /// The pool whose prices are tried.
     #[serde(default)]
     r#try: String,
@@ -43,14 +43,14 @@ pub(crate) struct Which {
 #[template(path = "page/market.html")]
 struct MarketPage {
     shell: Shell,
-    which: Which,
+    which: MarketQuery,
     sites: SiteList,
     /// By site: whether the reader may set its prices.
     managed: Vec<bool>,
     tables: Vec<(String, String)>,
     /// Sites and pools that may be chosen.
     choices: Vec<String>,
-    back: Back,
+    back: TimeRange,
     figures: Vec<Figure>,
     hatches: &'static str,
     /// No job was ever handed in.
@@ -70,7 +70,7 @@ impl MarketPage {
     }
 
     /// The same page from another distance.
-    fn from(&self, back: &Back) -> String {
+    fn from(&self, back: &TimeRange) -> String {
         address(back.value, &self.which.of)
     }
 
@@ -91,7 +91,7 @@ struct Seen {
     managed: Vec<bool>,
     tables: Vec<(String, String)>,
     trends: Trends,
-    back: Back,
+    back: TimeRange,
     /// By pool: its owner's table, and thousandths of its nodes in use.
     asked: Vec<(Option<String>, u32)>,
     is_new: bool,
@@ -100,8 +100,8 @@ struct Seen {
 pub(crate) async fn show(
     State(context): State<Context>,
     caller: Caller,
-    Selection(which): Selection<Which>,
-) -> Shown {
+    Selection(which): Selection<MarketQuery>,
+) -> PageResult {
     let shell = Shell::new(&context, &caller, "Market").await?;
     let (actor, back) = (caller.actor.clone(), which.back.clone());
     let seen = context.look(move |live| seen(live.state(), &actor, &back)).await?;
@@ -167,7 +167,7 @@ async fn ahead(
     context: &Context,
     asked: Vec<(Option<String>, u32)>,
     trends: &Trends,
-) -> Answer<Ahead> {
+) -> Answer<PlannedPrices> {
     let tariffs = Arc::clone(&context.tariffs);
     let (now, until) = (trends.now, trends.now + trends.bins.step * trends.bins.spans as i64);
     blocking(move || {
@@ -244,7 +244,7 @@ pub(crate) async fn set(
     State(context): State<Context>,
     caller: Caller,
     Form(change): Form<Change>,
-) -> Shown {
+) -> PageResult {
     let (pool, _) = managed(&context, &caller, &change.pool).await?;
     if change.set == "again" {
         context.trials.forget(&change.pool);

@@ -7,7 +7,7 @@ use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::state::{Hold, Job, Phase, State as Books};
 use tradewind_model::{PoolId, Span, Time};
 
-use super::reply::{Shown, show as page};
+use super::reply::{PageResult, show as page};
 use super::shell::Shell;
 use super::words;
 use crate::api::{Context, present};
@@ -17,7 +17,7 @@ use crate::views;
 
 #[derive(Template)]
 #[template(path = "page/now.html")]
-struct Now {
+struct NowPage {
     shell: Shell,
     cards: Vec<Card>,
     /// The reader's own jobs that are not over, the newest first, and how many there are.
@@ -64,7 +64,7 @@ enum NextFree {
 }
 
 /// How the market is.
-pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> Shown {
+pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> PageResult {
     let shell = Shell::new(&context, &caller, "Now").await?;
     let user = caller.actor.user;
     let look = context.look(move |live| {
@@ -72,7 +72,7 @@ pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> Show
         (cards(state, &user), own(state, &user), pools(live), state.last_job == 0)
     });
     let (cards, own, pools, is_new) = look.await?;
-    page(&Now { shell, cards, own, pools, is_new, board_pools: "" })
+    page(&NowPage { shell, cards, own, pools, is_new, board_pools: "" })
 }
 
 /// Jobs of the reader that are shown.

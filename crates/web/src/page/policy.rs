@@ -10,9 +10,9 @@ use serde::Deserialize;
 use tradewind_daemon::live::Ask;
 use tradewind_daemon::live::rights::{Actor, Role};
 
-use super::breakdown::{Known, Sum, Tier, sums, tiers};
+use super::breakdown::{JobFacts, Sum, Tier, sums, tiers};
 use super::mark::Mark;
-use super::reply::{Shown, go, show as page};
+use super::reply::{PageResult, go, show as page};
 use super::runs::{Run, advised};
 use super::shell::Shell;
 use super::words;
@@ -46,7 +46,7 @@ pub(crate) struct Copied {
 
 /// Which policies.
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct Which {
+pub(crate) struct PolicyQuery {
     /// With commas between.
     #[serde(default)]
     compare: String,
@@ -76,16 +76,16 @@ struct Comparison {
 
 struct Candidate {
     policy: String,
-    found: Result<Found, String>,
+    found: Result<PolicyComparison, String>,
 }
 
-struct Found {
+struct PolicyComparison {
     what: Arc<WhatIf>,
     tiers: Vec<Tier>,
     sums: Vec<Sum>,
 }
 
-impl Found {
+impl PolicyComparison {
     /// Jobs that wait or run.
     fn all(&self) -> usize {
         self.what.changes.len() + self.what.same as usize
@@ -115,8 +115,8 @@ fn may(caller: &Caller) -> Answer<()> {
 pub(crate) async fn show(
     State(context): State<Context>,
     caller: Caller,
-    Selection(Which { compare }): Selection<Which>,
-) -> Shown {
+    Selection(PolicyQuery { compare }): Selection<PolicyQuery>,
+) -> PageResult {
     may(&caller)?;
     let shell = Shell::new(&context, &caller, "Policy").await?;
     let comparison = match names(&compare) {
@@ -159,15 +159,15 @@ async fn compared(
         let known = jobs.map(|(number, job)| {
             let deadline = job.submission.terms.deadline.map(|at| at.0);
             let (user, name) = (job.user.clone(), job.submission.name.clone());
-            (*number, Known { user, name, deadline })
+            (*number, JobFacts { user, name, deadline })
         });
-        (known.collect::<BTreeMap<u64, Known>>(), Mark::of(&live.state().market))
+        (known.collect::<BTreeMap<u64, JobFacts>>(), Mark::of(&live.state().market))
     });
     let (known, mark) = seen.await?;
     let candidate = |(policy, found): Compared| {
         let found = found.map(|what| {
             let tiers = tiers(&what.changes, &known);
-            Found { sums: sums(&tiers), tiers, what }
+            PolicyComparison { sums: sums(&tiers), tiers, what }
         });
         Candidate { policy, found }
     };
@@ -225,7 +225,7 @@ fn names(text: &str) -> Vec<String> {
 
 /// The policy that is to decide, or those that are to be compared anew.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Choice {
+pub(crate) struct PolicyForm {
     #[serde(default)]
     policy: String,
     #[serde(default)]
@@ -235,8 +235,8 @@ pub(crate) struct Choice {
 pub(crate) async fn switch(
     State(context): State<Context>,
     caller: Caller,
-    Form(Choice { policy, again }): Form<Choice>,
-) -> Shown {
+    Form(PolicyForm { policy, again }): Form<PolicyForm>,
+) -> PageResult {
     may(&caller)?;
     if policy.is_empty() {
         let names: Vec<String> = names(&again).into_iter().take(MAX).collect();

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::State;
 use serde::Deserialize;
 
-use super::reply::{Shown, show as page};
+use super::reply::{PageResult, show as page};
 use super::shell::Shell;
 use super::words;
 use crate::api::{Context, present};
@@ -34,7 +34,7 @@ pub(crate) async fn show(
     State(context): State<Context>,
     caller: Caller,
     Selection(Which { after }): Selection<Which>,
-) -> Shown {
+) -> PageResult {
     let shell = Shell::new(&context, &caller, "Projects").await?;
     let actor = caller.actor;
     let list = context.look(move |live| {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::assets::VERSION;
 use super::next::own;
-use super::reply::{Shown, go, show};
+use super::reply::{PageResult, go, show};
 use super::session::{door, start};
 use crate::api::Context;
 use crate::auth::new_secret;
@@ -57,7 +57,7 @@ fn provider(context: &Context) -> Answer<&Oidc> {
 pub(crate) async fn begin(
     State(context): State<Context>,
     Query(Begin { next }): Query<Begin>,
-) -> Shown {
+) -> PageResult {
     let oidc = provider(&context)?;
     let next = own(&next);
     let (secret, _) = new_secret().map_err(Failure::unavailable)?;
@@ -76,7 +76,7 @@ pub(crate) async fn back(
     State(context): State<Context>,
     headers: HeaderMap,
     Query(Back { state, code, error, iss }): Query<Back>,
-) -> Shown {
+) -> PageResult {
     let oidc = provider(&context)?;
     let secret = context.auth.ours.cookie(COOKIE, &headers);
     let begun = secret.and_then(|it| Some((it, Attempt::next_of(it, &state)?)));
@@ -97,7 +97,7 @@ pub(crate) async fn back(
     }
 }
 
-async fn enter(context: &Context, headers: &HeaderMap, who: Identity, next: &str) -> Shown {
+async fn enter(context: &Context, headers: &HeaderMap, who: Identity, next: &str) -> PageResult {
     let Identity { user, .. } = who.clone();
     let issued = sign_in::admit(context, who, "signed in on the pages").await?;
     let (hash, token, agent) = (issued.hash, issued.id, agent_of(headers));
@@ -108,7 +108,7 @@ async fn enter(context: &Context, headers: &HeaderMap, who: Identity, next: &str
     Ok(page.and(header::SET_COOKIE, &gone))
 }
 
-async fn refuse(context: &Context, next: &str, refused: &Refused) -> Shown {
+async fn refuse(context: &Context, next: &str, refused: &Refused) -> PageResult {
     sign_in::refused(context, refused).await?;
     let name = context.oidc.as_ref().map_or("", |it| it.provider().name.as_str());
     let status = match refused {

@@ -14,7 +14,7 @@ use tradewind_daemon::live::{Ask, Reply};
 use super::alternatives::{self, Alternative};
 use super::clock::{clock, instant};
 use super::curve;
-use super::reply::{Shown, go, show as page};
+use super::reply::{PageResult, go, show as page};
 use super::shell::Shell;
 use super::words;
 use crate::api::Context;
@@ -28,7 +28,7 @@ use crate::views::sites;
 
 /// What is filled in: text as it was typed, so that it comes back with what is wrong about it.
 #[derive(Debug, Clone, Default, Deserialize)]
-pub(crate) struct Filled {
+pub(crate) struct QuoteForm {
     #[serde(default)]
     name: String,
     #[serde(default)]
@@ -58,9 +58,9 @@ pub(crate) struct Filled {
 #[template(path = "page/quote.html")]
 struct QuotePage {
     shell: Shell,
-    filled: Filled,
+    filled: QuoteForm,
     sites: SiteList,
-    wrong: Option<Wrong>,
+    wrong: Option<FieldError>,
     /// That an answer is there, whatever it is, and whether its offers may be taken.
     answered: Option<Standing>,
     windows: Vec<Alternative>,
@@ -74,7 +74,7 @@ struct QuotePage {
 }
 
 #[derive(Debug, Clone)]
-struct Wrong {
+struct FieldError {
     field: String,
     message: String,
     hint: String,
@@ -101,7 +101,7 @@ impl QuotePage {
     }
 }
 
-async fn blank(context: &Context, caller: &Caller, filled: Filled) -> Answer<QuotePage> {
+async fn blank(context: &Context, caller: &Caller, filled: QuoteForm) -> Answer<QuotePage> {
     let shell = Shell::new(context, caller, "Quote").await?;
     let sites = context.look(|live| sites::list(live.state())).await?;
     let (windows, none, board_pools) = (Vec::new(), Vec::new(), String::new());
@@ -127,14 +127,14 @@ pub(crate) async fn form(
     State(context): State<Context>,
     caller: Caller,
     headers: HeaderMap,
-    Selection(mut filled): Selection<Filled>,
-) -> Shown {
+    Selection(mut filled): Selection<QuoteForm>,
+) -> PageResult {
     let is_question = !filled.nodes.is_empty() && !filled.time.is_empty();
     if filled.name.is_empty() {
         "job".clone_into(&mut filled.name);
     }
     if is_question && !headers.contains_key(PART) {
-        return answer(&context, &caller, filled, Wish::See(Standing::Told)).await;
+        return answer(&context, &caller, filled, QuoteAction::See(Standing::Told)).await;
     }
     let usual = [
         (&mut filled.script, "#!/bin/sh\nhostname\n"),
@@ -153,20 +153,25 @@ pub(crate) async fn form(
 pub(crate) async fn asked(
     State(context): State<Context>,
     caller: Caller,
-    Form(filled): Form<Filled>,
-) -> Shown {
+    Form(filled): Form<QuoteForm>,
+) -> PageResult {
     let chosen = filled.quote.parse().ok().filter(|_| !filled.take.is_empty());
-    let wish = chosen.map_or(Wish::See(Standing::Kept), Wish::Take);
+    let wish = chosen.map_or(QuoteAction::See(Standing::Kept), QuoteAction::Take);
     answer(&context, &caller, filled, wish).await
 }
 
 /// What is wanted with what is filled in.
-enum Wish {
+enum QuoteAction {
     See(Standing),
     Take(u64),
 }
 
-async fn answer(context: &Context, caller: &Caller, filled: Filled, wish: Wish) -> Shown {
+async fn answer(
+    context: &Context,
+    caller: &Caller,
+    filled: QuoteForm,
+    wish: QuoteAction,
+) -> PageResult {
     let document = match document(&filled) {
         Ok(document) => document,
         Err(wrong) => {
@@ -175,8 +180,8 @@ async fn answer(context: &Context, caller: &Caller, filled: Filled, wish: Wish) 
         }
     };
     let done = match wish {
-        Wish::Take(quote) => take(context, caller, &document, quote).await.map(Taken::Job),
-        Wish::See(standing) => {
+        QuoteAction::Take(quote) => take(context, caller, &document, quote).await.map(Taken::Job),
+        QuoteAction::See(standing) => {
             let offers = advice::offers(context, caller, &document, standing).await;
             offers.map(|quotes| Taken::Offers(quotes, standing))
         }
@@ -198,7 +203,7 @@ async fn answer(context: &Context, caller: &Caller, filled: Filled, wish: Wish) 
             // The document is made here: of its lines nobody knows.
             let message = problem.message.trim_start_matches("line 1: ").to_owned();
             let hint = problem.hint.clone();
-            let wrong = Some(Wrong { field, message, hint });
+            let wrong = Some(FieldError { field, message, hint });
             Ok(page(&QuotePage { wrong, ..empty })?.at(status))
         }
     }
@@ -220,8 +225,8 @@ async fn take(context: &Context, caller: &Caller, document: &[u8], quote: u64) -
 }
 
 /// The document of a submission with what was filled in.
-fn document(filled: &Filled) -> Result<Vec<u8>, Wrong> {
-    let wrong = |field: &str, message: &str, hint: &str| Wrong {
+fn document(filled: &QuoteForm) -> Result<Vec<u8>, FieldError> {
+    let wrong = |field: &str, message: &str, hint: &str| FieldError {
         field: field.to_owned(),
         message: message.to_owned(),
         hint: hint.to_owned(),
@@ -267,13 +272,13 @@ mod tests {
 
     #[test]
     fn a_deadline_is_on_the_clock_of_the_page() {
-        let filled = |deadline: &str, zone: &str| Filled {
+        let filled = |deadline: &str, zone: &str| QuoteForm {
             nodes: "1".to_owned(),
             deadline: deadline.to_owned(),
             zone: zone.to_owned(),
-            ..Filled::default()
+            ..QuoteForm::default()
         };
-        let deadline = |filled: Filled| {
+        let deadline = |filled: QuoteForm| {
             let document = document(&filled).map_err(|wrong| wrong.field)?;
             let document: Value = serde_json::from_slice(&document).unwrap();
             Ok::<_, String>(document["deadline"].clone())

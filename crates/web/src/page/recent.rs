@@ -9,7 +9,7 @@ use crate::views::trends::{PoolTrend, Trends};
 
 /// A span of time that one may look at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Back {
+pub(crate) struct TimeRange {
     /// In the address.
     pub(crate) value: &'static str,
     /// For people.
@@ -21,11 +21,11 @@ pub(crate) struct Back {
 }
 
 /// All of them.
-pub(crate) const BACK: [Back; 4] = [
-    Back { value: "minutes", name: "Last ten minutes", step: 10, spans: 60 },
-    Back { value: "hour", name: "Last hour", step: 60, spans: 60 },
-    Back { value: "day", name: "Last day", step: 1_800, spans: 48 },
-    Back { value: "week", name: "Last week", step: 10_800, spans: 56 },
+pub(crate) const BACK: [TimeRange; 4] = [
+    TimeRange { value: "minutes", name: "Last ten minutes", step: 10, spans: 60 },
+    TimeRange { value: "hour", name: "Last hour", step: 60, spans: 60 },
+    TimeRange { value: "day", name: "Last day", step: 1_800, spans: 48 },
+    TimeRange { value: "week", name: "Last week", step: 10_800, spans: 56 },
 ];
 
 /// Pools whose prices are drawn at once.
@@ -35,7 +35,7 @@ pub(crate) const LINES: usize = super::chart::SHADES;
 const HOUR: f64 = 3_600.0;
 
 /// A price that is planned: from when on, by pool.
-pub(crate) type Ahead = Vec<Vec<(i64, Price)>>;
+pub(crate) type PlannedPrices = Vec<Vec<(i64, Price)>>;
 
 /// Which of the pools, for people, and whether it is all of them.
 pub(crate) struct Chosen<'a> {
@@ -45,7 +45,7 @@ pub(crate) struct Chosen<'a> {
 }
 
 /// All pictures of these pools.
-pub(crate) fn figures(trends: &Trends, chosen: &Chosen<'_>, ahead: &Ahead) -> Vec<Figure> {
+pub(crate) fn figures(trends: &Trends, chosen: &Chosen<'_>, ahead: &PlannedPrices) -> Vec<Figure> {
     let mut figures = vec![prices(trends, chosen, ahead), use_of(trends, chosen)];
     if chosen.is_all {
         figures.push(demand(trends));
@@ -68,7 +68,7 @@ fn frame(trends: &Trends, title: String, unit: &'static str) -> Frame {
     Frame { title, unit, span, now: None, max: None, stops: stops(trends) }
 }
 
-fn prices(trends: &Trends, chosen: &Chosen<'_>, ahead: &Ahead) -> Figure {
+fn prices(trends: &Trends, chosen: &Chosen<'_>, ahead: &PlannedPrices) -> Figure {
     let bins = trends.bins;
     let drawn: Vec<usize> = chosen.pools.iter().copied().take(LINES).collect();
     // A quarter of the picture is what is planned.
@@ -116,7 +116,7 @@ fn prices(trends: &Trends, chosen: &Chosen<'_>, ahead: &Ahead) -> Figure {
 const ROWS: usize = 200;
 
 /// Every change that is known in the time that is shown, and those that are planned.
-fn price_table(trends: &Trends, drawn: &[usize], ahead: &Ahead) -> Table {
+fn price_table(trends: &Trends, drawn: &[usize], ahead: &PlannedPrices) -> Table {
     let mut rows: Vec<(i64, usize, Vec<String>)> = Vec::new();
     for &place in drawn {
         let pool = &trends.pools[place];

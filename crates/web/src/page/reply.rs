@@ -12,10 +12,10 @@ use crate::failure::Failure;
 pub(crate) struct Html(Response);
 
 /// What page handlers return.
-pub(crate) type Shown = Result<Html, Trouble>;
+pub(crate) type PageResult = Result<Html, Trouble>;
 
 /// Makes the page of a template.
-pub(crate) fn show(template: &impl Template) -> Shown {
+pub(crate) fn show(template: &impl Template) -> PageResult {
     match template.render() {
         Ok(text) => Ok(Html(html(StatusCode::OK, text))),
         Err(wrong) => Err(Failure::unavailable(format!("the page cannot be made: {wrong}")).into()),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tradewind_daemon::live::Refusal;
 use tradewind_daemon::live::rights::Actor;
 
-use crate::ahead::Ahead;
+use crate::ahead::AdviceRequest;
 use crate::api::{Advisor, Context};
 use crate::failure::Failure;
 use crate::watch::Watch;
@@ -105,7 +105,7 @@ pub(crate) async fn advised<T: Send + 'static>(
     who: &Actor,
     work: impl FnOnce(&dyn Advisor, &Watch) -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, String> {
-    let ahead = match Ahead::piece(context, who).await {
+    let ahead = match AdviceRequest::piece(context, who).await {
         Ok(ahead) => ahead,
         Err(failure) => return Err(said(&failure)),
     };

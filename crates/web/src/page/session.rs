@@ -11,7 +11,7 @@ use tradewind_daemon::audit::Kind;
 
 use super::assets::VERSION;
 use super::next::own;
-use super::reply::{Html, Shown, go, show};
+use super::reply::{Html, PageResult, go, show};
 use super::words;
 use crate::api::{Context, Limits};
 use crate::auth::guesses::{self, Verdict};
@@ -58,12 +58,12 @@ pub(crate) fn to_the_door(uri: &Uri) -> Response {
 pub(crate) async fn form(
     State(context): State<Context>,
     Query(Next { next }): Query<Next>,
-) -> Shown {
+) -> PageResult {
     door(&context, own(&next), None)
 }
 
 /// The page to sign in on.
-pub(super) fn door(context: &Context, next: &str, wrong: Option<&str>) -> Shown {
+pub(super) fn door(context: &Context, next: &str, wrong: Option<&str>) -> PageResult {
     let provider = context.oidc.as_ref().map(|it| it.provider().name.as_str());
     let address = format!("/signin/oidc?next={}", words::in_address(next));
     show(&SignIn { version: VERSION, next, wrong, provider, address: &address })
@@ -75,7 +75,7 @@ pub(crate) async fn begin(
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
     Form(Filled { token, next }): Form<Filled>,
-) -> Shown {
+) -> PageResult {
     context.auth.ours.own_page(&Method::POST, &headers)?;
     let (next, token) = (own(&next), token.trim());
     let hash = hash_of(token);
@@ -103,7 +103,7 @@ pub(crate) async fn begin(
 }
 
 /// A wrong token is counted for what it begins with, not for the address that sent it.
-fn refuse(context: &Context, peer: SocketAddr, token: &str, why: (&str, &Failure)) -> Shown {
+fn refuse(context: &Context, peer: SocketAddr, token: &str, why: (&str, &Failure)) -> PageResult {
     let (next, failure) = why;
     let identity = guesses::of_token(token);
     let verdict = context.auth.guesses.wrong(&identity);
@@ -152,7 +152,7 @@ async fn leave(context: &Context, headers: &HeaderMap) -> Answer<()> {
     sessions::close(context, ended).await
 }
 
-pub(crate) async fn end(State(context): State<Context>, headers: HeaderMap) -> Shown {
+pub(crate) async fn end(State(context): State<Context>, headers: HeaderMap) -> PageResult {
     let ours = &context.auth.ours;
     ours.own_page(&Method::POST, &headers)?;
     leave(&context, &headers).await?;

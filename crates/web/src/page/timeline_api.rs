@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 
 use super::board::{Shown, board};
-use super::choice::{Choice, Order, Whose, sight};
+use super::choice::{Order, RowFilter, Whose, sight};
 use crate::api::{Context, blocking};
 use crate::auth::Caller;
 use crate::extract::Selection;
@@ -39,14 +39,14 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    fn choice(&self, caller: &Caller) -> Choice {
-        Choice::new(&caller.actor, &self.pools, &self.find, (self.order, self.whose))
+    fn choice(&self, caller: &Caller) -> RowFilter {
+        RowFilter::new(&caller.actor, &self.pools, &self.find, (self.order, self.whose))
     }
 }
 
 /// What all readers see alike: rows and pools.
 #[derive(Debug, Serialize)]
-pub(crate) struct Frame {
+pub(crate) struct TimelineFrame {
     seq: u64,
     now: i64,
     /// When the forecast was made; `None`: there is none.
@@ -54,7 +54,7 @@ pub(crate) struct Frame {
     rows: u32,
     /// Rows, tasks and pools of the whole market, chosen or not.
     all: (u32, usize, usize),
-    pools: Vec<Pool>,
+    pools: Vec<PoolRows>,
     /// When the first task that is known began, and the last one ends.
     from: i64,
     until: i64,
@@ -62,7 +62,7 @@ pub(crate) struct Frame {
 
 /// `price`: micro-credits per node and second; -1: none. `away`: since when its site is not reached.
 #[derive(Debug, Serialize)]
-struct Pool {
+struct PoolRows {
     name: String,
     first: u32,
     nodes: u32,
@@ -75,10 +75,10 @@ pub(crate) async fn frame(
     State(context): State<Context>,
     caller: Caller,
     Selection(rows): Selection<Rows>,
-) -> Answer<Json<Frame>> {
+) -> Answer<Json<TimelineFrame>> {
     let shown = board(&context, rows.choice(&caller)).await?;
     let board = &shown.board;
-    let pools = board.lanes().iter().map(|lane| Pool {
+    let pools = board.lanes().iter().map(|lane| PoolRows {
         name: lane.name.clone(),
         first: lane.rows.start,
         nodes: lane.rows.end - lane.rows.start,
@@ -86,7 +86,7 @@ pub(crate) async fn frame(
         away: lane.away,
     });
     let (from, until) = board.ends().unwrap_or((shown.now(), shown.now()));
-    Ok(Json(Frame {
+    Ok(Json(TimelineFrame {
         seq: shown.seq(),
         now: shown.now(),
         planned: shown.planned(),
@@ -101,7 +101,7 @@ pub(crate) async fn frame(
 /// Which part of it: rows of the board, and how fine, or how many tasks.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Wanted {
+pub(crate) struct TimelineQuery {
     from: i64,
     until: i64,
     first: u32,
@@ -120,9 +120,9 @@ fn one() -> u32 {
     1
 }
 
-impl Wanted {
+impl TimelineQuery {
     fn view(&self) -> Answer<View> {
-        let Wanted { from, until, first, rows, columns, lines, .. } = *self;
+        let TimelineQuery { from, until, first, rows, columns, lines, .. } = *self;
         let sane = from < until
             && from.checked_add(1 << 40).is_some()
             && (0..=(1_i64 << 40)).contains(&(until.saturating_sub(from)))
@@ -137,7 +137,7 @@ impl Wanted {
 
 /// The part, as rectangles or as cells.
 #[derive(Debug, Serialize)]
-struct Part<'a> {
+struct TimelineSlice<'a> {
     seq: u64,
     now: i64,
     /// Names of the rows that were asked for, unless there are more than [`NAMES`].
@@ -151,7 +151,7 @@ struct Part<'a> {
 pub(crate) async fn picture(
     State(context): State<Context>,
     caller: Caller,
-    Selection(wanted): Selection<Wanted>,
+    Selection(wanted): Selection<TimelineQuery>,
 ) -> Answer<Response> {
     let view = wanted.view()?;
     let shown = board(&context, wanted.of.choice(&caller)).await?;
@@ -165,7 +165,7 @@ fn body(shown: &Shown, view: &View, caller: &Caller) -> Answer<Vec<u8>> {
     let named = if view.rows.len() as u32 <= NAMES { view.rows.start..last } else { 0..0 };
     let names = named.map(|row| board.row_name(row)).collect();
     let picture = board.picture(view, &|task| sight(&caller.actor, task));
-    let part = Part { seq: shown.seq(), now: shown.now(), names, picture: &picture };
+    let part = TimelineSlice { seq: shown.seq(), now: shown.now(), names, picture: &picture };
     let mut body = serde_json::to_vec(&part)
         .map_err(|wrong| Failure::unavailable(format!("the part cannot be told: {wrong}")))?;
     body.push(b'\n');
@@ -193,7 +193,7 @@ pub(crate) struct Told {
 pub(crate) async fn digest(
     State(context): State<Context>,
     caller: Caller,
-    Selection(wanted): Selection<Wanted>,
+    Selection(wanted): Selection<TimelineQuery>,
 ) -> Answer<Json<Told>> {
     let view = wanted.view()?;
     let shown = board(&context, wanted.of.choice(&caller)).await?;
@@ -229,7 +229,7 @@ pub(crate) struct Windows {
 
 /// By window: first rows and how many.
 #[derive(Debug, Serialize)]
-pub(crate) struct Places {
+pub(crate) struct RowRanges {
     places: Vec<Vec<(u32, u32)>>,
 }
 
@@ -238,7 +238,7 @@ pub(crate) async fn places(
     State(context): State<Context>,
     caller: Caller,
     Selection(it): Selection<Windows>,
-) -> Answer<Json<Places>> {
+) -> Answer<Json<RowRanges>> {
     let windows = windows(&it.windows)?;
     let shown = board(&context, it.of.choice(&caller)).await?;
     let places = blocking(move || {
@@ -248,7 +248,7 @@ pub(crate) async fn places(
         };
         windows.iter().map(room).collect()
     });
-    Ok(Json(Places { places: places.await? }))
+    Ok(Json(RowRanges { places: places.await? }))
 }
 
 fn windows(text: &str) -> Answer<Vec<(usize, u32, i64, i64)>> {
@@ -276,7 +276,7 @@ mod tests {
 
     use super::*;
 
-    fn wanted(query: &str) -> Option<Wanted> {
+    fn wanted(query: &str) -> Option<TimelineQuery> {
         let address = format!("/page/board/picture?{query}").parse().ok()?;
         Query::try_from_uri(&address).ok().map(|Query(wanted)| wanted)
     }

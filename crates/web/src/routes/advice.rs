@@ -11,7 +11,7 @@ use tradewind_daemon::live::{Ask, Reply};
 use tradewind_model::{Demand, Money, Span};
 
 use super::submission;
-use crate::ahead::Ahead;
+use crate::ahead::AdviceRequest;
 use crate::api::{Advisor, Context, MarketView, Proposal, Quoted, now};
 use crate::auth::Caller;
 use crate::documents::{Credits, Explanation, Quotes, WhatIf, WhatIfQuestion};
@@ -65,7 +65,7 @@ pub(crate) async fn offers(
     standing: Standing,
 ) -> Answer<Quotes> {
     let (submission, _) = submission::read(document)?;
-    let ahead = Ahead::begin(context, &caller.actor).await?;
+    let ahead = AdviceRequest::begin(context, &caller.actor).await?;
     let user = || Account::User(caller.actor.user.clone());
     let project = submission.project.clone();
     let payer = project.clone().map_or_else(user, Account::Project);
@@ -115,7 +115,7 @@ pub(crate) async fn offers(
 async fn windows(
     context: &Context,
     demand: &Demand,
-    ahead: &Ahead,
+    ahead: &AdviceRequest,
 ) -> Answer<(Arc<MarketView>, Quoted)> {
     let mut later = Span(1);
     loop {
@@ -163,7 +163,7 @@ pub(crate) async fn whatif(
         let message = format!("a horizon is 1 to {MAX_HORIZON} seconds");
         return Err(Failure::invalid(message, "a day is 86400").in_field("horizon"));
     }
-    let ahead = Ahead::begin(&context, &caller.actor).await?;
+    let ahead = AdviceRequest::begin(&context, &caller.actor).await?;
     if let Some(number) = question.without_job {
         let actor = caller.actor.clone();
         let seen = context.look(move |live| jobs::find(live.state(), &actor, number).is_some());
@@ -199,7 +199,7 @@ pub(crate) async fn explain(
     caller: Caller,
     At(number): At<u64>,
 ) -> Answer<Json<Explanation>> {
-    let ahead = Ahead::begin(&context, &caller.actor).await?;
+    let ahead = AdviceRequest::begin(&context, &caller.actor).await?;
     let found = context.look(move |live| {
         let state = live.state();
         let job = jobs::find(state, &caller.actor, number)?;

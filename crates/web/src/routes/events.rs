@@ -71,7 +71,7 @@ pub(crate) async fn stream(
     let reader = Reader { context, caller, job: from.job, position: Position { seq }, send };
     tokio::spawn(reader.go_on());
     let busy = busy.map(|Extension(busy)| busy);
-    let events = Events { receive, _seat: seat, _busy: busy };
+    let events = EventStream { receive, _seat: seat, _busy: busy };
     let alive = KeepAlive::new().interval(HEARTBEAT).text("still here");
     Ok(Sse::new(events).keep_alive(alive).into_response())
 }
@@ -139,14 +139,14 @@ fn reset(entries: &[Arc<Entry>], next: Position) -> sse::Event {
 }
 
 /// What a client is sent.
-struct Events {
+struct EventStream {
     receive: mpsc::Receiver<sse::Event>,
     _seat: Seat,
     /// Its connection is not idle.
     _busy: Option<Arc<Busy>>,
 }
 
-impl Stream for Events {
+impl Stream for EventStream {
     type Item = Result<sse::Event, Infallible>;
 
     fn poll_next(

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
-use tradewind_daemon::live::projects::import::{Field, Mistake, Row};
+use tradewind_daemon::live::projects::import::{AccountingRow, Field, Mistake};
 use tradewind_daemon::live::projects::{MemberRole, month_of_text};
 use tradewind_daemon::live::{Ask, Reply};
 use tradewind_model::Money;
@@ -26,7 +26,7 @@ const MAX_ROWS: usize = 100_000;
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct How {
+pub(crate) struct ImportParams {
     /// `true`: nothing changes, the answer says what would.
     #[serde(default)]
     dry_run: bool,
@@ -35,14 +35,14 @@ pub(crate) struct How {
 /// Users, projects, members and budgets: what the table says is so afterwards, all of it or
 /// nothing; the same table again changes nothing. Administrators may.
 #[utoipa::path(
-    post, path = "/v1/import", tag = "projects", operation_id = "import", params(How),
+    post, path = "/v1/import", tag = "projects", operation_id = "import", params(ImportParams),
     request_body = ImportTable,
     responses((status = 200, description = "what was changed", body = Imported), Refusals),
 )]
 pub(crate) async fn import(
     State(context): State<Context>,
     caller: Caller,
-    Selection(How { dry_run }): Selection<How>,
+    Selection(ImportParams { dry_run }): Selection<ImportParams>,
     Document(ImportTable { rows }): Document<ImportTable>,
 ) -> Answer<Json<Imported>> {
     if rows.len() > MAX_ROWS {
@@ -52,7 +52,7 @@ pub(crate) async fn import(
     let read = |(at, it): (usize, ImportRow)| {
         row(it).map_err(|(field, failure)| failure.in_field(format!("rows[{at}].{field}")))
     };
-    let rows = rows.into_iter().enumerate().map(read).collect::<Answer<Vec<Row>>>()?;
+    let rows = rows.into_iter().enumerate().map(read).collect::<Answer<Vec<_>>>()?;
     let actor = caller.actor.clone();
     let (planned, rows) = context
         .look(move |live| (live.plan_import(&actor, &rows).map(|plan| plan.words), rows))
@@ -73,9 +73,9 @@ fn told(mistake: Mistake) -> Failure {
     if field.is_empty() { failure } else { failure.in_field(format!("rows[{row}].{field}")) }
 }
 
-type Wrong = (&'static str, Failure);
+type RowError = (&'static str, Failure);
 
-fn row(it: ImportRow) -> Result<Row, Wrong> {
+fn row(it: ImportRow) -> Result<AccountingRow, RowError> {
     let has = [
         ("project", it.project.is_some(), it.kind != ImportKind::User),
         ("user", it.user.is_some(), it.kind != ImportKind::Project),
@@ -102,10 +102,10 @@ fn row(it: ImportRow) -> Result<Row, Wrong> {
         return Err(("note", Failure::invalid(message, "shorten it")));
     }
     Ok(match it.kind {
-        ImportKind::User => Row::User { user: text(it.user, "user")?, credits },
+        ImportKind::User => AccountingRow::User { user: text(it.user, "user")?, credits },
         ImportKind::Project => {
             let project = text(it.project, "project")?;
-            Row::Project { project, credits, total, month, note: it.note }
+            AccountingRow::Project { project, credits, total, month, note: it.note }
         }
         ImportKind::Member => {
             let role = match it.role {
@@ -115,12 +115,12 @@ fn row(it: ImportRow) -> Result<Row, Wrong> {
                 Some(ImportRole::Manager) => Field::Be(MemberRole::Manager),
             };
             let (project, user) = (text(it.project, "project")?, text(it.user, "user")?);
-            Row::Member { project, user, role, total, month }
+            AccountingRow::Member { project, user, role, total, month }
         }
     })
 }
 
-fn amount(credits: Credits, field: &'static str) -> Result<Money, Wrong> {
+fn amount(credits: Credits, field: &'static str) -> Result<Money, RowError> {
     let hint = "credits, with at most six decimals";
     credits.money().ok_or_else(|| (field, Failure::invalid("no amount from 0 up", hint)))
 }
@@ -129,7 +129,7 @@ fn limit(
     credits: Option<Credits>,
     is_lifted: bool,
     field: &'static str,
-) -> Result<Field<Money>, Wrong> {
+) -> Result<Field<Money>, RowError> {
     match (credits, is_lifted) {
         (None, false) => Ok(Field::Keep),
         (None, true) => Ok(Field::None),
@@ -159,7 +159,7 @@ pub(crate) async fn export(
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Which {
+pub(crate) struct UsageParams {
     /// Columns with commas between: `project`, `user`, `site`, `month`; all of them if left out.
     by: Option<String>,
     /// The first month, as in `2027-01`.
@@ -173,13 +173,13 @@ pub(crate) struct Which {
 /// What was used and charged: the caller's own, and of projects that the caller manages; an
 /// administrator sees all. The last 36 months are kept.
 #[utoipa::path(
-    get, path = "/v1/usage", tag = "money", operation_id = "usage", params(Which),
+    get, path = "/v1/usage", tag = "money", operation_id = "usage", params(UsageParams),
     responses((status = 200, description = "sums", body = UsageList), Refusals),
 )]
 pub(crate) async fn used(
     State(context): State<Context>,
     caller: Caller,
-    Selection(which): Selection<Which>,
+    Selection(which): Selection<UsageParams>,
 ) -> Answer<Json<UsageList>> {
     let by = By::read(which.by.as_deref()).ok_or_else(|| {
         let hint = "name `project`, `user`, `site` or `month`, with commas between";

@@ -8,7 +8,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use tradewind_daemon::live::Ask;
-use tradewind_daemon::live::peers::Wanted;
+use tradewind_daemon::live::peers::StatusQuery;
 use tradewind_daemon::live::state::{self, Phase};
 use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_model::SiteId;
@@ -48,7 +48,7 @@ pub(crate) const OUTPUT: (usize, usize) = (1 << 20, 64 << 10);
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Which {
+pub(crate) struct JobsParams {
     /// In these states, with commas between: `PENDING,RUNNING`.
     state: Option<String>,
     /// Of this user.
@@ -64,7 +64,7 @@ pub(crate) struct Which {
     limit: Option<u32>,
 }
 
-impl Which {
+impl JobsParams {
     fn filter(self) -> Answer<Filter> {
         let states = self.state.iter().flat_map(|all| all.split(','));
         let states: Vec<String> = states.map(|it| it.trim().to_uppercase()).collect();
@@ -73,7 +73,7 @@ impl Which {
             let hint = format!("there are: {}", STATES.join(", "));
             return Err(Failure::malformed(message, hint).in_field("state"));
         }
-        let Which { user, site, name, after, limit, .. } = self;
+        let JobsParams { user, site, name, after, limit, .. } = self;
         let (after, limit) = (after.unwrap_or(0), page(limit)?);
         Ok(Filter { states, user, site, name, after, limit })
     }
@@ -81,13 +81,13 @@ impl Which {
 
 /// Jobs of the caller; an administrator sees all. Those that are over are kept for some days.
 #[utoipa::path(
-    get, path = "/v1/jobs", tag = "jobs", operation_id = "list_jobs", params(Which),
+    get, path = "/v1/jobs", tag = "jobs", operation_id = "list_jobs", params(JobsParams),
     responses((status = 200, description = "a page of jobs, by number", body = JobList), Refusals),
 )]
 pub(crate) async fn list(
     State(context): State<Context>,
     caller: Caller,
-    Selection(which): Selection<Which>,
+    Selection(which): Selection<JobsParams>,
 ) -> Answer<Json<JobList>> {
     let filter = which.filter()?;
     let whose = filter.user.clone();
@@ -290,14 +290,14 @@ pub(crate) async fn output(
 /// Where a job has written.
 enum Written {
     Here(SiteId, Tag),
-    There { market: String, peer: String, wanted: Wanted },
+    There { market: String, peer: String, wanted: StatusQuery },
 }
 
 /// Nothing if it has not begun.
 fn written(state: &state::State, job: &state::Job) -> Option<Written> {
     let away = job.away.as_ref().filter(|_| !matches!(job.phase, Phase::Handing));
     if let Some(away) = away {
-        let wanted = Wanted { job: job.number, transfer: away.transfer, cancel: false };
+        let wanted = StatusQuery { job: job.number, transfer: away.transfer, cancel: false };
         let (market, peer) = (state.name.clone(), away.name.clone());
         return Some(Written::There { market, peer, wanted });
     }

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 use tradewind_daemon::codec::CodecError;
 use tradewind_daemon::codec::peers::{Answers, Glance, Post, Questions};
-use tradewind_daemon::live::peers::Wanted;
+use tradewind_daemon::live::peers::StatusQuery;
 use tradewind_daemon::live::rights::Role;
 use tradewind_daemon::live::{Ask, Reply};
 
@@ -91,7 +91,7 @@ pub(crate) async fn output(
         Glance::read(value(&bytes)?).map_err(|wrong| invalid(&wrong))?;
     let found = context.look(move |live| {
         let state = live.state();
-        let wanted = Wanted { job, transfer, cancel: false };
+        let wanted = StatusQuery { job, transfer, cancel: false };
         let guest = state.guest_of(&caller.actor.user, &wanted)?;
         let part = guest.parts.first()?;
         Some((state.site_of(part.pool), guest.tag(&state.name, 0)))

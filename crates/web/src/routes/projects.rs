@@ -4,8 +4,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Deserialize;
-use tradewind_daemon::live::projects::Limits;
-use tradewind_daemon::live::{Ask, Wish};
+use tradewind_daemon::live::projects::SpendingLimits;
+use tradewind_daemon::live::{Ask, ProjectChange};
 use tradewind_model::Money;
 use utoipa::IntoParams;
 
@@ -79,7 +79,7 @@ async fn wish(
     context: &Context,
     caller: Caller,
     project: String,
-    wish: Wish,
+    wish: ProjectChange,
 ) -> Answer<Json<Project>> {
     let ask = Ask::Project { project: project.clone(), wish };
     context.ask(caller.actor.clone(), ask).await?;
@@ -101,7 +101,7 @@ pub(crate) async fn create(
         let message = format!("a note is one line of at most {MAX_NOTE} bytes");
         return Err(Failure::invalid(message, "shorten it").in_field("note"));
     }
-    let made = wish(&context, caller, project, Wish::Make { note }).await?;
+    let made = wish(&context, caller, project, ProjectChange::Make { note }).await?;
     Ok((StatusCode::CREATED, made))
 }
 
@@ -121,7 +121,7 @@ pub(crate) async fn add(
     At((project, user)): At<(String, String)>,
     Document(Membership { role }): Document<Membership>,
 ) -> Answer<Json<Project>> {
-    wish(&context, caller, project, Wish::Join { user, role: role.into() }).await
+    wish(&context, caller, project, ProjectChange::Join { user, role: role.into() }).await
 }
 
 /// Removes a member: managers and administrators may. Running jobs go on to their ends, waiting
@@ -139,7 +139,9 @@ pub(crate) async fn remove(
     caller: Caller,
     At((project, user)): At<(String, String)>,
 ) -> Answer<StatusCode> {
-    context.ask(caller.actor, Ask::Project { project, wish: Wish::Leave { user } }).await?;
+    context
+        .ask(caller.actor, Ask::Project { project, wish: ProjectChange::Leave { user } })
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -156,8 +158,8 @@ pub(crate) async fn limit(
     At(project): At<String>,
     Document(LimitChange { user, total, month }): Document<LimitChange>,
 ) -> Answer<Json<Project>> {
-    let limits = Limits { total: money(total, "total")?, month: money(month, "month")? };
-    wish(&context, caller, project, Wish::Limit { user, limits }).await
+    let limits = SpendingLimits { total: money(total, "total")?, month: money(month, "month")? };
+    wish(&context, caller, project, ProjectChange::Limit { user, limits }).await
 }
 
 fn money(credits: Option<Credits>, field: &str) -> Answer<Option<Money>> {

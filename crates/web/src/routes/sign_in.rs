@@ -9,8 +9,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use tradewind_daemon::audit::Kind;
 use tradewind_daemon::live::projects::MemberRole;
-use tradewind_daemon::live::rights::{Actor, Role, SignedIn, Terms, TokenHash};
-use tradewind_daemon::live::{Ask, Reply, Wish};
+use tradewind_daemon::live::rights::{Actor, Role, SignedIn, TokenHash, TokenTerms};
+use tradewind_daemon::live::{Ask, ProjectChange, Reply};
 use tradewind_model::Span;
 
 use super::tokens;
@@ -47,7 +47,7 @@ pub(crate) async fn admit(context: &Context, who: Identity, note: &str) -> Answe
     tracing::info!(%provider, %user, ?role, "signed in");
     context.audit.note(&user, Kind::SignIn, format!("with {provider}"), "done");
     let (member, groups) = (user.clone(), projects.clone());
-    let terms = Terms { lifetime, signed_in: Some(SignedIn { provider, projects }) };
+    let terms = TokenTerms { lifetime, signed_in: Some(SignedIn { provider, projects }) };
     let ask = Ask::Admit { user, role, hash, note: note.to_owned(), terms };
     let Reply::Number(id) = context.ask(door(), ask).await? else {
         return Err(Failure::unavailable("the market said nothing"));
@@ -84,8 +84,10 @@ async fn follow_groups(
             };
             let (user, role) = (of.clone(), MemberRole::Member);
             match (it.has(&of), is_wanted) {
-                (false, true) => Some((project, Wish::Join { user, role })),
-                (true, false) if !it.is_managed_by(&of) => Some((project, Wish::Leave { user })),
+                (false, true) => Some((project, ProjectChange::Join { user, role })),
+                (true, false) if !it.is_managed_by(&of) => {
+                    Some((project, ProjectChange::Leave { user }))
+                }
                 _ => None,
             }
         };

@@ -24,7 +24,7 @@ const MAX_KEY: usize = 128;
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct How {
+pub(crate) struct SubmitParams {
     /// The quote that is accepted: its price and start, or nothing.
     quote: Option<u64>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct How {
 /// Hands a job in, or an array of jobs. The answer comes when it is safe on disk.
 #[utoipa::path(
     post, path = "/v1/jobs", tag = "jobs", operation_id = "submit_job", params(
-        How,
+        SubmitParams,
         ("Idempotency-Key" = Option<String>, Header,
             min_length = 1, max_length = 128,
             description = "the same key again gives the same jobs, and changes nothing; with \
@@ -44,7 +44,7 @@ pub(crate) struct How {
 pub(crate) async fn submit(
     State(context): State<Context>,
     caller: Caller,
-    Selection(how): Selection<How>,
+    Selection(how): Selection<SubmitParams>,
     headers: HeaderMap,
     body: extract::Large,
 ) -> Answer<(StatusCode, Json<Submitted>)> {
@@ -58,7 +58,7 @@ pub(crate) async fn submit(
 async fn take_on(
     context: &Context,
     caller: Caller,
-    how: &How,
+    how: &SubmitParams,
     headers: &HeaderMap,
     body: extract::Large,
 ) -> Answer<Submitted> {

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Deserialize;
-use tradewind_daemon::live::rights::{self, Actor, Expiry, Terms};
+use tradewind_daemon::live::rights::{self, Actor, Expiry, TokenTerms};
 use tradewind_daemon::live::{Ask, Live, Reply, state};
 use tradewind_io::hidden::is_hidden;
 use tradewind_model::{Span, Time};
@@ -132,7 +132,7 @@ pub(crate) async fn issue(
         Some(seconds) => seconds_in(seconds, MAX_LIFETIME, "lifetime")?.filter(|it| it.0 > 0),
     };
     let (token, hash) = new_secret().map_err(Failure::unavailable)?;
-    let terms = Terms { lifetime, signed_in: None };
+    let terms = TokenTerms { lifetime, signed_in: None };
     let ask = Ask::Admit { user, role: role.into(), hash, note, terms };
     let Reply::Number(id) = context.ask(caller.actor, ask).await? else {
         return Err(Failure::unavailable("the market said nothing"));

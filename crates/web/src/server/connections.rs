@@ -11,20 +11,20 @@ use axum_server::accept::Accept;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use crate::auth::places::{Line, Places};
+use crate::auth::places::{CloseSignal, Connections};
 
 /// Hangs up on those for whom there is no room.
 #[derive(Debug, Clone)]
-pub(super) struct Counted(Arc<Places>);
+pub(super) struct Counted(Arc<Connections>);
 
 impl Counted {
-    pub(super) fn new(places: Arc<Places>) -> Counted {
+    pub(super) fn new(places: Arc<Connections>) -> Counted {
         Counted(places)
     }
 
     fn take(&self, stream: TcpStream) -> io::Result<Connection> {
         stream.set_nodelay(true)?;
-        let line = Arc::new(Line::default());
+        let line = Arc::new(CloseSignal::default());
         let number = self.0.arrive(stream.peer_addr()?, Arc::clone(&line), Instant::now());
         let number = number.ok_or_else(|| io::Error::other("too many connections"))?;
         Ok(Connection { stream, line, places: Arc::clone(&self.0), number })
@@ -45,8 +45,8 @@ impl<S> Accept<TcpStream, S> for Counted {
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
-    line: Arc<Line>,
-    places: Arc<Places>,
+    line: Arc<CloseSignal>,
+    places: Arc<Connections>,
     number: u64,
 }
 

@@ -15,7 +15,7 @@ use hyper_util::rt::TokioTimer;
 
 use crate::api::{Api, Context};
 use crate::auth::ours::Scheme;
-use crate::auth::places::Places;
+use crate::auth::places::Connections;
 use crate::feed::{self, Events};
 use crate::routes;
 use connections::Counted;
@@ -144,7 +144,7 @@ pub fn serve(api: Api, listen: Listen) -> Result<Server, ServeError> {
 }
 
 /// Closes connections that never showed a valid token, again and again; ends with the runtime.
-async fn sweep(places: Arc<Places>) {
+async fn sweep(places: Arc<Connections>) {
     let mut ticks = tokio::time::interval(SWEEP);
     loop {
         ticks.tick().await;

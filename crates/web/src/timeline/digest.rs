@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::table::{Table, Writer};
-use super::{Board, Kind, Sight, Task};
+use super::{Board, Kind, Task, Visibility};
 
 /// Rows and a span of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(crate) struct Digest {
 }
 
 /// What a task has of an area.
-struct Held<'a> {
+struct Occupied<'a> {
     task: &'a Task,
     row: u32,
     node_seconds: i64,
@@ -38,13 +38,18 @@ struct Held<'a> {
 impl Board {
     /// What meets the area, and at most so many of the tasks themselves. Linear in the rectangles
     /// that may meet it, and n log n for n tasks that do.
-    pub(crate) fn digest(&self, area: &Area, max: usize, sight: &dyn Fn(&Task) -> Sight) -> Digest {
-        let mut held = BTreeMap::<u32, Held<'_>>::new();
+    pub(crate) fn digest(
+        &self,
+        area: &Area,
+        max: usize,
+        sight: &dyn Fn(&Task) -> Visibility,
+    ) -> Digest {
+        let mut held = BTreeMap::<u32, Occupied<'_>>::new();
         for (block, task) in self.meeting(area.rows.clone(), area.from, area.until) {
             let row = block.rows.start.max(area.rows.start);
             let rows = i64::from(block.rows.end.min(area.rows.end) - row);
             let length = task.end.min(area.until) - task.start.max(area.from);
-            let of = held.entry(block.task).or_insert(Held { task, row, node_seconds: 0 });
+            let of = held.entry(block.task).or_insert(Occupied { task, row, node_seconds: 0 });
             of.node_seconds += rows * length;
         }
         let mut digest = Digest::default();
@@ -53,7 +58,7 @@ impl Board {
             *count += 1;
             *node_seconds += it.node_seconds;
         }
-        let mut order: Vec<&Held<'_>> = held.values().collect();
+        let mut order: Vec<&Occupied<'_>> = held.values().collect();
         order.sort_by_key(|it| (!it.task.kind.is_alarm(), -it.node_seconds, it.task.start, it.row));
         let mut writer = Writer::default();
         for it in order.into_iter().take(max) {

@@ -126,7 +126,7 @@ pub(crate) struct Task {
 
 /// What a reader may see of a task; all see that something is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Sight {
+pub(crate) struct Visibility {
     /// It is the reader's own.
     pub(crate) mine: bool,
     /// Its job's number and what it is called.

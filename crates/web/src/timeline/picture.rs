@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::cells::cells;
 use super::table::{Table, Writer};
-use super::{Board, Sight, Task};
+use super::{Board, Task, Visibility};
 
 /// Beyond so many rectangles, cells are drawn.
 pub(crate) const MOST_RECTANGLES: usize = 20_000;
@@ -72,7 +72,7 @@ pub(crate) struct Cells {
 impl Board {
     /// The part of the board that `view` asks for; what it asks for beyond the board is left out.
     /// `sight` says what the reader may know.
-    pub(crate) fn picture(&self, view: &View, sight: &dyn Fn(&Task) -> Sight) -> Picture {
+    pub(crate) fn picture(&self, view: &View, sight: &dyn Fn(&Task) -> Visibility) -> Picture {
         let rows = view.rows.start.min(self.rows())..view.rows.end.min(self.rows());
         let view = View { rows: rows.clone(), ..view.clone() };
         if rows.is_empty() {
@@ -93,7 +93,7 @@ impl Board {
         Picture::Cells(Cells { from, step, columns, groups, bytes, rectangles: count })
     }
 
-    fn rectangles(&self, view: &View, sight: &dyn Fn(&Task) -> Sight) -> Rectangles {
+    fn rectangles(&self, view: &View, sight: &dyn Fn(&Task) -> Visibility) -> Rectangles {
         let mut all = Rectangles::default();
         let mut writer = Writer::default();
         let mut places = BTreeMap::new();

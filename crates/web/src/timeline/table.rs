@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Sight, Task};
+use super::{Task, Visibility};
 
 /// A column per property; all but `texts` are of one length. Texts are places in `texts`, of which
 /// the first is empty: what the reader may not know.
@@ -48,7 +48,7 @@ impl Default for Writer {
 
 impl Writer {
     /// The place of the task, of which as much is told as the reader may see.
-    pub(super) fn add(&mut self, task: &Task, seen: Sight) -> u32 {
+    pub(super) fn add(&mut self, task: &Task, seen: Visibility) -> u32 {
         let told = |text: &str| if seen.whole { text.to_owned() } else { String::new() };
         let user = task.user.as_deref().unwrap_or_default();
         let [label, user, why] =

@@ -4,9 +4,9 @@ use proptest::prelude::*;
 
 use super::cells::band;
 use super::picture::MOST_RECTANGLES;
-use super::{Area, Board, Kind, Lane, Picture, Scene, Sight, Task, View};
+use super::{Area, Board, Kind, Lane, Picture, Scene, Task, View, Visibility};
 
-const ALL: fn(&Task) -> Sight = |_| Sight { mine: false, whole: true };
+const ALL: fn(&Task) -> Visibility = |_| Visibility { mine: false, whole: true };
 
 fn task(pool: usize, nodes: u32, start: i64, end: i64, kind: Kind) -> Task {
     let (names, job, user, price) = (Vec::new(), None, None, None);
@@ -269,7 +269,7 @@ fn of_what_is_not_for_the_reader_only_the_rectangle_is_told() {
     let view = View { from: 0, until: 10, rows: 0..2, columns: 10, lines: 100 };
     let ana = |task: &Task| {
         let mine = task.user.as_deref() == Some("ana");
-        Sight { mine, whole: mine }
+        Visibility { mine, whole: mine }
     };
     let Picture::Rectangles(shown) = board.picture(&view, &ana) else { panic!("two rectangles") };
     let table = shown.table;

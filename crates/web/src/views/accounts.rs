@@ -12,7 +12,7 @@ use crate::documents::{self, AccountList, Credits, Posting, Statement};
 
 /// How much of an account somebody may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Sight {
+enum AccountAccess {
     /// Nothing.
     Nothing,
     /// Its sums, and postings for own jobs.
@@ -23,7 +23,7 @@ enum Sight {
 
 /// Everything: of one's own account, of sites that one owns, of projects that one manages, and
 /// what is held for one's jobs. Of projects that one is a member of, sums and own rows.
-fn sight(state: &State, actor: &Actor, account: &Account) -> Sight {
+fn sight(state: &State, actor: &Actor, account: &Account) -> AccountAccess {
     let all = match account {
         _ if actor.role == Role::Administrator => true,
         Account::Bank | Account::Peer(_) => false,
@@ -31,11 +31,11 @@ fn sight(state: &State, actor: &Actor, account: &Account) -> Sight {
         Account::Held(job) => is_own(state, actor, *job),
         Account::Owner(site) => owns(state, actor, site),
         Account::Project(project) => match projects::may_see_all(state, actor, project) {
-            false if projects::may_see(state, actor, project) => return Sight::Own,
+            false if projects::may_see(state, actor, project) => return AccountAccess::Own,
             all => all,
         },
     };
-    if all { Sight::All } else { Sight::Nothing }
+    if all { AccountAccess::All } else { AccountAccess::Nothing }
 }
 
 fn is_own(state: &State, actor: &Actor, job: u64) -> bool {
@@ -44,7 +44,7 @@ fn is_own(state: &State, actor: &Actor, job: u64) -> bool {
 
 /// Whether the caller may see the account's sums.
 pub(crate) fn may_see(state: &State, actor: &Actor, account: &Account) -> bool {
-    sight(state, actor, account) > Sight::Nothing
+    sight(state, actor, account) > AccountAccess::Nothing
 }
 
 /// Whether the site is the caller's.
@@ -109,7 +109,7 @@ pub(crate) fn statement(
     after: u64,
     limit: usize,
 ) -> Statement {
-    let all = sight(state, actor, account) == Sight::All;
+    let all = sight(state, actor, account) == AccountAccess::All;
     let is_seen = |it: &money::Posting| all || job(it).is_some_and(|it| is_own(state, actor, it));
     let own = |it: &&money::Posting| {
         it.number > after && (it.from == *account || it.to == *account) && is_seen(it)
@@ -123,7 +123,7 @@ pub(crate) fn statement(
 
 /// Which postings are wanted, by what readers filter for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct PostingFilter {
     /// To or from this one; `None`: of all accounts.
     pub(crate) account: Option<Account>,
     /// For this job.
@@ -141,10 +141,10 @@ pub(crate) struct Wanted {
 pub(crate) fn postings(
     state: &State,
     actor: &Actor,
-    wanted: &Wanted,
+    wanted: &PostingFilter,
     (before, max): (u64, usize),
 ) -> (Vec<Posting>, usize) {
-    let mut seen: BTreeMap<&Account, Sight> = BTreeMap::new();
+    let mut seen: BTreeMap<&Account, AccountAccess> = BTreeMap::new();
     let (mut page, mut count) = (Vec::new(), 0);
     for it in state.accounts.postings().rev() {
         if wanted.from.is_some_and(|from| it.at.0 < from) {
@@ -156,9 +156,9 @@ pub(crate) fn postings(
         let mut may =
             |account| *seen.entry(account).or_insert_with(|| sight(state, actor, account));
         let is_seen = match may(&it.from).max(may(&it.to)) {
-            Sight::All => true,
-            Sight::Own => job(it).is_some_and(|number| is_own(state, actor, number)),
-            Sight::Nothing => false,
+            AccountAccess::All => true,
+            AccountAccess::Own => job(it).is_some_and(|number| is_own(state, actor, number)),
+            AccountAccess::Nothing => false,
         };
         if is_seen {
             count += 1;
@@ -178,7 +178,7 @@ fn job(it: &money::Posting) -> Option<u64> {
     }
 }
 
-fn fits(it: &money::Posting, wanted: &Wanted) -> bool {
+fn fits(it: &money::Posting, wanted: &PostingFilter) -> bool {
     let (motive, job) = match &it.motive {
         Motive::Grant(_) => ("grant", None),
         Motive::Hold(job) => ("hold", Some(*job)),

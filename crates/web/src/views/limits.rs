@@ -1,7 +1,7 @@
 //! Time limits by pool: what they are, how they are counted, and who said so.
 
 use tradewind_daemon::live::state::{Job, Phase, State};
-use tradewind_daemon::live::times::{Reason, counted};
+use tradewind_daemon::live::times::{CountingReason, counted};
 use tradewind_io::submission::TimeLimit;
 use tradewind_model::{self as model, Demand, Pool, Span};
 
@@ -76,14 +76,14 @@ fn owner(asked: &TimeLimit, pool: &Pool, limit: Span) -> model::Times {
     }
 }
 
-fn by(reason: Reason) -> TimesBy {
+fn by(reason: CountingReason) -> TimesBy {
     match reason {
-        Reason::Job => TimesBy::Job,
-        Reason::Project => TimesBy::Project,
-        Reason::Owner => TimesBy::Owner,
-        Reason::Default => TimesBy::Default,
-        Reason::Earlier => TimesBy::EarlierRelease,
-        Reason::Class => TimesBy::Class,
+        CountingReason::Job => TimesBy::Job,
+        CountingReason::Project => TimesBy::Project,
+        CountingReason::Owner => TimesBy::Owner,
+        CountingReason::Default => TimesBy::Default,
+        CountingReason::Earlier => TimesBy::EarlierRelease,
+        CountingReason::Class => TimesBy::Class,
     }
 }
 

@@ -87,7 +87,7 @@ pub(crate) fn show(state: &State, actor: &Actor, name: &str, now: Time) -> Optio
     })
 }
 
-fn limits(it: projects::Limits) -> SpendingLimits {
+fn limits(it: projects::SpendingLimits) -> SpendingLimits {
     SpendingLimits { total: it.total.map(Credits::from), month: it.month.map(Credits::from) }
 }
 

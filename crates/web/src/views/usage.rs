@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use tradewind_daemon::live::projects::{Limits, MemberRole, may_be_named, text_of_month};
+use tradewind_daemon::live::projects::{MemberRole, SpendingLimits, may_be_named, text_of_month};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::State;
 use tradewind_daemon::live::used::{Place, Used};
@@ -84,7 +84,7 @@ pub(crate) fn table(state: &State) -> ImportTable {
         lift: Vec::new(),
         note: None,
     };
-    let limited = |row: ImportRow, limits: Limits| {
+    let limited = |row: ImportRow, limits: SpendingLimits| {
         let credits = |it: Option<Money>| it.map(Credits::from);
         ImportRow { total: credits(limits.total), month: credits(limits.month), ..row }
     };

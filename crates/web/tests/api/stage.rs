@@ -14,7 +14,7 @@ use tradewind_daemon::engine::reads::Permit;
 use tradewind_daemon::engine::{Engine, Setup, SiteSetup, Timing};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::Booking;
-use tradewind_daemon::live::{Ask, Kind, Make, Refusal, Settings};
+use tradewind_daemon::live::{Ask, Make, Refusal, RefusalKind, Settings};
 use tradewind_daemon::site::{
     Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Seen, Site, SiteError, Survey, Tag,
 };
@@ -138,7 +138,7 @@ impl ByRote {
         let time = Duration::from_millis(span.0.unsigned_abs());
         while span.0 >= 7_000 && span.0 % 10 == 7 && begin.elapsed() < time {
             if watch.is_over() {
-                return Err(Refusal::new(Kind::Unavailable, "it was stopped", ""));
+                return Err(Refusal::new(RefusalKind::Unavailable, "it was stopped", ""));
             }
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -148,8 +148,8 @@ fn sums(best: &Combination) -> Sums {
     Sums { time: best.time, cost: Money(best.cost) }
 }
 
-fn limits_of(bounds: Bounds) -> wire::Limits {
-    wire::Limits { time: bounds.time, budget: bounds.budget.map(Money) }
+fn limits_of(bounds: Bounds) -> wire::BatchLimits {
+    wire::BatchLimits { time: bounds.time, budget: bounds.budget.map(Money) }
 }
 
 fn table(jobs: &[Job], objective: &str, bounds: Bounds, best: &Combination) -> String {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::ValueEnum;
-use tradewind_io::wire::combine::{Front, Job, Left, Ordered, Point};
+use tradewind_io::wire::combine::{Front, FrontPoint, Job, Left, Ordered};
 use tradewind_model::{Limit, Money, Objective};
 use tradewind_sched::combine::vector::{self, Component};
 use tradewind_sched::combine::{self, Bounds, Choice, Combination, Infeasible};
@@ -47,7 +47,7 @@ pub(super) fn front(jobs: &[Job], choices: &[Vec<Choice>], max: usize, format: F
     }
     let front = combine::front(choices, max);
     let point =
-        |best: &Combination| Point { chosen: best.chosen.clone(), totals: super::sums(best) };
+        |best: &Combination| FrontPoint { chosen: best.chosen.clone(), totals: super::sums(best) };
     let document =
         Front { pareto: front.points.iter().map(point).collect(), complete: front.complete };
     match format {
@@ -60,7 +60,8 @@ pub(super) fn front(jobs: &[Job], choices: &[Vec<Choice>], max: usize, format: F
 
 fn front_table(front: &Front) -> String {
     const COLUMNS: [Column; 2] = [("cost credits", Side::Right), ("time s", Side::Right)];
-    let row = |point: &Point| vec![point.totals.cost.to_string(), point.totals.time.to_string()];
+    let row =
+        |point: &FrontPoint| vec![point.totals.cost.to_string(), point.totals.time.to_string()];
     let mut text = tables::table(&COLUMNS, front.pareto.iter().map(row).collect());
     let all = if front.complete { "all there are" } else { "of a larger front" };
     let points = front.pareto.len();
@@ -69,7 +70,7 @@ fn front_table(front: &Front) -> String {
 }
 
 fn front_csv(front: &Front) -> Vec<Vec<String>> {
-    let row = |point: &Point| {
+    let row = |point: &FrontPoint| {
         let chosen: Vec<String> = point.chosen.iter().map(usize::to_string).collect();
         vec![point.totals.cost.to_string(), point.totals.time.to_string(), chosen.join(" ")]
     };

@@ -9,7 +9,7 @@ use crate::exit::Failure;
 
 /// What to draw.
 #[derive(Debug, Clone)]
-pub(crate) struct Drawing<'a> {
+pub(crate) struct DrawRequest<'a> {
     /// One of [`tradewind_sim::models::JOB_MODELS`].
     pub(crate) model: &'a str,
     /// How many jobs.
@@ -24,10 +24,10 @@ pub(crate) struct Drawing<'a> {
     pub(crate) requests: Requests,
 }
 
-impl<'a> Drawing<'a> {
+impl<'a> DrawRequest<'a> {
     /// The model of this name as it was published.
-    pub(crate) fn of(model: &'a str) -> Drawing<'a> {
-        Drawing {
+    pub(crate) fn of(model: &'a str) -> DrawRequest<'a> {
+        DrawRequest {
             model,
             jobs: 10_000,
             processors: 128,
@@ -47,8 +47,8 @@ impl<'a> Drawing<'a> {
         for (parameter, value) in self.parameters {
             model.set(parameter, *value).map_err(|error| refused(&model, parameter, error))?;
         }
-        let Drawing { model: name, jobs, processors, requests, .. } = *self;
-        let log = log_of(&Source { name, model: &model, jobs, processors, requests }, seed);
+        let DrawRequest { model: name, jobs, processors, requests, .. } = *self;
+        let log = log_of(&ModelSource { name, model: &model, jobs, processors, requests }, seed);
         match self.offered {
             None => Ok(log),
             Some(load) => transform::scale_to_load(&log, self.processors, load).map_err(failed),
@@ -58,7 +58,7 @@ impl<'a> Drawing<'a> {
 
 /// A model ready to draw.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Source<'a> {
+pub(crate) struct ModelSource<'a> {
     pub(crate) name: &'a str,
     pub(crate) model: &'a JobModel,
     pub(crate) jobs: usize,
@@ -67,14 +67,14 @@ pub(crate) struct Source<'a> {
 }
 
 /// The log that `source` draws from `seed`.
-pub(crate) fn log_of(source: &Source<'_>, seed: u64) -> Log {
+pub(crate) fn log_of(source: &ModelSource<'_>, seed: u64) -> Log {
     let mut jobs = source.model.draw(seed, source.jobs);
     source.requests.apply(seed, &mut jobs);
     let records = (1..).zip(&jobs).map(|(number, job)| record(number, job)).collect();
     Log::new(source.name, header(source, seed), records)
 }
 
-fn header(source: &Source<'_>, seed: u64) -> Header {
+fn header(source: &ModelSource<'_>, seed: u64) -> Header {
     let mut header = Header::default();
     let (jobs, processors) = (source.jobs.to_string(), source.processors.to_string());
     for (key, value) in [

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use tradewind_io::duration::parse_time;
-use tradewind_io::swf::transform::{self, Clock, Factor, Resample, Slice, Wide};
+use tradewind_io::swf::transform::{self, Factor, Resample, Slice, SliceClock, Wide};
 use tradewind_io::swf::{self, Log};
 use tradewind_model::Time;
 
@@ -105,7 +105,7 @@ fn seed(args: &Args) -> Result<Option<u64>, Failure> {
 /// In this order: the part, its users, its machine, its run times, its arrivals.
 fn make(mut log: Log, args: &Args, seed: Option<u64>) -> Result<Log, Failure> {
     if args.from.is_some() || args.to.is_some() || args.rebase {
-        let clock = if args.rebase { Clock::FromZero } else { Clock::Kept };
+        let clock = if args.rebase { SliceClock::FromZero } else { SliceClock::Kept };
         log = transform::slice(&log, Slice { from: args.from, to: args.to, clock });
     }
     if let Some(count) = args.first {

@@ -5,7 +5,7 @@ use tradewind_io::swf;
 use tradewind_io::swf::transform::Factor;
 use tradewind_sim::models::Requests;
 
-use super::drawing::Drawing;
+use super::drawing::DrawRequest;
 use super::{Target, values};
 use crate::exit::Outcome;
 use crate::report::Report;
@@ -102,20 +102,20 @@ pub(super) fn run(name: &str, args: &Args, report: &Report) -> Outcome {
 }
 
 impl Args {
-    fn drawing<'a>(&'a self, name: &'a str) -> Drawing<'a> {
+    fn drawing<'a>(&'a self, name: &'a str) -> DrawRequest<'a> {
         let requests = match self.request {
             Request::Exact => Requests { users: self.users, ..Requests::exact() },
             Request::Factor(factor) => {
                 Requests { users: self.users, factor, ..Requests::default() }
             }
         };
-        Drawing {
+        DrawRequest {
             jobs: self.jobs as usize,
             processors: self.procs.unwrap_or(if name == "exponential" { 64 } else { 128 }),
             parameters: &self.parameters,
             offered: self.offered,
             requests,
-            ..Drawing::of(name)
+            ..DrawRequest::of(name)
         }
     }
 }

@@ -25,11 +25,11 @@ Examples:
   tradewind generate from log.swf.gz --users 100 --weeks 8 --seed 1 -o resampled.swf")]
 pub(crate) struct Args {
     #[command(subcommand)]
-    model: Model,
+    model: ModelCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Model {
+enum ModelCommand {
     /// Rigid jobs with a daily cycle, after Lublin and Feitelson (2003): a log.
     Lublin(jobs::LublinArgs),
     /// Weibull run times, Poisson arrivals, uniform widths, after paper 003: a log.
@@ -59,13 +59,13 @@ struct Target {
 
 pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     match &args.model {
-        Model::Lublin(args) => jobs::lublin(args, report),
-        Model::Weibull(args) => jobs::run("weibull", args, report),
-        Model::Exponential(args) => jobs::run("exponential", args, report),
-        Model::Environment(args) => cycle::environment(args, report),
-        Model::Study1(args) => cycle::study1(args, report),
-        Model::LocalLoad(args) => cycle::local_load(args, report),
-        Model::From(args) => from::run(args, report),
+        ModelCommand::Lublin(args) => jobs::lublin(args, report),
+        ModelCommand::Weibull(args) => jobs::run("weibull", args, report),
+        ModelCommand::Exponential(args) => jobs::run("exponential", args, report),
+        ModelCommand::Environment(args) => cycle::environment(args, report),
+        ModelCommand::Study1(args) => cycle::study1(args, report),
+        ModelCommand::LocalLoad(args) => cycle::local_load(args, report),
+        ModelCommand::From(args) => from::run(args, report),
     }
 }
 

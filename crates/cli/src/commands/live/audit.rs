@@ -14,7 +14,7 @@ use tradewind_web::documents::{AUDIT_COLUMNS, AuditList, AuditRow};
 use super::{Sheet, facts};
 use crate::cli::Format;
 use crate::client::words::moment;
-use crate::client::{Market, Place, encode, place};
+use crate::client::{Market, MarketArgs, encode, place};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
 use crate::tables::Side;
@@ -33,7 +33,7 @@ Administrators may list it; `verify` and `export` read the file in the market's 
 the market runs.")]
 pub(crate) struct Args {
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<AuditCommand>,
     /// Not older than this: a moment such as `2027-01-15T08:00:00Z`, or a time back from now such as
     /// `90s`, `15m`, `24h`, `7d`.
     #[arg(long, value_name = "WHEN", value_parser = since)]
@@ -45,11 +45,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KIND", value_parser = kind)]
     kind: Option<Kind>,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum AuditCommand {
     /// Prove that no row is missing, changed or swapped.
     Verify(FileArgs),
     /// Write all rows as lines of JSON, with their chain.
@@ -119,8 +119,8 @@ fn kind(text: &str) -> Result<Kind, String> {
 pub(crate) fn run(args: &Args, format: Format) -> Outcome {
     match &args.what {
         None => list(args, format),
-        Some(What::Verify(file)) => proved(file, format),
-        Some(What::Export(args)) => write(args),
+        Some(AuditCommand::Verify(file)) => proved(file, format),
+        Some(AuditCommand::Export(args)) => write(args),
     }
 }
 

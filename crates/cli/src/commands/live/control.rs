@@ -5,7 +5,7 @@ use tradewind_web::documents::Job;
 
 use super::joined;
 use crate::cli::Format;
-use crate::client::{Market, Place, Sent};
+use crate::client::{Market, MarketArgs, Sent};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::report::Report;
 
@@ -54,7 +54,7 @@ struct Jobs {
     #[arg(value_name = "ID", required = true)]
     jobs: Vec<u64>,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 pub(crate) fn cancel(args: &CancelArgs, format: Format, report: &Report) -> Outcome {

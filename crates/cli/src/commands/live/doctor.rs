@@ -12,7 +12,7 @@ use tradewind_web::documents::{Market as MarketDocument, TokenList};
 
 use super::{Sheet, token};
 use crate::cli::Format;
-use crate::client::{Market, Place, Sent, place};
+use crate::client::{Market, MarketArgs, Sent, place};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::report::Report;
 use crate::tables::Side;
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
 
 /// What the market of the folder says of itself, if it runs.
 fn running(folder: &Path) -> Option<MarketDocument> {
-    let place = Place::of_folder(folder)?;
+    let place = MarketArgs::of_folder(folder)?;
     let sent = Market::open(&place).and_then(|market| market.get("/v1/market")).ok()?;
     sent.read().ok()
 }
@@ -101,7 +101,7 @@ fn clock(market: &MarketDocument) -> Option<Finding> {
 
 /// Tokens that have expired or will soon, if a market runs and tells us.
 fn tokens(folder: &Path) -> Vec<Finding> {
-    let sent = Place::of_folder(folder).and_then(|place| {
+    let sent = MarketArgs::of_folder(folder).and_then(|place| {
         let sent = Market::open(&place).and_then(|market| market.pages("/v1/tokens", "tokens"));
         sent.and_then(|sent| sent.read::<TokenList>()).ok()
     });

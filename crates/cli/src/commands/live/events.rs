@@ -6,7 +6,7 @@ use tradewind_web::documents::Event;
 
 use crate::cli::Format;
 use crate::client::words::moment;
-use crate::client::{Market, Patience, Place};
+use crate::client::{Market, MarketArgs, Patience};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::print;
 use crate::report::Report;
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ROW")]
     after: Option<u64>,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {

@@ -7,12 +7,12 @@ use tradewind_web::documents::{Explanation, Offer, Relaxation};
 use super::Sheet;
 use crate::cli::Format;
 use crate::client::words::moment;
-use crate::client::{Market, Place};
+use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Outcome};
 use crate::output;
 use crate::tables::Side;
 
-pub(crate) fn run(job: u64, place: &Place, format: Format) -> Outcome {
+pub(crate) fn run(job: u64, place: &MarketArgs, format: Format) -> Outcome {
     let sent = Market::open(place)?.get(&format!("/v1/jobs/{job}/explain"))?;
     let explanation: Explanation = sent.read()?;
     match format {

@@ -6,7 +6,7 @@ use tradewind_web::documents::{Account, Statement, Transfer};
 
 use super::ledger::{account, balances};
 use crate::cli::Format;
-use crate::client::{Market, Place};
+use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
 
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(long)]
     create: bool,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 pub(crate) fn run(args: &Args, format: Format) -> Outcome {

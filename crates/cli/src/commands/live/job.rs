@@ -10,7 +10,7 @@ use tradewind_web::documents::{
 use super::{Sheet, explain, jobs, output};
 use crate::cli::Format;
 use crate::client::words::{length, moment, moment_or_none};
-use crate::client::{Market, Place};
+use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::print_styled;
 use crate::tables::Side;
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     #[arg(long)]
     output: bool,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 pub(crate) fn run(args: &Args, format: Format) -> Outcome {

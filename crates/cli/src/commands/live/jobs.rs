@@ -5,7 +5,7 @@ use tradewind_web::documents::{Credits, Job, JobList};
 use super::Sheet;
 use crate::cli::Format;
 use crate::client::words::{self, length, moment};
-use crate::client::{Market, Place, encode};
+use crate::client::{Market, MarketArgs, encode};
 use crate::exit::{Exit, Outcome};
 use crate::tables::Side;
 
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 impl Args {

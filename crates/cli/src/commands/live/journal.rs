@@ -22,13 +22,13 @@ use crate::{decisions, output};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    what: What,
+    what: JournalCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum JournalCommand {
     /// Prove that the journal is whole, and that its state is what its rows make.
-    Verify(Where),
+    Verify(JournalArgs),
     /// Make the state anew from the rows alone, up to any of them.
     Replay(ReplayArgs),
     /// Write all rows as lines of JSON.
@@ -45,7 +45,7 @@ Examples:
 
 Also while the market runs. Exit code 1 if the journal is damaged or a state is not what the rows
 make; the document says `proved: false` then, and why.")]
-struct Where {
+struct JournalArgs {
     #[command(flatten)]
     journal: Journal,
 }
@@ -136,9 +136,9 @@ pub(super) fn of_backup(mut failure: Failure) -> Failure {
 
 pub(crate) fn run(args: &Args, format: Format) -> Outcome {
     match &args.what {
-        What::Verify(args) => verify(&args.journal, format),
-        What::Replay(args) => replay(args, format).map_err(|it| args.journal.advise(it)),
-        What::Export(args) => write(args).map_err(|it| args.journal.advise(it)),
+        JournalCommand::Verify(args) => verify(&args.journal, format),
+        JournalCommand::Replay(args) => replay(args, format).map_err(|it| args.journal.advise(it)),
+        JournalCommand::Export(args) => write(args).map_err(|it| args.journal.advise(it)),
     }
 }
 

@@ -7,7 +7,7 @@ use tradewind_web::documents::{Account, AccountList, Myself, POSTING_COLUMNS, Po
 use super::Sheet;
 use crate::cli::Format;
 use crate::client::words::moment;
-use crate::client::{Market, Place, encode};
+use crate::client::{Market, MarketArgs, encode};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
 use crate::tables::Side;
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "account")]
     accounts: bool,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 pub(crate) fn run(args: &Args, format: Format) -> Outcome {

@@ -12,7 +12,7 @@ use super::Sheet;
 use crate::cli::Format;
 use crate::client::logins::{Login, Logins};
 use crate::client::words::{moment, moment_or_none};
-use crate::client::{Line, Market, Place, Sent, Source};
+use crate::client::{Market, MarketArgs, MarketClient, Sent, TokenSource};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
 use crate::report::Report;
@@ -36,7 +36,7 @@ only its owner can read, and is used for this market by all commands until it ex
 Scripts and services use tokens that an administrator issues: `tradewind token`.")]
 pub(crate) struct LoginArgs {
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 /// Of which market.
@@ -48,7 +48,7 @@ Examples:
 Revokes the token that `tradewind login` got, and forgets it.")]
 pub(crate) struct LogoutArgs {
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 /// Of which market.
@@ -59,7 +59,7 @@ Examples:
   tradewind whoami --format json")]
 pub(crate) struct WhoamiArgs {
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 pub(crate) fn login(args: &LoginArgs, format: Format, report: &Report) -> Outcome {
@@ -67,7 +67,7 @@ pub(crate) fn login(args: &LoginArgs, format: Format, report: &Report) -> Outcom
     let (url, _) = args.place.address(&logins)?;
     let ca = args.place.ca()?;
     let trusted = ca.as_ref().map(|(path, _)| path.canonicalize().unwrap_or_else(|_| path.clone()));
-    let line = Line::patient(&url, ca, TIMEOUT)?;
+    let line = MarketClient::patient(&url, ca, TIMEOUT)?;
     let (_, device) = ask::<DeviceSignIn>(&line, "/v1/sign-in/device", b"{}".to_vec())?;
     let device = device.ok_or_else(|| Failure::negative("the market sent no code"))?;
     match &device.whole_url {
@@ -103,7 +103,7 @@ pub(crate) fn login(args: &LoginArgs, format: Format, report: &Report) -> Outcom
 }
 
 /// Asks politely until somebody has confirmed the code, or it has expired.
-fn wait(line: &Line, device: &DeviceSignIn) -> Result<NewSession, Failure> {
+fn wait(line: &MarketClient, device: &DeviceSignIn) -> Result<NewSession, Failure> {
     let end = Instant::now() + Duration::from_secs(device.lasts.unsigned_abs());
     let mut interval = device.interval.clamp(1, 60);
     let mut missed = 0;
@@ -135,7 +135,7 @@ fn wait(line: &Line, device: &DeviceSignIn) -> Result<NewSession, Failure> {
 
 /// Status and document of an answer that is a good one.
 fn ask<T: DeserializeOwned>(
-    line: &Line,
+    line: &MarketClient,
     path: &str,
     body: Vec<u8>,
 ) -> Result<(u16, Option<T>), Failure> {
@@ -173,12 +173,14 @@ pub(crate) fn logout(args: &LogoutArgs, report: &Report) -> Outcome {
     }
     // A token that has expired, or a market that is gone, is no reason to keep it.
     let revoked = Market::open(&args.place).and_then(|market| match market.source() {
-        Source::Login => {
+        TokenSource::Login => {
             let token = market.get("/v1/me")?.read::<Myself>()?.token;
             market.delete(&format!("/v1/tokens/{token}")).map(|_| ())
         }
         // Another token was named, and is not the one to revoke.
-        Source::File(_) | Source::Variable => Err(Failure::negative("another token was named")),
+        TokenSource::File(_) | TokenSource::Variable => {
+            Err(Failure::negative("another token was named"))
+        }
     });
     if revoked.is_err() {
         report.note("the market could not be told: the token opens there until it expires");
@@ -195,9 +197,9 @@ pub(crate) fn whoami(args: &WhoamiArgs, format: Format) -> Outcome {
     let Sent(mut document) = market.get("/v1/me")?;
     let me: Myself = Sent(document.clone()).read()?;
     let source = match market.source() {
-        Source::File(path) => path.display().to_string(),
-        Source::Variable => "$TRADEWIND_TOKEN".to_owned(),
-        Source::Login => "tradewind login".to_owned(),
+        TokenSource::File(path) => path.display().to_string(),
+        TokenSource::Variable => "$TRADEWIND_TOKEN".to_owned(),
+        TokenSource::Login => "tradewind login".to_owned(),
     };
     if let Some(fields) = document.as_object_mut() {
         fields.insert("url".to_owned(), market.url().into());

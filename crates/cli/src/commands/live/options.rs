@@ -2,7 +2,7 @@
 //! help, completions, manual pages and of what a job script may say.
 
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
-use tradewind_io::submission::options::{Kind, Known, OPTIONS, Owner, Takes};
+use tradewind_io::submission::options::{OPTIONS, OptionSpec, Owner, Support, Takes};
 use tradewind_io::submission::script::{Given, Origin};
 
 /// Options that the command line has for itself, under these names.
@@ -14,14 +14,14 @@ const LETTERS: [char; 4] = ['h', 'q', 'v', 'V'];
 #[derive(Debug, Clone, Default)]
 pub(crate) struct JobOptions(pub(crate) Vec<Given>);
 
-fn options() -> impl Iterator<Item = &'static Known> {
+fn options() -> impl Iterator<Item = &'static OptionSpec> {
     OPTIONS.iter().filter(|known| !OURS.contains(&known.name))
 }
 
-fn argument(known: &'static Known) -> Arg {
+fn argument(known: &'static OptionSpec) -> Arg {
     let heading = match (known.owner, known.kind) {
         (Owner::Tradewind, _) => "Job: terms of the market",
-        (Owner::Slurm, Kind::PassedThrough) => "Job: for the managers of sites",
+        (Owner::Slurm, Support::PassedThrough) => "Job: for the managers of sites",
         (Owner::Slurm, _) => "Job: as with sbatch",
     };
     let short = known.short.filter(|letter| !LETTERS.contains(letter));
@@ -31,8 +31,8 @@ fn argument(known: &'static Known) -> Arg {
         .help(known.says)
         .help_heading(heading)
         // What is refused says why when it is given.
-        .hide(known.kind == Kind::Refused)
-        .hide_short_help(known.kind == Kind::PassedThrough);
+        .hide(known.kind == Support::Refused)
+        .hide_short_help(known.kind == Support::PassedThrough);
     let valued = |arg: Arg| arg.action(ArgAction::Append).value_name("VALUE");
     match known.takes {
         Takes::Value => valued(arg).allow_hyphen_values(true),

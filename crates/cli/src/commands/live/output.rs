@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tradewind_web::documents::Job;
 
-use crate::client::{Market, Place};
+use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Failure, Outcome};
 
 /// Of which job.
@@ -27,7 +27,7 @@ pub(crate) struct Args {
         value_parser = clap::value_parser!(u64).range(1..=1_048_576))]
     bytes: u64,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {

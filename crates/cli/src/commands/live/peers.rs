@@ -5,7 +5,7 @@ use tradewind_web::documents::{Peer, PeerList};
 use super::Sheet;
 use crate::cli::Format;
 use crate::client::words::moment;
-use crate::client::{Market, Place};
+use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Outcome};
 use crate::tables::Side;
 
@@ -20,7 +20,7 @@ THERE are jobs from here that are at the peer, HERE jobs of the peer that are he
 may or may not have arrived there. BALANCE is what the peer has here, for administrators.")]
 pub(crate) struct Args {
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 pub(crate) fn run(args: &Args, format: Format) -> Outcome {

@@ -5,7 +5,7 @@ use tradewind_web::documents::{Market as Whole, PolicyChoice, WhatIf, WhatIfQues
 
 use super::facts;
 use crate::cli::Format;
-use crate::client::{Market, Place};
+use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Failure, Outcome, Problem};
 
 /// Jobs that are named; more are counted.
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long, requires = "name")]
     yes: bool,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 pub(crate) fn run(args: &Args, format: Format) -> Outcome {

@@ -6,7 +6,7 @@ use tradewind_web::documents::{Credits, PriceChange, SiteList};
 
 use super::{Sheet, sites};
 use crate::cli::Format;
-use crate::client::{Market, Place, Sent, encode};
+use crate::client::{Market, MarketArgs, Sent, encode};
 use crate::exit::{Exit, Failure, Outcome};
 
 /// Of which pool, and what.
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "price")]
     reset: bool,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 pub(crate) fn run(args: &Args, format: Format) -> Outcome {

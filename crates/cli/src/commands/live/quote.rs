@@ -9,7 +9,7 @@ use super::options::JobOptions;
 use super::{Sheet, submit, work};
 use crate::cli::Format;
 use crate::client::words::{length, moment};
-use crate::client::{Market, Place, Sent};
+use crate::client::{Market, MarketArgs, Sent};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
 use crate::report::Report;
@@ -17,7 +17,7 @@ use crate::tables::{Column, Side};
 
 pub(crate) fn run(
     words: &[String],
-    (options, place): (&JobOptions, &Place),
+    (options, place): (&JobOptions, &MarketArgs),
     format: Format,
     report: &Report,
 ) -> Outcome {
@@ -41,12 +41,12 @@ pub(super) fn has_window(sent: &Sent) -> Result<bool, Failure> {
 }
 
 /// An offer with the windows that are the same: `start, finish`.
-struct Line<'a> {
+struct OfferRow<'a> {
     criteria: String,
     offer: &'a Offer,
 }
 
-impl Line<'_> {
+impl OfferRow<'_> {
     fn min(&self, quotes: &[Offer]) -> &str {
         match self.criteria.split(", ").count() == quotes.len() {
             true => "every criterion",
@@ -56,14 +56,14 @@ impl Line<'_> {
 }
 
 /// One line for each window.
-fn lines(quotes: &[Offer]) -> Vec<Line<'_>> {
-    let mut lines: Vec<Line<'_>> = Vec::new();
+fn lines(quotes: &[Offer]) -> Vec<OfferRow<'_>> {
+    let mut lines: Vec<OfferRow<'_>> = Vec::new();
     for offer in quotes.iter().filter(|offer| offer.start.is_some()) {
         match lines.iter_mut().find(|line| line.offer.id.is_some() && line.offer.id == offer.id) {
             Some(line) => {
                 let _ = write!(line.criteria, ", {}", offer.criterion);
             }
-            None => lines.push(Line { criteria: offer.criterion.clone(), offer }),
+            None => lines.push(OfferRow { criteria: offer.criterion.clone(), offer }),
         }
     }
     lines
@@ -80,7 +80,7 @@ fn table(all: &Quotes) -> String {
     ];
     let quotes = &all.quotes;
     let lines = lines(quotes);
-    let row = |line: &Line<'_>| {
+    let row = |line: &OfferRow<'_>| {
         let Offer { id, start, finish, cost, expires, exact, .. } = line.offer;
         let show = |at: &Option<i64>| at.map(moment).unwrap_or_default();
         let proof = if *exact { "" } else { " (heuristic)" };
@@ -112,7 +112,7 @@ fn table(all: &Quotes) -> String {
 }
 
 /// What there is to spend, if it is too little for some of them.
-fn purse(all: &Quotes, lines: &[Line<'_>]) -> String {
+fn purse(all: &Quotes, lines: &[OfferRow<'_>]) -> String {
     let Some((payer, funds)) = all.payer.as_ref().zip(all.funds) else { return String::new() };
     let dear = lines.iter().filter(|line| all.is_too_dear(line.offer));
     let dear: Vec<String> =
@@ -128,7 +128,7 @@ fn purse(all: &Quotes, lines: &[Line<'_>]) -> String {
 
 /// The limit and the price on the nodes of each quote; with what the limit is in work, if it is
 /// another number of seconds anywhere.
-fn limits(lines: &[Line<'_>]) -> String {
+fn limits(lines: &[OfferRow<'_>]) -> String {
     const COLUMNS: [Column; 6] = [
         ("QUOTE", Side::Right),
         ("POOL", Side::Left),
@@ -139,7 +139,7 @@ fn limits(lines: &[Line<'_>]) -> String {
     ];
     const WORK: usize = 4;
     let mut rows = Vec::new();
-    for Line { offer, .. } in lines {
+    for OfferRow { offer, .. } in lines {
         for part in &offer.nodes {
             let limit = limit(offer, part);
             rows.push(vec![

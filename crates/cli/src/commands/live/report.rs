@@ -7,7 +7,7 @@ use tradewind_web::documents::{Report as Document, SiteReport, UserReport};
 use super::Sheet;
 use crate::cli::Format;
 use crate::client::words::{length, moment};
-use crate::client::{Market, Place};
+use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Outcome};
 use crate::output;
 use crate::tables::Side;
@@ -23,7 +23,7 @@ Over the jobs that are still known. You see yourself, and an administrator every
 earned is for their owners. CSV has the users.")]
 pub(crate) struct Args {
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 pub(crate) fn run(args: &Args, format: Format) -> Outcome {

@@ -4,7 +4,7 @@ use tradewind_web::documents::{Pool, Site, SiteList};
 
 use super::Sheet;
 use crate::cli::Format;
-use crate::client::{Market, Place};
+use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Outcome, Problem};
 use crate::report::Report;
 use crate::tables::Side;
@@ -22,7 +22,7 @@ started there: half of them, and nine in ten; in seconds. REQ/MIN are the reques
 manager got from the market in the last minute. A pool whose STATE is `error` has no nodes.")]
 pub(crate) struct Args {
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {

@@ -7,7 +7,7 @@ use tradewind_web::documents::Submitted;
 use super::options::JobOptions;
 use super::{quote, wait, work};
 use crate::cli::Format;
-use crate::client::{self, Market, Place};
+use crate::client::{self, Market, MarketArgs};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::report::Report;
 use crate::{exit, output};
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TEXT")]
     key: Option<String>,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
     #[command(flatten)]
     options: JobOptions,
 }

@@ -11,7 +11,7 @@ use tradewind_web::documents::{
 use super::Sheet;
 use crate::cli::Format;
 use crate::client::words::moment;
-use crate::client::{Market, Place};
+use crate::client::{Market, MarketArgs};
 use crate::commands::up;
 use crate::exit::{Exit, Failure, Outcome, Problem};
 use crate::output;
@@ -22,11 +22,11 @@ use crate::tables::Side;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    what: What,
+    what: TokenCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum TokenCommand {
     /// Make a token for a user; its secret is seen this once.
     #[command(visible_alias = "create")]
     New(NewArgs),
@@ -51,8 +51,8 @@ struct NewArgs {
     /// A user's name; one that is new begins with what the configuration grants.
     user: String,
     /// As what they come in.
-    #[arg(long, value_enum, default_value_t = As::User)]
-    role: As,
+    #[arg(long, value_enum, default_value_t = TokenAs::User)]
+    role: TokenAs,
     /// For people: on which machine it is used, say.
     #[arg(long, value_name = "TEXT", default_value = "")]
     note: String,
@@ -63,7 +63,7 @@ struct NewArgs {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 /// Which, and what then.
@@ -90,7 +90,7 @@ struct RotateArgs {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 /// Seconds; 0 for `never`.
@@ -114,7 +114,7 @@ fn grace(text: &str) -> Result<i64, String> {
 
 /// As what somebody comes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum As {
+enum TokenAs {
     /// Their own jobs and accounts.
     User,
     /// The same, and their sites.
@@ -125,13 +125,13 @@ enum As {
     Peer,
 }
 
-impl From<As> for Role {
-    fn from(role: As) -> Role {
+impl From<TokenAs> for Role {
+    fn from(role: TokenAs) -> Role {
         match role {
-            As::User => Role::User,
-            As::Owner => Role::Owner,
-            As::Administrator => Role::Administrator,
-            As::Peer => Role::Peer,
+            TokenAs::User => Role::User,
+            TokenAs::Owner => Role::Owner,
+            TokenAs::Administrator => Role::Administrator,
+            TokenAs::Peer => Role::Peer,
         }
     }
 }
@@ -145,7 +145,7 @@ Examples:
 Your own; an administrator sees all.")]
 struct ListArgs {
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 /// Which.
@@ -160,15 +160,15 @@ struct RevokeArgs {
     #[arg(value_name = "ID")]
     token: u64,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     match &args.what {
-        What::New(args) => new(args, format, report),
-        What::List(args) => list(args, format, report),
-        What::Rotate(args) => rotate(args, format, report),
-        What::Revoke(args) => {
+        TokenCommand::New(args) => new(args, format, report),
+        TokenCommand::List(args) => list(args, format, report),
+        TokenCommand::Rotate(args) => rotate(args, format, report),
+        TokenCommand::Revoke(args) => {
             Market::open(&args.place)?.delete(&format!("/v1/tokens/{}", args.token))?;
             Ok(Exit::Ok)
         }
@@ -252,14 +252,14 @@ fn replace(path: &Path, token: &str) -> Result<(), Failure> {
 }
 
 /// What is probably not meant: an owner who cannot set prices, or who owns nothing.
-fn hint(user: &str, role: As, sites: &[Site]) -> Option<String> {
+fn hint(user: &str, role: TokenAs, sites: &[Site]) -> Option<String> {
     let own = sites.iter().filter(|site| site.owner == user).map(|site| site.name.as_str());
     let own = own.collect::<Vec<_>>().join(", ");
     match (role, own.is_empty()) {
-        (As::User, false) => Some(format!(
+        (TokenAs::User, false) => Some(format!(
             "{user} owns {own}, and may set prices there with a token of `--role owner` only"
         )),
-        (As::Owner, true) => Some(format!(
+        (TokenAs::Owner, true) => Some(format!(
             "{user} owns no site yet: the configuration names owners, as `owner = \"{user}\"` in \
              a `[[site]]`"
         )),
@@ -359,8 +359,8 @@ mod tests {
         };
         let sites = [site];
         let said = |user, role| hint(user, role, &sites);
-        assert!(said("olga", As::User).unwrap().contains("--role owner"));
-        assert!(said("ana", As::Owner).unwrap().contains("owner = \"ana\""));
-        assert_eq!([said("olga", As::Owner), said("ana", As::User)], [None, None]);
+        assert!(said("olga", TokenAs::User).unwrap().contains("--role owner"));
+        assert!(said("ana", TokenAs::Owner).unwrap().contains("owner = \"ana\""));
+        assert_eq!([said("olga", TokenAs::Owner), said("ana", TokenAs::User)], [None, None]);
     }
 }

@@ -5,7 +5,7 @@ use tradewind_web::documents::{Job, JobList, Usage, UsageList};
 use super::Sheet;
 use crate::cli::Format;
 use crate::client::words::is_over;
-use crate::client::{Market, Place, encode};
+use crate::client::{Market, MarketArgs, encode};
 use crate::exit::{Exit, Outcome};
 use crate::output;
 use crate::tables::Side;
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["by", "from", "to"])]
     sacct: bool,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 pub(crate) fn run(args: &Args, format: Format) -> Outcome {

@@ -7,7 +7,7 @@ use tradewind_web::documents::{ExitStatus, Job};
 
 use super::joined;
 use crate::cli::Format;
-use crate::client::{Market, Place, words};
+use crate::client::{Market, MarketArgs, words};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::report::Report;
 
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[arg(value_name = "ID", required = true)]
     jobs: Vec<u64>,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
 /// Waits for all of `jobs`, in all as long as `bound` says; the highest exit code, and the jobs as
 /// they ended, or as they were then.
 pub(super) fn until_over(
-    place: &Place,
+    place: &MarketArgs,
     jobs: &[u64],
     bound: Option<Duration>,
     report: &Report,

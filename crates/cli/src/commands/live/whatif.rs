@@ -9,7 +9,7 @@ use tradewind_web::documents::{Fate, JobChange, Totals, WhatIf, WhatIfQuestion};
 use super::Sheet;
 use crate::cli::Format;
 use crate::client::words::{length, moment};
-use crate::client::{Market, Place};
+use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
 use crate::tables::Side;
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SPAN", value_parser = duration::parse_span)]
     horizon: Option<Span>,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 pub(crate) fn run(args: &Args, format: Format) -> Outcome {

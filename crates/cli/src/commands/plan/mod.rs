@@ -90,7 +90,7 @@ fn plan_with_progress(snapshot: &Snapshot, cyclic: &Cyclic, report: &Report) -> 
 }
 
 /// What `combine` would have to choose from.
-fn alternatives(snapshot: &Snapshot, plan: &Plan) -> wire::combine::Input {
+fn alternatives(snapshot: &Snapshot, plan: &Plan) -> wire::combine::CombineInput {
     let measure = snapshot.policy.measure;
     let with_some = |(job, planned): (&Job, &JobPlan)| {
         let of = |window: &Window| Alternative { time: measure.of(window), cost: window.cost() };
@@ -99,7 +99,7 @@ fn alternatives(snapshot: &Snapshot, plan: &Plan) -> wire::combine::Input {
             .then(|| wire::combine::Job { name: job.name.clone(), alternatives })
     };
     let jobs = snapshot.jobs.iter().zip(&plan.jobs).filter_map(with_some).collect();
-    wire::combine::Input { jobs }
+    wire::combine::CombineInput { jobs }
 }
 
 fn draw(kind: args::Picture, chart: &Chart) -> Result<Vec<u8>, Failure> {

@@ -18,7 +18,7 @@ use tradewind_lab::{Case, Experiment, Parameter, Size, Study, Tally, Value, expe
 pub(crate) use args::Args;
 use args::Settings;
 use store::Store;
-use work::Run;
+use work::ExperimentRun;
 
 use crate::cli::Format;
 use crate::exit::{Exit, Outcome};
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     }
     let settings = args.settings()?;
     report.seed(settings.seed);
-    let plan = Plan::new(&settings, report)?;
+    let plan = ReproducePlan::new(&settings, report)?;
     let store = Store::new(settings.out.as_deref())?;
     let stop = Arc::new(AtomicBool::new(false));
     worker_pool::listen(&stop);
@@ -53,11 +53,11 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
 }
 
 /// Which experiments are run with what, and for which studies.
-struct Plan {
+struct ReproducePlan {
     studies: Vec<&'static Study>,
     experiments: Vec<&'static Experiment>,
     /// First one of each experiment, then those of the sweep.
-    runs: Vec<Run>,
+    runs: Vec<ExperimentRun>,
     sweeps: Vec<Sweep>,
 }
 
@@ -67,12 +67,15 @@ struct Sweep {
     changed: Option<(&'static Parameter, Value)>,
 }
 
-impl Plan {
-    fn new(settings: &Settings, report: &Report) -> Result<Plan, crate::exit::Failure> {
+impl ReproducePlan {
+    fn new(settings: &Settings, report: &Report) -> Result<ReproducePlan, crate::exit::Failure> {
         let experiments = experiments(&settings.studies);
         let mut runs = Vec::new();
         for experiment in &experiments {
-            runs.push(Run { experiment, case: settings.case(experiment, settings.size)? });
+            runs.push(ExperimentRun {
+                experiment,
+                case: settings.case(experiment, settings.size)?,
+            });
         }
         work::say_missing_logs(&runs, report);
         let mut sweeps = Vec::new();
@@ -84,11 +87,11 @@ impl Plan {
                     Some((parameter, value)) => case.with(parameter, value),
                     None => case,
                 };
-                runs.push(Run { experiment, case });
+                runs.push(ExperimentRun { experiment, case });
                 sweeps.push(Sweep { experiment, changed });
             }
         }
-        Ok(Plan { studies: settings.studies.clone(), experiments, runs, sweeps })
+        Ok(ReproducePlan { studies: settings.studies.clone(), experiments, runs, sweeps })
     }
 
     /// What the studies say to `tallies`, which stand in the order of the runs.

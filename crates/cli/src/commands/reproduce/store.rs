@@ -6,7 +6,7 @@ use tradewind_io::digest;
 use tradewind_lab::Tally;
 
 use super::super::simulate::store::make;
-use super::work::Run;
+use super::work::ExperimentRun;
 use crate::exit::Failure;
 use crate::output;
 
@@ -27,7 +27,7 @@ impl Store {
     }
 
     /// The folder of `run`'s parts, made if it is not there; `None` if nothing is kept.
-    pub(super) fn open(&self, run: &Run) -> Result<Option<PathBuf>, Failure> {
+    pub(super) fn open(&self, run: &ExperimentRun) -> Result<Option<PathBuf>, Failure> {
         let Some(folder) = &self.folder else { return Ok(None) };
         let id = digest::sha256(format!("{} {}", self.program, run.case.key()).as_bytes());
         let folder = folder.join(format!("{}-{}", run.experiment.id, &id[..16]));

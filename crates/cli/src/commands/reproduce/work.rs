@@ -12,7 +12,7 @@ use crate::report::Report;
 use crate::worker_pool;
 
 /// An experiment and what it is run with.
-pub(super) struct Run {
+pub(super) struct ExperimentRun {
     pub(super) experiment: &'static Experiment,
     pub(super) case: Case,
 }
@@ -25,7 +25,7 @@ struct Piece {
 
 /// Does all parts of `runs`, or reads those that are kept; a tally per run. `None`: stopped.
 pub(super) fn run(
-    runs: &[Run],
+    runs: &[ExperimentRun],
     store: &Store,
     threads: usize,
     stop: &AtomicBool,
@@ -75,13 +75,13 @@ fn merged(parts: Vec<Option<Tally>>) -> Option<Tally> {
 }
 
 /// The experiment that is at work, for the progress bar.
-fn now(runs: &[Run], pieces: &[Piece], done: usize) -> String {
+fn now(runs: &[ExperimentRun], pieces: &[Piece], done: usize) -> String {
     let piece = pieces.get(done).or(pieces.last());
     piece.map_or_else(String::new, |piece| runs[piece.run].experiment.id.to_owned())
 }
 
 /// Says which logs are not there, and what wants them.
-pub(super) fn say_missing_logs(runs: &[Run], report: &Report) {
+pub(super) fn say_missing_logs(runs: &[ExperimentRun], report: &Report) {
     for run in runs {
         for name in run.experiment.logs.iter().filter(|name| run.case.log(name).is_none()) {
             let id = run.experiment.id;

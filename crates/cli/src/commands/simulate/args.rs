@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tradewind_io::campaign::{
-    self, Campaign, Checks, Estimate, Homes, Load, Output, Overrun, Seeds, Semantics, Shard, Trim,
-    Word, Workload,
+    self, Campaign, Checks, EstimateKind, Homes, Keyword, OfferedLoad, Output, Overrun, Seeds,
+    Semantics, Shard, Trim, Workload,
 };
 use tradewind_io::duration::{parse_span, parse_time};
 use tradewind_model::{Pools, Span, Time};
@@ -85,11 +85,11 @@ struct Axes {
     #[arg(long, value_delimiter = ',', value_parser = word::<Overrun>())]
     overrun: Vec<Overrun>,
     /// What policies are told about run times [default: requested].
-    #[arg(long, value_delimiter = ',', value_parser = word::<Estimate>())]
-    estimate: Vec<Estimate>,
+    #[arg(long, value_delimiter = ',', value_parser = word::<EstimateKind>())]
+    estimate: Vec<EstimateKind>,
     /// Offered loads to scale the workload to, as shares of the machine.
     #[arg(long, value_name = "L[,L…]", value_delimiter = ',')]
-    load: Vec<Load>,
+    load: Vec<OfferedLoad>,
     /// Replications, both ends included.
     #[arg(long, value_name = "A..B")]
     seeds: Option<Seeds>,
@@ -164,7 +164,7 @@ fn patience(text: &str) -> Result<Span, String> {
 }
 
 /// Reads one of the words of `T`, with their help.
-fn word<T: Word + Send + Sync>() -> impl TypedValueParser<Value = T> {
+fn word<T: Keyword + Send + Sync>() -> impl TypedValueParser<Value = T> {
     let values = T::WORDS.iter().map(|(name, _, help)| PossibleValue::new(*name).help(*help));
     PossibleValuesParser::new(values)
         .try_map(|name| T::named(&name).ok_or_else(|| format!("unknown word `{name}`")))
@@ -275,7 +275,7 @@ impl Axes {
             command: None,
             semantics: once("--semantics", &self.semantics, &[Semantics::default()])?,
             overruns: once("--overrun", &self.overrun, &[Overrun::default()])?,
-            estimates: once("--estimate", &self.estimate, &[Estimate::default()])?,
+            estimates: once("--estimate", &self.estimate, &[EstimateKind::default()])?,
             loads: once("--load", &self.load, &[])?,
             seeds: self.seeds,
             trim: Trim {

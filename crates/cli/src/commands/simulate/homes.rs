@@ -8,11 +8,11 @@ use tradewind_model::{Pools, SiteId, random};
 pub(super) struct Homes {
     rule: Rule,
     seed: u64,
-    sites: Vec<Site>,
+    sites: Vec<HomeSite>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Site {
+struct HomeSite {
     id: SiteId,
     /// In all its pools.
     nodes: u32,
@@ -41,14 +41,16 @@ impl Newcomer<'_> {
 
 impl Homes {
     pub(super) fn new(rule: Rule, seed: u64, pools: &Pools) -> Homes {
-        let mut sites: Vec<Site> = Vec::new();
+        let mut sites: Vec<HomeSite> = Vec::new();
         for pool in pools.as_slice() {
             match sites.iter_mut().find(|site| site.id == pool.site) {
                 Some(site) => {
                     site.nodes = site.nodes.saturating_add(pool.nodes);
                     site.widest = site.widest.max(pool.nodes);
                 }
-                None => sites.push(Site { id: pool.site, nodes: pool.nodes, widest: pool.nodes }),
+                None => {
+                    sites.push(HomeSite { id: pool.site, nodes: pool.nodes, widest: pool.nodes })
+                }
             }
         }
         Homes { rule, seed, sites }
@@ -63,7 +65,7 @@ impl Homes {
         let job = newcomer.job;
         let width = job.held().unwrap_or(1);
         let all = || self.sites.iter().copied();
-        let mut fit: Vec<Site> = all().filter(|site| site.widest >= width).collect();
+        let mut fit: Vec<HomeSite> = all().filter(|site| site.widest >= width).collect();
         if fit.is_empty() {
             fit = self.sites.clone();
         }
@@ -80,7 +82,7 @@ impl Homes {
     }
 
     /// One of the sites, each as likely as it has nodes.
-    fn drawn(&self, noun: &str, key: u64, sites: &[Site]) -> Option<SiteId> {
+    fn drawn(&self, noun: &str, key: u64, sites: &[HomeSite]) -> Option<SiteId> {
         let nodes = sites.iter().map(|site| i64::from(site.nodes)).sum();
         let mut node = random::within(&mut random::stream(self.seed, noun, key), 1, nodes);
         let found = sites.iter().find(|site| {

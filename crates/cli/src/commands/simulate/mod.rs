@@ -42,7 +42,7 @@ use plan::Plan;
 use replay::{Manner, Signals, Watch};
 use store::Record;
 use summary::Summary;
-use workload::Source;
+use workload::WorkloadFiles;
 
 pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let settings = args.settings();
@@ -52,7 +52,8 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         let why = "the semantics `pyss` fix overruns and estimates";
         report.note(&format!("combinations left out: {}; {why}", plan.left_out));
     }
-    let sources: Vec<Source<'_>> = campaign.workloads.iter().map(Source::open).collect();
+    let sources: Vec<WorkloadFiles<'_>> =
+        campaign.workloads.iter().map(WorkloadFiles::open).collect();
     check_limits(&campaign, &sources)?;
     let record = Record::new(&campaign, &plan, &sources);
     let folder = Folder::new(&settings.out, &record);
@@ -75,10 +76,10 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
 }
 
 /// Jobs must not be sent where they are not taken.
-fn check_limits(campaign: &Campaign, sources: &[Source<'_>]) -> Result<(), Failure> {
+fn check_limits(campaign: &Campaign, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
     let blind = campaign.policies.iter().find(|name| policy::ignores_limits(name));
     let Some(policy) = blind else { return Ok(()) };
-    let Some(pool) = sources.iter().find_map(Source::limited_pool) else { return Ok(()) };
+    let Some(pool) = sources.iter().find_map(WorkloadFiles::limited_pool) else { return Ok(()) };
     let message = format!("policy `{policy}` knows no limits of queues, and `{pool}` has some");
     let hint = "use `auction`, `meta-fcfs`, `easy` or their like, or a grid without limits";
     Err(Failure::usage(message).hint(hint))
@@ -109,7 +110,7 @@ fn note_seeds(campaign: &Campaign, report: &Report) {
 struct Work<'a> {
     campaign: &'a Campaign,
     plan: &'a Plan,
-    sources: &'a [Source<'a>],
+    sources: &'a [WorkloadFiles<'a>],
     settings: &'a Settings,
     record: &'a Record,
     folder: &'a Folder<'a>,
@@ -155,7 +156,7 @@ impl Work<'_> {
             report.note("the same command goes on with the rest");
             return Ok(Exit::Interrupted);
         }
-        let assumed = |source: &Source<'_>| source.assumptions(&self.campaign.policies);
+        let assumed = |source: &WorkloadFiles<'_>| source.assumptions(&self.campaign.policies);
         self.sources.iter().flat_map(assumed).for_each(|note| report.note(&note));
         self.note_rejected(&overview, report);
         if kept > 0 {

@@ -7,7 +7,7 @@ use tradewind_io::swf::Log;
 use tradewind_model::Pools;
 use tradewind_sim::models::{JOB_MODELS, JobModel, ParameterError, Requests};
 
-use super::super::generate::drawing::{Source, log_of};
+use super::super::generate::drawing::{ModelSource, log_of};
 use crate::brackets::{self, Named};
 use crate::exit::Failure;
 
@@ -98,7 +98,7 @@ impl Model {
     /// The jobs, as a log.
     pub(super) fn draw(&self, seed: u64) -> Log {
         let Model { ref name, ref model, jobs, requests, processors } = *self;
-        log_of(&Source { name, model, jobs, processors, requests }, seed)
+        log_of(&ModelSource { name, model, jobs, processors, requests }, seed)
     }
 }
 

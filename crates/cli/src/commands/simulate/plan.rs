@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use tradewind_io::campaign::{Campaign, Estimate, Load, Overrun, Semantics, Trim, Word, Workload};
+use tradewind_io::campaign::{
+    Campaign, EstimateKind, Keyword, OfferedLoad, Overrun, Semantics, Trim, Workload,
+};
 use tradewind_io::{digest, wire};
 
 use crate::exit::Failure;
@@ -20,8 +22,8 @@ pub(super) struct Run {
     pub(super) policy: String,
     pub(super) semantics: Semantics,
     pub(super) overrun: Overrun,
-    pub(super) estimate: Estimate,
-    pub(super) load: Option<Load>,
+    pub(super) estimate: EstimateKind,
+    pub(super) load: Option<OfferedLoad>,
     pub(super) seed: Option<u64>,
     /// Its folder within that of the campaign; empty for a single run.
     pub(super) folder: PathBuf,
@@ -91,12 +93,12 @@ struct Rules {
     workload: usize,
     semantics: Semantics,
     overrun: Overrun,
-    estimate: Estimate,
+    estimate: EstimateKind,
 }
 
 impl Rules {
     fn exist(&self) -> bool {
-        let implied = self.overrun == Overrun::Kill && self.estimate == Estimate::Requested;
+        let implied = self.overrun == Overrun::Kill && self.estimate == EstimateKind::Requested;
         self.semantics == Semantics::Textbook || implied
     }
 }
@@ -170,8 +172,8 @@ impl Run {
             command: Option<&'a str>,
             semantics: Semantics,
             overrun: Overrun,
-            estimate: Estimate,
-            load: Option<Load>,
+            estimate: EstimateKind,
+            load: Option<OfferedLoad>,
             seed: Option<u64>,
             trim: Trim,
             outputs: &'a [tradewind_io::campaign::Output],

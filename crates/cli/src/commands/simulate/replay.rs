@@ -15,7 +15,7 @@ use super::command_policy::{self, UserCommand};
 use super::plan::Run;
 use super::rules;
 use super::summary::Summary;
-use super::workload::{Prepared, Source};
+use super::workload::{Prepared, WorkloadFiles};
 use crate::exit::{Exit, Failure};
 use crate::policy;
 
@@ -62,7 +62,7 @@ pub(super) struct Manner {
 pub(super) fn replay<'a>(
     campaign: &Campaign,
     run: &Run,
-    source: &'a Source<'_>,
+    source: &'a WorkloadFiles<'_>,
     manner: &Manner,
     signals: &Arc<Signals>,
 ) -> Result<Finished<'a>, Failure> {

@@ -19,11 +19,11 @@ pub(super) fn overrun(word: campaign::Overrun) -> Overrun {
     }
 }
 
-pub(super) fn estimate(word: campaign::Estimate) -> Estimate {
+pub(super) fn estimate(word: campaign::EstimateKind) -> Estimate {
     match word {
-        campaign::Estimate::Requested => Estimate::Requested,
-        campaign::Estimate::Exact => Estimate::Exact,
-        campaign::Estimate::Predicted => Estimate::Predicted,
+        campaign::EstimateKind::Requested => Estimate::Requested,
+        campaign::EstimateKind::Exact => Estimate::Exact,
+        campaign::EstimateKind::Predicted => Estimate::Predicted,
     }
 }
 

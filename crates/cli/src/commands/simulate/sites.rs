@@ -6,9 +6,9 @@ use tradewind_io::campaign::{Homes as HomesRule, Workload as Spec};
 use tradewind_io::grid::{self, GridFile};
 use tradewind_io::input::{self, Input};
 use tradewind_io::outages::{self, Planned, Targets};
-use tradewind_io::snapshot::side::{self, Asker, Replayed, Side};
+use tradewind_io::snapshot::side::{self, Asker, ReplayedTerms, Side};
 use tradewind_model::{Pools, SiteId, Span, Terms};
-use tradewind_sim::models::{Faults, LocalLoad, Repair};
+use tradewind_sim::models::{FailureModel, LocalLoad, Repair};
 use tradewind_sim::outage::{self, AnnouncedOutage};
 use tradewind_sim::workload::Workload;
 
@@ -18,13 +18,13 @@ use crate::policy::Layout;
 
 /// What there is to run on.
 pub(super) struct Sites {
-    place: Place,
+    place: NodesSource,
     planned: Vec<Planned>,
     side: Option<Side>,
 }
 
 /// Where nodes are.
-enum Place {
+enum NodesSource {
     Cluster(Arc<Pools>),
     Grid(Box<GridFile>),
 }
@@ -44,12 +44,12 @@ impl Sites {
     pub(super) fn read(inputs: &Inputs<'_>, processors: Processors<'_>) -> Result<Sites, Failure> {
         let unpacked = |packed: &Input| input::unpacked(packed).map(|it| (*it).clone());
         let place = match inputs.grid {
-            Some(packed) => Place::Grid(Box::new(grid::parse(&unpacked(packed)?)?.0)),
-            None => Place::Cluster(Arc::new(Pools::cluster(processors()?))),
+            Some(packed) => NodesSource::Grid(Box::new(grid::parse(&unpacked(packed)?)?.0)),
+            None => NodesSource::Cluster(Arc::new(Pools::cluster(processors()?))),
         };
         let (mut planned, targets) = match &place {
-            Place::Grid(grid) => (grid.planned.clone(), grid.targets.clone()),
-            Place::Cluster(pools) => (Vec::new(), Targets::of(pools)),
+            NodesSource::Grid(grid) => (grid.planned.clone(), grid.targets.clone()),
+            NodesSource::Cluster(pools) => (Vec::new(), Targets::of(pools)),
         };
         if let Some(packed) = inputs.outages {
             planned.extend(outages::parse(&unpacked(packed)?, &targets)?);
@@ -64,16 +64,16 @@ impl Sites {
     /// The nodes, at the prices that the seed draws.
     pub(super) fn pools(&self, seed: u64) -> Arc<Pools> {
         match &self.place {
-            Place::Cluster(pools) => Arc::clone(pools),
-            Place::Grid(grid) => Arc::new(grid.pools(seed)),
+            NodesSource::Cluster(pools) => Arc::clone(pools),
+            NodesSource::Grid(grid) => Arc::new(grid.pools(seed)),
         }
     }
 
     /// The grid file, if there is one.
     pub(super) fn grid(&self) -> Option<&GridFile> {
         match &self.place {
-            Place::Cluster(_) => None,
-            Place::Grid(grid) => Some(grid),
+            NodesSource::Cluster(_) => None,
+            NodesSource::Grid(grid) => Some(grid),
         }
     }
 
@@ -87,7 +87,7 @@ impl Sites {
 
     /// Gives the jobs of logs their terms on these pools.
     pub(super) fn terms(&self, homes: HomesRule, seed: u64, pools: &Pools) -> Asking<'_> {
-        let replayed = self.side.as_ref().map(|side| Replayed::new(side, seed, pools));
+        let replayed = self.side.as_ref().map(|side| ReplayedTerms::new(side, seed, pools));
         Asking { grid: self.grid(), replayed, homes: Homes::new(homes, seed, pools) }
     }
 
@@ -103,7 +103,7 @@ impl Sites {
                 all.extend(faults(law).draw(seed, id, pool.nodes, within));
             }
             for (_, load) in grid.loads.iter().filter(|(site, _)| *site == pool.site) {
-                let grid::Load { share, steps, tasks: lengths, period } = *load;
+                let grid::OwnerLoad { share, steps, tasks: lengths, period } = *load;
                 let load = LocalLoad { share, steps, lengths, period };
                 all.extend(outage::owners_load(&load, seed, (id, pool.nodes), within));
             }
@@ -112,18 +112,18 @@ impl Sites {
     }
 }
 
-fn faults(law: &grid::Failures) -> Faults {
+fn faults(law: &grid::Failures) -> FailureModel {
     let repair = match law.repair_sigma {
         Some(sigma) => Repair::Lognormal { mean: law.repair, sigma },
         None => Repair::Exponential(law.repair),
     };
-    Faults { mtbf: law.mtbf, shape: law.shape, repair, burst: law.burst }
+    FailureModel { mtbf: law.mtbf, shape: law.shape, repair, burst: law.burst }
 }
 
 /// Knows on which terms a job asks.
 pub(super) struct Asking<'a> {
     grid: Option<&'a GridFile>,
-    replayed: Option<Replayed<'a>>,
+    replayed: Option<ReplayedTerms<'a>>,
     homes: Homes,
 }
 

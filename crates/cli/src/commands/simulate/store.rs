@@ -6,14 +6,14 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tradewind_io::campaign::{Campaign, Output, Word as _};
+use tradewind_io::campaign::{Campaign, Keyword as _, Output};
 use tradewind_io::{digest, wire};
 
 use super::overview::Overview;
 use super::plan::{Plan, Run};
 use super::report;
 use super::summary::Summary;
-use super::workload::Source;
+use super::workload::WorkloadFiles;
 use crate::exit::Failure;
 use crate::output;
 
@@ -56,7 +56,7 @@ pub(in crate::commands) struct RunRecord {
 
 /// `done.json`: this run is finished.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::commands) struct Done {
+pub(in crate::commands) struct DoneMarker {
     pub(in crate::commands) id: String,
     /// The SHA-256 of its `summary.json`: another file of that name is not this run's.
     pub(in crate::commands) summary: String,
@@ -65,8 +65,8 @@ pub(in crate::commands) struct Done {
 }
 
 impl Record {
-    pub(super) fn new(campaign: &Campaign, plan: &Plan, sources: &[Source<'_>]) -> Record {
-        let hashes: Vec<Vec<Option<String>>> = sources.iter().map(Source::hashes).collect();
+    pub(super) fn new(campaign: &Campaign, plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Record {
+        let hashes: Vec<Vec<Option<String>>> = sources.iter().map(WorkloadFiles::hashes).collect();
         let file = |path: &String| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
         let files = campaign.workloads.iter().flat_map(|workload| workload.files().map(file));
         let inputs = files.zip(hashes.iter().flatten().cloned());
@@ -181,12 +181,12 @@ impl RunRecord {
 
     /// What was written down in the run's folder when a run was finished there, of this campaign
     /// or of another; `None` if the summary there is not that run's.
-    pub(in crate::commands) fn done(&self, campaign: &Path) -> Option<Done> {
+    pub(in crate::commands) fn done(&self, campaign: &Path) -> Option<DoneMarker> {
         self.read(campaign).map(|(done, _)| done)
     }
 
     /// The same, if it was this run.
-    pub(in crate::commands) fn finished(&self, campaign: &Path) -> Option<Done> {
+    pub(in crate::commands) fn finished(&self, campaign: &Path) -> Option<DoneMarker> {
         self.done(campaign).filter(|done| done.id == self.id)
     }
 
@@ -196,7 +196,7 @@ impl RunRecord {
         Some(summary).filter(|_| done.id == self.id)
     }
 
-    fn read(&self, campaign: &Path) -> Option<(Done, Summary)> {
+    fn read(&self, campaign: &Path) -> Option<(DoneMarker, Summary)> {
         let done = self.said(campaign)?;
         let text = std::fs::read(self.path(campaign).join(SUMMARY)).ok()?;
         let summary = Summary::read(&text)?;
@@ -204,9 +204,9 @@ impl RunRecord {
     }
 
     /// `done.json`, whether it still holds or not.
-    fn said(&self, campaign: &Path) -> Option<Done> {
+    fn said(&self, campaign: &Path) -> Option<DoneMarker> {
         let bytes = std::fs::read(self.path(campaign).join(DONE)).ok()?;
-        let done: Option<Done> = serde_json::from_slice(&bytes).ok();
+        let done: Option<DoneMarker> = serde_json::from_slice(&bytes).ok();
         done.filter(|done| done.files.iter().all(|file| is_below(file)))
     }
 
@@ -249,7 +249,7 @@ impl RunRecord {
         let text = std::fs::read(&path).map_err(|error| {
             Failure::data(format!("failed to read `{}`: {error}", path.display()))
         })?;
-        let done = Done { id, summary: digest::sha256(&text), files };
+        let done = DoneMarker { id, summary: digest::sha256(&text), files };
         output::write_file(&folder.join(DONE), wire::to_json(&done).as_bytes())
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use tradewind_io::campaign::{Campaign, Estimate, Load, Overrun, Semantics};
+use tradewind_io::campaign::{Campaign, EstimateKind, OfferedLoad, Overrun, Semantics};
 use tradewind_io::wire;
 use tradewind_sim::metrics::{Metrics, Value as Measured};
 use tradewind_sim::workload::Workload;
@@ -39,8 +39,8 @@ struct Fields<'a> {
     policy: &'a str,
     semantics: Semantics,
     overrun: Overrun,
-    estimate: Estimate,
-    load: Option<Load>,
+    estimate: EstimateKind,
+    load: Option<OfferedLoad>,
     seed: Option<u64>,
     processors: u32,
     /// Jobs that can never run, by reason.

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use tradewind_io::campaign::{self, Workload as Spec};
 use tradewind_io::diagnostics::Diagnostics;
 use tradewind_io::input::{self, Input};
-use tradewind_io::swf::transform::{self, Clock, Resample, Slice};
+use tradewind_io::swf::transform::{self, Resample, Slice, SliceClock};
 use tradewind_io::{digest, grid, swf};
 use tradewind_model::{Admission, Performance, Pools, Terms};
 use tradewind_sim::load;
@@ -21,7 +21,7 @@ use crate::exit::Failure;
 use crate::policy::{self, Layout};
 
 /// The files of one workload, and what is in them once somebody asked.
-pub(super) struct Source<'a> {
+pub(super) struct WorkloadFiles<'a> {
     spec: &'a Spec,
     files: Vec<File>,
     read: OnceLock<Result<Machine, Failure>>,
@@ -50,15 +50,15 @@ pub(super) struct Prepared<'a> {
     pub(super) layout: Layout,
 }
 
-impl<'a> Source<'a> {
+impl<'a> WorkloadFiles<'a> {
     /// Reads the files of a workload, but does not look into them yet.
-    pub(super) fn open(spec: &'a Spec) -> Source<'a> {
+    pub(super) fn open(spec: &'a Spec) -> WorkloadFiles<'a> {
         let file = |path: &String| {
             let input = input::read_packed(path);
             let sha256 = input.as_ref().ok().map(|input| digest::sha256(&input.bytes));
             File { input, sha256 }
         };
-        Source { spec, files: spec.files().map(file).collect(), read: OnceLock::new() }
+        WorkloadFiles { spec, files: spec.files().map(file).collect(), read: OnceLock::new() }
     }
 
     /// The hash of each file that could be read.
@@ -237,7 +237,7 @@ impl<'a> Source<'a> {
         let (from, to) = (self.spec.from, self.spec.to);
         match from.is_none() && to.is_none() {
             true => log,
-            false => transform::slice(&log, Slice { from, to, clock: Clock::Kept }),
+            false => transform::slice(&log, Slice { from, to, clock: SliceClock::Kept }),
         }
     }
 

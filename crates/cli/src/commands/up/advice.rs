@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tradewind_daemon::live::state::Booking;
-use tradewind_daemon::live::{Kind, RESOURCES, Refusal};
+use tradewind_daemon::live::{RESOURCES, Refusal, RefusalKind};
 use tradewind_io::scenario::criterion_name;
 use tradewind_model::{
     Demand, Horizon, JobId, Market, Money, PoolId, Price, Share, Span, Time, Window,
@@ -99,7 +99,8 @@ impl Advisor for SimulationAdvisor {
         job: JobId,
         watch: &Watch,
     ) -> Result<Explanation, Refusal> {
-        let unknown = || Refusal::new(Kind::Unknown, "the job does not wait in the queue", "");
+        let unknown =
+            || Refusal::new(RefusalKind::Unknown, "the job does not wait in the queue", "");
         let demand = view.market.demand(job).ok_or_else(unknown)?;
         let kept = self.plans.plan(view, watch)?;
         let own = kept.expected(job);
@@ -172,7 +173,7 @@ fn not_working(market: &Market, demand: &Demand) -> Option<String> {
 
 /// The client has gone, or the time is over: whoever asked says which.
 fn stopped() -> Refusal {
-    Refusal::new(Kind::Unavailable, "the search was stopped", "try again in a second")
+    Refusal::new(RefusalKind::Unavailable, "the search was stopped", "try again in a second")
 }
 
 fn free(market: &Market, demand: &Demand, taken: &[Taken]) -> Result<FreeTime, Refusal> {
@@ -185,7 +186,7 @@ fn free(market: &Market, demand: &Demand, taken: &[Taken]) -> Result<FreeTime, R
     });
     let taken: Vec<Taken> = taken.iter().copied().chain(away).collect();
     let free = FreeTime::new(market, demand, &taken, horizon);
-    free.map_err(|wrong| Refusal::new(Kind::Conflict, wrong.to_string(), ""))
+    free.map_err(|wrong| Refusal::new(RefusalKind::Conflict, wrong.to_string(), ""))
 }
 
 fn quotes(free: &FreeTime, demand: &Demand, watch: &Watch) -> Result<Vec<Quote>, Refusal> {
@@ -264,7 +265,11 @@ fn without_attribute(name: &str, it: &explain::Relaxation) -> Relaxation {
 fn without(view: &MarketView, number: u64) -> Result<(Market, JobId), Refusal> {
     let id = view.numbers.iter().find(|(_, job)| **job == number).map(|(id, _)| *id);
     let id = id.ok_or_else(|| {
-        Refusal::new(Kind::Unknown, format!("job {number} neither waits nor runs"), "see `jobs`")
+        Refusal::new(
+            RefusalKind::Unknown,
+            format!("job {number} neither waits nor runs"),
+            "see `jobs`",
+        )
     })?;
     Ok((without_job(&view.market, id)?, id))
 }
@@ -273,7 +278,7 @@ fn without_job(market: &Market, job: JobId) -> Result<Market, Refusal> {
     let mut state = market.state();
     state.jobs.retain(|other| other.job != job);
     let restored = Market::restore(state);
-    restored.map_err(|wrong| Refusal::new(Kind::Conflict, wrong.to_string(), ""))
+    restored.map_err(|wrong| Refusal::new(RefusalKind::Conflict, wrong.to_string(), ""))
 }
 
 fn difference(view: &MarketView, after: String, old: &Forecast, new: &Forecast) -> WhatIf {

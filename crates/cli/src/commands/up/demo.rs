@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::thread;
 
-use tradewind_daemon::engine::{Handle, News};
+use tradewind_daemon::engine::{CommittedRecord, Handle};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::{Finish, Job, Phase, State};
 use tradewind_daemon::live::{Ask, Live, Record};
@@ -15,9 +15,9 @@ use crate::exit::Failure;
 use crate::report::Report;
 
 /// Name, user, nodes, time limit, seconds that it really takes, budget in millionths, criterion.
-type Line = (&'static str, &'static str, u32, i64, u32, Option<i64>, Criterion);
+type DemoJob = (&'static str, &'static str, u32, i64, u32, Option<i64>, Criterion);
 
-const BATCH: [Line; 6] = [
+const BATCH: [DemoJob; 6] = [
     ("render", "ada", 2, 30, 4, None, Criterion::Start),
     ("fit-model", "ada", 4, 40, 6, None, Criterion::Finish),
     ("sweep", "ben", 1, 20, 5, Some(30_000), Criterion::Cost),
@@ -53,7 +53,7 @@ pub(super) fn play(market: &Handle, report: &Report) -> Result<(), Failure> {
     told.map(drop).map_err(|wrong| gone(&wrong))
 }
 
-fn asked((name, user, tasks, limit, seconds, budget, criterion): Line) -> (Actor, Ask) {
+fn asked((name, user, tasks, limit, seconds, budget, criterion): DemoJob) -> (Actor, Ask) {
     let text = format!("echo {name} runs on $TRADEWIND_SITE; sleep {seconds}; echo {name} is done");
     let command = ["sh", "-c", &text].map(str::to_owned).to_vec();
     let terms = Conditions { budget: budget.map(Money), criterion, ..Conditions::default() };
@@ -83,7 +83,7 @@ fn asked((name, user, tasks, limit, seconds, budget, criterion): Line) -> (Actor
 }
 
 /// What a newcomer would want to know of the record.
-fn lines(live: &Live, news: &News) -> Vec<String> {
+fn lines(live: &Live, news: &CommittedRecord) -> Vec<String> {
     let state = live.state();
     let name = |job: &u64| state.jobs.get(job).map_or("", |job| job.submission.name.as_str());
     match &news.record {

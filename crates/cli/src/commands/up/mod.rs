@@ -28,8 +28,8 @@ use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::reads::Permit;
 use tradewind_daemon::engine::{Engine, Reader, Setup, Timing};
 use tradewind_daemon::live::Ask;
-use tradewind_daemon::live::peers::Wanted;
-use tradewind_daemon::live::rights::{Actor, Role, Terms};
+use tradewind_daemon::live::peers::StatusQuery;
+use tradewind_daemon::live::rights::{Actor, Role, TokenTerms};
 use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_daemon::store::sqlite::Sqlite;
 use tradewind_daemon::store::{Store, StoreError};
@@ -40,7 +40,7 @@ use tradewind_web::{Api, Limits, Listen, Outputs, Rate, Server, Tls};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::report::Report;
 use crate::{client, input, output, sites};
-use place::Place;
+use place::StateFolder;
 use remains::{Beginning, explain};
 
 /// Where, and with what.
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     log(args);
     let settings = read(args, report)?;
     accounts::tell(&settings, args, report);
-    let place = Place::new(args.state.as_deref())?;
+    let place = StateFolder::new(args.state.as_deref())?;
     place.make()?;
     remains::check(&place, args.beginning(), report)?;
     let engine = start(&place, &settings)?;
@@ -137,7 +137,12 @@ const READ_ONLY: &str = "the disk is full: the market can be read, and jobs can 
 
 /// Writes down where the market listens. On a full disk that is only said: a market that can be
 /// read is better than none.
-fn tell_url(engine: &Engine, place: &Place, url: &str, report: &Report) -> Result<(), Failure> {
+fn tell_url(
+    engine: &Engine,
+    place: &StateFolder,
+    url: &str,
+    report: &Report,
+) -> Result<(), Failure> {
     if engine.handle.gauges().is_read_only() {
         report.note(READ_ONLY);
     }
@@ -177,7 +182,7 @@ fn times_by_project(settings: &Settings) -> BTreeMap<String, Times> {
 }
 
 /// The market of the folder, running.
-fn start(place: &Place, settings: &Settings) -> Result<Engine, Failure> {
+fn start(place: &StateFolder, settings: &Settings) -> Result<Engine, Failure> {
     let journal = place.journal();
     let pools = Arc::new(sites::pools(settings)?);
     // Opened first: whoever has the journal has the sites.
@@ -229,7 +234,7 @@ pub(crate) fn administrator() -> Actor {
 }
 
 /// Makes a token for the administrator, if there is none in the folder; returns its file.
-fn admit(engine: &Engine, place: &Place) -> Result<PathBuf, Failure> {
+fn admit(engine: &Engine, place: &StateFolder) -> Result<PathBuf, Failure> {
     let file = place.token();
     let known = std::fs::read_to_string(&file).ok().map(|text| tradewind_web::hash_of(text.trim()));
     let stands = engine
@@ -247,7 +252,7 @@ fn admit(engine: &Engine, place: &Place) -> Result<PathBuf, Failure> {
         hash,
         note: "made by `tradewind up`".to_owned(),
         // One that expired while nobody looked would leave a market without an administrator.
-        terms: Terms::default(),
+        terms: TokenTerms::default(),
     };
     let asked = engine.handle.ask(administrator(), ask);
     asked.map_err(|refusal| Failure::usage(refusal.to_string()))?;
@@ -256,7 +261,7 @@ fn admit(engine: &Engine, place: &Place) -> Result<PathBuf, Failure> {
 }
 
 /// The audit log beside the journal.
-fn audit(place: &Place) -> Result<Audit, Failure> {
+fn audit(place: &StateFolder) -> Result<Audit, Failure> {
     let path = client::place::audit(place.folder());
     let store = open(&path).map_err(|wrong| explain(&wrong))?;
     let started = Audit::start(store, move || Ok(Box::new(Sqlite::look(&path)?)));
@@ -293,7 +298,7 @@ fn listen(
 }
 
 /// What the configuration allows at the API's door; the rest is as usual.
-fn limits(told: &tradewind_io::settings::Limits) -> Limits {
+fn limits(told: &tradewind_io::settings::UserLimits) -> Limits {
     let rate =
         |per_second: u32, times: u32| Rate { per_second, burst: per_second.saturating_mul(times) };
     let connections = told.connections as usize;
@@ -364,7 +369,7 @@ impl Outputs for Readers {
         &self,
         market: &str,
         peer: &str,
-        wanted: &Wanted,
+        wanted: &StatusQuery,
         max: usize,
         _permit: Permit,
     ) -> Result<Vec<u8>, SiteError> {

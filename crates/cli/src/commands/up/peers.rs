@@ -6,13 +6,13 @@ use std::sync::{Mutex, PoisonError};
 
 use tradewind_daemon::codec::peers::{Answers, Glance, PROTOCOL, Post, Questions};
 use tradewind_daemon::engine::{PeerSetup, PeerTransport};
-use tradewind_daemon::live::peers::{PeerMessage, Report, Wanted};
+use tradewind_daemon::live::peers::{PeerMessage, StatusQuery, StatusReport};
 use tradewind_daemon::site::SiteError;
 use tradewind_io::settings::{Peer, Settings};
 use tradewind_model::Time;
 use tradewind_web::documents;
 
-use crate::client::Line;
+use crate::client::MarketClient;
 use crate::exit::Failure;
 
 /// A courier for every peer.
@@ -37,7 +37,7 @@ fn way(peer: &Peer) -> Result<Http, Failure> {
         let read = std::fs::read(file).map_err(|wrong| unreadable(file, &wrong));
         read.map(|bytes| (PathBuf::from(file), bytes))
     });
-    let line = Line::to(&peer.url, ca.transpose()?)?;
+    let line = MarketClient::to(&peer.url, ca.transpose()?)?;
     let mut http = Http { line, token_file: PathBuf::from(&peer.token_file), admitted: false };
     match http.read_token() {
         // The peer makes it when it runs: until then nothing goes there.
@@ -52,7 +52,7 @@ fn way(peer: &Peer) -> Result<Http, Failure> {
 /// A peer behind HTTP.
 #[derive(Debug)]
 struct Http {
-    line: Line,
+    line: MarketClient,
     token_file: PathBuf,
     /// Whether there is a token.
     admitted: bool,
@@ -110,7 +110,7 @@ impl Reading {
         &self,
         market: &str,
         peer: &str,
-        wanted: &Wanted,
+        wanted: &StatusQuery,
         max: usize,
     ) -> Result<Vec<u8>, SiteError> {
         let away = |why: String| SiteError::Away(format!("{peer}: {why}"));
@@ -134,7 +134,7 @@ impl PeerTransport for Http {
         self.post("/v1/peers/letters", &post.bytes()).map(drop)
     }
 
-    fn ask(&mut self, market: &str, wanted: &[Wanted]) -> Result<Vec<Report>, String> {
+    fn ask(&mut self, market: &str, wanted: &[StatusQuery]) -> Result<Vec<StatusReport>, String> {
         let (market, jobs) = (market.to_owned(), wanted.to_vec());
         let questions = Questions { protocol: PROTOCOL, market, jobs };
         let body = self.post("/v1/peers/jobs", &questions.bytes())?;

@@ -15,16 +15,16 @@ const SITES: &str = "sites";
 
 /// Where a market keeps everything.
 #[derive(Debug, Clone)]
-pub(crate) struct Place(PathBuf);
+pub(crate) struct StateFolder(PathBuf);
 
-impl Place {
+impl StateFolder {
     /// The folder that is given, or else the user's own: `$XDG_STATE_HOME/tradewind`, or
     /// `~/.local/state/tradewind`.
     ///
     /// # Errors
     /// If none is given and there is no home.
-    pub(crate) fn new(given: Option<&Path>) -> Result<Place, Failure> {
-        client::place::folder(given).map(Place)
+    pub(crate) fn new(given: Option<&Path>) -> Result<StateFolder, Failure> {
+        client::place::folder(given).map(StateFolder)
     }
 
     /// Makes the folder, for its owner only, and closes what an older release has left open to other
@@ -128,7 +128,7 @@ mod tests {
             fs::create_dir(folder).unwrap();
             fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
         }
-        Place::new(Some(&state)).unwrap().make().unwrap();
+        StateFolder::new(Some(&state)).unwrap().make().unwrap();
         for folder in &folders {
             let mode = fs::metadata(folder).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o700, "{}", folder.display());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tradewind_daemon::store::StoreError;
 use tradewind_daemon::store::sqlite::{self, Sqlite};
 
-use super::place::Place;
+use super::place::StateFolder;
 use crate::exit::Failure;
 use crate::report::Report;
 
@@ -24,7 +24,7 @@ pub(super) enum Beginning {
 /// # Errors
 /// If something of a market is there and its journal is not; with [`Beginning::Anew`], if the
 /// journal is there, or cannot be renamed.
-pub(super) fn check(place: &Place, how: Beginning, report: &Report) -> Result<(), Failure> {
+pub(super) fn check(place: &StateFolder, how: Beginning, report: &Report) -> Result<(), Failure> {
     let journal = place.journal();
     match how {
         Beginning::AsFound if is_there(&journal) => Ok(()),
@@ -41,7 +41,7 @@ fn is_there(journal: &Path) -> bool {
     journal.exists() && sqlite::remains(journal).is_empty()
 }
 
-fn set_aside(place: &Place, journal: &Path, report: &Report) -> Result<(), Failure> {
+fn set_aside(place: &StateFolder, journal: &Path, report: &Report) -> Result<(), Failure> {
     if Sqlite::look(journal).is_ok() {
         let message = format!("there is a journal: `{}`", journal.display());
         let hint = "start without `--new` to go on with it, or name another folder: `--state DIR`";
@@ -59,7 +59,7 @@ fn set_aside(place: &Place, journal: &Path, report: &Report) -> Result<(), Failu
 }
 
 /// What there is of a market, by its names in the folder.
-fn found(place: &Place) -> Vec<String> {
+fn found(place: &StateFolder) -> Vec<String> {
     let name = |path: &PathBuf| {
         let name = path.strip_prefix(place.folder()).unwrap_or(path);
         let empty = fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() == 0);
@@ -81,7 +81,7 @@ fn below(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-fn refusal(place: &Place, left: &[String]) -> Failure {
+fn refusal(place: &StateFolder, left: &[String]) -> Failure {
     let folder = place.folder().display();
     let message = format!(
         "`{folder}` has no complete journal, but something of a market is there: {}",
@@ -117,7 +117,7 @@ mod tests {
 
     const REPORT: Report = Report { volume: Volume::Quiet };
 
-    fn said(place: &Place) -> String {
+    fn said(place: &StateFolder) -> String {
         let failure = check(place, Beginning::AsFound, &REPORT).unwrap_err();
         assert_eq!(failure.exit.code(), 3);
         let problem = &failure.problems[0];
@@ -129,7 +129,7 @@ mod tests {
         let names = ["admin.token", "sites/alpha/tasks", "work/x", "journal.db", "journal.db-wal"];
         for name in names {
             let folder = tempfile::tempdir().unwrap();
-            let place = Place::new(Some(folder.path())).unwrap();
+            let place = StateFolder::new(Some(folder.path())).unwrap();
             check(&place, Beginning::AsFound, &REPORT).unwrap();
             let path = folder.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn a_journal_is_never_set_aside_by_new() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::new(Some(folder.path())).unwrap();
+        let place = StateFolder::new(Some(folder.path())).unwrap();
         drop(Sqlite::open(&place.journal()).unwrap());
         check(&place, Beginning::AsFound, &REPORT).unwrap();
         let refused = check(&place, Beginning::Anew, &REPORT).unwrap_err();
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn what_is_left_of_a_journal_keeps_its_contents_under_another_name() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::new(Some(folder.path())).unwrap();
+        let place = StateFolder::new(Some(folder.path())).unwrap();
         fs::write(place.journal(), "").unwrap();
         fs::write(folder.path().join("journal.db-wal"), "the log").unwrap();
         check(&place, Beginning::Anew, &REPORT).unwrap();

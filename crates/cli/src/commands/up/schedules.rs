@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::tz::TimeZone;
-use tradewind_daemon::engine::{Gone, Handle};
+use tradewind_daemon::engine::{EngineStopped, Handle};
 use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::{Ask, Input, Live, Withheld};
 use tradewind_io::settings::{Pool, Settings};
@@ -71,7 +71,7 @@ struct Eye {
 }
 
 impl Eye {
-    fn look(&mut self) -> Result<(), Gone> {
+    fn look(&mut self) -> Result<(), EngineStopped> {
         let now = now();
         let (loads, all, tariffs, lead) = self.market.look(|live| {
             let tariffs = live.state().tariffs.clone();
@@ -103,7 +103,7 @@ impl Eye {
         &mut self,
         prices: Vec<(PoolId, Price)>,
         mut withheld: Vec<Withheld>,
-    ) -> Result<(), Gone> {
+    ) -> Result<(), EngineStopped> {
         // What has begun began when it was first said.
         if let Some((_, last)) = &self.last {
             for it in &mut withheld {

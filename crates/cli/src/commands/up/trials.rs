@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use tradewind_daemon::live::{Kind, Refusal};
+use tradewind_daemon::live::{Refusal, RefusalKind};
 use tradewind_model::{Market, PoolId, Price, Time};
 use tradewind_sim::fork::{self, Beliefs, Clash, Coming, Limits, Stopped};
 use tradewind_sim::outage::AnnouncedOutage;
@@ -16,7 +16,7 @@ use crate::policy;
 const SEED: u64 = 1;
 
 fn conflict(wrong: impl std::fmt::Display) -> Refusal {
-    Refusal::new(Kind::Conflict, wrong.to_string(), "")
+    Refusal::new(RefusalKind::Conflict, wrong.to_string(), "")
 }
 
 /// The week with these prices, until the moment at which it was left. The market is empty at
@@ -29,7 +29,7 @@ pub(super) fn replay_with_prices(
 ) -> Result<ReplayResult, Refusal> {
     let market = Market::new(Arc::new(view.market.pools().clone()), week.from);
     let mut policy = policy::live(&view.policy, market.pools(), SEED)
-        .map_err(|wrong| Refusal::new(Kind::Invalid, words(&wrong), ""))?;
+        .map_err(|wrong| Refusal::new(RefusalKind::Invalid, words(&wrong), ""))?;
     let begin = Instant::now();
     let mut watch = |_| watch.flow();
     let limits = Limits { horizon: week.until - week.from, ..Limits::default() };

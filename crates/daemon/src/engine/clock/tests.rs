@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::live::state::{Task, Wanted};
+use crate::live::state::{Task, TaskGoal};
 use crate::site::PoolSurvey;
 
 const TEN: Time = Time(1_800_000_000);
@@ -36,7 +36,7 @@ impl Stage {
         self
     }
 
-    fn read(&mut self) -> Reading {
+    fn read(&mut self) -> ClockReading {
         let reading = self.clock.reading(self.wall, self.ran, self.market);
         assert!(reading.at >= self.market.last, "{reading:?}");
         self.market.lead = reading.lead;
@@ -44,7 +44,7 @@ impl Stage {
     }
 
     /// A reading, and something is written down then.
-    fn write(&mut self) -> Reading {
+    fn write(&mut self) -> ClockReading {
         let reading = self.read();
         self.market.last = reading.at;
         reading
@@ -56,7 +56,7 @@ fn the_markets_time_is_the_clocks_as_long_as_nobody_sets_it() {
     let mut stage = Stage::begin(Time(0));
     for _ in 0..100 {
         let at = stage.wall;
-        assert_eq!(stage.write(), Reading { at, lead: Span::ZERO, step: None });
+        assert_eq!(stage.write(), ClockReading { at, lead: Span::ZERO, step: None });
         stage.pass(7);
     }
 }
@@ -66,9 +66,12 @@ fn small_steps_are_followed_and_time_stands_still_meanwhile() {
     let mut stage = Stage::begin(Time(0));
     let before = stage.write().at;
     let reading = stage.set(-4).read();
-    assert_eq!(reading, Reading { at: before, lead: Span::ZERO, step: None });
+    assert_eq!(reading, ClockReading { at: before, lead: Span::ZERO, step: None });
     assert_eq!(stage.pass(6).write().at, TEN + Span(2));
-    assert_eq!(stage.set(4).read(), Reading { at: TEN + Span(6), lead: Span::ZERO, step: None });
+    assert_eq!(
+        stage.set(4).read(),
+        ClockReading { at: TEN + Span(6), lead: Span::ZERO, step: None }
+    );
 }
 
 #[test]
@@ -76,10 +79,10 @@ fn after_a_step_back_time_goes_on_second_by_second() {
     let mut stage = Stage::begin(Time(0));
     stage.write();
     let ahead = stage.pass(1).set(2 * HOUR).write();
-    assert_eq!(ahead.step, Some(Step::Forward(Span(2 * HOUR))));
+    assert_eq!(ahead.step, Some(ClockStep::Forward(Span(2 * HOUR))));
     assert_eq!((ahead.at, ahead.lead), (TEN + Span(2 * HOUR + 1), Span::ZERO));
     let back = stage.pass(10).set(-2 * HOUR).write();
-    assert_eq!(back.step, Some(Step::Back(Span(2 * HOUR))));
+    assert_eq!(back.step, Some(ClockStep::Back(Span(2 * HOUR))));
     assert_eq!((back.at, back.lead), (TEN + Span(2 * HOUR + 11), Span(2 * HOUR)));
     let later = stage.pass(100).write();
     assert_eq!((later.at, later.lead, later.step), (back.at + Span(100), back.lead, None));
@@ -94,7 +97,7 @@ fn after_a_step_back_time_goes_on_second_by_second() {
 fn a_market_that_starts_behind_its_own_records_goes_on_from_them() {
     let mut stage = Stage::begin(TEN + Span(2 * HOUR));
     let first = stage.write();
-    assert_eq!(first.step, Some(Step::Back(Span(2 * HOUR))));
+    assert_eq!(first.step, Some(ClockStep::Back(Span(2 * HOUR))));
     assert_eq!((first.at, first.lead), (TEN + Span(2 * HOUR), Span(2 * HOUR)));
     assert_eq!(stage.pass(60).write().at, first.at + Span(60));
     // Another start, an hour later, with the lead that is written down.
@@ -118,9 +121,12 @@ fn an_idle_market_rests_until_the_clock_has_caught_up() {
     assert_eq!(early.read().at, TEN + Span(190));
     early.market.is_idle = true;
     let reading = early.pass(10).read();
-    assert_eq!(reading, Reading { at: early.wall, lead: Span::ZERO, step: Some(Step::CaughtUp) });
+    assert_eq!(
+        reading,
+        ClockReading { at: early.wall, lead: Span::ZERO, step: Some(ClockStep::CaughtUp) }
+    );
     early.market.is_idle = false;
-    assert_eq!(early.pass(1).read(), Reading { at: early.wall, lead: Span::ZERO, step: None });
+    assert_eq!(early.pass(1).read(), ClockReading { at: early.wall, lead: Span::ZERO, step: None });
 }
 
 fn tag(job: u64) -> Tag {
@@ -139,10 +145,10 @@ fn ended(since: Option<Time>, at: Time) -> Seen {
 fn heard(known: Option<Seen>, seen: Seen) -> Seen {
     let mut state = State::empty(Time(0));
     state.lead = Some(Span(2 * HOUR));
-    let known = known.map_or(Known::Acknowledged, Known::Seen);
+    let known = known.map_or(TaskReport::Acknowledged, TaskReport::Seen);
     let task = Task {
         pool: tradewind_model::PoolId(0),
-        wanted: Wanted::Run,
+        wanted: TaskGoal::Run,
         known,
         go: None,
         begun: None,

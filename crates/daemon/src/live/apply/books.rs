@@ -4,7 +4,7 @@ use tradewind_model::{Event, Time};
 
 use super::ApplyError;
 use crate::live::record::Record;
-use crate::live::state::{Happening, Known, Phase, State, Wanted, Why};
+use crate::live::state::{Happening, Phase, State, TaskGoal, TaskReport, Why};
 use crate::site::{Seen, Tag};
 
 impl State {
@@ -13,29 +13,29 @@ impl State {
         match record {
             Record::Acknowledged { tag } => {
                 let task = self.tasks.get_mut(tag).ok_or_else(|| missing(tag))?;
-                if task.known == Known::Nothing {
-                    task.known = Known::Acknowledged;
+                if task.known == TaskReport::Nothing {
+                    task.known = TaskReport::Acknowledged;
                 }
                 Ok(())
             }
             Record::Declined { tag, why } => {
                 let task = self.tasks.get_mut(tag).ok_or_else(|| missing(tag))?;
-                task.known = Known::Declined(why.clone());
-                task.wanted = Wanted::Stop;
+                task.known = TaskReport::Declined(why.clone());
+                task.wanted = TaskGoal::Stop;
                 Ok(())
             }
             Record::Withdrawn { tag } => {
                 let task = self.tasks.get_mut(tag).ok_or_else(|| missing(tag))?;
                 let why = match &task.known {
-                    Known::Declined(why) => Some(why.clone()),
+                    TaskReport::Declined(why) => Some(why.clone()),
                     _ => None,
                 };
-                task.known = Known::Withdrawn(why);
+                task.known = TaskReport::Withdrawn(why);
                 Ok(())
             }
             Record::Saw { tag, seen } => {
                 let task = self.tasks.get_mut(tag).ok_or_else(|| missing(tag))?;
-                task.known = Known::Seen(seen.clone());
+                task.known = TaskReport::Seen(seen.clone());
                 self.saw(tag, seen)
             }
             Record::Resumed { tag } => self.resume(tag),
@@ -65,10 +65,10 @@ impl State {
         let job = self.jobs.get(&tag.job).filter(|job| job.attempt == tag.attempt);
         let may = job.is_some_and(|it| it.cancelled_by.is_none() && it.phase == Phase::Running);
         let task = self.tasks.get_mut(tag).ok_or_else(|| ApplyError::Task(tag.to_string()))?;
-        task.wanted = if may { Wanted::Run } else { Wanted::Stop };
+        task.wanted = if may { TaskGoal::Run } else { TaskGoal::Stop };
         task.begun = Some(at);
-        if matches!(task.known, Known::Nothing | Known::Declined(_)) {
-            task.known = Known::Acknowledged;
+        if matches!(task.known, TaskReport::Nothing | TaskReport::Declined(_)) {
+            task.known = TaskReport::Acknowledged;
         }
         Ok(())
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{PoolId, Span};
 
-use super::super::input::{Kind, Refusal};
-use super::{Reason, Whose};
+use super::super::input::{Refusal, RefusalKind};
+use super::{ClosedReason, Whose};
 use crate::site::limits::{Limits, PoolLimits};
 
 /// The limit of the site, or of the user there, that a job of this length and on so many nodes is
@@ -54,9 +54,9 @@ fn clock(span: Span) -> String {
 }
 
 /// No pool may have the job.
-pub(super) fn hopeless(closed: &BTreeMap<PoolId, Reason>) -> Refusal {
+pub(super) fn hopeless(closed: &BTreeMap<PoolId, ClosedReason>) -> Refusal {
     let whys: Vec<&str> = closed.values().map(String::as_str).collect();
     let message = format!("no site can take it: {}", whys.join("; "));
     let hint = "these are limits of the sites; ask for less, or ask their owners";
-    Refusal::new(Kind::Invalid, message, hint)
+    Refusal::new(RefusalKind::Invalid, message, hint)
 }

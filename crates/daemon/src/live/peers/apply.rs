@@ -3,7 +3,7 @@
 use tradewind_model::{Event, Money};
 use tradewind_sched::negotiation::{Entry, Handing, Offer, Peer, Serial};
 
-use super::{Away, Known, News, Origin, Peers};
+use super::{Away, PeerEntry, Peers, RemoteOrigin, RemoteProgress};
 use crate::live::ApplyError;
 use crate::live::money::{Account, Motive};
 use crate::live::record::Record;
@@ -33,7 +33,7 @@ impl State {
                     Entry::Kept(transfer) => self.kept(*transfer)?,
                     Entry::Took { from, transfer, parcel, offer } => {
                         let (number, array) = guest.ok_or(ApplyError::Other("nobody came in"))?;
-                        let origin = Origin {
+                        let origin = RemoteOrigin {
                             peer: *from,
                             name: self.peers.name_of(*from)?,
                             job: u64::from(parcel.ticket.job.0),
@@ -58,7 +58,7 @@ impl State {
         }
     }
 
-    fn peered(&mut self, peer: Peer, known: &Known) -> Result<(), ApplyError> {
+    fn peered(&mut self, peer: Peer, known: &PeerEntry) -> Result<(), ApplyError> {
         let last = self.peers.directory.keys().next_back().map_or(0, |peer| peer.0);
         let named = self.peers.number_of(&known.name);
         if named != Some(peer) && (named.is_some() || peer.0 != last + 1) {
@@ -122,7 +122,7 @@ impl State {
         self.note(number, Happening::CameBack(format!("{name} did not take it")))
     }
 
-    fn take(&mut self, number: u64, origin: Origin) -> Result<(), ApplyError> {
+    fn take(&mut self, number: u64, origin: RemoteOrigin) -> Result<(), ApplyError> {
         self.peers.taken.insert((origin.peer, origin.transfer), number);
         let name = origin.name.clone();
         self.job(number)?.origin = Some(origin);
@@ -135,7 +135,7 @@ impl State {
         away.ok_or(ApplyError::Job(number))
     }
 
-    fn heard(&mut self, number: u64, news: &News) -> Result<(), ApplyError> {
+    fn heard(&mut self, number: u64, news: &RemoteProgress) -> Result<(), ApplyError> {
         let away = self.away(number)?;
         let begins = news.since.is_some() && away.news.as_ref().is_none_or(|it| it.since.is_none());
         away.news = Some(news.clone());

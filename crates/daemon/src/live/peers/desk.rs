@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::fmt::Debug;
 
 use tradewind_model::{Span, Time};
-use tradewind_sched::negotiation::{Host, Parcel, Peer, Pledged, Quote};
+use tradewind_sched::negotiation::{Host, Parcel, Peer, Pledged, StartQuote};
 use tradewind_sched::policy::outlook::{Outlook, Promised, StartEstimate};
 
 use super::MOST_WAITING;
@@ -32,9 +32,9 @@ impl Desk<'_> {
         self.outlook.get_or_init(|| Outlook::new(&self.state.market, self.at, MOST_WAITING))
     }
 
-    fn quoted(&self, opening: &StartEstimate) -> Quote {
+    fn quoted(&self, opening: &StartEstimate) -> StartQuote {
         let load = self.outlook().load();
-        Quote { start: opening.start, price: opening.price(), cost: opening.cost, load }
+        StartQuote { start: opening.start, price: opening.price(), cost: opening.cost, load }
     }
 
     /// What may be spent from the account.
@@ -45,7 +45,7 @@ impl Desk<'_> {
 
 impl Host for Desk<'_> {
     /// Within the parcel's terms, and if the peer can pay for it.
-    fn quote(&self, parcel: &Parcel, from: Time, pledged: Pledged) -> Option<Quote> {
+    fn quote(&self, parcel: &Parcel, from: Time, pledged: Pledged) -> Option<StartQuote> {
         if self.state.numbers.len() >= self.settings.max_jobs {
             return None;
         }
@@ -57,7 +57,7 @@ impl Host for Desk<'_> {
     }
 
     /// Its place in the outlook; a job without one has nothing to lose.
-    fn at_home(&self, parcel: &Parcel) -> Option<Quote> {
+    fn at_home(&self, parcel: &Parcel) -> Option<StartQuote> {
         let job = self.state.jobs.get(&u64::from(parcel.ticket.job.0))?;
         self.outlook().of(job.id?).map(|opening| self.quoted(opening))
     }
@@ -67,7 +67,7 @@ impl Host for Desk<'_> {
         Span::ZERO
     }
 
-    fn affords(&self, parcel: &Parcel, offer: &Quote) -> bool {
+    fn affords(&self, parcel: &Parcel, offer: &StartQuote) -> bool {
         let job = self.state.jobs.get(&u64::from(parcel.ticket.job.0));
         job.is_some_and(|job| {
             let there = self.funds(&job.payer());

@@ -16,13 +16,13 @@ pub struct PeerMessage {
     /// As [`Envelope::settled`].
     pub settled: Serial,
     /// What is said.
-    pub word: Word,
+    pub word: MessageBody,
 }
 
 /// As [`Body`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "they are the fields of `Body`")]
-pub enum Word {
+pub enum MessageBody {
     /// Who would take this job?
     Discover { inquiry: Serial, job: Traveller, lead: Span },
     /// I would.
@@ -64,13 +64,13 @@ fn untold() -> Work {
     Work::Command(vec!["untold".to_owned()])
 }
 
-impl Word {
+impl MessageBody {
     /// The job that it is about, if it names one.
     pub fn job(&self) -> Option<&Traveller> {
         match self {
-            Word::Discover { job, .. } | Word::Commit { job, .. } | Word::Migrate { job, .. } => {
-                Some(job)
-            }
+            MessageBody::Discover { job, .. }
+            | MessageBody::Commit { job, .. }
+            | MessageBody::Migrate { job, .. } => Some(job),
             _ => None,
         }
     }
@@ -127,20 +127,20 @@ impl State {
         };
         let word = match body {
             Body::Discover { inquiry, parcel, lead } => {
-                Word::Discover { inquiry, job: asked(&parcel)?, lead }
+                MessageBody::Discover { inquiry, job: asked(&parcel)?, lead }
             }
-            Body::Volunteer { inquiry, offer } => Word::Volunteer { inquiry, offer },
+            Body::Volunteer { inquiry, offer } => MessageBody::Volunteer { inquiry, offer },
             Body::Commit { inquiry, parcel, offer, lead } => {
-                Word::Commit { inquiry, job: asked(&parcel)?, offer, lead }
+                MessageBody::Commit { inquiry, job: asked(&parcel)?, offer, lead }
             }
-            Body::Accepted { inquiry, offer } => Word::Accepted { inquiry, offer },
-            Body::Refused { inquiry, offer } => Word::Refused { inquiry, offer },
-            Body::Cancel { inquiry } => Word::Cancel { inquiry },
+            Body::Accepted { inquiry, offer } => MessageBody::Accepted { inquiry, offer },
+            Body::Refused { inquiry, offer } => MessageBody::Refused { inquiry, offer },
+            Body::Cancel { inquiry } => MessageBody::Cancel { inquiry },
             Body::Migrate { transfer, inquiry, parcel, offer } => {
-                Word::Migrate { transfer, inquiry, job: self.traveller(&parcel)?, offer }
+                MessageBody::Migrate { transfer, inquiry, job: self.traveller(&parcel)?, offer }
             }
-            Body::Done { transfer } => Word::Done { transfer },
-            Body::Returned { transfer } => Word::Returned { transfer },
+            Body::Done { transfer } => MessageBody::Done { transfer },
+            Body::Returned { transfer } => MessageBody::Returned { transfer },
         };
         Some((to, PeerMessage { settled, word }))
     }
@@ -165,23 +165,23 @@ impl State {
     ) -> Option<Envelope> {
         let parcel = |job: &Traveller| Some(Arc::new(self.parcel_of(from, job, max)?));
         let body = match letter.word.clone() {
-            Word::Discover { inquiry, job, lead } => {
+            MessageBody::Discover { inquiry, job, lead } => {
                 Body::Discover { inquiry, parcel: parcel(&job)?, lead }
             }
-            Word::Volunteer { inquiry, offer } => Body::Volunteer { inquiry, offer },
-            Word::Commit { inquiry, job, offer, lead } => {
+            MessageBody::Volunteer { inquiry, offer } => Body::Volunteer { inquiry, offer },
+            MessageBody::Commit { inquiry, job, offer, lead } => {
                 Body::Commit { inquiry, parcel: parcel(&job)?, offer, lead }
             }
-            Word::Accepted { inquiry, offer } => Body::Accepted { inquiry, offer },
-            Word::Refused { inquiry, offer } => Body::Refused { inquiry, offer },
-            Word::Cancel { inquiry } => Body::Cancel { inquiry },
+            MessageBody::Accepted { inquiry, offer } => Body::Accepted { inquiry, offer },
+            MessageBody::Refused { inquiry, offer } => Body::Refused { inquiry, offer },
+            MessageBody::Cancel { inquiry } => Body::Cancel { inquiry },
             // It must be answered, whatever it asks for.
-            Word::Migrate { transfer, inquiry, job, offer } => {
+            MessageBody::Migrate { transfer, inquiry, job, offer } => {
                 let parcel = Arc::new(self.any_parcel_of(from, &job, max));
                 Body::Migrate { transfer, inquiry, parcel, offer }
             }
-            Word::Done { transfer } => Body::Done { transfer },
-            Word::Returned { transfer } => Body::Returned { transfer },
+            MessageBody::Done { transfer } => Body::Done { transfer },
+            MessageBody::Returned { transfer } => Body::Returned { transfer },
         };
         Some(Envelope { from, to: Peer(0), settled: letter.settled, body })
     }

@@ -3,7 +3,7 @@
 //! Who takes which job is agreed by the state machine of [`tradewind_sched::negotiation`]. Its
 //! durable entries are records of the journal like all others, in the same step as what they mean
 //! for the books; its messages leave as [`PeerMessage`]s once the step is written down. What becomes
-//! of a job that went, its home asks again and again ([`Wanted`], [`Report`]): questions and
+//! of a job that went, its home asks again and again ([`StatusQuery`], [`StatusReport`]): questions and
 //! answers change nothing by being lost, doubled or late, as both name the hand-over.
 
 mod apply;
@@ -20,14 +20,14 @@ use tradewind_model::{Money, Time};
 use tradewind_sched::negotiation::{Durable, Offer, Peer, Serial};
 
 use super::state::Finish;
-pub use message::{PeerMessage, Traveller, Word};
+pub use message::{MessageBody, PeerMessage, Traveller};
 pub(super) use negotiate::may_travel;
 
 /// What must not be forgotten of peers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Peers {
     /// By their numbers here, from 1: this market is 0.
-    pub directory: BTreeMap<Peer, Known>,
+    pub directory: BTreeMap<Peer, PeerEntry>,
     /// What the negotiation must not forget.
     pub durable: Durable,
     /// Jobs that were taken in: whose, by which hand-over, and their numbers here.
@@ -36,7 +36,7 @@ pub struct Peers {
 
 /// A peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
+pub struct PeerEntry {
     /// As the configuration calls it; its token's user.
     pub name: String,
     /// The market that it said to be, at first.
@@ -45,7 +45,7 @@ pub struct Known {
 
 /// Where a job came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Origin {
+pub struct RemoteOrigin {
     /// From whom.
     pub peer: Peer,
     /// What it is called.
@@ -72,12 +72,12 @@ pub struct Away {
     /// On which terms.
     pub offer: Offer,
     /// What was heard of it last.
-    pub news: Option<News>,
+    pub news: Option<RemoteProgress>,
 }
 
 /// How a job is that went, as far as it is not here again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct News {
+pub struct RemoteProgress {
     /// Since when it runs, on the peer's clock.
     pub since: Option<Time>,
     /// Where: sites and pools, and the nodes' names.
@@ -90,7 +90,7 @@ pub struct News {
 
 /// A question about a job that went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted {
+pub struct StatusQuery {
     /// Its number at home.
     pub job: u64,
     /// By which hand-over it went.
@@ -101,22 +101,22 @@ pub struct Wanted {
 
 /// The answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct StatusReport {
     /// As asked.
     pub job: u64,
     /// As asked.
     pub transfer: Serial,
     /// What became of it.
-    pub fate: Fate,
+    pub fate: RemoteStatus,
 }
 
 /// What became of a job that went.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
+pub enum RemoteStatus {
     /// Nobody here knows of it.
     Unknown,
     /// It waits, runs or has ended there.
-    There(News),
+    There(RemoteProgress),
     /// It never began there and never will: its home has it again; why.
     Back(String),
 }

@@ -12,8 +12,8 @@ use tradewind_sched::policy::outlook::{Outlook, Promised, StartEstimate};
 
 use super::desk::Desk;
 use super::message::{taken_in, ticket, weight};
-use super::{HEAVIEST, Known, LOOK, MOST_WAITING, PeerMessage, SEARCHES, Traveller};
-use crate::live::input::{Kind, Refusal};
+use super::{HEAVIEST, LOOK, MOST_WAITING, PeerEntry, PeerMessage, SEARCHES, Traveller};
+use crate::live::input::{Refusal, RefusalKind};
 use crate::live::money::Account;
 use crate::live::record::Record;
 use crate::live::rights::{Actor, Role};
@@ -27,7 +27,7 @@ impl Live {
         for name in self.settings.peers.clone() {
             if self.state.peers.number_of(&name).is_none() {
                 let last = self.state.peers.directory.keys().next_back().map_or(0, |peer| peer.0);
-                let known = Known { name: name.clone(), market: None };
+                let known = PeerEntry { name: name.clone(), market: None };
                 self.put(at, Record::Peered { peer: Peer(last + 1), known })?;
                 self.welcome(at, Account::Peer(name))?;
             }
@@ -254,17 +254,21 @@ impl Live {
         let refuse = |kind, message: String, hint: &str| Ok(Err(Refusal::new(kind, message, hint)));
         if actor.role != Role::Peer {
             let hint = "`tradewind token new NAME --role peer` makes a peer's token";
-            return refuse(Kind::Forbidden, "only a peer may do this".to_owned(), hint);
+            return refuse(RefusalKind::Forbidden, "only a peer may do this".to_owned(), hint);
         }
         let name = &actor.user;
         let configured = self.settings.peers.contains(name);
         let Some(peer) = self.state.peers.number_of(name).filter(|_| configured) else {
             let message = format!("there is no peer `{name}`");
-            return refuse(Kind::Forbidden, message, "`[[peers]]` of the configuration names them");
+            return refuse(
+                RefusalKind::Forbidden,
+                message,
+                "`[[peers]]` of the configuration names them",
+            );
         };
         if market == self.state.name {
             let hint = "every market has a name of its own; a copy of one is no peer of it";
-            return refuse(Kind::Conflict, format!("{market} is this market itself"), hint);
+            return refuse(RefusalKind::Conflict, format!("{market} is this market itself"), hint);
         }
         let known = self.state.peers.directory.get(&peer).cloned();
         match known.as_ref().and_then(|known| known.market.as_deref()) {
@@ -272,10 +276,10 @@ impl Live {
             Some(before) => {
                 let message = format!("peer `{name}` was market {before}, and is {market} now");
                 let hint = "name it differently in `[[peers]]`: it is another market";
-                refuse(Kind::Conflict, message, hint)
+                refuse(RefusalKind::Conflict, message, hint)
             }
             None => {
-                let known = Known { name: name.clone(), market: Some(market.to_owned()) };
+                let known = PeerEntry { name: name.clone(), market: Some(market.to_owned()) };
                 self.put(at, Record::Peered { peer, known })?;
                 Ok(Ok(peer))
             }

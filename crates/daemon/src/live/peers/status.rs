@@ -6,7 +6,7 @@ use tradewind_io::submission::OnLost;
 use tradewind_model::Time;
 use tradewind_sched::negotiation::Peer;
 
-use super::{Fate, News, Report, Wanted};
+use super::{RemoteProgress, RemoteStatus, StatusQuery, StatusReport};
 use crate::live::input::Refusal;
 use crate::live::record::Record;
 use crate::live::rights::Actor;
@@ -15,15 +15,15 @@ use crate::live::{ApplyError, Live};
 
 impl Live {
     /// By peer: what is to be asked of jobs that went there. Linear in those.
-    pub fn wanted(&self) -> BTreeMap<Peer, Vec<Wanted>> {
-        let mut wanted = BTreeMap::<Peer, Vec<Wanted>>::new();
+    pub fn wanted(&self) -> BTreeMap<Peer, Vec<StatusQuery>> {
+        let mut wanted = BTreeMap::<Peer, Vec<StatusQuery>>::new();
         for number in &self.away {
             let Some(job) = self.state.jobs.get(number) else { continue };
             let Some(away) = job.away.as_ref().filter(|_| job.phase == Phase::Away) else {
                 continue;
             };
             let cancel = job.cancelled_by.is_some();
-            let it = Wanted { job: *number, transfer: away.transfer, cancel };
+            let it = StatusQuery { job: *number, transfer: away.transfer, cancel };
             wanted.entry(away.peer).or_default().push(it);
         }
         wanted
@@ -35,8 +35,8 @@ impl Live {
         at: Time,
         actor: &Actor,
         market: &str,
-        wanted: &[Wanted],
-    ) -> Result<Result<Vec<Report>, Refusal>, ApplyError> {
+        wanted: &[StatusQuery],
+    ) -> Result<Result<Vec<StatusReport>, Refusal>, ApplyError> {
         let peer = match self.recognise(at, actor, market)? {
             Ok(peer) => peer,
             Err(refusal) => return Ok(Err(refusal)),
@@ -49,8 +49,11 @@ impl Live {
             {
                 self.cancel_guest(at, number, &phase, &actor.user)?;
             }
-            let fate = self.state.guest(peer, it).map_or(Fate::Unknown, |job| self.state.fate(job));
-            reports.push(Report { job: it.job, transfer: it.transfer, fate });
+            let fate = self
+                .state
+                .guest(peer, it)
+                .map_or(RemoteStatus::Unknown, |job| self.state.fate(job));
+            reports.push(StatusReport { job: it.job, transfer: it.transfer, fate });
         }
         Ok(Ok(reports))
     }
@@ -82,9 +85,9 @@ impl Live {
         &mut self,
         at: Time,
         peer: Peer,
-        reports: &[Report],
+        reports: &[StatusReport],
     ) -> Result<(), ApplyError> {
-        for Report { job: number, transfer, fate } in reports {
+        for StatusReport { job: number, transfer, fate } in reports {
             let Some(job) = self.state.jobs.get(number) else { continue };
             let Some(away) = job.away.as_ref().filter(|_| job.phase == Phase::Away) else {
                 continue;
@@ -94,7 +97,7 @@ impl Live {
             }
             let known = away.news.clone();
             match fate {
-                Fate::There(news) => {
+                RemoteStatus::There(news) => {
                     if known.as_ref() != Some(news) {
                         let news = news.clone();
                         self.put(at, Record::Heard { job: *number, news })?;
@@ -103,8 +106,8 @@ impl Live {
                         self.ended_away(at, *number, finish)?;
                     }
                 }
-                Fate::Back(why) => self.came_back(at, *number, why)?,
-                Fate::Unknown => {
+                RemoteStatus::Back(why) => self.came_back(at, *number, why)?,
+                RemoteStatus::Unknown => {
                     self.lost_away(at, *number, "the peer does not know it any more")?;
                 }
             }
@@ -150,21 +153,21 @@ impl Live {
 
 impl State {
     /// The job that the peer of this name asks about, if it is here.
-    pub fn guest_of(&self, name: &str, wanted: &Wanted) -> Option<&Job> {
+    pub fn guest_of(&self, name: &str, wanted: &StatusQuery) -> Option<&Job> {
         self.guest(self.peers.number_of(name)?, wanted)
     }
 
     /// The job that the question is about.
-    fn guest(&self, peer: Peer, wanted: &Wanted) -> Option<&Job> {
+    fn guest(&self, peer: Peer, wanted: &StatusQuery) -> Option<&Job> {
         let number = self.peers.taken.get(&(peer, wanted.transfer))?;
         let job = self.jobs.get(number)?;
         job.origin.as_ref().filter(|origin| origin.job == wanted.job).map(|_| job)
     }
 
-    fn fate(&self, job: &Job) -> Fate {
+    fn fate(&self, job: &Job) -> RemoteStatus {
         let finish = match &job.phase {
-            Phase::Over(Finish::Returned(why)) => return Fate::Back(why.clone()),
-            Phase::Over(Finish::Refused(reason)) => return Fate::Back(reason.to_string()),
+            Phase::Over(Finish::Returned(why)) => return RemoteStatus::Back(why.clone()),
+            Phase::Over(Finish::Refused(reason)) => return RemoteStatus::Back(reason.to_string()),
             Phase::Over(finish) => Some(finish.clone()),
             _ => None,
         };
@@ -177,6 +180,6 @@ impl State {
             }
         });
         let nodes = if since.is_some() { nodes.collect() } else { Vec::new() };
-        Fate::There(News { since, nodes, finish, charged: job.paid })
+        RemoteStatus::There(RemoteProgress { since, nodes, finish, charged: job.paid })
     }
 }

@@ -8,12 +8,12 @@ use tradewind_model::{
 use tradewind_sched::negotiation::Peer;
 use tradewind_sched::policy::{Policy, gridfill};
 
-use super::{Fate, PeerMessage, Report, Word};
+use super::{MessageBody, PeerMessage, RemoteStatus, StatusReport};
 use crate::live::money::Account;
 use crate::live::rights::{Actor, Role};
 use crate::live::state::{Finish, Hold, Phase};
 use crate::live::{
-    Act, Ask, Input, Kind, Live, Make, Record, Refusal, Reply, Settings, State, Step,
+    Act, Ask, Input, Live, Make, Record, Refusal, RefusalKind, Reply, Settings, State, Step,
 };
 use crate::site::{PoolSurvey, SiteError, Survey, Tag};
 
@@ -135,7 +135,7 @@ impl Pair {
     }
 
     /// What `b` says of `a`'s jobs.
-    fn reports(&mut self) -> Vec<Report> {
+    fn reports(&mut self) -> Vec<StatusReport> {
         let wanted = self.lives[0].wanted().remove(&Peer(1)).unwrap_or_default();
         let ask = Ask::Report { market: "m0".to_owned(), wanted };
         match self.ask(1, peer(0), ask) {
@@ -144,7 +144,7 @@ impl Pair {
         }
     }
 
-    fn hear(&mut self, reports: &[Report]) {
+    fn hear(&mut self, reports: &[StatusReport]) {
         self.step(0, Input::Reported { peer: Peer(1), reports: reports.to_vec() });
     }
 
@@ -190,7 +190,7 @@ fn a_job_that_no_nodes_suit_goes_to_whoever_has_some() {
 fn jobs_that_are_to_stay_at_home_stay() {
     let mut pair = Pair::new();
     let home = |tasks| Submission { stay_home: true, ..job(tasks) };
-    assert_eq!(pair.submit(home(3)).unwrap_err().kind, Kind::Invalid);
+    assert_eq!(pair.submit(home(3)).unwrap_err().kind, RefusalKind::Invalid);
     pair.submit(job(1)).unwrap();
     pair.submit(home(1)).unwrap();
     pair.pass(10);
@@ -209,7 +209,7 @@ fn answers_about_an_earlier_hand_over_mean_nothing() {
     let tag = pair.tags(1).remove(0);
     pair.refuse(&tag);
     let old = pair.reports();
-    assert!(matches!(&old[0].fate, Fate::Back(why) if why == "no"), "{old:?}");
+    assert!(matches!(&old[0].fate, RemoteStatus::Back(why) if why == "no"), "{old:?}");
     pair.hear(&old);
     assert!(matches!(pair.phase(0, 1), Phase::Held(Hold::Nowhere)));
     assert_eq!(pair.lives[0].state().accounts.balance(&Account::Held(1)), 0);
@@ -220,7 +220,7 @@ fn answers_about_an_earlier_hand_over_mean_nothing() {
     // Whoever asks with the old hand-over hears the old answer, whatever is known of the new one.
     let mut wrong = pair.reports();
     wrong[0].transfer = old[0].transfer;
-    wrong[0].fate = Fate::Unknown;
+    wrong[0].fate = RemoteStatus::Unknown;
     pair.hear(&wrong);
     assert_eq!(pair.phase(0, 1), Phase::Away);
 }
@@ -234,7 +234,7 @@ fn a_wish_to_cancel_reaches_the_job_wherever_it_is() {
         let (market, sent) = (format!("m{}", 1 - to), pair.now);
         pair.ask(to, peer(1 - to), Ask::Letters { market, sent, letters: vec![letter] }).unwrap();
     }
-    assert!(matches!(pair.post[0].1.word, Word::Migrate { .. }));
+    assert!(matches!(pair.post[0].1.word, MessageBody::Migrate { .. }));
     let ana = Actor { user: "ana".to_owned(), role: Role::User };
     assert_eq!(pair.ask(0, ana, Ask::Cancel { job: 1 }), Ok(Reply::Done));
     assert_eq!(pair.phase(0, 1), Phase::Handing, "nobody knows whose it is");
@@ -258,7 +258,7 @@ fn a_job_that_its_peer_does_not_know_is_lost() {
     assert_eq!(pair.phase(0, 1), Phase::Away);
     pair.lives[1] = live(1, 4); // a backup of before
     let reports = pair.reports();
-    assert_eq!(reports[0].fate, Fate::Unknown);
+    assert_eq!(reports[0].fate, RemoteStatus::Unknown);
     pair.hear(&reports);
     assert_eq!(pair.phase(0, 1), Phase::Over(Finish::NodeFail));
 }
@@ -272,12 +272,12 @@ fn only_a_peer_is_heard_and_only_as_the_market_that_it_was() {
     };
     let kind = |answer: Result<Reply, Refusal>| answer.map_err(|refusal| refusal.kind);
     let user = Actor { user: "a".to_owned(), role: Role::User };
-    assert_eq!(kind(pair.ask(1, user, letters("m0"))), Err(Kind::Forbidden));
+    assert_eq!(kind(pair.ask(1, user, letters("m0"))), Err(RefusalKind::Forbidden));
     let stranger = Actor { user: "x".to_owned(), role: Role::Peer };
-    assert_eq!(kind(pair.ask(1, stranger, letters("m0"))), Err(Kind::Forbidden));
-    assert_eq!(kind(pair.ask(1, peer(0), letters("m1"))), Err(Kind::Conflict));
+    assert_eq!(kind(pair.ask(1, stranger, letters("m0"))), Err(RefusalKind::Forbidden));
+    assert_eq!(kind(pair.ask(1, peer(0), letters("m1"))), Err(RefusalKind::Conflict));
     assert_eq!(kind(pair.ask(1, peer(0), letters("m0"))), Ok(Reply::Done));
-    assert_eq!(kind(pair.ask(1, peer(0), letters("m7"))), Err(Kind::Conflict));
+    assert_eq!(kind(pair.ask(1, peer(0), letters("m7"))), Err(RefusalKind::Conflict));
     let submit = Ask::Submit { submission: Arc::new(job(1)), key: None, quote: None };
-    assert_eq!(kind(pair.ask(1, peer(0), submit)), Err(Kind::Forbidden));
+    assert_eq!(kind(pair.ask(1, peer(0), submit)), Err(RefusalKind::Forbidden));
 }

@@ -2,7 +2,7 @@
 
 use tradewind_model::{Money, Time};
 
-use super::{Change, Limits, Project, Spent, Which, month_of};
+use super::{Change, Project, SpendingLimits, Spent, Which, month_of};
 use crate::live::money::Account;
 use crate::live::state::{Job, State};
 use crate::live::{ApplyError, Live, Record};
@@ -77,7 +77,7 @@ impl State {
     pub fn limits_left(&self, name: &str, user: &str) -> Vec<Limited> {
         let Some(project) = self.projects.get(name) else { return Vec::new() };
         let own = project.members.get(user).map(|it| it.limits).unwrap_or_default();
-        if project.limits == Limits::default() && own == Limits::default() {
+        if project.limits == SpendingLimits::default() && own == SpendingLimits::default() {
             return Vec::new();
         }
         let held = self.held_of_project(name);
@@ -93,7 +93,7 @@ impl State {
 
     fn left_of(
         &self,
-        limits: Limits,
+        limits: SpendingLimits,
         spent: &Spent,
         bound: i128,
         user: Option<&str>,
@@ -143,7 +143,12 @@ impl State {
         all
     }
 
-    fn shares_of(&self, limits: Limits, spent: &Spent, user: Option<&String>) -> Vec<Share> {
+    fn shares_of(
+        &self,
+        limits: SpendingLimits,
+        spent: &Spent,
+        user: Option<&String>,
+    ) -> Vec<Share> {
         let month = spent.in_month_of(self.now());
         let all = [(Which::Total, limits.total, spent.total), (Which::Month, limits.month, month)];
         let share = |(which, limit, spent): (Which, Option<Money>, Money)| {
@@ -191,7 +196,7 @@ impl Live {
                 std::cmp::Ordering::Equal => {}
                 std::cmp::Ordering::Less => changes.push(Change::Eased { user, which, level }),
                 std::cmp::Ordering::Greater => {
-                    changes.push(Change::Warned { user, which, level, spent, of });
+                    changes.push(Change::BudgetWarning { user, which, level, spent, of });
                 }
             }
         }

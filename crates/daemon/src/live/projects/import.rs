@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use tradewind_model::{Money, Time};
 
 use super::rule::good_name;
-use super::{Change, Limits, MemberRole, Project};
-use crate::live::input::{Kind, Refusal};
+use super::{Change, MemberRole, Project, SpendingLimits};
+use crate::live::input::{Refusal, RefusalKind};
 use crate::live::money::Account;
 use crate::live::rights::{Actor, Role};
 use crate::live::state::State;
@@ -27,7 +27,7 @@ pub enum Field<T> {
 
 /// A row of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Row {
+pub enum AccountingRow {
     /// A user.
     User {
         /// The name.
@@ -91,7 +91,7 @@ pub struct Plan {
 }
 
 /// Projects as they would be after the rows so far.
-struct Draft<'a> {
+struct ImportDraft<'a> {
     state: &'a State,
     at: Time,
     by: &'a str,
@@ -106,7 +106,7 @@ struct Draft<'a> {
 type Done = Result<(), (&'static str, Refusal)>;
 
 fn wrong(field: &'static str, message: impl Into<String>, hint: &str) -> Done {
-    Err((field, Refusal::new(Kind::Invalid, message, hint)))
+    Err((field, Refusal::new(RefusalKind::Invalid, message, hint)))
 }
 
 impl Live {
@@ -114,13 +114,13 @@ impl Live {
     ///
     /// # Errors
     /// At the first row that makes no sense, or if the caller is no administrator.
-    pub fn plan_import(&self, actor: &Actor, rows: &[Row]) -> Result<Plan, Mistake> {
+    pub fn plan_import(&self, actor: &Actor, rows: &[AccountingRow]) -> Result<Plan, Mistake> {
         if actor.role != Role::Administrator {
             let message = "only an administrator imports";
-            let refusal = Refusal::new(Kind::Forbidden, message, "ask an administrator");
+            let refusal = Refusal::new(RefusalKind::Forbidden, message, "ask an administrator");
             return Err(Mistake { row: 0, field: "", refusal });
         }
-        let mut draft = Draft {
+        let mut draft = ImportDraft {
             state: &self.state,
             at: self.state.now(),
             by: &actor.user,
@@ -140,7 +140,7 @@ impl Live {
         &mut self,
         at: Time,
         actor: &Actor,
-        rows: &[Row],
+        rows: &[AccountingRow],
     ) -> Result<Result<Vec<String>, Refusal>, ApplyError> {
         let plan = match self.plan_import(actor, rows) {
             Ok(plan) => plan,
@@ -184,16 +184,16 @@ impl Live {
     }
 }
 
-impl Draft<'_> {
-    fn row(&mut self, row: &Row) -> Done {
+impl ImportDraft<'_> {
+    fn row(&mut self, row: &AccountingRow) -> Done {
         match row {
-            Row::User { user, credits } => self.user(user, *credits),
-            Row::Project { project, credits, total, month, note } => {
+            AccountingRow::User { user, credits } => self.user(user, *credits),
+            AccountingRow::Project { project, credits, total, month, note } => {
                 self.project(project, note.as_ref())?;
                 self.limit(project, None, (*total, *month))?;
                 credits.map_or(Ok(()), |credits| self.give(project, credits))
             }
-            Row::Member { project, user, role, total, month } => {
+            AccountingRow::Member { project, user, role, total, month } => {
                 if self.find(project).is_none() {
                     let hint = "a row of the kind `project` before this one makes it";
                     return wrong("project", format!("there is no project `{project}`"), hint);
@@ -294,7 +294,8 @@ impl Draft<'_> {
                 None => return wrong("total", format!("{user} is no member"), "leave limits out"),
             },
         };
-        let limits = Limits { total: wanted.0.or(before.total), month: wanted.1.or(before.month) };
+        let limits =
+            SpendingLimits { total: wanted.0.or(before.total), month: wanted.1.or(before.month) };
         if limits == before {
             return Ok(());
         }
@@ -341,7 +342,7 @@ impl<T> Field<T> {
     }
 }
 
-impl Limits {
+impl SpendingLimits {
     /// As in `20 credits in all, 5 credits a month`.
     pub fn words(&self) -> String {
         let of = |limit: Option<Money>, span: &str| limit.map(|it| format!("{it} credits {span}"));

@@ -37,7 +37,7 @@ pub struct Project {
     /// By name: who may spend.
     pub members: BTreeMap<String, Member>,
     /// What all members together may spend.
-    pub limits: Limits,
+    pub limits: SpendingLimits,
     /// What they have spent.
     pub spent: Spent,
     /// By user, also of those who are no members any more.
@@ -45,7 +45,7 @@ pub struct Project {
     /// What was spent on the last days: days since 1970 and amounts, at most [`Project::DAYS`].
     pub days: VecDeque<(i64, Money)>,
     /// What was warned of last: of the project (no user) or a member, and of which limit.
-    pub warned: BTreeMap<(Option<String>, Which), Warned>,
+    pub warned: BTreeMap<(Option<String>, Which), BudgetWarning>,
 }
 
 /// Somebody who may spend a project's money.
@@ -56,7 +56,7 @@ pub struct Member {
     /// Since when, seconds since 1970.
     pub since: i64,
     /// What this member may spend.
-    pub limits: Limits,
+    pub limits: SpendingLimits,
 }
 
 /// What a member may do.
@@ -84,7 +84,7 @@ impl MemberRole {
 
 /// The most that may be spent; `None`: as much as is on the account.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Limits {
+pub struct SpendingLimits {
     /// Since the project was made.
     pub total: Option<Money>,
     /// In one calendar month, UTC.
@@ -131,7 +131,7 @@ pub enum Which {
 
 /// What was warned of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Warned {
+pub struct BudgetWarning {
     /// For limits of a month: months since January 1970; else 0.
     pub month: i64,
     /// Per cent.
@@ -172,10 +172,10 @@ pub enum Change {
         /// Of which member; `None`: of the project.
         user: Option<String>,
         /// From now on.
-        limits: Limits,
+        limits: SpendingLimits,
     },
     /// A budget was used up to a level of which people are warned.
-    Warned {
+    BudgetWarning {
         /// Of which member; `None`: of the project.
         user: Option<String>,
         /// Of which limit.
@@ -329,7 +329,7 @@ impl Project {
             Change::Joined { user, role } => match self.members.get_mut(user) {
                 Some(member) => member.role = *role,
                 None => {
-                    let (role, limits) = (*role, Limits::default());
+                    let (role, limits) = (*role, SpendingLimits::default());
                     self.members.insert(user.clone(), Member { role, since: at.0, limits });
                 }
             },
@@ -341,7 +341,7 @@ impl Project {
             Change::Limited { user: Some(user), limits } => {
                 self.members.get_mut(user).ok_or(stranger)?.limits = *limits;
             }
-            Change::Warned { user, which, level, .. } => self.warn(at, user, *which, *level),
+            Change::BudgetWarning { user, which, level, .. } => self.warn(at, user, *which, *level),
             Change::Eased { user, which, level } => self.warn(at, user, *which, *level),
         }
         Ok(())
@@ -352,7 +352,7 @@ impl Project {
             Which::Total => 0,
             Which::Month => month_of(at),
         };
-        self.warned.insert((user.clone(), which), Warned { month, level });
+        self.warned.insert((user.clone(), which), BudgetWarning { month, level });
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{Money, Time};
 
-use super::{Change, Limits, MemberRole};
-use crate::live::input::{Kind, Refusal, Wish};
+use super::{Change, MemberRole, SpendingLimits};
+use crate::live::input::{ProjectChange, Refusal, RefusalKind};
 use crate::live::money::Account;
 use crate::live::names::unknown_project;
 use crate::live::rights::{Actor, Role};
@@ -35,7 +35,7 @@ impl State {
                     "a manager of the project or an administrator types `tradewind project add \
                      {project} {user}`"
                 );
-                Err(Refusal::new(Kind::Forbidden, no_member(user, project), hint))
+                Err(Refusal::new(RefusalKind::Forbidden, no_member(user, project), hint))
             }
         }
     }
@@ -113,18 +113,18 @@ impl Live {
         at: Time,
         actor: &Actor,
         name: &str,
-        wish: Wish,
+        wish: ProjectChange,
     ) -> Result<Result<(), Refusal>, ApplyError> {
         if let Err(refusal) = self.may_wish(actor, name, &wish) {
             return Ok(Err(refusal));
         }
         let by = actor.user.clone();
         let change = match wish {
-            Wish::Make { note } => Change::Made { by, note, spent: Vec::new() },
-            Wish::Note { note } => Change::Noted { note },
-            Wish::Join { user, role } => Change::Joined { user, role },
-            Wish::Leave { user } => Change::Left { user },
-            Wish::Limit { user, limits } => Change::Limited { user, limits },
+            ProjectChange::Make { note } => Change::Made { by, note, spent: Vec::new() },
+            ProjectChange::Note { note } => Change::Noted { note },
+            ProjectChange::Join { user, role } => Change::Joined { user, role },
+            ProjectChange::Leave { user } => Change::Left { user },
+            ProjectChange::Limit { user, limits } => Change::Limited { user, limits },
         };
         if self.says_nothing_new(name, &change) {
             return Ok(Ok(()));
@@ -165,18 +165,19 @@ impl Live {
         &self,
         actor: &Actor,
         name: &str,
-        wish: &Wish,
+        wish: &ProjectChange,
     ) -> Result<(), Refusal> {
-        let forbidden =
-            |message: String| Err(Refusal::new(Kind::Forbidden, message, "ask an administrator"));
+        let forbidden = |message: String| {
+            Err(Refusal::new(RefusalKind::Forbidden, message, "ask an administrator"))
+        };
         let is_administrator = actor.role == Role::Administrator;
         let project = self.state.projects.get(name);
-        if let Wish::Make { .. } = wish {
+        if let ProjectChange::Make { .. } = wish {
             return match project {
                 _ if !is_administrator => forbidden("only an administrator makes projects".into()),
                 Some(_) => {
                     let message = format!("there is a project `{name}` already");
-                    Err(Refusal::new(Kind::Conflict, message, "see `project show`"))
+                    Err(Refusal::new(RefusalKind::Conflict, message, "see `project show`"))
                 }
                 None => good_name(name),
             };
@@ -189,16 +190,16 @@ impl Live {
             return forbidden(format!("only managers of {name} and administrators may do this"));
         }
         match wish {
-            Wish::Make { .. } | Wish::Note { .. } => Ok(()),
-            Wish::Limit { limits, .. } if !limits.make_sense() => {
+            ProjectChange::Make { .. } | ProjectChange::Note { .. } => Ok(()),
+            ProjectChange::Limit { limits, .. } if !limits.make_sense() => {
                 let hint = "leave a limit out to lift it";
-                Err(Refusal::new(Kind::Invalid, "a limit is below 0", hint))
+                Err(Refusal::new(RefusalKind::Invalid, "a limit is below 0", hint))
             }
-            Wish::Limit { user: None, .. } if !is_administrator => {
+            ProjectChange::Limit { user: None, .. } if !is_administrator => {
                 forbidden("only an administrator limits a whole project".into())
             }
-            Wish::Limit { user: None, .. } => Ok(()),
-            Wish::Join { user, role } => {
+            ProjectChange::Limit { user: None, .. } => Ok(()),
+            ProjectChange::Join { user, role } => {
                 let before = project.members.get(user).map(|member| member.role);
                 let of_managers =
                     *role == MemberRole::Manager || before == Some(MemberRole::Manager);
@@ -207,10 +208,10 @@ impl Live {
                     false => good_name(user),
                 }
             }
-            Wish::Limit { user: Some(user), .. } | Wish::Leave { user } => {
+            ProjectChange::Limit { user: Some(user), .. } | ProjectChange::Leave { user } => {
                 if !project.has(user) {
                     let hint = format!("see `tradewind project show {name}`");
-                    return Err(Refusal::new(Kind::Unknown, no_member(user, name), hint));
+                    return Err(Refusal::new(RefusalKind::Unknown, no_member(user, name), hint));
                 }
                 let is_other = project.is_managed_by(user) && *user != actor.user;
                 match is_other && !is_administrator {
@@ -248,7 +249,7 @@ impl Live {
     }
 }
 
-impl Limits {
+impl SpendingLimits {
     fn make_sense(&self) -> bool {
         [self.total, self.month].into_iter().flatten().all(|it| it >= Money::ZERO)
     }
@@ -264,7 +265,7 @@ pub(in crate::live) fn good_name(name: &str) -> Result<(), Refusal> {
         false => {
             let message = format!("`{}` cannot be a name", name.escape_default());
             let hint = "a name has 1 to 64 letters, digits and `_-.@`";
-            Err(Refusal::new(Kind::Invalid, message, hint))
+            Err(Refusal::new(RefusalKind::Invalid, message, hint))
         }
     }
 }

@@ -20,7 +20,7 @@ fn submit_as(stage: &mut Stage, user: &str, submission: Submission) -> Result<Re
 
 fn limit(answer: Result<Reply, Refusal>) -> (String, u64, bool) {
     let refusal = answer.unwrap_err();
-    assert_eq!(refusal.kind, Kind::Limit, "{refusal}");
+    assert_eq!(refusal.kind, RefusalKind::Limit, "{refusal}");
     let usage = refusal.usage.clone().unwrap();
     assert!(refusal.message.contains(&usage.limit), "{refusal}");
     (usage.limit, usage.allowed, usage.wait > 0)

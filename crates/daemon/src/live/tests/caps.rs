@@ -188,7 +188,7 @@ fn what_no_site_may_ever_take_is_refused_at_submission() {
         assert_eq!(stage.live.state().jobs[&(last + 1)].parts[0].pool, PoolId(place), "{seconds}");
     }
     let refused = stage.submit(later(2), job(1, 601)).unwrap_err();
-    assert_eq!(refused.kind, Kind::Invalid);
+    assert_eq!(refused.kind, RefusalKind::Invalid);
     let words = "no site can take it: a/x: PartitionTimeLimit: a job may run for 2:00 there, and this \
                  one asks for 11:00; b/y: PartitionTimeLimit: a job may run for 5:00 there, and this \
                  one asks for 6:00";

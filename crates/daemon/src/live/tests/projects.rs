@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::live::projects::{Change, Limits, MemberRole};
+use crate::live::projects::{Change, MemberRole, SpendingLimits};
 
 const USERS: [&str; 3] = ["ana", "ben", "cleo"];
 
@@ -24,19 +24,19 @@ impl Stage {
         self.step(at, Input::Asked { actor, ask }).unwrap()
     }
 
-    fn wish(&mut self, actor: Actor, wish: Wish) -> Result<Reply, Refusal> {
+    fn wish(&mut self, actor: Actor, wish: ProjectChange) -> Result<Reply, Refusal> {
         let at = self.live.state().now();
         self.asked(at, actor, Ask::Project { project: "apollo".to_owned(), wish })
     }
 
     fn join(&mut self, name: &str, role: MemberRole) {
-        self.wish(root(), Wish::Join { user: name.to_owned(), role }).unwrap();
+        self.wish(root(), ProjectChange::Join { user: name.to_owned(), role }).unwrap();
     }
 
     fn limit(&mut self, user: Option<&str>, total: Option<i64>, month: Option<i64>) {
         let credits = |it: i64| Money(it * 1_000_000);
-        let limits = Limits { total: total.map(credits), month: month.map(credits) };
-        self.wish(root(), Wish::Limit { user: user.map(str::to_owned), limits }).unwrap();
+        let limits = SpendingLimits { total: total.map(credits), month: month.map(credits) };
+        self.wish(root(), ProjectChange::Limit { user: user.map(str::to_owned), limits }).unwrap();
     }
 
     fn grant(&mut self, to: &str, credits: i64, unknown: Unknown) -> Result<Reply, Refusal> {
@@ -64,7 +64,7 @@ impl Stage {
 
     fn warnings(&self) -> Vec<(Option<String>, u32)> {
         let warned = |(_, record): &(Time, Record)| match record {
-            Record::Project { change: Change::Warned { user, level, .. }, .. } => {
+            Record::Project { change: Change::BudgetWarning { user, level, .. }, .. } => {
                 Some((user.clone(), *level))
             }
             _ => None,
@@ -84,12 +84,15 @@ fn strangers_spend_nothing() {
     let mut stage = with_project(500);
     stage.join("ana", MemberRole::Member);
     let refusal = stage.submit_for("bob", of_project(1, 60)).unwrap_err();
-    assert_eq!(refusal.kind, Kind::Forbidden);
+    assert_eq!(refusal.kind, RefusalKind::Forbidden);
     assert_eq!(refusal.message, "bob is not a member of project apollo");
     assert!(refusal.hint.contains("tradewind project add apollo bob"), "{}", refusal.hint);
     let unknown = Submission { project: Some("apolo".to_owned()), ..job(1, 60) };
     let refusal = stage.submit_for("ana", unknown).unwrap_err();
-    assert_eq!((refusal.kind, refusal.hint.as_str()), (Kind::Invalid, "did you mean `apollo`?"));
+    assert_eq!(
+        (refusal.kind, refusal.hint.as_str()),
+        (RefusalKind::Invalid, "did you mean `apollo`?")
+    );
     assert_eq!(stage.submit_for("ana", of_project(1, 60)), Ok(Reply::Jobs(vec![1])));
     assert_eq!(stage.balance("project:apollo"), 470_000_000, "30 are held on a fast node");
     stage.end(1, 1, 11);
@@ -106,38 +109,44 @@ fn an_administrator_is_no_member_either() {
     let mut stage = with_project(500);
     let submission = Arc::new(of_project(1, 60));
     let ask = Ask::Submit { submission, key: None, quote: None };
-    assert_eq!(stage.asked(DAY, root(), ask).unwrap_err().kind, Kind::Forbidden);
+    assert_eq!(stage.asked(DAY, root(), ask).unwrap_err().kind, RefusalKind::Forbidden);
 }
 
 #[test]
 fn managers_choose_members_and_administrators_managers() {
     let mut stage = with_project(500);
     stage.join("ana", MemberRole::Manager);
-    let join = |user: &str, role| Wish::Join { user: user.to_owned(), role };
+    let join = |user: &str, role| ProjectChange::Join { user: user.to_owned(), role };
     let kind = |answer: Result<Reply, Refusal>| answer.map(|_| ()).map_err(|it| it.kind);
-    assert_eq!(kind(stage.wish(user("ben"), join("ben", MemberRole::Member))), Err(Kind::Invalid));
+    assert_eq!(
+        kind(stage.wish(user("ben"), join("ben", MemberRole::Member))),
+        Err(RefusalKind::Invalid)
+    );
     assert_eq!(kind(stage.wish(user("ana"), join("ben", MemberRole::Member))), Ok(()));
     assert_eq!(
         kind(stage.wish(user("ben"), join("cleo", MemberRole::Member))),
-        Err(Kind::Forbidden)
+        Err(RefusalKind::Forbidden)
     );
     assert_eq!(
         kind(stage.wish(user("ana"), join("ben", MemberRole::Manager))),
-        Err(Kind::Forbidden)
+        Err(RefusalKind::Forbidden)
     );
     let limit = |user: Option<&str>, total| {
-        let limits = Limits { total: Some(Money(total)), month: None };
-        Wish::Limit { user: user.map(str::to_owned), limits }
+        let limits = SpendingLimits { total: Some(Money(total)), month: None };
+        ProjectChange::Limit { user: user.map(str::to_owned), limits }
     };
     assert_eq!(kind(stage.wish(user("ana"), limit(Some("ben"), 5))), Ok(()));
-    assert_eq!(kind(stage.wish(user("ana"), limit(Some("ben"), -5))), Err(Kind::Invalid));
-    assert_eq!(kind(stage.wish(user("ana"), limit(None, 5))), Err(Kind::Forbidden));
-    assert_eq!(kind(stage.wish(user("ana"), limit(Some("cleo"), 5))), Err(Kind::Unknown));
+    assert_eq!(kind(stage.wish(user("ana"), limit(Some("ben"), -5))), Err(RefusalKind::Invalid));
+    assert_eq!(kind(stage.wish(user("ana"), limit(None, 5))), Err(RefusalKind::Forbidden));
+    assert_eq!(kind(stage.wish(user("ana"), limit(Some("cleo"), 5))), Err(RefusalKind::Unknown));
     stage.join("cleo", MemberRole::Manager);
-    let leave = |user: &str| Wish::Leave { user: user.to_owned() };
-    assert_eq!(kind(stage.wish(user("ana"), leave("cleo"))), Err(Kind::Forbidden));
+    let leave = |user: &str| ProjectChange::Leave { user: user.to_owned() };
+    assert_eq!(kind(stage.wish(user("ana"), leave("cleo"))), Err(RefusalKind::Forbidden));
     assert_eq!(kind(stage.wish(user("cleo"), leave("cleo"))), Ok(()));
-    assert_eq!(kind(stage.wish(user("ana"), join("b b", MemberRole::Member))), Err(Kind::Invalid));
+    assert_eq!(
+        kind(stage.wish(user("ana"), join("b b", MemberRole::Member))),
+        Err(RefusalKind::Invalid)
+    );
 }
 
 #[test]
@@ -148,7 +157,7 @@ fn who_is_removed_keeps_what_runs_and_no_more() {
         stage.submit_for("ana", of_project(3, 60)).unwrap();
     }
     assert_eq!((stage.phase(1), stage.phase(2)), (&Phase::Running, &Phase::Waiting));
-    stage.wish(root(), Wish::Leave { user: "ana".to_owned() }).unwrap();
+    stage.wish(root(), ProjectChange::Leave { user: "ana".to_owned() }).unwrap();
     let held = Phase::Held(Hold::Rejected("ana is not a member of project apollo".to_owned()));
     assert_eq!([stage.phase(1), stage.phase(2), stage.phase(3)], [&Phase::Running, &held, &held]);
     let release = Ask::Release { job: 2 };
@@ -276,7 +285,10 @@ fn projects_of_older_journals_have_those_who_spent_as_members() {
     assert_eq!(project.spent.total, stage.live.state().jobs[&1].paid);
     assert_eq!(*stage.phase(2), Phase::Running);
     assert!(matches!(stage.phase(3), Phase::Held(Hold::Rejected(_))), "{:?}", stage.phase(3));
-    assert_eq!(stage.submit_for("ben", of_project(1, 60)).unwrap_err().kind, Kind::Forbidden);
+    assert_eq!(
+        stage.submit_for("ben", of_project(1, 60)).unwrap_err().kind,
+        RefusalKind::Forbidden
+    );
     // It was written down: once.
     assert!(step.records.iter().any(|it| matches!(it, Record::Project { .. })));
     let again = stage.live.state().clone();
@@ -304,17 +316,17 @@ fn deed(stage: &mut Stage, at: Time, (kind, who, whom, number): Deed) {
             let _ = stage.asked(at, user(name), ask);
         }
         4 => {
-            let ask = Ask::Project { project, wish: Wish::Join { user: other, role } };
+            let ask = Ask::Project { project, wish: ProjectChange::Join { user: other, role } };
             let _ = stage.asked(at, actor, ask);
         }
         5 | 6 => {
-            let ask = Ask::Project { project, wish: Wish::Leave { user: other } };
+            let ask = Ask::Project { project, wish: ProjectChange::Leave { user: other } };
             let _ = stage.asked(at, actor, ask);
         }
         7 => {
             let user = (number % 3 > 0).then_some(other);
-            let limits = Limits { total: Some(Money(number * 1_000_000)), month: None };
-            let ask = Ask::Project { project, wish: Wish::Limit { user, limits } };
+            let limits = SpendingLimits { total: Some(Money(number * 1_000_000)), month: None };
+            let ask = Ask::Project { project, wish: ProjectChange::Limit { user, limits } };
             let _ = stage.asked(at, actor, ask);
         }
         8 => drop(stage.asked(at, user(name), Ask::Release { job })),

@@ -47,7 +47,7 @@ fn what_no_nodes_have_is_refused_at_once() {
     surveyed(&mut stage, 1, 4_000, vec![]);
     let refused = stage.submit(later(2), with_memory(1, "8001")).unwrap_err();
     let Refusal { kind, message, hint, .. } = &refused;
-    assert_eq!(*kind, Kind::Invalid);
+    assert_eq!(*kind, RefusalKind::Invalid);
     assert_eq!(message, "needs 1 nodes that have 8001 MB each, and 0 suit");
     assert_eq!(hint, "the most that a node has: a/x: 8000 MB; b/y: 4000 MB");
     let refused = stage.submit(later(2), with_memory(3, "6000")).unwrap_err();

@@ -5,7 +5,7 @@ use tradewind_model::{JobId, Place, PoolId, TimeMode, Times};
 
 use super::*;
 use crate::live::state::{Booking, Quote};
-use crate::live::times::{Reason, counted};
+use crate::live::times::{CountingReason, counted};
 
 /// One pool of two nodes at each of five sites: of performance 0.5, 1 and 2 whose owners say
 /// nothing, and of performance 0.5 and 2 whose owners count work.
@@ -57,7 +57,7 @@ fn market(projects: &[(&str, Times)]) -> Stage {
         stage.step(DAY, Input::Asked { actor: root.clone(), ask }).unwrap().unwrap();
         let (user, role) = ("ana".to_owned(), crate::live::projects::MemberRole::Member);
         let project = (*project).to_owned();
-        let ask = Ask::Project { project, wish: Wish::Join { user, role } };
+        let ask = Ask::Project { project, wish: ProjectChange::Join { user, role } };
         stage.step(DAY, Input::Asked { actor: root.clone(), ask }).unwrap().unwrap();
     }
     stage
@@ -112,11 +112,14 @@ fn it_is_known_who_said_what_is_counted() {
     let both = |times, reason| [(times, reason), (times, reason)];
     assert_eq!(
         said(&one(Counted::Default)),
-        [(Times::Wall, Reason::Default), (Times::Work, Reason::Owner)]
+        [(Times::Wall, CountingReason::Default), (Times::Work, CountingReason::Owner)]
     );
-    assert_eq!(said(&one(Counted::Job(Times::Wall))), both(Times::Wall, Reason::Job));
-    assert_eq!(said(&one(Counted::Project(Times::Work))), both(Times::Work, Reason::Project));
-    assert_eq!(said(&TimeLimit::Reference(Span(9))), both(Times::Work, Reason::Earlier));
+    assert_eq!(said(&one(Counted::Job(Times::Wall))), both(Times::Wall, CountingReason::Job));
+    assert_eq!(
+        said(&one(Counted::Project(Times::Work))),
+        both(Times::Work, CountingReason::Project)
+    );
+    assert_eq!(said(&TimeLimit::Reference(Span(9))), both(Times::Work, CountingReason::Earlier));
 }
 
 #[test]
@@ -172,7 +175,7 @@ fn a_quote_is_for_one_way_of_counting() {
         stage.step(DAY, Input::Asked { actor: ana(), ask }).unwrap()
     };
     let refused = keep(TimeMode::WORK).unwrap_err();
-    assert_eq!(refused.kind, Kind::Conflict);
+    assert_eq!(refused.kind, RefusalKind::Conflict);
     assert!(refused.message.ends_with("is for 1 nodes and 60 s of work"), "{refused:?}");
     assert_eq!(keep(TimeMode::Owner), Ok(Reply::Jobs(vec![1])));
 }

@@ -1,7 +1,7 @@
 //! Tokens: who gets one, for how long, and what becomes of it.
 
 use super::*;
-use crate::live::rights::{Expiry, SignedIn, Terms};
+use crate::live::rights::{Expiry, SignedIn, TokenTerms};
 
 fn root() -> Actor {
     Actor { user: "root".to_owned(), role: Role::Administrator }
@@ -15,7 +15,7 @@ fn ask(stage: &mut Stage, at: Time, actor: Actor, ask: Ask) -> Result<Reply, Ref
     stage.step(at, Input::Asked { actor, ask }).unwrap()
 }
 
-fn admit(stage: &mut Stage, at: Time, role: Role, terms: Terms) -> u64 {
+fn admit(stage: &mut Stage, at: Time, role: Role, terms: TokenTerms) -> u64 {
     let (user, note) = ("ana".to_owned(), String::new());
     match ask(stage, at, root(), Ask::Admit { user, role, hash: [1; 32], note, terms }) {
         Ok(Reply::Number(token)) => token,
@@ -23,10 +23,10 @@ fn admit(stage: &mut Stage, at: Time, role: Role, terms: Terms) -> u64 {
     }
 }
 
-fn signed_in(projects: &[&str]) -> Terms {
+fn signed_in(projects: &[&str]) -> TokenTerms {
     let projects = projects.iter().map(|it| (*it).to_owned()).collect();
     let signed_in = Some(SignedIn { provider: "https://p.example".to_owned(), projects });
-    Terms { lifetime: Some(Span(3_600)), signed_in }
+    TokenTerms { lifetime: Some(Span(3_600)), signed_in }
 }
 
 fn numbers(stage: &Stage) -> Vec<u64> {
@@ -36,16 +36,16 @@ fn numbers(stage: &Stage) -> Vec<u64> {
 #[test]
 fn tokens_expire_and_are_removed_long_after() {
     let mut stage = Stage::new();
-    let for_ever = admit(&mut stage, DAY, Role::User, Terms::default());
+    let for_ever = admit(&mut stage, DAY, Role::User, TokenTerms::default());
     let lifetime = Some(Span(100));
-    let short = admit(&mut stage, DAY, Role::User, Terms { lifetime, signed_in: None });
+    let short = admit(&mut stage, DAY, Role::User, TokenTerms { lifetime, signed_in: None });
     let tokens = &stage.live.state().tokens;
     assert_eq!((tokens[&for_ever].expires, tokens[&short].expires), (None, Some(later(100))));
     assert!(!tokens[&short].is_expired(later(99)) && tokens[&short].is_expired(later(100)));
     let month = 30 * 86_400;
-    let next = admit(&mut stage, later(month), Role::User, Terms::default());
+    let next = admit(&mut stage, later(month), Role::User, TokenTerms::default());
     assert_eq!(numbers(&stage), [for_ever, short, next]);
-    let last = admit(&mut stage, later(month + 100), Role::User, Terms::default());
+    let last = admit(&mut stage, later(month + 100), Role::User, TokenTerms::default());
     assert_eq!(numbers(&stage), [for_ever, next, last]);
 }
 
@@ -53,20 +53,20 @@ fn tokens_expire_and_are_removed_long_after() {
 fn a_secret_is_replaced_and_the_end_stays() {
     let mut stage = Stage::new();
     let lifetime = Some(Span(100));
-    let token = admit(&mut stage, DAY, Role::User, Terms { lifetime, signed_in: None });
+    let token = admit(&mut stage, DAY, Role::User, TokenTerms { lifetime, signed_in: None });
     let rotate = |stage: &mut Stage, at, actor, expiry| {
         let ask_for = Ask::Rotate { token, hash: [2; 32], grace: Span(10), expiry };
         ask(stage, at, actor, ask_for).map(|_| ()).map_err(|it| it.kind)
     };
     let bob = Actor { user: "bob".to_owned(), role: Role::User };
-    assert_eq!(rotate(&mut stage, later(1), bob, Expiry::Kept), Err(Kind::Unknown));
-    assert_eq!(rotate(&mut stage, later(1), ana(), Expiry::Never), Err(Kind::Forbidden));
+    assert_eq!(rotate(&mut stage, later(1), bob, Expiry::Kept), Err(RefusalKind::Unknown));
+    assert_eq!(rotate(&mut stage, later(1), ana(), Expiry::Never), Err(RefusalKind::Forbidden));
     assert_eq!(rotate(&mut stage, later(1), ana(), Expiry::Kept), Ok(()));
     let now = stage.live.state().tokens[&token].clone();
     let earlier = now.earlier.unwrap();
     assert_eq!((now.hash, earlier.hash, earlier.until), ([2; 32], [1; 32], later(11)));
     assert_eq!(now.expires, Some(later(100)));
-    assert_eq!(rotate(&mut stage, later(100), ana(), Expiry::Kept), Err(Kind::Conflict));
+    assert_eq!(rotate(&mut stage, later(100), ana(), Expiry::Kept), Err(RefusalKind::Conflict));
     assert_eq!(rotate(&mut stage, later(100), root(), Expiry::After(Span(50))), Ok(()));
     assert_eq!(stage.live.state().tokens[&token].expires, Some(later(150)));
     assert_eq!(rotate(&mut stage, later(101), root(), Expiry::Never), Ok(()));
@@ -76,7 +76,7 @@ fn a_secret_is_replaced_and_the_end_stays() {
 #[test]
 fn a_sign_in_with_other_rights_ends_those_before() {
     let mut stage = Stage::new();
-    let own = admit(&mut stage, DAY, Role::User, Terms::default());
+    let own = admit(&mut stage, DAY, Role::User, TokenTerms::default());
     let first = admit(&mut stage, DAY, Role::Administrator, signed_in(&["moon"]));
     let state = stage.live.state();
     assert_eq!(state.projects_by_sign_in("ana", DAY).into_iter().collect::<Vec<_>>(), ["moon"]);

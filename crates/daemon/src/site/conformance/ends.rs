@@ -3,13 +3,14 @@
 use tradewind_model::Span;
 
 use super::{
-    Act, Bench, ensure, must_end, order, submit, survey, tag, told, until_ended, until_running,
+    Bench, TaskBehaviour, ensure, must_end, order, submit, survey, tag, told, until_ended,
+    until_running,
 };
 use crate::site::{Exit, Seen};
 
 pub(super) fn exit_codes(bench: &mut dyn Bench) -> Result<(), String> {
     for code in [0, 1, 7, 127, 255] {
-        let order = order(bench, u64::from(code), &Act::Exit { after: 0, code });
+        let order = order(bench, u64::from(code), &TaskBehaviour::Exit { after: 0, code });
         must_end(bench, &order, &Exit::Code(i32::from(code)))?;
     }
     Ok(())
@@ -17,21 +18,21 @@ pub(super) fn exit_codes(bench: &mut dyn Bench) -> Result<(), String> {
 
 pub(super) fn signals(bench: &mut dyn Bench) -> Result<(), String> {
     for signal in [9, 15, 10] {
-        let order = order(bench, u64::from(signal), &Act::Die(signal));
+        let order = order(bench, u64::from(signal), &TaskBehaviour::Die(signal));
         must_end(bench, &order, &Exit::Signal(i32::from(signal)))?;
     }
     Ok(())
 }
 
 pub(super) fn time_limit(bench: &mut dyn Bench) -> Result<(), String> {
-    stops_at_limit(bench, &Act::Exit { after: 50, code: 0 })
+    stops_at_limit(bench, &TaskBehaviour::Exit { after: 50, code: 0 })
 }
 
 pub(super) fn time_limit_of_a_stubborn_one(bench: &mut dyn Bench) -> Result<(), String> {
-    stops_at_limit(bench, &Act::Stubborn)
+    stops_at_limit(bench, &TaskBehaviour::Stubborn)
 }
 
-fn stops_at_limit(bench: &mut dyn Bench, act: &Act) -> Result<(), String> {
+fn stops_at_limit(bench: &mut dyn Bench, act: &TaskBehaviour) -> Result<(), String> {
     let mut order = order(bench, 1, act);
     order.limit = Span(1);
     let (since, at) = must_end(bench, &order, &Exit::TimeLimit)?;
@@ -39,7 +40,7 @@ fn stops_at_limit(bench: &mut dyn Bench, act: &Act) -> Result<(), String> {
 }
 
 pub(super) fn withdrawn_before(bench: &mut dyn Bench) -> Result<(), String> {
-    let mut order = order(bench, 1, &Act::Exit { after: 0, code: 0 });
+    let mut order = order(bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
     order.start = order.start + Span(3_600);
     submit(bench, &order)?;
     let seen = survey(bench)?.tasks.remove(&order.tag);
@@ -50,7 +51,9 @@ pub(super) fn withdrawn_before(bench: &mut dyn Bench) -> Result<(), String> {
 }
 
 pub(super) fn withdrawn_while(bench: &mut dyn Bench) -> Result<(), String> {
-    for (job, act) in [(1, Act::Exit { after: 50, code: 0 }), (2, Act::Stubborn)] {
+    for (job, act) in
+        [(1, TaskBehaviour::Exit { after: 50, code: 0 }), (2, TaskBehaviour::Stubborn)]
+    {
         let order = order(bench, job, &act);
         submit(bench, &order)?;
         until_running(bench, &order.tag)?;
@@ -64,7 +67,7 @@ pub(super) fn withdrawn_while(bench: &mut dyn Bench) -> Result<(), String> {
 }
 
 pub(super) fn withdrawn_after(bench: &mut dyn Bench) -> Result<(), String> {
-    let order = order(bench, 1, &Act::Exit { after: 0, code: 3 });
+    let order = order(bench, 1, &TaskBehaviour::Exit { after: 0, code: 3 });
     must_end(bench, &order, &Exit::Code(3))?;
     let before = survey(bench)?.tasks;
     told("withdrawal", bench.site().withdraw(&order.tag))?;
@@ -74,7 +77,7 @@ pub(super) fn withdrawn_after(bench: &mut dyn Bench) -> Result<(), String> {
 }
 
 pub(super) fn withdrawn_unknown(bench: &mut dyn Bench) -> Result<(), String> {
-    let order = order(bench, 1, &Act::Exit { after: 1, code: 0 });
+    let order = order(bench, 1, &TaskBehaviour::Exit { after: 1, code: 0 });
     told("withdrawal", bench.site().withdraw(&order.tag))?;
     bench.restart();
     submit(bench, &order)?;

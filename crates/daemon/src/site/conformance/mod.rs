@@ -38,14 +38,14 @@ pub trait Bench {
     fn take(&mut self, nodes: u32);
 
     /// What does this on the site; as here for those that run programs.
-    fn work(&self, act: &Act) -> Work {
+    fn work(&self, act: &TaskBehaviour) -> Work {
         act.script()
     }
 }
 
 /// What a task does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Act {
+pub enum TaskBehaviour {
     /// Nothing for so many seconds, then it ends with this code.
     Exit {
         /// Seconds.
@@ -65,25 +65,27 @@ pub enum Act {
     ShowVariables(Vec<String>),
 }
 
-impl Act {
+impl TaskBehaviour {
     /// As a shell script.
     pub fn script(&self) -> Work {
         let (body, arguments) = match self {
-            Act::Exit { after: 0, code } => (format!("exit {code}"), Vec::new()),
-            Act::Exit { after, code } => (format!("sleep {after}\nexit {code}"), Vec::new()),
-            Act::Die(signal) => (format!("kill -{signal} $$\nsleep 60"), Vec::new()),
-            Act::Stubborn => {
+            TaskBehaviour::Exit { after: 0, code } => (format!("exit {code}"), Vec::new()),
+            TaskBehaviour::Exit { after, code } => {
+                (format!("sleep {after}\nexit {code}"), Vec::new())
+            }
+            TaskBehaviour::Die(signal) => (format!("kill -{signal} $$\nsleep 60"), Vec::new()),
+            TaskBehaviour::Stubborn => {
                 ("trap '' TERM\nfor i in 1 2 3 4 5 6; do sleep 10; done".to_owned(), Vec::new())
             }
-            Act::Say(text, after) => {
+            TaskBehaviour::Say(text, after) => {
                 // No shell is left that would say that it was stopped.
                 (format!("printf %s \"$1\"\nexec sleep {after}"), vec![text.clone()])
             }
-            Act::ShowArguments(arguments) => (
+            TaskBehaviour::ShowArguments(arguments) => (
                 "for one in \"$@\"; do printf '%s\\0' \"$one\"; done".to_owned(),
                 arguments.clone(),
             ),
-            Act::ShowVariables(names) => {
+            TaskBehaviour::ShowVariables(names) => {
                 let show = |name: &String| format!("printf '%s\\0' \"${{{name}-none}}\"\n");
                 (names.iter().map(show).collect(), Vec::new())
             }
@@ -138,7 +140,7 @@ pub const CHECKS: [(&str, Check); 35] = [
 ];
 
 /// An order of one node in the first pool, at once, for a minute.
-pub fn order(bench: &mut dyn Bench, job: u64, act: &Act) -> Order {
+pub fn order(bench: &mut dyn Bench, job: u64, act: &TaskBehaviour) -> Order {
     let work = bench.work(act);
     let start = bench.now();
     let pool = bench.site().pools().first().map(|pool| pool.name.clone()).unwrap_or_default();

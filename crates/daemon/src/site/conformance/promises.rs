@@ -6,20 +6,20 @@ use tradewind_io::submission::Append;
 use tradewind_model::{Span, Time};
 
 use super::{
-    Act, Bench, ensure, must_end, order, output, submit, survey, tag, told, until_ended,
+    Bench, TaskBehaviour, ensure, must_end, order, output, submit, survey, tag, told, until_ended,
     until_running,
 };
 use crate::site::{Exit, Seen, SiteError};
 
 pub(super) fn runs_once(bench: &mut dyn Bench) -> Result<(), String> {
-    let mut order = order(bench, 1, &Act::Say("once".to_owned(), 0));
+    let mut order = order(bench, 1, &TaskBehaviour::Say("once".to_owned(), 0));
     order.surroundings.append = Append::Append;
     submit(bench, &order)?;
     submit(bench, &order)?;
     bench.restart();
     submit(bench, &order)?;
     until_ended(bench, &order.tag)?;
-    let other = super::order(bench, 1, &Act::Say("twice".to_owned(), 0));
+    let other = super::order(bench, 1, &TaskBehaviour::Say("twice".to_owned(), 0));
     submit(bench, &other)?;
     bench.wait();
     let seen = survey(bench)?.tasks.remove(&order.tag);
@@ -31,7 +31,7 @@ pub(super) fn runs_once(bench: &mut dyn Bench) -> Result<(), String> {
 
 pub(super) fn acknowledged_is_seen(bench: &mut dyn Bench) -> Result<(), String> {
     for job in 1..=6 {
-        let mut order = order(bench, job, &Act::Exit { after: 0, code: 0 });
+        let mut order = order(bench, job, &TaskBehaviour::Exit { after: 0, code: 0 });
         order.start = order.start + Span(if job % 2 == 0 { 1_000 } else { 0 });
         submit(bench, &order)?;
         let seen = survey(bench)?.tasks;
@@ -43,7 +43,7 @@ pub(super) fn acknowledged_is_seen(bench: &mut dyn Bench) -> Result<(), String> 
 
 pub(super) fn forgotten_is_gone(bench: &mut dyn Bench) -> Result<(), String> {
     told("to forget what is unknown", bench.site().forget(&tag(9)))?;
-    let order = order(bench, 1, &Act::Exit { after: 0, code: 0 });
+    let order = order(bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
     must_end(bench, &order, &Exit::Code(0))?;
     told("to forget", bench.site().forget(&order.tag))?;
     told("to forget again", bench.site().forget(&order.tag))?;
@@ -60,11 +60,11 @@ pub(super) fn forgotten_is_gone(bench: &mut dyn Bench) -> Result<(), String> {
 }
 
 pub(super) fn restart_loses_nothing(bench: &mut dyn Bench) -> Result<(), String> {
-    let over = order(bench, 1, &Act::Exit { after: 0, code: 5 });
+    let over = order(bench, 1, &TaskBehaviour::Exit { after: 0, code: 5 });
     must_end(bench, &over, &Exit::Code(5))?;
-    let goes_on = order(bench, 2, &Act::Exit { after: 1, code: 6 });
-    let runs = order(bench, 3, &Act::Exit { after: 50, code: 0 });
-    let mut waits = order(bench, 4, &Act::Exit { after: 0, code: 0 });
+    let goes_on = order(bench, 2, &TaskBehaviour::Exit { after: 1, code: 6 });
+    let runs = order(bench, 3, &TaskBehaviour::Exit { after: 50, code: 0 });
+    let mut waits = order(bench, 4, &TaskBehaviour::Exit { after: 0, code: 0 });
     waits.start = waits.start + Span(3_600);
     for order in [&goes_on, &runs, &waits] {
         submit(bench, order)?;
@@ -88,7 +88,7 @@ pub(super) fn restart_loses_nothing(bench: &mut dyn Bench) -> Result<(), String>
 }
 
 pub(super) fn not_before_its_time(bench: &mut dyn Bench) -> Result<(), String> {
-    let mut order = order(bench, 1, &Act::Exit { after: 0, code: 0 });
+    let mut order = order(bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
     order.start = order.start + Span(2);
     let (since, _) = must_end(bench, &order, &Exit::Code(0))?;
     let start = order.start;
@@ -105,13 +105,13 @@ fn width(bench: &mut dyn Bench) -> u32 {
 
 pub(super) fn waits_for_nodes(bench: &mut dyn Bench) -> Result<(), String> {
     let all = width(bench);
-    let mut first = order(bench, 1, &Act::Exit { after: 50, code: 0 });
+    let mut first = order(bench, 1, &TaskBehaviour::Exit { after: 50, code: 0 });
     first.nodes = all - 1;
     submit(bench, &first)?;
     let nodes: BTreeSet<String> = until_running(bench, &first.tag)?.into_iter().collect();
     let wanted = usize::try_from(all - 1).unwrap_or(0);
     ensure(nodes.len() == wanted, || format!("{wanted} nodes wanted, {nodes:?} given"))?;
-    let mut second = order(bench, 2, &Act::Exit { after: 0, code: 0 });
+    let mut second = order(bench, 2, &TaskBehaviour::Exit { after: 0, code: 0 });
     second.nodes = 2;
     // It may be refused for now, or wait; it does not run.
     match bench.site().submit(&second) {
@@ -129,7 +129,7 @@ pub(super) fn waits_for_nodes(bench: &mut dyn Bench) -> Result<(), String> {
 }
 
 pub(super) fn too_wide_never_runs(bench: &mut dyn Bench) -> Result<(), String> {
-    let mut order = order(bench, 1, &Act::Exit { after: 0, code: 0 });
+    let mut order = order(bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
     order.nodes = width(bench) + 1;
     match bench.site().submit(&order) {
         Err(SiteError::Refused(_)) => return Ok(()),
@@ -152,7 +152,7 @@ pub(super) fn too_wide_never_runs(bench: &mut dyn Bench) -> Result<(), String> {
 }
 
 pub(super) fn unknown_pool(bench: &mut dyn Bench) -> Result<(), String> {
-    let mut order = order(bench, 1, &Act::Exit { after: 0, code: 0 });
+    let mut order = order(bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
     order.pool = "no such pool".to_owned();
     let answer = bench.site().submit(&order);
     ensure(matches!(answer, Err(SiteError::Refused(_))), || format!("{answer:?}"))?;
@@ -177,7 +177,7 @@ pub(super) fn local_load(bench: &mut dyn Bench) -> Result<(), String> {
         let seen = taken(bench)?;
         ensure(seen == nodes, || format!("the owner has {nodes} nodes, {seen} are seen"))?;
     }
-    let order = order(bench, 1, &Act::Exit { after: 0, code: 0 });
+    let order = order(bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
     submit(bench, &order)?;
     for _ in 0..3 {
         let seen = survey(bench)?.tasks.remove(&order.tag);
@@ -194,7 +194,7 @@ pub(super) fn local_load(bench: &mut dyn Bench) -> Result<(), String> {
 pub(super) fn fifty_at_once(bench: &mut dyn Bench) -> Result<(), String> {
     const TASKS: u64 = 50;
     for job in 0..TASKS {
-        let order = order(bench, job, &Act::Exit { after: 0, code: 0 });
+        let order = order(bench, job, &TaskBehaviour::Exit { after: 0, code: 0 });
         submit(bench, &order)?;
     }
     for _ in 0..bench.patience() {

@@ -3,11 +3,11 @@
 use tradewind_io::submission::Append;
 use tradewind_model::Span;
 
-use super::{Act, Bench, ensure, order, output, submit, survey, tag, told, until_ended};
+use super::{Bench, TaskBehaviour, ensure, order, output, submit, survey, tag, told, until_ended};
 use crate::site::{Exit, Seen, SiteError};
 
 pub(super) fn before(bench: &mut dyn Bench) -> Result<(), String> {
-    let mut order = order(bench, 1, &Act::Say("it ran".to_owned(), 0));
+    let mut order = order(bench, 1, &TaskBehaviour::Say("it ran".to_owned(), 0));
     order.start = order.start + Span(3_600);
     submit(bench, &order)?;
     told("recall", bench.site().recall(&order.tag))?;
@@ -22,7 +22,7 @@ pub(super) fn before(bench: &mut dyn Bench) -> Result<(), String> {
 }
 
 pub(super) fn after(bench: &mut dyn Bench) -> Result<(), String> {
-    let order = order(bench, 1, &Act::Say("begun".to_owned(), 3));
+    let order = order(bench, 1, &TaskBehaviour::Say("begun".to_owned(), 3));
     submit(bench, &order)?;
     for _ in 0..bench.patience() {
         survey(bench)?;
@@ -47,7 +47,7 @@ pub(super) fn after(bench: &mut dyn Bench) -> Result<(), String> {
 
 pub(super) fn meanwhile(bench: &mut dyn Bench) -> Result<(), String> {
     for job in 1..=8_u32 {
-        let mut order = order(bench, u64::from(job), &Act::Say("once".to_owned(), 1));
+        let mut order = order(bench, u64::from(job), &TaskBehaviour::Say("once".to_owned(), 1));
         order.surroundings.append = Append::Append;
         submit(bench, &order)?;
         for _ in 1..job {
@@ -74,7 +74,7 @@ pub(super) fn meanwhile(bench: &mut dyn Bench) -> Result<(), String> {
 }
 
 pub(super) fn unknown(bench: &mut dyn Bench) -> Result<(), String> {
-    let order = order(bench, 1, &Act::Exit { after: 1, code: 0 });
+    let order = order(bench, 1, &TaskBehaviour::Exit { after: 1, code: 0 });
     told("recall", bench.site().recall(&order.tag))?;
     bench.restart();
     submit(bench, &order)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Act, Bench, ensure, must_end, order, output, submit, told, until_ended, until_running,
+    Bench, TaskBehaviour, ensure, must_end, order, output, submit, told, until_ended, until_running,
 };
 use crate::site::{Exit, Tag};
 
@@ -25,7 +25,7 @@ const LITERAL: [&str; 12] = [
 
 pub(super) fn arguments(bench: &mut dyn Bench) -> Result<(), String> {
     let wanted: Vec<String> = LITERAL.iter().map(|text| (*text).to_owned()).collect();
-    let order = order(bench, 1, &Act::ShowArguments(wanted.clone()));
+    let order = order(bench, 1, &TaskBehaviour::ShowArguments(wanted.clone()));
     must_end(bench, &order, &Exit::Code(0))?;
     let seen = output(bench, &order.tag, 10_000)?;
     let wanted: String = wanted.iter().map(|text| format!("{text}\0")).collect();
@@ -38,7 +38,7 @@ pub(super) fn environment(bench: &mut dyn Bench) -> Result<(), String> {
         LITERAL.iter().enumerate().map(|(index, text)| (own(index), (*text).to_owned())).collect();
     let mut names: Vec<String> = values.keys().cloned().collect();
     names.extend(["TOLD".to_owned(), "BOTH".to_owned(), "NOT_THERE".to_owned()]);
-    let mut order = order(bench, 1, &Act::ShowVariables(names));
+    let mut order = order(bench, 1, &TaskBehaviour::ShowVariables(names));
     let mut wanted: String = values.values().map(|value| format!("{value}\0")).collect();
     wanted.push_str("it's \"so\"\0the market's\0none\0");
     order.surroundings.environment = values;
@@ -54,14 +54,14 @@ pub(super) fn odd_names(bench: &mut dyn Bench) -> Result<(), String> {
     let long = "x".repeat(128);
     let names = ["a/b", "..", "it's \"so\" $(exit 9)", "line\nbreak", "乌龟", "-n", "%j", &long];
     for (job, name) in (1..).zip(names) {
-        let mut order = order(bench, job, &Act::Exit { after: 0, code: 0 });
+        let mut order = order(bench, job, &TaskBehaviour::Exit { after: 0, code: 0 });
         order.name = (*name).to_owned();
         order.user = (*name).to_owned();
         must_end(bench, &order, &Exit::Code(0)).map_err(|why| format!("name {name:?}: {why}"))?;
     }
     let parts = [("a-b", 1, 0), ("a", 1, 0), ("a", 10, 0), ("a", 1, 10)];
     for (market, attempt, part) in parts {
-        let mut order = order(bench, 1, &Act::Exit { after: 0, code: 2 });
+        let mut order = order(bench, 1, &TaskBehaviour::Exit { after: 0, code: 2 });
         order.tag = Tag { market: market.to_owned(), job: 1, attempt, part };
         must_end(bench, &order, &Exit::Code(2))?;
     }
@@ -70,12 +70,12 @@ pub(super) fn odd_names(bench: &mut dyn Bench) -> Result<(), String> {
 
 pub(super) fn output_tail(bench: &mut dyn Bench) -> Result<(), String> {
     let text: String = (0..300).map(|line| format!("line {line}\n")).collect();
-    let mut waits = order(bench, 2, &Act::Say(text.clone(), 0));
+    let mut waits = order(bench, 2, &TaskBehaviour::Say(text.clone(), 0));
     waits.start = waits.start + tradewind_model::Span(3_600);
     submit(bench, &waits)?;
     let seen = output(bench, &waits.tag, 100)?;
     ensure(seen.is_empty(), || format!("it waits, and wrote {seen:?}"))?;
-    let order = order(bench, 1, &Act::Say(text.clone(), 50));
+    let order = order(bench, 1, &TaskBehaviour::Say(text.clone(), 50));
     submit(bench, &order)?;
     until_running(bench, &order.tag)?;
     let mut all = String::new();

@@ -6,7 +6,7 @@ use tradewind_io::submission::Append;
 use tradewind_model::{Span, Time};
 
 use super::{
-    Act, Bench, ensure, must_end, order, output, submit, survey, tag, told, until_ended,
+    Bench, TaskBehaviour, ensure, must_end, order, output, submit, survey, tag, told, until_ended,
     until_running,
 };
 use crate::site::{Aside, Exit, Go, Order, Seen};
@@ -15,13 +15,13 @@ use crate::site::{Aside, Exit, Go, Order, Seen};
 const LATE: i64 = 10_000;
 
 /// An order of one node that waits for others, for a while at most.
-fn gathering(bench: &mut dyn Bench, job: u64, act: &Act) -> Order {
+fn gathering(bench: &mut dyn Bench, job: u64, act: &TaskBehaviour) -> Order {
     Order { gather: Some(Span(60)), ..order(bench, job, act) }
 }
 
 /// Says so when it begins.
-fn says() -> Act {
-    Act::Say("here".to_owned(), 0)
+fn says() -> TaskBehaviour {
+    TaskBehaviour::Say("here".to_owned(), 0)
 }
 
 fn go(bench: &mut dyn Bench, order: &Order, at: Time) -> Result<(), String> {
@@ -99,7 +99,7 @@ pub(super) fn go_twice_is_once(bench: &mut dyn Bench) -> Result<(), String> {
 
 pub(super) fn go_tells_of_the_others(bench: &mut dyn Bench) -> Result<(), String> {
     let names = ["OWN", "OTHERS", "NOT_THERE"].map(str::to_owned);
-    let mut order = gathering(bench, 1, &Act::ShowVariables(names.into()));
+    let mut order = gathering(bench, 1, &TaskBehaviour::ShowVariables(names.into()));
     order.variables.insert("OWN".to_owned(), "one".to_owned());
     submit(bench, &order)?;
     until_running(bench, &order.tag)?;
@@ -121,7 +121,7 @@ pub(super) fn go_for_others_is_harmless(bench: &mut dyn Bench) -> Result<(), Str
     ensure(seen.is_none(), || format!("nobody handed it in: {seen:?}"))?;
     submit(bench, &waits)?;
     must_wait(bench, &waits)?;
-    let over = order(bench, 2, &Act::Exit { after: 0, code: 3 });
+    let over = order(bench, 2, &TaskBehaviour::Exit { after: 0, code: 3 });
     must_end(bench, &over, &Exit::Code(3))?;
     let before = survey(bench)?.tasks;
     go(bench, &over, now)?;
@@ -176,7 +176,7 @@ pub(super) fn restart_while_it_waits(bench: &mut dyn Bench) -> Result<(), String
 }
 
 pub(super) fn limit_counts_from_its_work(bench: &mut dyn Bench) -> Result<(), String> {
-    let mut order = gathering(bench, 1, &Act::Exit { after: 1, code: 0 });
+    let mut order = gathering(bench, 1, &TaskBehaviour::Exit { after: 1, code: 0 });
     order.limit = Span(6);
     submit(bench, &order)?;
     until_running(bench, &order.tag)?;
@@ -185,7 +185,7 @@ pub(super) fn limit_counts_from_its_work(bench: &mut dyn Bench) -> Result<(), St
     go(bench, &order, now)?;
     let (_, _, exit) = until_ended(bench, &order.tag)?;
     ensure(exit == Exit::Code(0), || format!("it ended {exit:?}"))?;
-    let mut order = gathering(bench, 2, &Act::Exit { after: 50, code: 0 });
+    let mut order = gathering(bench, 2, &TaskBehaviour::Exit { after: 50, code: 0 });
     order.limit = Span(1);
     submit(bench, &order)?;
     let now = bench.now();
@@ -195,7 +195,7 @@ pub(super) fn limit_counts_from_its_work(bench: &mut dyn Bench) -> Result<(), St
 }
 
 pub(super) fn runs_on_nodes_set_aside(bench: &mut dyn Bench) -> Result<(), String> {
-    let mut order = order(bench, 1, &Act::Exit { after: 1, code: 0 });
+    let mut order = order(bench, 1, &TaskBehaviour::Exit { after: 1, code: 0 });
     (order.aside, order.nodes) = (true, 2);
     let (from, until) = (order.start, order.start + order.limit);
     let (market, job) = (order.tag.market.clone(), order.tag.job);
@@ -209,7 +209,7 @@ pub(super) fn runs_on_nodes_set_aside(bench: &mut dyn Bench) -> Result<(), Strin
     must_end(bench, &order, &Exit::Code(0))?;
     let denied = told("given up", bench.site().set_aside(&market, &[]))?;
     ensure(denied.is_empty(), || format!("nothing was wanted, and it says {denied:?}"))?;
-    let mut all = super::order(bench, 2, &Act::Exit { after: 0, code: 0 });
+    let mut all = super::order(bench, 2, &TaskBehaviour::Exit { after: 0, code: 0 });
     all.nodes = bench.site().pools().first().map_or(0, |pool| pool.nodes);
     must_end(bench, &all, &Exit::Code(0))?;
     Ok(())

@@ -3,7 +3,7 @@
 use tradewind_io::submission::Work;
 use tradewind_model::Span;
 
-use crate::site::conformance::Act;
+use crate::site::conformance::TaskBehaviour;
 use crate::site::{Exit, Order};
 
 /// What a task does when it is let.
@@ -34,17 +34,17 @@ pub fn work(length: Span, code: i32) -> Work {
 }
 
 /// The same for the acts of the suite.
-pub fn work_of(act: &Act) -> Work {
+pub fn work_of(act: &TaskBehaviour) -> Work {
     let words = |verb: &str, rest: Vec<String>| {
         Work::Command(std::iter::once(verb.to_owned()).chain(rest).collect())
     };
     match act {
-        Act::Exit { after, code } => work(Span(i64::from(*after)), i32::from(*code)),
-        Act::Die(signal) => words("die", vec![signal.to_string()]),
-        Act::Stubborn => words("stubborn", Vec::new()),
-        Act::Say(text, after) => words("say", vec![text.clone(), after.to_string()]),
-        Act::ShowArguments(arguments) => words("arguments", arguments.clone()),
-        Act::ShowVariables(names) => words("variables", names.clone()),
+        TaskBehaviour::Exit { after, code } => work(Span(i64::from(*after)), i32::from(*code)),
+        TaskBehaviour::Die(signal) => words("die", vec![signal.to_string()]),
+        TaskBehaviour::Stubborn => words("stubborn", Vec::new()),
+        TaskBehaviour::Say(text, after) => words("say", vec![text.clone(), after.to_string()]),
+        TaskBehaviour::ShowArguments(arguments) => words("arguments", arguments.clone()),
+        TaskBehaviour::ShowVariables(names) => words("variables", names.clone()),
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::site::conformance::{Act, Bench, CHECKS, order, tag};
+use crate::site::conformance::{Bench, CHECKS, TaskBehaviour, order, tag};
 use tradewind_io::submission::Work;
 use tradewind_model::Performance;
 
@@ -18,7 +18,7 @@ impl FakeBench {
 
     /// A task of the suite's name that runs for so long.
     fn order(&mut self, job: u64, nodes: u32, length: i64) -> Order {
-        let mut order = order(self, job, &Act::Exit { after: 0, code: 0 });
+        let mut order = order(self, job, &TaskBehaviour::Exit { after: 0, code: 0 });
         order.work = work(Span(length), 0);
         order.nodes = nodes;
         order
@@ -56,7 +56,7 @@ impl Bench for FakeBench {
     fn take(&mut self, nodes: u32) {
         take(&mut self.0, nodes);
     }
-    fn work(&self, act: &Act) -> Work {
+    fn work(&self, act: &TaskBehaviour) -> Work {
         work_of(act)
     }
 }
@@ -189,7 +189,7 @@ impl Bench for BadBench {
     fn take(&mut self, nodes: u32) {
         take(&mut self.0.0, nodes);
     }
-    fn work(&self, act: &Act) -> Work {
+    fn work(&self, act: &TaskBehaviour) -> Work {
         work_of(act)
     }
 }

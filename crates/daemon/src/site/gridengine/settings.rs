@@ -102,9 +102,11 @@ impl Settings {
         pools: Vec<(PoolSetup, Members)>,
     ) -> Result<Settings, String> {
         let unit = match cluster.unit {
-            cluster::Unit::Node => Unit::Host,
-            cluster::Unit::Cores(cores) => Unit::Slots(cores),
-            cluster::Unit::Gpu => return Err("`unit`: Grid Engine has slots, no GPUs".to_owned()),
+            cluster::NodeUnit::Node => Unit::Host,
+            cluster::NodeUnit::Cores(cores) => Unit::Slots(cores),
+            cluster::NodeUnit::Gpu => {
+                return Err("`unit`: Grid Engine has slots, no GPUs".to_owned());
+            }
         };
         let environment = cluster.options.iter().find(|(name, _)| name == ENVIRONMENT);
         let environment = environment.map(|(_, value)| value.clone());
@@ -219,7 +221,7 @@ mod tests {
         let option = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let usual = Cluster {
             command: vec!["ssh".to_owned(), "login".to_owned()],
-            unit: cluster::Unit::Cores(2),
+            unit: cluster::NodeUnit::Cores(2),
             options: vec![option("pe", "units"), option("P", "market"), option("notify", "")],
             ..Cluster::default()
         };
@@ -233,7 +235,7 @@ mod tests {
         let of = |cluster, members| of(cluster, members).unwrap_err();
         let features = Members { features: vec!["fat".to_owned()], ..Members::default() };
         assert!(of(usual.clone(), features).contains("\"fat\""));
-        let gpu = Cluster { unit: cluster::Unit::Gpu, ..usual.clone() };
+        let gpu = Cluster { unit: cluster::NodeUnit::Gpu, ..usual.clone() };
         assert!(of(gpu, Members::default()).contains("no GPUs"));
         for name in ["N", "-l", "q"] {
             let odd = Cluster { options: vec![option(name, "x")], ..usual.clone() };

@@ -12,7 +12,7 @@ use tradewind_model::{Span, Time};
 use super::bundle::{Paths, TaskScript, Words, base64, from_base64};
 use super::spool::{Spool, Taken, Trace};
 use super::tool::{Prefix, Tool};
-use crate::site::conformance::Act;
+use crate::site::conformance::TaskBehaviour;
 use crate::site::{Exit, Go, Order, Tag};
 
 const WORDS: Words = Words { id: "echo 42", nodes: "printf 'n1\\nn2\\n'", signal: "" };
@@ -209,7 +209,9 @@ fn what_cannot_begin_says_why() {
 #[test]
 fn the_limit_holds_to_the_second() {
     let place = Place::new();
-    for (job, act) in [(1, Act::Exit { after: 50, code: 0 }), (2, Act::Stubborn)] {
+    for (job, act) in
+        [(1, TaskBehaviour::Exit { after: 50, code: 0 }), (2, TaskBehaviour::Stubborn)]
+    {
         let mut order = order(job, act.script());
         order.limit = Span(1);
         let began = Instant::now();
@@ -218,7 +220,7 @@ fn the_limit_holds_to_the_second() {
         assert!((1_000..30_000).contains(&(end.at - end.since.unwrap())), "{end:?}");
         assert!(began.elapsed() < Duration::from_secs(40));
     }
-    let order = order(3, Act::Exit { after: 50, code: 0 }.script());
+    let order = order(3, TaskBehaviour::Exit { after: 50, code: 0 }.script());
     let mut child = place.start(&order);
     until(|| place.trace(&order.tag).is_some_and(|trace| trace.began.is_some()));
     place.spool().stop(&order.tag).unwrap();

@@ -1,7 +1,7 @@
 //! What `sbatch` is told.
 
-use tradewind_io::settings::cluster::{Members, Unit};
-use tradewind_io::submission::options::{Kind, OPTIONS};
+use tradewind_io::settings::cluster::{Members, NodeUnit};
+use tradewind_io::submission::options::{OPTIONS, Support};
 use tradewind_io::submission::signal;
 use tradewind_model::{Span, Time};
 
@@ -27,7 +27,7 @@ pub(super) struct Terms<'a> {
     pub members: &'a Members,
     /// Nodes of the partition that are not the pool's.
     pub excluded: &'a [String],
-    pub unit: Unit,
+    pub unit: NodeUnit,
     /// The site's own options.
     pub options: &'a [(String, String)],
     pub begin: &'a Begin,
@@ -84,7 +84,7 @@ fn place(nodes: u32, own: &[(String, String)], terms: &Terms<'_>) -> Vec<String>
     let mut add = |name: &str, value: &str| all.push(format!("--{name}={value}"));
     let count = nodes.to_string();
     match terms.unit {
-        Unit::Node => {
+        NodeUnit::Node => {
             add("nodes", &count);
             // All of the node's memory, where memory is counted and nobody asks for an amount:
             // `sbatch` takes one option of that kind.
@@ -93,12 +93,12 @@ fn place(nodes: u32, own: &[(String, String)], terms: &Terms<'_>) -> Vec<String>
             }
             all.push("--exclusive".to_owned());
         }
-        Unit::Cores(cores) => {
+        NodeUnit::Cores(cores) => {
             let (tasks, each) = shares(nodes, own, cores.max(1));
             add("ntasks", &tasks.to_string());
             add("cpus-per-task", &each.to_string());
         }
-        Unit::Gpu => {
+        NodeUnit::Gpu => {
             add("ntasks", &count);
             add("gpus-per-task", "1");
         }
@@ -151,10 +151,10 @@ fn options(own: &[(String, String)], terms: &Terms<'_>) -> Vec<String> {
 
 /// Whether users may say it to the manager. Of the tasks it is told beside a number of whole nodes;
 /// smaller units are counted by them already.
-fn is_passed(name: &str, unit: Unit) -> bool {
+fn is_passed(name: &str, unit: NodeUnit) -> bool {
     match name {
-        "ntasks" | "ntasks-per-node" | "cpus-per-task" => unit == Unit::Node,
-        _ => OPTIONS.iter().any(|known| known.name == name && known.kind == Kind::PassedThrough),
+        "ntasks" | "ntasks-per-node" | "cpus-per-task" => unit == NodeUnit::Node,
+        _ => OPTIONS.iter().any(|known| known.name == name && known.kind == Support::PassedThrough),
     }
 }
 
@@ -186,8 +186,11 @@ mod tests {
     #[test]
     fn tasks_are_told_beside_whole_nodes_only() {
         for name in ["ntasks", "ntasks-per-node", "cpus-per-task"] {
-            assert!(is_passed(name, Unit::Node) && !is_passed(name, Unit::Cores(2)), "{name}");
+            assert!(
+                is_passed(name, NodeUnit::Node) && !is_passed(name, NodeUnit::Cores(2)),
+                "{name}"
+            );
         }
-        assert!(is_passed("qos", Unit::Gpu) && !is_passed("nodes", Unit::Node));
+        assert!(is_passed("qos", NodeUnit::Gpu) && !is_passed("nodes", NodeUnit::Node));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_io::settings::cluster::{Members, Unit};
+use tradewind_io::settings::cluster::{Members, NodeUnit};
 use tradewind_model::Time;
 
 use super::hostlist;
@@ -109,17 +109,17 @@ pub(super) fn absent_hosts(nodes: &[Node], members: &Members) -> Option<String> 
 }
 
 /// How many of the market's nodes this node is.
-pub(super) fn units(node: &Node, unit: Unit) -> u32 {
+pub(super) fn units(node: &Node, unit: NodeUnit) -> u32 {
     match unit {
-        Unit::Node => 1,
-        Unit::Cores(cores) => node.cpus / cores.max(1),
-        Unit::Gpu => node.gpus(),
+        NodeUnit::Node => 1,
+        NodeUnit::Cores(cores) => node.cpus / cores.max(1),
+        NodeUnit::Gpu => node.gpus(),
     }
 }
 
 /// How many of a node's units the job takes there: what it has of processors, memory or
 /// accelerators, whichever is more, rounded up.
-fn taken(job: &Job, node: &Node, unit: Unit) -> u32 {
+fn taken(job: &Job, node: &Node, unit: NodeUnit) -> u32 {
     let all = units(node, unit);
     let nodes = u32::try_from(job.nodes.len()).unwrap_or(u32::MAX).max(1);
     let part = |amount: u64, whole: u64| {
@@ -128,12 +128,12 @@ fn taken(job: &Job, node: &Node, unit: Unit) -> u32 {
         u32::try_from(units).unwrap_or(u32::MAX)
     };
     let processors = match unit {
-        Unit::Node => return 1,
+        NodeUnit::Node => return 1,
         // Whole units, also where the node's processors are no multiple of one.
-        Unit::Cores(cores) => job.cpus.div_ceil(nodes).div_ceil(cores.max(1)),
-        Unit::Gpu => part(u64::from(job.cpus), u64::from(node.cpus)),
+        NodeUnit::Cores(cores) => job.cpus.div_ceil(nodes).div_ceil(cores.max(1)),
+        NodeUnit::Gpu => part(u64::from(job.cpus), u64::from(node.cpus)),
     };
-    let gpus = if unit == Unit::Gpu { job.gpus.div_ceil(nodes) } else { 0 };
+    let gpus = if unit == NodeUnit::Gpu { job.gpus.div_ceil(nodes) } else { 0 };
     processors.max(gpus).max(part(job.memory, node.has.memory)).min(all)
 }
 
@@ -150,7 +150,12 @@ pub(super) struct Listed<'a> {
 }
 
 /// The pool, of `max` market nodes.
-pub(super) fn survey(listed: &Listed<'_>, members: &Members, unit: Unit, max: u32) -> PoolSurvey {
+pub(super) fn survey(
+    listed: &Listed<'_>,
+    members: &Members,
+    unit: NodeUnit,
+    max: u32,
+) -> PoolSurvey {
     let own = belonging(listed.nodes, members);
     let problem = own.is_empty().then(|| {
         let absent = absent_hosts(listed.nodes, members).map(|text| format!("{text}; "));
@@ -188,11 +193,13 @@ pub(super) fn survey(listed: &Listed<'_>, members: &Members, unit: Unit, max: u3
 }
 
 /// How large the market's nodes are: by the smallest one, so that enough of them are asked for.
-fn size(nodes: &[&Node], unit: Unit) -> Option<Size> {
+fn size(nodes: &[&Node], unit: NodeUnit) -> Option<Size> {
     match unit {
-        Unit::Node => nodes.iter().map(|node| node.cpus).filter(|it| *it > 0).min().map(Size::Node),
-        Unit::Cores(cores) => Some(Size::Cores(cores.max(1))),
-        Unit::Gpu => Some(Size::Gpu),
+        NodeUnit::Node => {
+            nodes.iter().map(|node| node.cpus).filter(|it| *it > 0).min().map(Size::Node)
+        }
+        NodeUnit::Cores(cores) => Some(Size::Cores(cores.max(1))),
+        NodeUnit::Gpu => Some(Size::Gpu),
     }
 }
 
@@ -211,7 +218,7 @@ fn reserve(
     reservation: &Reservation,
     nodes: &BTreeMap<&str, &Node>,
     busy: &BTreeMap<&str, Time>,
-    unit: Unit,
+    unit: NodeUnit,
 ) {
     let mut by_start: BTreeMap<Time, u32> = BTreeMap::new();
     for name in &reservation.nodes {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use tradewind_io::settings::cluster::{Mode, Unit};
+use tradewind_io::settings::cluster::{Mode, NodeUnit};
 use tradewind_model::Time;
 
 use super::listing::{self, Job, Reservation};
@@ -142,7 +142,7 @@ impl Slurm {
         let every = |took: Duration| WHOLE.max(took * SHARE);
         let is_due = self.last.listed.is_none_or(|(at, took)| at.elapsed() >= every(took));
         // Of memory and accelerators a brief list says nothing.
-        if self.cluster.unit == Unit::Node && !is_due {
+        if self.cluster.unit == NodeUnit::Node && !is_due {
             // If it cannot be read, the other says why.
             self.rhythm.asked(Part::Jobs, Instant::now());
             if let Ok(jobs) = self.jobs_in_brief() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tradewind_io::settings::cluster::{Members, Unit};
+use tradewind_io::settings::cluster::{Members, NodeUnit};
 use tradewind_io::submission::{OnLost, Surroundings, Work};
 use tradewind_model::{Span, Time};
 
@@ -91,7 +91,7 @@ fn numbers_may_be_wrapped_and_states_be_lists() {
     assert_eq!((job.id, job.start, job.nodes.len(), job.holds_nodes()), (7, 50, 2, true));
 }
 
-fn surveyed(unit: Unit, members: &Members, ours: &[u64], now: i64) -> PoolSurvey {
+fn surveyed(unit: NodeUnit, members: &Members, ours: &[u64], now: i64) -> PoolSurvey {
     let (jobs, nodes, reservations) = sample();
     let ours: BTreeSet<u64> = ours.iter().copied().collect();
     let foreign: Vec<Reservation> =
@@ -113,24 +113,24 @@ fn count(survey: &PoolSurvey, name: &str) -> u32 {
 fn pools_are_counted_in_their_units() {
     let now = sample().0[0].start + 5;
     let members = main_partition();
-    let whole = surveyed(Unit::Node, &members, &[1], now);
+    let whole = surveyed(NodeUnit::Node, &members, &[1], now);
     assert_eq!((whole.up, whole.local_waiting), (3, 1));
     assert_eq!(whole.max.clone().unwrap().to_string(), "8000 MB, gpu 2");
     assert_eq!((count(&whole, "job 1"), count(&whole, "job 2")), (0, 1), "one is ours");
     assert_eq!(count(&whole, "reservation owners"), 1, "one of its nodes is down");
-    let cores = surveyed(Unit::Cores(2), &members, &[], now);
+    let cores = surveyed(NodeUnit::Cores(2), &members, &[], now);
     assert_eq!((cores.up, count(&cores, "job 1")), (12, 2), "three processors are two units");
     assert_eq!(count(&cores, "job 2"), 4, "it has all of the node's memory");
-    let gpus = surveyed(Unit::Gpu, &members, &[], now);
+    let gpus = surveyed(NodeUnit::Gpu, &members, &[], now);
     assert_eq!((gpus.up, count(&gpus, "job 1"), count(&gpus, "job 2")), (6, 1, 2));
     let some = Members { partition: Some("some".to_owned()), ..Members::default() };
-    assert_eq!(surveyed(Unit::Node, &some, &[], now).up, 2);
+    assert_eq!(surveyed(NodeUnit::Node, &some, &[], now).up, 2);
     let features = vec!["fast".to_owned(), "ib".to_owned()];
     let hosts = Some("r[2-3]".to_owned());
     let named = Members { hosts, features, ..main_partition() };
-    assert_eq!(surveyed(Unit::Node, &named, &[], now).up, 2);
+    assert_eq!(surveyed(NodeUnit::Node, &named, &[], now).up, 2);
     let none = Members { features: vec!["slow".to_owned()], ..main_partition() };
-    assert_eq!(surveyed(Unit::Node, &none, &[], now).up, 0);
+    assert_eq!(surveyed(NodeUnit::Node, &none, &[], now).up, 0);
 }
 
 /// Nodes that others have at a moment.
@@ -181,7 +181,7 @@ proptest::proptest! {
             ours: &ours,
             now: Time(1_000),
         };
-        let survey = pools::survey(&listed, &Members::default(), Unit::Node, 100);
+        let survey = pools::survey(&listed, &Members::default(), NodeUnit::Node, 100);
         proptest::prop_assert_eq!(survey.up, 4);
         for at in 1_000..1_150 {
             let has = |node: usize| {
@@ -444,7 +444,7 @@ fn submissions_say_what_was_ordered_and_no_more() {
     let terms = Terms {
         members: &members,
         excluded: &["a7".to_owned(), "a8".to_owned()],
-        unit: Unit::Node,
+        unit: NodeUnit::Node,
         options: &site,
         begin: &Begin::After(60),
         now: Time(1_000),
@@ -462,12 +462,12 @@ fn submissions_say_what_was_ordered_and_no_more() {
         assert!(words.contains(wanted), "{wanted}: {words}");
     }
     assert!(!words.contains("uid") && !words.contains("signal"), "{words}");
-    let terms = Terms { unit: Unit::Cores(4), begin: &Begin::Held, ..terms };
+    let terms = Terms { unit: NodeUnit::Cores(4), begin: &Begin::Held, ..terms };
     let words = hand_in::words(&order, "x", &terms).join(" ");
     assert!(words.contains("--ntasks=3 --cpus-per-task=4") && words.contains(" --hold"));
     assert!(!words.contains("exclusive"), "{words}");
     order.passed_through = vec![pair("mem-per-cpu", "1G")];
-    let words = hand_in::words(&order, "x", &Terms { unit: Unit::Node, ..terms }).join(" ");
+    let words = hand_in::words(&order, "x", &Terms { unit: NodeUnit::Node, ..terms }).join(" ");
     assert!(words.contains(" --mem-per-cpu=1G") && !words.contains("--mem=0"), "{words}");
 }
 

@@ -13,8 +13,8 @@ fn at(text: &str) -> Time {
     Time(zone().to_ambiguous_timestamp(civil).compatible().unwrap().as_second())
 }
 
-fn schedule(rules: &[(&str, Load, u32)]) -> Schedule<u32> {
-    let rule = |&(hours, load, value): &(&str, Load, u32)| Rule {
+fn schedule(rules: &[(&str, LoadRange, u32)]) -> Schedule<u32> {
+    let rule = |&(hours, load, value): &(&str, LoadRange, u32)| Rule {
         hours: Hours::parse(hours).unwrap_or_else(|| panic!("{hours}")),
         load,
         value,
@@ -37,11 +37,11 @@ fn pool(nodes: u32, offers: Schedule<u32>) -> Pool {
 
 #[test]
 fn the_first_rule_that_holds_counts() {
-    let busy = Load { from: 800, below: None };
+    let busy = LoadRange { from: 800, below: None };
     let it = schedule(&[
         ("Mon-Fri 08:00-18:00", busy, 3),
-        ("monday-fri 08:00-18:00; Sat", Load::ANY, 2),
-        ("Sun-Mon 22:00-06:00", Load::ANY, 1),
+        ("monday-fri 08:00-18:00; Sat", LoadRange::ANY, 2),
+        ("Sun-Mon 22:00-06:00", LoadRange::ANY, 1),
     ]);
     for (moment, load, expected) in [
         ("2026-03-30T08:00", 800, Some(3)),
@@ -84,7 +84,10 @@ fn what_is_no_hours_is_refused() {
 
 #[test]
 fn nodes_outside_the_offers_hours_are_withheld() {
-    let it = pool(10, schedule(&[("22:00-06:00", Load::ANY, 1_000), ("Sat,Sun", Load::ANY, 550)]));
+    let it = pool(
+        10,
+        schedule(&[("22:00-06:00", LoadRange::ANY, 1_000), ("Sat,Sun", LoadRange::ANY, 550)]),
+    );
     let day = it.withheld(at("2026-03-27T00:00"), at("2026-03-29T12:00"), &zone());
     let of = |from, until, nodes| Withheld { from: at(from), until: at(until), nodes };
     let expected = [
@@ -117,8 +120,8 @@ proptest! {
         minutes in 0i64..5_000,
     ) {
         let zone = zone();
-        let rules: Vec<(&str, Load, u32)> =
-            rules.iter().zip(0..).map(|(it, i)| (it.as_str(), Load::ANY, 250 * i)).collect();
+        let rules: Vec<(&str, LoadRange, u32)> =
+            rules.iter().zip(0..).map(|(it, i)| (it.as_str(), LoadRange::ANY, 250 * i)).collect();
         let it = schedule(&rules);
         let begin = at(if summer { "2026-03-27T00:00" } else { "2026-10-23T00:00" });
         let begin = Time(begin.0 + minutes * 60);
@@ -138,8 +141,8 @@ proptest! {
         length in 1i64..4_000,
     ) {
         let zone = zone();
-        let rules: Vec<(&str, Load, u32)> =
-            rules.iter().map(|(hours, share)| (hours.as_str(), Load::ANY, *share)).collect();
+        let rules: Vec<(&str, LoadRange, u32)> =
+            rules.iter().map(|(hours, share)| (hours.as_str(), LoadRange::ANY, *share)).collect();
         let it = pool(nodes, schedule(&rules));
         let from = Time(at("2026-03-27T00:00").0 + from * 60);
         let until = Time(from.0 + length * 60);

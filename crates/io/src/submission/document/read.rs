@@ -12,11 +12,11 @@ use super::super::{
 };
 use crate::diagnostics::{Diagnostics, did_you_mean, excerpt};
 use crate::duration;
-use crate::fields::{Fields, NUMBER, Notes, PERFORMANCE, Scale, TEXT, hint_for, scaled};
+use crate::fields::{DecimalScale, Fields, NUMBER, Notes, PERFORMANCE, TEXT, hint_for, scaled};
 use crate::hidden::is_hidden;
 use crate::input::Input;
 use crate::scenario;
-use crate::value::{self, Entry, Kind, Value};
+use crate::value::{self, Entry, Value, ValueKind};
 
 const KEYS: [&str; 40] = [
     "name",
@@ -213,11 +213,11 @@ fn work(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<Work> {
 /// Any text but one with a zero byte, which no program could be given.
 fn any_text(value: &Value<'_>, place: &str, notes: &mut Notes<'_>) -> Option<String> {
     match &value.kind {
-        Kind::Text(text) if text.contains('\0') => {
+        ValueKind::Text(text) if text.contains('\0') => {
             notes.error(value.line, place, "a zero byte".to_owned(), "leave it out");
             None
         }
-        Kind::Text(text) => Some(text.to_string()),
+        ValueKind::Text(text) => Some(text.to_string()),
         _ => {
             let message = format!("expected a text, found {}", value.describe());
             notes.error(value.line, place, message, hint_for(TEXT));
@@ -240,7 +240,7 @@ fn each<T>(
 
 fn flag(fields: &Table<'_, '_>, key: &str, notes: &mut Notes<'_>) -> Option<bool> {
     let value = fields.get(key)?;
-    if let Kind::Flag(flag) = value.kind {
+    if let ValueKind::Flag(flag) = value.kind {
         return Some(flag);
     }
     let message = format!("expected `true` or `false`, found {}", value.describe());
@@ -255,7 +255,7 @@ fn entries<'v, 'i>(
     notes: &mut Notes<'_>,
 ) -> Option<&'v [Entry<'i>]> {
     let value = fields.get(key)?;
-    if let Kind::Table(entries) = &value.kind {
+    if let ValueKind::Table(entries) = &value.kind {
         return Some(entries);
     }
     let message = format!("expected a table, found {}", value.describe());
@@ -275,15 +275,17 @@ fn time(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<TimeLimit> {
 
 fn limit(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Option<TimeLimit> {
     let range = 1..=Span::MAX.0;
-    if !matches!(fields.get("time")?.kind, Kind::Table(_)) {
+    if !matches!(fields.get("time")?.kind, ValueKind::Table(_)) {
         return fields.span("time", range, notes).map(TimeLimit::one);
     }
     let mut limits = BTreeMap::new();
     for entry in entries(fields, "time", notes)? {
         let place = format!("time.{}", excerpt(&entry.key));
         let seconds = match &entry.value.kind {
-            Kind::Number(text) => scaled(text, &Scale { decimals: 0, range: range.clone() }).ok(),
-            Kind::Text(text) => duration::parse_span(text).ok().map(|span| span.0),
+            ValueKind::Number(text) => {
+                scaled(text, &DecimalScale { decimals: 0, range: range.clone() }).ok()
+            }
+            ValueKind::Text(text) => duration::parse_span(text).ok().map(|span| span.0),
             _ => None,
         };
         match seconds.filter(|seconds| range.contains(seconds)) {
@@ -357,10 +359,10 @@ fn attributes(fields: &Table<'_, '_>, notes: &mut Notes<'_>) -> Attributes {
     for entry in entries(fields, "attributes", notes).unwrap_or_default() {
         let place = format!("attributes.{}", excerpt(&entry.key));
         let attribute = match &entry.value.kind {
-            Kind::Flag(flag) => Some(Attribute::Flag(*flag)),
-            Kind::Text(text) => Some(Attribute::Text(text.to_string())),
-            Kind::Number(text) => scaled(text, &NUMBER).ok().map(Attribute::Number),
-            Kind::List(items) => {
+            ValueKind::Flag(flag) => Some(Attribute::Flag(*flag)),
+            ValueKind::Text(text) => Some(Attribute::Text(text.to_string())),
+            ValueKind::Number(text) => scaled(text, &NUMBER).ok().map(Attribute::Number),
+            ValueKind::List(items) => {
                 let names = items.iter().filter_map(|item| any_text(item, &place, notes));
                 let names: Vec<String> = names.collect();
                 (names.len() == items.len() && names.len() > 1).then_some(Attribute::OneOf(names))

@@ -2,10 +2,10 @@
 
 use super::{Wrong, wrong};
 use crate::diagnostics::{excerpt, list, suggestion};
-use crate::submission::options::{Kind, Known, OPTIONS, Takes};
+use crate::submission::options::{OPTIONS, OptionSpec, Support, Takes};
 
 /// An option and its value.
-pub(super) type Found = (&'static Known, Option<String>);
+pub(super) type Found = (&'static OptionSpec, Option<String>);
 
 /// The options that `words` begin with, each found or wrong, and the words behind them: from the
 /// first that is no option, or behind `--`.
@@ -94,7 +94,7 @@ pub(super) fn assignments(words: &[String]) -> Vec<Result<Found, Wrong>> {
         };
         let known = find(name, "")?;
         match (known.takes, &value) {
-            _ if !known.is_ours() && known.kind != Kind::Refused => {
+            _ if !known.is_ours() && known.kind != Support::Refused => {
                 let message = format!("`{}` is an option of `sbatch`", known.name);
                 Err(wrong(message, format!("write `#SBATCH --{}`", known.name)))
             }
@@ -108,14 +108,14 @@ pub(super) fn assignments(words: &[String]) -> Vec<Result<Found, Wrong>> {
     words.iter().map(read).collect()
 }
 
-fn no_value(known: &Known) -> Wrong {
+fn no_value(known: &OptionSpec) -> Wrong {
     let hint = format!("write `--{}=…`: {}", known.name, known.says);
     wrong(format!("`--{}` needs a value", known.name), hint)
 }
 
 /// The option that `name` stands for.
-fn find(name: &str, dashes: &str) -> Result<&'static Known, Wrong> {
-    Known::find(name).map_err(|several| {
+fn find(name: &str, dashes: &str) -> Result<&'static OptionSpec, Wrong> {
+    OptionSpec::find(name).map_err(|several| {
         let shown = excerpt(name);
         match several[..] {
             [] => {

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use tradewind_model::{Attribute, Attributes, Criterion, Money, Performance, Price, Request};
 
 use super::super::lists;
-use super::super::options::{Kind, OPTIONS};
+use super::super::options::{OPTIONS, Support};
 use super::super::signal;
 use super::super::{
     Append, Conditions, Mail, OnLost, Shape, Submission, Surroundings, TimeLimit, Work,
 };
-use super::chosen::{Chosen, Place};
+use super::chosen::{ChosenOption, OptionPlace};
 use super::moments::{Now, moment};
 use super::shape::{self, Said};
 use super::{Around, Wrong, limits, wrong};
@@ -22,7 +22,7 @@ use crate::scenario;
 
 /// Hands out the options one by one and notes what is wrong with them.
 struct Reader<'a> {
-    chosen: BTreeMap<&'static str, Chosen>,
+    chosen: BTreeMap<&'static str, ChosenOption>,
     around: &'a Around<'a>,
     problems: &'a mut Diagnostics,
 }
@@ -31,7 +31,7 @@ struct Reader<'a> {
 pub(super) fn submission(
     file: &str,
     work: Option<Work>,
-    chosen: BTreeMap<&'static str, Chosen>,
+    chosen: BTreeMap<&'static str, ChosenOption>,
     around: &Around<'_>,
     problems: &mut Diagnostics,
 ) -> Option<Submission> {
@@ -83,7 +83,7 @@ impl Reader<'_> {
         given.max_by_key(|it| it.rank).map_or("", |it| it.option.name)
     }
 
-    fn place(&self, name: &str) -> Option<Place> {
+    fn place(&self, name: &str) -> Option<OptionPlace> {
         self.chosen.get(name).map(|it| it.place.clone())
     }
 
@@ -265,7 +265,7 @@ impl Reader<'_> {
     }
 
     fn passed_through(&mut self) -> Vec<(String, String)> {
-        let passed = OPTIONS.iter().filter(|known| known.kind == Kind::PassedThrough);
+        let passed = OPTIONS.iter().filter(|known| known.kind == Support::PassedThrough);
         let mut all = Vec::new();
         for known in passed {
             let plain = |text: &str| match text.chars().any(is_hidden) {
@@ -320,7 +320,7 @@ fn job_name(name: &str) -> Result<String, Wrong> {
 fn whole(text: &str) -> Result<i64, Wrong> {
     // As far as Slurm's nice values go; sums of two fit the model's priorities.
     let range = -2_147_483_645..=2_147_483_645;
-    let scale = crate::fields::Scale { decimals: 0, range };
+    let scale = crate::fields::DecimalScale { decimals: 0, range };
     scaled(text, &scale).map_err(|(message, hint)| wrong(message, hint))
 }
 

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use super::super::options::{Kind, Known, Owner};
+use super::super::options::{OptionSpec, Owner, Support};
 use super::{Given, Origin, Wrong, arguments, capitals, directives, words};
 use crate::diagnostics::{Diagnostic, Diagnostics};
 
 /// Where an option was given.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct OptionPlace {
     file: String,
     line: Option<u32>,
     field: String,
 }
 
-impl Place {
+impl OptionPlace {
     /// A mistake here.
     pub(super) fn error(&self, Wrong { message, hint }: Wrong) -> Diagnostic {
         self.put(Diagnostic::error(&self.file, message)).with_hint(hint)
@@ -36,10 +36,10 @@ impl Place {
 
 /// An option as it counts.
 #[derive(Debug, Clone)]
-pub(super) struct Chosen {
-    pub(super) option: &'static Known,
+pub(super) struct ChosenOption {
+    pub(super) option: &'static OptionSpec,
     pub(super) value: Option<String>,
-    pub(super) place: Place,
+    pub(super) place: OptionPlace,
     /// Higher wins.
     pub(super) rank: (Source, usize),
 }
@@ -58,7 +58,7 @@ pub(super) fn chosen(
     (file, text): (&str, Option<&str>),
     given: &[Given],
     problems: &mut Diagnostics,
-) -> BTreeMap<&'static str, Chosen> {
+) -> BTreeMap<&'static str, ChosenOption> {
     let mut all = match text {
         Some(text) => written(file, text, problems),
         None => Vec::new(),
@@ -68,7 +68,7 @@ pub(super) fn chosen(
     all.sort_by_key(|it| it.rank);
     let mut by_name = BTreeMap::new();
     for it in all {
-        if it.option.kind == Kind::Refused {
+        if it.option.kind == Support::Refused {
             let message = format!("`{}` is refused", it.place.field);
             problems.push(it.place.error(super::wrong(message, it.option.says)));
         } else {
@@ -79,12 +79,12 @@ pub(super) fn chosen(
 }
 
 /// The options of a script's lines, in their order.
-fn written(file: &str, text: &str, problems: &mut Diagnostics) -> Vec<Chosen> {
+fn written(file: &str, text: &str, problems: &mut Diagnostics) -> Vec<ChosenOption> {
     let mut all = Vec::new();
     for line in directives::lines(file, text, problems) {
         let place = |field: &str| {
             let field = field.to_owned();
-            Place { file: file.to_owned(), line: Some(line.number), field }
+            OptionPlace { file: file.to_owned(), line: Some(line.number), field }
         };
         let (source, mark) = match line.owner {
             Owner::Slurm => (Source::Slurm, "#SBATCH"),
@@ -105,7 +105,7 @@ fn written(file: &str, text: &str, problems: &mut Diagnostics) -> Vec<Chosen> {
             match found {
                 Ok((option, value)) => {
                     let place = place(&label(option, line.owner));
-                    all.push(Chosen { option, value, place, rank: (source, all.len()) });
+                    all.push(ChosenOption { option, value, place, rank: (source, all.len()) });
                 }
                 Err(wrong) => problems.push(place(mark).error(wrong)),
             }
@@ -119,14 +119,14 @@ fn written(file: &str, text: &str, problems: &mut Diagnostics) -> Vec<Chosen> {
     all
 }
 
-fn label(option: &Known, owner: Owner) -> String {
+fn label(option: &OptionSpec, owner: Owner) -> String {
     match owner {
         Owner::Slurm => format!("--{}", option.name),
         Owner::Tradewind => option.name.to_owned(),
     }
 }
 
-fn outside(given: &Given, order: usize) -> Chosen {
+fn outside(given: &Given, order: usize) -> ChosenOption {
     let Given { option, value, origin } = given;
     let (file, field, source) = match origin {
         Origin::CommandLine => ("command line", format!("--{}", option.name), Source::CommandLine),
@@ -138,6 +138,6 @@ fn outside(given: &Given, order: usize) -> Chosen {
             ("environment", field, Source::Environment)
         }
     };
-    let place = Place { file: file.to_owned(), line: None, field };
-    Chosen { option, value: value.clone(), place, rank: (source, order) }
+    let place = OptionPlace { file: file.to_owned(), line: None, field };
+    ChosenOption { option, value: value.clone(), place, rank: (source, order) }
 }

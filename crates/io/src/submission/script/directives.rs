@@ -7,7 +7,7 @@ use crate::diagnostics::{Diagnostic, Diagnostics};
 const MARKS: [(&str, Owner); 2] = [("#SBATCH", Owner::Slurm), ("#TRADEWIND", Owner::Tradewind)];
 
 /// A line with options.
-pub(super) struct Line<'t> {
+pub(super) struct DirectiveLine<'t> {
     /// From 1.
     pub(super) number: u32,
     pub(super) owner: Owner,
@@ -17,7 +17,11 @@ pub(super) struct Line<'t> {
 
 /// The lines with options of the script `text`: as in `sbatch`, marks stand at the beginning of a
 /// line, and the first line that is neither blank nor a comment ends them.
-pub(super) fn lines<'t>(file: &str, text: &'t str, problems: &mut Diagnostics) -> Vec<Line<'t>> {
+pub(super) fn lines<'t>(
+    file: &str,
+    text: &'t str,
+    problems: &mut Diagnostics,
+) -> Vec<DirectiveLine<'t>> {
     check(file, text, problems);
     let mut lines = Vec::new();
     let mut open = true;
@@ -26,7 +30,7 @@ pub(super) fn lines<'t>(file: &str, text: &'t str, problems: &mut Diagnostics) -
         let begin = line.trim_start();
         open &= begin.is_empty() || begin.starts_with('#');
         match mark {
-            Some((rest, owner)) if open => lines.push(Line { number, owner, rest }),
+            Some((rest, owner)) if open => lines.push(DirectiveLine { number, owner, rest }),
             Some(_) => {
                 let message = "options behind the first command set nothing";
                 let hint = "move the line up, or begin it with `##`";

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use jiff::tz::TimeZone;
 use tradewind_model::Time;
 
-use super::options::{Known, OPTIONS, Owner, Takes};
+use super::options::{OPTIONS, OptionSpec, Owner, Takes};
 use super::{Submission, Work};
 use crate::diagnostics::{Diagnostic, Diagnostics, excerpt, suggestion};
 
@@ -52,7 +52,7 @@ pub enum Origin {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Given {
     /// Which.
-    pub option: &'static Known,
+    pub option: &'static OptionSpec,
     /// Its value, if one was given.
     pub value: Option<String>,
     /// By what.
@@ -107,14 +107,15 @@ pub fn environment(variables: &BTreeMap<String, String>) -> (Vec<Given>, Diagnos
 }
 
 /// The option that the variable `name` sets.
-fn variable(name: &str) -> Option<&'static Known> {
+fn variable(name: &str) -> Option<&'static OptionSpec> {
     let of_slurm = |suffix: &str| OPTIONS.iter().find(|it| it.variable == suffix);
     match (name, name.split_once('_')?) {
         ("SLURM_CLUSTERS" | "SLURM_HINT", (_, suffix)) => of_slurm(suffix),
         ("SBATCH_WAIT4SWITCH", _) => of_slurm("REQ_SWITCH"),
         (_, ("SBATCH", suffix)) if !suffix.is_empty() => of_slurm(suffix),
         (_, ("TRADEWIND", suffix)) => {
-            let own = |it: &&Known| it.owner == Owner::Tradewind && suffix == capitals(it.name);
+            let own =
+                |it: &&OptionSpec| it.owner == Owner::Tradewind && suffix == capitals(it.name);
             OPTIONS.iter().find(own)
         }
         _ => None,
@@ -122,7 +123,7 @@ fn variable(name: &str) -> Option<&'static Known> {
 }
 
 /// What a variable of this value gives. `SBATCH_DEBUG=0` is nothing, as `sbatch` has it.
-fn set(option: &'static Known, value: &str) -> Option<Given> {
+fn set(option: &'static OptionSpec, value: &str) -> Option<Given> {
     let value = match option.takes {
         Takes::Nothing if value == "0" && option.variable == "DEBUG" => return None,
         Takes::Nothing => None,

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use tradewind_model::{Attribute, Criterion, Money, Span, Time, Times};
 
-use super::super::options::Kind;
+use super::super::options::Support;
 use super::super::{Append, TimeLimit, When};
 use super::*;
 
@@ -298,13 +298,13 @@ fn no_option_is_ignored() {
         let sample = SAMPLES.iter().find(|(name, _)| *name == option.name);
         match (option.kind, sample) {
             _ if option.name == "wrap" => assert!(bad(&line("x")).contains("--wrap")),
-            (Kind::Refused, _) => {
+            (Support::Refused, _) => {
                 let value = if option.takes == Takes::Value { "x" } else { "" };
                 let told = bad(&line(value));
                 assert!(told.contains("job.sh:3: ") && told.contains("is refused"), "{told}");
                 assert!(!option.says.is_empty());
             }
-            (Kind::PassedThrough, _) => {
+            (Support::PassedThrough, _) => {
                 let value = match option.takes {
                     Takes::Value if option.name == "signal" => "B:USR1@90",
                     Takes::Value => "x",
@@ -313,7 +313,7 @@ fn no_option_is_ignored() {
                 let expected = vec![(option.name.to_owned(), value.to_owned())];
                 assert_eq!(good(&line(value)).passed_through, expected);
             }
-            (Kind::Honoured, Some((name, value))) => {
+            (Support::Honoured, Some((name, value))) => {
                 let same = bare(&line(value)).eq(&plain);
                 assert_eq!(same, quiet.contains(name), "{name}");
                 if option.takes == Takes::Value {
@@ -321,7 +321,7 @@ fn no_option_is_ignored() {
                     assert!(told.contains("job.sh:3: ") && told.contains("\n  hint: "), "{told}");
                 }
             }
-            (Kind::Honoured, None) => panic!("no sample of {}", option.name),
+            (Support::Honoured, None) => panic!("no sample of {}", option.name),
         }
     }
 }
@@ -363,7 +363,7 @@ proptest! {
 }
 
 fn spell(name: &str, value: &str, how: usize) -> String {
-    let known = Known::find(name).unwrap();
+    let known = OptionSpec::find(name).unwrap();
     match (known.owner, how, known.short) {
         (Owner::Tradewind, _, _) if value.is_empty() => format!("#TRADEWIND {name}"),
         (Owner::Tradewind, _, _) => format!("#TRADEWIND {name}='{value}'"),

@@ -87,12 +87,12 @@ pub struct Slice {
     /// Jobs submitted at or after are left out; `None`: none are.
     pub to: Option<Time>,
     /// What the clock shows.
-    pub clock: Clock,
+    pub clock: SliceClock,
 }
 
 /// What the clock of a slice shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Clock {
+pub enum SliceClock {
     /// The log's own time.
     #[default]
     Kept,
@@ -100,7 +100,7 @@ pub enum Clock {
     FromZero,
 }
 
-/// The jobs submitted within `[from, to)`. With [`Clock::FromZero`] `UnixStartTime` moves along.
+/// The jobs submitted within `[from, to)`. With [`SliceClock::FromZero`] `UnixStartTime` moves along.
 /// Jobs without a submit time stay only where neither end is given.
 pub fn slice(log: &Log, slice: Slice) -> Log {
     let within = |job: &&Record| {
@@ -112,7 +112,7 @@ pub fn slice(log: &Log, slice: Slice) -> Log {
     let undated = if whole { log.undated.clone() } else { Vec::new() };
     let mut header = log.header.clone();
     let zero = slice.from.or(jobs.first().map(|job| job.submit)).unwrap_or(Time(0));
-    if slice.clock == Clock::FromZero {
+    if slice.clock == SliceClock::FromZero {
         jobs.iter_mut().for_each(|job| job.submit = Time((job.submit - zero).0));
         if let Some(start) = header.unix_start().and_then(|start| start.checked_add(zero.0)) {
             header.set("UnixStartTime", &start.to_string());
@@ -126,8 +126,8 @@ pub fn slice(log: &Log, slice: Slice) -> Log {
         end(slice.from),
         end(slice.to),
         match slice.clock {
-            Clock::Kept => String::new(),
-            Clock::FromZero => format!(", where {zero} is now 0"),
+            SliceClock::Kept => String::new(),
+            SliceClock::FromZero => format!(", where {zero} is now 0"),
         }
     ));
     made(log, header, jobs, undated)

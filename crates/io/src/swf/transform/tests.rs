@@ -14,7 +14,7 @@ fn slices_partition_a_log() {
     let log = sample(1, 300, 64);
     let cut = |from: Option<i64>, to: Option<i64>| {
         let (from, to) = (from.map(Time), to.map(Time));
-        slice(&log, Slice { from, to, clock: Clock::Kept }).jobs
+        slice(&log, Slice { from, to, clock: SliceClock::Kept }).jobs
     };
     let middle = log.jobs[150].submit.0;
     let parts = [cut(None, Some(1_000)), cut(Some(1_000), Some(middle)), cut(Some(middle), None)];
@@ -27,12 +27,12 @@ fn a_slice_may_begin_at_0() {
     let mut log = sample(1, 50, 64);
     log.header.set("UnixStartTime", "1000");
     let from = log.jobs[10].submit - Span(5);
-    let part = slice(&log, Slice { from: Some(from), to: None, clock: Clock::FromZero });
+    let part = slice(&log, Slice { from: Some(from), to: None, clock: SliceClock::FromZero });
     assert_eq!(part.jobs[0].submit, Time(5));
     assert_eq!(part.header.unix_start(), Some(1_000 + from.0));
     assert_eq!(part.header.number("MaxJobs"), Some(40));
     assert_eq!(part.summary, Summary::of(&part.jobs, &[]));
-    let free = slice(&log, Slice { clock: Clock::FromZero, ..Slice::default() });
+    let free = slice(&log, Slice { clock: SliceClock::FromZero, ..Slice::default() });
     assert_eq!(free.jobs[0].submit, Time(0));
 }
 

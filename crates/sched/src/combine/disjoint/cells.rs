@@ -1,6 +1,6 @@
 //! Who gets in whose way, as sets of which at most one offer is taken.
 
-use super::Offer;
+use super::DisjointOffer;
 
 /// By offer, the sets that it is in.
 ///
@@ -24,7 +24,7 @@ struct Owned {
 impl Cells {
     /// One set per resource and largest group of overlapping spans; none where all are of one
     /// job. O(s log s) for s spans, and the sizes of the sets.
-    pub(super) fn new(jobs: &[Vec<Offer>]) -> Cells {
+    pub(super) fn new(jobs: &[Vec<DisjointOffer>]) -> Cells {
         let of = jobs.iter().map(|offers| vec![Vec::new(); offers.len()]).collect();
         let mut cells = Cells { of, count: 0 };
         let mut spans: Vec<Owned> = Vec::new();

@@ -5,7 +5,7 @@ use std::ops::Range;
 use tradewind_model::Objective;
 
 use super::cells::Cells;
-use super::{Bounds, Choice, Offer};
+use super::{Bounds, Choice, DisjointOffer};
 
 /// What the sums of weights are limited in: time, cost, and jobs left out.
 pub(super) const ROWS: usize = 3;
@@ -15,7 +15,7 @@ pub(super) const MOST_VALUE: i128 = 1 << 66;
 
 /// What a round looks for.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Round {
+pub(super) enum SearchRound {
     /// The fewest jobs left out.
     MostJobs,
     /// The best sums with at most so many left out.
@@ -24,7 +24,7 @@ pub(super) enum Round {
 
 /// An offer, or that the job is left out.
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct OfferItem {
     offer: Option<usize>,
     /// Wanted small.
     pub(super) value: i128,
@@ -36,7 +36,7 @@ pub(super) struct Item {
 /// are left out.
 #[derive(Debug)]
 pub(super) struct Core {
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<OfferItem>,
     /// By job.
     pub(super) jobs: Vec<Range<usize>>,
     cells: Vec<u32>,
@@ -50,14 +50,19 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub(super) fn new(jobs: &[Vec<Offer>], cells: &Cells, bounds: Bounds, round: Round) -> Core {
+    pub(super) fn new(
+        jobs: &[Vec<DisjointOffer>],
+        cells: &Cells,
+        bounds: Bounds,
+        round: SearchRound,
+    ) -> Core {
         let none = match round {
-            Round::MostJobs => i64::MAX,
-            Round::Objective { left_out, .. } => left_out as i64,
+            SearchRound::MostJobs => i64::MAX,
+            SearchRound::Objective { left_out, .. } => left_out as i64,
         };
         let limits = [bounds.time.unwrap_or(i64::MAX), bounds.budget.unwrap_or(i64::MAX), none];
         let fits = |choice: &Choice| choice.time <= limits[0] && choice.cost <= limits[1];
-        let fitting = |offers: &Vec<Offer>| offers.iter().any(|offer| fits(&offer.choice));
+        let fitting = |offers: &Vec<DisjointOffer>| offers.iter().any(|offer| fits(&offer.choice));
         let hopeless = jobs.iter().filter(|offers| !fitting(offers)).count() as i64;
         let worth = Worth::new(jobs, round);
         let mut core = Core {
@@ -71,7 +76,7 @@ impl Core {
         };
         for (job, offers) in jobs.iter().enumerate() {
             let first = core.items.len();
-            for (at, Offer { choice, .. }) in offers.iter().enumerate() {
+            for (at, DisjointOffer { choice, .. }) in offers.iter().enumerate() {
                 if fits(choice) {
                     let weights = [choice.time, choice.cost, 0];
                     core.push(Some(at), worth.of(choice), weights, cells.of(job, at));
@@ -91,7 +96,7 @@ impl Core {
     fn push(&mut self, offer: Option<usize>, value: i128, weights: [i64; ROWS], cells: &[u32]) {
         let from = self.cells.len();
         self.cells.extend_from_slice(cells);
-        self.items.push(Item { offer, value, weights, cells: from..self.cells.len() });
+        self.items.push(OfferItem { offer, value, weights, cells: from..self.cells.len() });
     }
 
     pub(super) fn cells_of(&self, item: usize) -> &[u32] {
@@ -135,7 +140,7 @@ impl Core {
 
 /// Offers' values: the objective first, the other sum as what is left below one unit of it.
 struct Worth {
-    round: Round,
+    round: SearchRound,
     unit: i128,
     /// 0 where ties are not broken.
     other: i128,
@@ -143,12 +148,13 @@ struct Worth {
 }
 
 impl Worth {
-    fn new(jobs: &[Vec<Offer>], round: Round) -> Worth {
-        let Round::Objective { objective, .. } = round else {
+    fn new(jobs: &[Vec<DisjointOffer>], round: SearchRound) -> Worth {
+        let SearchRound::Objective { objective, .. } = round else {
             return Worth { round, unit: 1, other: 0, none: 1 };
         };
         let greatest = |of: fn(&Choice, Objective) -> i64| -> i128 {
-            let max = |job: &Vec<Offer>| job.iter().map(|it| of(&it.choice, objective)).max();
+            let max =
+                |job: &Vec<DisjointOffer>| job.iter().map(|it| of(&it.choice, objective)).max();
             jobs.iter().filter_map(max).map(i128::from).sum()
         };
         let unit = greatest(other) + 1;
@@ -163,8 +169,8 @@ impl Worth {
 
     fn of(&self, choice: &Choice) -> i128 {
         match self.round {
-            Round::MostJobs => 0,
-            Round::Objective { objective, .. } => {
+            SearchRound::MostJobs => 0,
+            SearchRound::Objective { objective, .. } => {
                 self.unit * i128::from(wanted(choice, objective))
                     + self.other * i128::from(other(choice, objective))
             }

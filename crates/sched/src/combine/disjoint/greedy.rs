@@ -4,7 +4,7 @@ use super::core::{Core, ROWS};
 
 /// What is taken and what is left, while a selection is made.
 #[derive(Debug)]
-pub(super) struct Taken<'a> {
+pub(super) struct Remaining<'a> {
     core: &'a Core,
     cells: Vec<bool>,
     left: [i64; ROWS],
@@ -14,9 +14,9 @@ pub(super) struct Taken<'a> {
     reserved: [i64; ROWS],
 }
 
-impl<'a> Taken<'a> {
+impl<'a> Remaining<'a> {
     /// Nothing taken, all jobs open.
-    pub(super) fn new(core: &'a Core) -> Taken<'a> {
+    pub(super) fn new(core: &'a Core) -> Remaining<'a> {
         let of_row = |job: &std::ops::Range<usize>, row: usize| {
             let weights = core.items[job.clone()].iter().map(|item| item.weights[row]);
             weights.min().unwrap_or_default()
@@ -24,7 +24,7 @@ impl<'a> Taken<'a> {
         let min: Vec<[i64; ROWS]> =
             core.jobs.iter().map(|job| std::array::from_fn(|row| of_row(job, row))).collect();
         let reserved = std::array::from_fn(|row| min.iter().map(|min| min[row]).sum());
-        Taken { core, cells: vec![false; core.cell_count], left: core.limits, min, reserved }
+        Remaining { core, cells: vec![false; core.cell_count], left: core.limits, min, reserved }
     }
 
     /// Whether the open `job` may have `item` and the other open jobs their least.
@@ -61,7 +61,7 @@ impl<'a> Taken<'a> {
 /// cheapest item at those prices (`reduced`, by item) that fits. Then each job in turn takes the
 /// item of best value beside the others, until nothing gets better. `None` if a job finds nothing.
 pub(super) fn repair(core: &Core, reduced: &[i128], steps: &mut u64) -> Option<Vec<usize>> {
-    let mut taken = Taken::new(core);
+    let mut taken = Remaining::new(core);
     let mut items = vec![usize::MAX; core.jobs.len()];
     for job in by_regret(core, reduced) {
         *steps += core.jobs[job].len() as u64;
@@ -77,7 +77,7 @@ pub(super) fn repair(core: &Core, reduced: &[i128], steps: &mut u64) -> Option<V
 /// Rounds in which each job may move; they end by themselves, and mostly after two.
 const MOST_ROUNDS: usize = 10;
 
-fn polish(core: &Core, taken: &mut Taken<'_>, items: &mut [usize], steps: &mut u64) {
+fn polish(core: &Core, taken: &mut Remaining<'_>, items: &mut [usize], steps: &mut u64) {
     for _ in 0..MOST_ROUNDS {
         let mut moved = false;
         for (job, mine) in items.iter_mut().enumerate() {

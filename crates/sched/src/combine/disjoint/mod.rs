@@ -28,7 +28,7 @@ mod tests;
 use tradewind_model::Objective;
 
 use super::{Bounds, Choice};
-use core::{Core, Round};
+use core::{Core, SearchRound};
 
 /// A span of one resource, half-open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,7 +43,7 @@ pub struct Busy {
 
 /// One alternative of one job, with what it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Offer {
+pub struct DisjointOffer {
     /// Its numbers.
     pub choice: Choice,
     /// Spans of distinct resources.
@@ -87,7 +87,7 @@ impl Selection {
     ///
     /// # Panics
     /// If an index is out of range.
-    pub fn of(jobs: &[Vec<Offer>], chosen: Vec<Option<usize>>) -> Selection {
+    pub fn of(jobs: &[Vec<DisjointOffer>], chosen: Vec<Option<usize>>) -> Selection {
         let picked =
             || jobs.iter().zip(&chosen).filter_map(|(job, at)| at.map(|at| job[at].choice));
         let (time, cost) =
@@ -120,7 +120,7 @@ impl Selection {
 ///
 /// A look costs O(1 + rows of the offer); memory is linear in rows × offers in them.
 pub fn select(
-    jobs: &[Vec<Offer>],
+    jobs: &[Vec<DisjointOffer>],
     objective: Objective,
     bounds: Bounds,
     known: Option<&[Option<usize>]>,
@@ -128,14 +128,14 @@ pub fn select(
 ) -> Selected {
     let cells = cells::Cells::new(jobs);
     let mut steps = 0;
-    let max = Core::new(jobs, &cells, bounds, Round::MostJobs);
+    let max = Core::new(jobs, &cells, bounds, SearchRound::MostJobs);
     let known = known.and_then(|known| max.items_of(known));
     let first = solve(&max, known, work_limit / 2, &mut steps);
     let chosen = max.offers_of(&first.items);
     let left_out = chosen.iter().filter(|offer| offer.is_none()).count();
     let could_place = jobs.len() - first.bound.clamp(0, left_out as i128) as usize;
 
-    let best = Core::new(jobs, &cells, bounds, Round::Objective { objective, left_out });
+    let best = Core::new(jobs, &cells, bounds, SearchRound::Objective { objective, left_out });
     let known = best.items_of(&chosen);
     let second = solve(&best, known, work_limit.max(steps), &mut steps);
     let selection = Selection::of(jobs, best.offers_of(&second.items));

@@ -43,14 +43,14 @@ struct Row {
     unit: i128,
 }
 
-struct Prices {
+struct ResourcePrices {
     cells: Vec<i128>,
     /// `None` where there is no limit.
     rows: [Option<(Row, i128)>; ROWS],
 }
 
-impl Prices {
-    fn none(core: &Core) -> Prices {
+impl ResourcePrices {
+    fn none(core: &Core) -> ResourcePrices {
         let row = |limit: i64| {
             let bits = 64 - (limit.max(1) as u64).leading_zeros();
             let shift = bits.saturating_sub(WEIGHT_BITS);
@@ -59,7 +59,7 @@ impl Prices {
             Row { shift, limit, unit }
         };
         let rows = core.limits.map(|limit| (limit < i64::MAX).then(|| (row(limit), 0)));
-        Prices { cells: vec![0; core.cell_count], rows }
+        ResourcePrices { cells: vec![0; core.cell_count], rows }
     }
 
     /// The value of `item` and the prices of what it takes.
@@ -84,7 +84,7 @@ impl Prices {
 /// Looks for prices with a large bound, until it meets the best selection, `work_limit` steps are
 /// taken, or rounds bring nothing any more. `known` keeps all rules.
 pub(super) fn improve(core: &Core, known: Vec<usize>, work_limit: u64, steps: &mut u64) -> Priced {
-    let mut prices = Prices::none(core);
+    let mut prices = ResourcePrices::none(core);
     let mut best = Priced { items: known, bound: i128::MIN, reduced: Vec::new(), whole: 0 };
     let mut best_scaled = i128::MIN;
     let (mut step, mut since) = (2 * STEP, 0);
@@ -130,7 +130,7 @@ pub(super) fn ceil(scaled: i128) -> i128 {
     -(-scaled).div_euclid(SCALE)
 }
 
-impl Prices {
+impl ResourcePrices {
     /// Moves prices along the subgradient at `items`: up where too much is taken, down where
     /// something is left, by `push` (in parts of [`STEP`]) over its length.
     fn follow(&mut self, core: &Core, items: &[usize], push: i128) {

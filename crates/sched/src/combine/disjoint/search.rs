@@ -1,12 +1,12 @@
 //! Branch and bound at fixed prices, depth first.
 
 use super::core::Core;
-use super::greedy::Taken;
+use super::greedy::Remaining;
 use super::prices::{Priced, ceil};
 
 /// What the search gives.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct Selection {
     /// By job, an item: the best known.
     pub(super) items: Vec<usize>,
     /// Whether everything else was ruled out.
@@ -23,10 +23,10 @@ struct Branch {
     others: i128,
 }
 
-struct Search<'a> {
+struct DisjointSearch<'a> {
     core: &'a Core,
     priced: &'a Priced,
-    taken: Taken<'a>,
+    taken: Remaining<'a>,
     /// By job, the items worth a look, from the cheapest at the prices.
     order: Vec<Vec<usize>>,
     open: Vec<usize>,
@@ -40,12 +40,12 @@ struct Search<'a> {
 
 /// Goes through all selections better than that of `priced`, as far as its prices do not rule
 /// them out, until `steps` reach `work_limit`.
-pub(super) fn search(core: &Core, priced: &Priced, work_limit: u64, steps: &mut u64) -> Found {
+pub(super) fn search(core: &Core, priced: &Priced, work_limit: u64, steps: &mut u64) -> Selection {
     let value = core.value(&priced.items);
-    let mut search = Search {
+    let mut search = DisjointSearch {
         core,
         priced,
-        taken: Taken::new(core),
+        taken: Remaining::new(core),
         order: worth_a_look(core, priced, value),
         open: (0..core.jobs.len()).collect(),
         so_far: -priced.whole,
@@ -55,7 +55,7 @@ pub(super) fn search(core: &Core, priced: &Priced, work_limit: u64, steps: &mut 
         steps,
     };
     let complete = search.run(work_limit);
-    Found { items: search.best, complete }
+    Selection { items: search.best, complete }
 }
 
 /// By job, the items that may be in a better selection, sorted.
@@ -74,7 +74,7 @@ fn worth_a_look(core: &Core, priced: &Priced, value: i128) -> Vec<Vec<usize>> {
     core.jobs.iter().map(of_job).collect()
 }
 
-impl Search<'_> {
+impl DisjointSearch<'_> {
     /// Whether it came to the end.
     fn run(&mut self, work_limit: u64) -> bool {
         let mut path: Vec<Branch> = self.branch().into_iter().collect();

@@ -1,7 +1,7 @@
 //! Local search: a job gets a better item, and those in its way move aside.
 
 use super::core::Core;
-use super::greedy::Taken;
+use super::greedy::Remaining;
 
 /// Jobs in one's way that may be asked to move.
 const MOST_IN_THE_WAY: usize = 4;
@@ -15,7 +15,7 @@ const LOOKS: u64 = 400;
 /// placed anew beside it, as well as a search of a few hundred looks can.
 pub(super) fn improve(core: &Core, items: &mut [usize], work_limit: u64, steps: &mut u64) {
     let mut holders = vec![usize::MAX; core.cell_count];
-    let mut taken = Taken::new(core);
+    let mut taken = Remaining::new(core);
     for (job, &item) in items.iter().enumerate() {
         taken.take(job, item);
         hold(core, &mut holders, item, job);
@@ -39,7 +39,7 @@ struct Swap<'a> {
     core: &'a Core,
     /// By cell, the job that has it.
     holders: Vec<usize>,
-    taken: Taken<'a>,
+    taken: Remaining<'a>,
     steps: &'a mut u64,
 }
 

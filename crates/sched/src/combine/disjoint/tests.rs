@@ -9,13 +9,13 @@ const OBJECTIVES: [Objective; 4] =
     [Objective::MaxIncome, Objective::MinTime, Objective::MinCost, Objective::MinIdle];
 const PLENTY: u64 = 10_000_000;
 
-fn collide(a: &Offer, b: &Offer) -> bool {
+fn collide(a: &DisjointOffer, b: &DisjointOffer) -> bool {
     let meet = |a: &Busy, b: &Busy| a.resource == b.resource && a.start < b.end && b.start < a.end;
     a.busy.iter().any(|a| b.busy.iter().any(|b| meet(a, b)))
 }
 
-fn keeps_the_rules(jobs: &[Vec<Offer>], bounds: Bounds, selection: &Selection) -> bool {
-    let taken: Vec<&Offer> =
+fn keeps_the_rules(jobs: &[Vec<DisjointOffer>], bounds: Bounds, selection: &Selection) -> bool {
+    let taken: Vec<&DisjointOffer> =
         jobs.iter().zip(&selection.chosen).filter_map(|(job, at)| at.map(|at| &job[at])).collect();
     let apart =
         taken.iter().enumerate().all(|(i, a)| taken[i + 1..].iter().all(|b| !collide(a, b)));
@@ -36,10 +36,14 @@ fn key(objective: Objective, it: &Selection) -> (i64, i64, i64) {
 }
 
 /// The best of all selections, by counting through them.
-fn enumerated(jobs: &[Vec<Offer>], objective: Objective, bounds: Bounds) -> (i64, i64, i64) {
+fn enumerated(
+    jobs: &[Vec<DisjointOffer>],
+    objective: Objective,
+    bounds: Bounds,
+) -> (i64, i64, i64) {
     let count: usize = jobs.iter().map(|job| job.len() + 1).product();
     let nth = |mut n: usize| {
-        let digit = |job: &Vec<Offer>| {
+        let digit = |job: &Vec<DisjointOffer>| {
             let index = n % (job.len() + 1);
             n /= job.len() + 1;
             index.checked_sub(1)
@@ -50,7 +54,7 @@ fn enumerated(jobs: &[Vec<Offer>], objective: Objective, bounds: Bounds) -> (i64
     sound.map(|it| key(objective, &it)).min().unwrap()
 }
 
-fn any_offer() -> impl Strategy<Value = Offer> {
+fn any_offer() -> impl Strategy<Value = DisjointOffer> {
     let span = (0u32..3, 0i64..12, 1i64..8);
     (0i64..20, 0i64..20, prop::collection::vec(span, 1..3)).prop_map(|(time, cost, spans)| {
         let mut busy: Vec<Busy> = spans
@@ -59,11 +63,11 @@ fn any_offer() -> impl Strategy<Value = Offer> {
             .collect();
         busy.sort_by_key(|it| it.resource);
         busy.dedup_by_key(|it| it.resource);
-        Offer { choice: Choice { time, cost }, busy }
+        DisjointOffer { choice: Choice { time, cost }, busy }
     })
 }
 
-fn any_jobs() -> impl Strategy<Value = Vec<Vec<Offer>>> {
+fn any_jobs() -> impl Strategy<Value = Vec<Vec<DisjointOffer>>> {
     prop::collection::vec(prop::collection::vec(any_offer(), 0..5), 1..6)
 }
 
@@ -73,7 +77,13 @@ fn any_bounds() -> impl Strategy<Value = Bounds> {
 }
 
 /// Offers as on a market: `tasks` nodes in a row of `nodes` for one span each, at a time.
-fn market(jobs: usize, offers: usize, nodes: u32, horizon: i64, seed: u64) -> Vec<Vec<Offer>> {
+fn market(
+    jobs: usize,
+    offers: usize,
+    nodes: u32,
+    horizon: i64,
+    seed: u64,
+) -> Vec<Vec<DisjointOffer>> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut job = || {
         let tasks = random.random_range(1..=4u32).min(nodes);
@@ -86,14 +96,14 @@ fn market(jobs: usize, offers: usize, nodes: u32, horizon: i64, seed: u64) -> Ve
             let cost = length * (speed - 5) * i64::from(tasks) * 1_000;
             let on = |resource| Busy { resource, start, end: start + length };
             let busy = (first..first + tasks).map(on).collect();
-            Offer { choice: Choice { time: length, cost }, busy }
+            DisjointOffer { choice: Choice { time: length, cost }, busy }
         };
         (0..offers).map(|_| offer()).collect()
     };
     (0..jobs).map(|_| job()).collect()
 }
 
-fn numbers(jobs: &[Vec<Offer>]) -> Vec<Vec<Choice>> {
+fn numbers(jobs: &[Vec<DisjointOffer>]) -> Vec<Vec<Choice>> {
     jobs.iter().map(|job| job.iter().map(|offer| offer.choice).collect()).collect()
 }
 
@@ -143,8 +153,8 @@ proptest! {
         choices in prop::collection::vec(prop::collection::vec((0i64..50, 0i64..50), 1..6), 1..6),
         objective in prop::sample::select(OBJECTIVES.to_vec()),
     ) {
-        let offer = |&(time, cost): &(i64, i64)| Offer { choice: Choice { time, cost }, busy: Vec::new() };
-        let jobs: Vec<Vec<Offer>> = choices.iter().map(|job| job.iter().map(offer).collect()).collect();
+        let offer = |&(time, cost): &(i64, i64)| DisjointOffer { choice: Choice { time, cost }, busy: Vec::new() };
+        let jobs: Vec<Vec<DisjointOffer>> = choices.iter().map(|job| job.iter().map(offer).collect()).collect();
         let auto = tradewind_model::Limit::Auto;
         let bounds = limits(&numbers(&jobs), objective, auto, auto).unwrap();
         let other = best(&numbers(&jobs), objective, bounds).unwrap();

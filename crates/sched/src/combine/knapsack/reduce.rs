@@ -4,7 +4,7 @@ use super::{Goal, Item, Sums};
 
 /// An item that an optimum may need, in reduced numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Member {
+pub(super) struct ReducedItem {
     pub(super) weight: i64,
     pub(super) value: i64,
     /// Its index in the class as given.
@@ -17,7 +17,7 @@ pub(super) struct Member {
 pub(super) struct Reduced {
     /// By weight, strictly ascending; none is empty. For [`Goal::Cheapest`] the values descend
     /// strictly.
-    pub(super) classes: Vec<Vec<Member>>,
+    pub(super) classes: Vec<Vec<ReducedItem>>,
     pub(super) capacity: i64,
     pub(super) goal: Goal,
     origin: Sums,
@@ -64,25 +64,25 @@ impl Reduced {
 
     /// The indices as given of a selection of members.
     pub(super) fn indices(&self, chosen: &[u32]) -> Vec<usize> {
-        let pick = |(class, &at): (&Vec<Member>, &u32)| class[at as usize].index as usize;
+        let pick = |(class, &at): (&Vec<ReducedItem>, &u32)| class[at as usize].index as usize;
         self.classes.iter().zip(chosen).map(pick).collect()
     }
 }
 
 /// The members of one class: among equal weights the least value (then the first) is enough, and
 /// for [`Goal::Cheapest`] a heavier item must have less value than every lighter one.
-fn members(class: &[Item], unit: Sums, goal: Goal) -> Vec<Member> {
+fn members(class: &[Item], unit: Sums, goal: Goal) -> Vec<ReducedItem> {
     let first = class[0];
-    let mut all: Vec<Member> = (0u32..)
+    let mut all: Vec<ReducedItem> = (0u32..)
         .zip(class)
-        .map(|(index, item)| Member {
+        .map(|(index, item)| ReducedItem {
             weight: (item.weight - first.weight) / unit.weight,
             value: (item.value - first.value) / unit.value,
             index,
         })
         .collect();
     all.sort_unstable_by_key(|member| (member.weight, member.value, member.index));
-    let mut last: Option<Member> = None;
+    let mut last: Option<ReducedItem> = None;
     all.retain(|member| {
         let needed = last.is_none_or(|last| match goal {
             Goal::Cheapest => member.value < last.value,

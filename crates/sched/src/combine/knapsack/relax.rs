@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 
-use super::reduce::{Member, common_divisor};
+use super::reduce::{ReducedItem, common_divisor};
 
 /// What a unit of weight is worth, as a fraction in lowest terms: `rise` / `run`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,17 +38,17 @@ pub(super) struct Relaxed {
 
 /// A step along the hull of a class to the member `to`.
 #[derive(Debug, Clone, Copy)]
-struct Edge {
+struct HullStep {
     class: u32,
     to: u32,
     run: i64,
     rise: i64,
 }
 
-impl Edge {
+impl HullStep {
     /// By slope. Of equal slopes the first steps of all classes come before the second ones, so
     /// that the base has heavier and lighter members of no loss beside it in many classes.
-    fn order(&self, other: &Edge) -> Ordering {
+    fn order(&self, other: &HullStep) -> Ordering {
         let left = i128::from(self.rise) * i128::from(other.run);
         let right = i128::from(other.rise) * i128::from(self.run);
         left.cmp(&right).then(self.to.cmp(&other.to)).then(self.class.cmp(&other.class))
@@ -58,7 +58,7 @@ impl Edge {
 impl Relaxed {
     /// The relaxation of classes that are sorted by weight and fit the capacity at their
     /// lightest. O(items).
-    pub(super) fn new(classes: &[Vec<Member>], capacity: i64) -> Relaxed {
+    pub(super) fn new(classes: &[Vec<ReducedItem>], capacity: i64) -> Relaxed {
         let mut edges = hull_edges(classes);
         let lightest: i64 = classes.iter().map(|class| class[0].weight).sum();
         let mut slack = capacity - lightest;
@@ -78,11 +78,11 @@ impl Relaxed {
 
 /// Partitions `edges` so that the first so many, in order of slope, fit in `room` and the next
 /// does not; takes them off `room`.
-fn prefix_that_fits(edges: &mut [Edge], room: &mut i64) -> usize {
+fn prefix_that_fits(edges: &mut [HullStep], room: &mut i64) -> usize {
     let (mut low, mut high) = (0, edges.len());
     while high - low > 1 {
         let middle = low + (high - low) / 2;
-        edges[low..high].select_nth_unstable_by(middle - low, Edge::order);
+        edges[low..high].select_nth_unstable_by(middle - low, HullStep::order);
         let total: i64 = edges[low..middle].iter().map(|edge| edge.run).sum();
         if total > *room {
             high = middle;
@@ -99,7 +99,7 @@ fn prefix_that_fits(edges: &mut [Edge], room: &mut i64) -> usize {
 }
 
 /// The edges of all lower hulls (monotone chain; collinear members stay on it).
-fn hull_edges(classes: &[Vec<Member>]) -> Vec<Edge> {
+fn hull_edges(classes: &[Vec<ReducedItem>]) -> Vec<HullStep> {
     let mut edges = Vec::new();
     let mut hull: Vec<u32> = Vec::new();
     for (class, members) in (0u32..).zip(classes) {
@@ -115,14 +115,19 @@ fn hull_edges(classes: &[Vec<Member>]) -> Vec<Edge> {
         }
         edges.extend(hull.windows(2).map(|pair| {
             let (from, to) = (members[pair[0] as usize], members[pair[1] as usize]);
-            Edge { class, to: pair[1], run: to.weight - from.weight, rise: to.value - from.value }
+            HullStep {
+                class,
+                to: pair[1],
+                run: to.weight - from.weight,
+                rise: to.value - from.value,
+            }
         }));
     }
     edges
 }
 
 /// Or goes straight on.
-fn turns_left(a: &Member, b: &Member, c: &Member) -> bool {
+fn turns_left(a: &ReducedItem, b: &ReducedItem, c: &ReducedItem) -> bool {
     let first = i128::from(b.weight - a.weight) * i128::from(c.value - b.value);
     let second = i128::from(b.value - a.value) * i128::from(c.weight - b.weight);
     first >= second

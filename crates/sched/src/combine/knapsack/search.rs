@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::reduce::Reduced;
 use super::relax::{Relaxed, Slope};
-use super::states::{Sieve, State};
+use super::states::{PartialSums, Sieve};
 use super::{Goal, Sums};
 
 /// The most states in the list of one half.
@@ -27,7 +27,7 @@ pub(super) fn search(
         // a value limit, which `FullestWithin`'s callers have tested alone.
         return better_than_known(reduced, relaxed, known).then(|| relaxed.base.clone());
     };
-    let mut search = Search::new(reduced, relaxed, slope, known);
+    let mut search = KnapsackSearch::new(reduced, relaxed, slope, known);
     search.run();
     search.chosen
 }
@@ -60,7 +60,7 @@ impl Goal {
 
 /// A member other than the base's, with what it gives away.
 #[derive(Debug, Clone, Copy)]
-struct Candidate {
+struct Exchange {
     loss: i128,
     /// How far from the base's member in the class: spreads equal losses over classes.
     distance: u32,
@@ -68,7 +68,7 @@ struct Candidate {
     member: u32,
 }
 
-impl Candidate {
+impl Exchange {
     fn by_loss(&self) -> (i128, u32, u32, u32) {
         (self.loss, self.distance, self.class, self.member)
     }
@@ -78,7 +78,7 @@ impl Candidate {
     }
 }
 
-type Order = fn(&Candidate) -> (i128, u32, u32, u32);
+type SortKey = fn(&Exchange) -> (i128, u32, u32, u32);
 
 /// A class of which more than the base's member is considered.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ struct Open {
     class: u32,
     members: Vec<u32>,
     /// What each member adds to the base, in the same order.
-    moves: Vec<State>,
+    moves: Vec<PartialSums>,
 }
 
 impl Open {
@@ -104,7 +104,7 @@ fn add(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
 /// The classes of a core in two halves of about equal weight in the search, and those for which
 /// the lists had no room.
 #[derive(Debug, Default)]
-struct Core {
+struct SplitCore {
     halves: [Vec<Open>; 2],
     rest: Vec<Open>,
 }
@@ -112,12 +112,12 @@ struct Core {
 /// Where the best selection of a core was found: a state of each half, and one move per class of
 /// the rest.
 #[derive(Debug, Clone)]
-struct Found {
-    halves: [State; 2],
+struct BestSplit {
+    halves: [PartialSums; 2],
     rest: Vec<usize>,
 }
 
-struct Search<'a> {
+struct KnapsackSearch<'a> {
     reduced: &'a Reduced,
     base: &'a [u32],
     slope: Slope,
@@ -129,16 +129,16 @@ struct Search<'a> {
     best: Sums,
     /// The best selection, unless it is the one that the caller knows.
     chosen: Option<Vec<u32>>,
-    found: Option<Found>,
+    found: Option<BestSplit>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> KnapsackSearch<'a> {
     fn new(
         reduced: &'a Reduced,
         relaxed: &'a Relaxed,
         slope: Slope,
         known: Option<Sums>,
-    ) -> Search<'a> {
+    ) -> KnapsackSearch<'a> {
         let sums = base_sums(reduced, relaxed);
         let from_base = |known: Sums| Sums {
             weight: known.weight - sums.weight,
@@ -155,7 +155,7 @@ impl<'a> Search<'a> {
         };
         let chosen = base_wins.then(|| relaxed.base.clone());
         let (base, slack) = (&relaxed.base[..], relaxed.slack);
-        Search { reduced, base, slope, goal, slack, best, chosen, found: None }
+        KnapsackSearch { reduced, base, slope, goal, slack, best, chosen, found: None }
     }
 
     /// Searches cores of growing size until one is complete: until no member is left outside
@@ -177,9 +177,14 @@ impl<'a> Search<'a> {
             let full = states >= MOST_STATES;
             let complete = all && (core.rest.is_empty() || full);
             if complete {
-                self.sweep_rest(&core.rest, [&lists[0], &lists[1]], State::BASE, &mut Vec::new());
+                self.sweep_rest(
+                    &core.rest,
+                    [&lists[0], &lists[1]],
+                    PartialSums::BASE,
+                    &mut Vec::new(),
+                );
             } else {
-                self.sweep([&lists[0], &lists[1]], State::BASE, &[]);
+                self.sweep([&lists[0], &lists[1]], PartialSums::BASE, &[]);
             }
             drop(lists);
             if let Some(found) = self.found.take() {
@@ -197,9 +202,9 @@ impl<'a> Search<'a> {
     /// As long as the capacity is not filled within a value limit, it is not known which of the
     /// two is tight. Small steps in weight lead to sums close to the capacity, small losses keep
     /// to the limit: they take turns.
-    fn order(&self, round: u32) -> Order {
+    fn order(&self, round: u32) -> SortKey {
         let open = matches!(self.goal, Goal::FullestWithin(_)) && !self.only_ties_are_left();
-        if open && round.is_multiple_of(2) { Candidate::by_distance } else { Candidate::by_loss }
+        if open && round.is_multiple_of(2) { Exchange::by_distance } else { Exchange::by_loss }
     }
 
     /// Between which weights a better selection lies.
@@ -234,7 +239,7 @@ impl<'a> Search<'a> {
     }
 
     /// All members that a better selection could contain, beside the base's.
-    fn candidates(&self) -> Vec<Candidate> {
+    fn candidates(&self) -> Vec<Exchange> {
         let most_loss = self.most_loss();
         let mut candidates = Vec::new();
         for (class, (members, &base)) in (0u32..).zip(self.reduced.classes.iter().zip(self.base)) {
@@ -243,7 +248,7 @@ impl<'a> Search<'a> {
                 let loss = self.slope.loss(step.weight, step.value);
                 if loss <= most_loss && member != base {
                     let distance = member.abs_diff(base);
-                    candidates.push(Candidate { loss, distance, class, member });
+                    candidates.push(Exchange { loss, distance, class, member });
                 }
             }
         }
@@ -251,15 +256,15 @@ impl<'a> Search<'a> {
     }
 
     /// What taking `member` instead of the base's changes.
-    fn step(&self, class: u32, member: u32) -> State {
+    fn step(&self, class: u32, member: u32) -> PartialSums {
         let members = &self.reduced.classes[class as usize];
         let (to, from) = (members[member as usize], members[self.base[class as usize] as usize]);
-        State { weight: to.weight - from.weight, value: to.value - from.value }
+        PartialSums { weight: to.weight - from.weight, value: to.value - from.value }
     }
 
     /// The classes of the first `max` candidates in this order, each with its base's member first;
     /// classes in order of their first candidate.
-    fn open(&self, candidates: &mut [Candidate], max: usize, order: Order) -> Vec<Open> {
+    fn open(&self, candidates: &mut [Exchange], max: usize, order: SortKey) -> Vec<Open> {
         let take = max.min(candidates.len());
         if take < candidates.len() {
             candidates.select_nth_unstable_by_key(take, order);
@@ -268,12 +273,12 @@ impl<'a> Search<'a> {
         core.sort_unstable_by_key(order);
         let mut place = vec![usize::MAX; self.base.len()];
         let mut open: Vec<Open> = Vec::new();
-        for &Candidate { class, member, .. } in core.iter() {
+        for &Exchange { class, member, .. } in core.iter() {
             let at = &mut place[class as usize];
             if *at == usize::MAX {
                 *at = open.len();
                 let members = vec![self.base[class as usize]];
-                open.push(Open { class, members, moves: vec![State::BASE] });
+                open.push(Open { class, members, moves: vec![PartialSums::BASE] });
             }
             open[*at].members.push(member);
             open[*at].moves.push(self.step(class, member));
@@ -285,8 +290,8 @@ impl<'a> Search<'a> {
     fn sweep_rest(
         &mut self,
         rest: &[Open],
-        lists: [&[State]; 2],
-        sum: State,
+        lists: [&[PartialSums]; 2],
+        sum: PartialSums,
         taken: &mut Vec<usize>,
     ) {
         if self.slope.loss(sum.weight, sum.value) > self.most_loss() {
@@ -307,7 +312,7 @@ impl<'a> Search<'a> {
     }
 
     /// Looks for the best pair of states, one of each list, on top of `sum`.
-    fn sweep(&mut self, lists: [&[State]; 2], sum: State, taken: &[usize]) {
+    fn sweep(&mut self, lists: [&[PartialSums]; 2], sum: PartialSums, taken: &[usize]) {
         match self.goal {
             Goal::FullestWithin(max) => {
                 // Mostly the heaviest partners keep to the limit, and fill the capacity.
@@ -322,7 +327,12 @@ impl<'a> Search<'a> {
 
     /// With each state goes the heaviest partner that fits: it has the least value, or the most
     /// weight, of all that fit. O(states).
-    fn sweep_heaviest(&mut self, [left, right]: [&[State]; 2], sum: State, taken: &[usize]) {
+    fn sweep_heaviest(
+        &mut self,
+        [left, right]: [&[PartialSums]; 2],
+        sum: PartialSums,
+        taken: &[usize],
+    ) {
         let mut fitting = right.len();
         for &a in left {
             let room = self.slack - sum.weight - a.weight;
@@ -341,12 +351,12 @@ impl<'a> Search<'a> {
     /// found, the pairs of just that weight are swept for the least value. O(states · log states).
     fn sweep_within(
         &mut self,
-        [left, right]: [&[State]; 2],
-        sum: State,
+        [left, right]: [&[PartialSums]; 2],
+        sum: PartialSums,
         taken: &[usize],
         max: i64,
     ) {
-        let by_value = |list: &[State]| {
+        let by_value = |list: &[PartialSums]| {
             let mut sorted = list.to_vec();
             sorted.sort_unstable_by_key(|state| (state.value, state.weight));
             sorted
@@ -375,19 +385,19 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn offer(&mut self, a: State, b: State, sum: State, taken: &[usize]) {
-        let State { weight, value } = a.plus(b).plus(sum);
+    fn offer(&mut self, a: PartialSums, b: PartialSums, sum: PartialSums, taken: &[usize]) {
+        let PartialSums { weight, value } = a.plus(b).plus(sum);
         let sums = Sums { weight, value };
         let within = !matches!(self.goal, Goal::FullestWithin(max) if value > max);
         if within && self.goal.prefers(sums, self.best) {
             self.best = sums;
-            self.found = Some(Found { halves: [a, b], rest: taken.to_vec() });
+            self.found = Some(BestSplit { halves: [a, b], rest: taken.to_vec() });
         }
     }
 
     /// Turns sums back into members. The lists keep no history: a state is found again by
     /// listing the halves of its half, and so on down.
-    fn choose(&mut self, core: &Core, sieve: &Sieve, found: &Found) {
+    fn choose(&mut self, core: &SplitCore, sieve: &Sieve, found: &BestSplit) {
         let mut chosen = self.base.to_vec();
         for (half, state) in core.halves.iter().zip(found.halves) {
             let traced = trace(half, sieve, state, &mut chosen);
@@ -409,12 +419,12 @@ fn halves(
     sieve: &Sieve,
     wanted: (i64, i64),
     max: usize,
-) -> (Core, [Vec<State>; 2]) {
+) -> (SplitCore, [Vec<PartialSums>; 2]) {
     let (down, up) = open.iter().map(Open::reach).fold((0, 0), add);
     // What the classes outside each half can still take away or add.
     let mut outside = [(down, up); 2];
-    let mut core = Core::default();
-    let mut lists = [vec![State::BASE], vec![State::BASE]];
+    let mut core = SplitCore::default();
+    let mut lists = [vec![PartialSums::BASE], vec![PartialSums::BASE]];
     let mut open = open.into_iter();
     for class in open.by_ref() {
         let half = usize::from(lists[1].len() < lists[0].len());
@@ -436,7 +446,7 @@ fn halves(
 
 /// Finds the members of the classes `open` whose moves sum to `target`, a state that these
 /// classes list under `sieve`. Whether it was found.
-fn trace(open: &[Open], sieve: &Sieve, target: State, chosen: &mut [u32]) -> bool {
+fn trace(open: &[Open], sieve: &Sieve, target: PartialSums, chosen: &mut [u32]) -> bool {
     if let [one] = open {
         let at = one.moves.iter().position(|step| *step == target);
         if let Some(at) = at {
@@ -445,7 +455,7 @@ fn trace(open: &[Open], sieve: &Sieve, target: State, chosen: &mut [u32]) -> boo
         return at.is_some();
     }
     if open.is_empty() {
-        return target == State::BASE;
+        return target == PartialSums::BASE;
     }
     let (left, right) = open.split_at(open.len() / 2);
     let (lefts, rights) = (list(left, sieve), list(right, sieve));
@@ -462,8 +472,8 @@ fn trace(open: &[Open], sieve: &Sieve, target: State, chosen: &mut [u32]) -> boo
 }
 
 /// The states of some classes of a half, which are fewer than the half's.
-fn list(open: &[Open], sieve: &Sieve) -> Vec<State> {
-    open.iter().fold(vec![State::BASE], |list, open| {
+fn list(open: &[Open], sieve: &Sieve) -> Vec<PartialSums> {
+    open.iter().fold(vec![PartialSums::BASE], |list, open| {
         sieve.extend(&list, &open.moves, usize::MAX).unwrap_or_default()
     })
 }

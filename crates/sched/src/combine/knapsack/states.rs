@@ -5,16 +5,16 @@ use super::relax::Slope;
 
 /// Sums over choices from some classes, counted from the base; or one choice of one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct State {
+pub(super) struct PartialSums {
     pub(super) weight: i64,
     pub(super) value: i64,
 }
 
-impl State {
-    pub(super) const BASE: State = State { weight: 0, value: 0 };
+impl PartialSums {
+    pub(super) const BASE: PartialSums = PartialSums { weight: 0, value: 0 };
 
-    pub(super) fn plus(self, other: State) -> State {
-        State { weight: self.weight + other.weight, value: self.value + other.value }
+    pub(super) fn plus(self, other: PartialSums) -> PartialSums {
+        PartialSums { weight: self.weight + other.weight, value: self.value + other.value }
     }
 }
 
@@ -40,10 +40,10 @@ impl Sieve {
     /// only by one of equal weight. O(states · log moves).
     pub(super) fn extend(
         &self,
-        list: &[State],
-        moves: &[State],
+        list: &[PartialSums],
+        moves: &[PartialSums],
         max: usize,
-    ) -> Result<Vec<State>, TooLong> {
+    ) -> Result<Vec<PartialSums>, TooLong> {
         if let [one] = moves {
             return Ok(self.shifted(list, *one));
         }
@@ -54,9 +54,9 @@ impl Sieve {
         if merged.len() > max { Err(TooLong) } else { Ok(merged) }
     }
 
-    fn shifted(&self, list: &[State], step: State) -> Vec<State> {
+    fn shifted(&self, list: &[PartialSums], step: PartialSums) -> Vec<PartialSums> {
         let (lightest, heaviest) = self.weights;
-        let keeps = |state: &State| {
+        let keeps = |state: &PartialSums| {
             lightest <= state.weight
                 && state.weight <= heaviest
                 && self.slope.loss(state.weight, state.value) <= self.most_loss
@@ -64,8 +64,8 @@ impl Sieve {
         list.iter().map(|state| state.plus(step)).filter(keeps).collect()
     }
 
-    fn merge(&self, left: &[State], right: &[State]) -> Vec<State> {
-        let mut merged: Vec<State> = Vec::with_capacity(left.len() + right.len());
+    fn merge(&self, left: &[PartialSums], right: &[PartialSums]) -> Vec<PartialSums> {
+        let mut merged: Vec<PartialSums> = Vec::with_capacity(left.len() + right.len());
         let (mut i, mut j) = (0, 0);
         while i < left.len() || j < right.len() {
             let from_left = j == right.len() || (i < left.len() && left[i] <= right[j]);

@@ -17,7 +17,7 @@ use tradewind_model::{Slot, Time, Window};
 
 use self::one::{Item, Multiplier, Work};
 use super::cheapest::{Buffers, Cheapest};
-use super::ranking::{Ranked, Ranking};
+use super::ranking::{NodeRanking, Ranked};
 use super::search::{Found, Proof, Scratch, Searcher, alive_at};
 use super::sweep::{StartBounds, SweepVisitor, sweep};
 
@@ -27,11 +27,11 @@ const FEW_STARTS: usize = 8;
 /// What a bounded search prepares besides the ranking by value.
 #[derive(Debug, Clone)]
 pub(super) struct Bounded {
-    by_cost: Ranking,
+    by_cost: NodeRanking,
 }
 
 impl Bounded {
-    pub(super) fn new(by_value: &Ranking) -> Bounded {
+    pub(super) fn new(by_value: &NodeRanking) -> Bounded {
         Bounded { by_cost: by_value.reweighted(|it| it.cost) }
     }
 }
@@ -58,7 +58,7 @@ struct BranchAndBound<'a> {
     searcher: &'a Searcher,
     bracket: StartBounds,
     /// The nodes that can be in a better window,
-    useful: Ranking,
+    useful: NodeRanking,
     /// and their slots.
     slots: Vec<Slot>,
     /// The starts that can have one, in order of time.
@@ -197,7 +197,11 @@ impl<'a> BranchAndBound<'a> {
 }
 
 /// The nodes of these ranks, with (objective, constraint) as `numbers` reads them.
-fn items(ranking: &Ranking, ranks: &[u32], numbers: impl Fn(&Ranked) -> (i64, i64)) -> Vec<Item> {
+fn items(
+    ranking: &NodeRanking,
+    ranks: &[u32],
+    numbers: impl Fn(&Ranked) -> (i64, i64),
+) -> Vec<Item> {
     let item = |&rank: &u32| {
         let (objective, constraint) = numbers(&ranking.nodes[rank as usize]);
         Item { objective, constraint, rank }

@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 
 use tradewind_model::{Criterion, Slot, SlotList, Time, Window};
 
-use super::ranking::Ranking;
+use super::ranking::NodeRanking;
 use super::search::{Algorithm, Found, Proof, Searcher};
 use super::sweep::StartBounds;
 
@@ -35,7 +35,7 @@ type Cut = (i64, Vec<u32>);
 
 /// What the papers' algorithms know of the request.
 struct Task<'a> {
-    ranking: &'a Ranking,
+    ranking: &'a NodeRanking,
     wanted: usize,
     budget: i128,
     criterion: &'a Criterion,

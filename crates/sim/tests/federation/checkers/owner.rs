@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_sched::negotiation::{Peer, Ticket, Verdict};
+use tradewind_sched::negotiation::{Peer, Ticket, TransferVerdict};
 
 use super::Checker;
 use crate::world::{News, World};
@@ -19,7 +19,7 @@ fn owners(world: &World) -> BTreeMap<Ticket, Vec<(Peer, bool)>> {
         for (transfer, handing) in &durable.handing {
             let there = &world.durable(handing.to).tombstones;
             let verdict = there.get(&peer).and_then(|dead| dead.closed.get(transfer));
-            if verdict != Some(&Verdict::Taken) {
+            if verdict != Some(&TransferVerdict::Taken) {
                 owners.entry(handing.parcel.ticket).or_default().push((peer, false));
             }
         }

@@ -12,13 +12,13 @@ pub(super) struct Point {
     /// Arrivals per second.
     pub(super) rate: f64,
     #[serde(flatten)]
-    pub(super) whole: Numbers,
+    pub(super) whole: StationNumbers,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) stages: Vec<Part>,
+    pub(super) stages: Vec<NamedNumbers>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) classes: Vec<Part>,
+    pub(super) classes: Vec<NamedNumbers>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) partitions: Vec<Part>,
+    pub(super) partitions: Vec<NamedNumbers>,
     /// Why numbers are missing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) reasons: Vec<Reason>,
@@ -26,7 +26,7 @@ pub(super) struct Point {
 
 /// What is asked for: seconds and ratios.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
-pub(super) struct Numbers {
+pub(super) struct StationNumbers {
     pub(super) load: Option<f64>,
     pub(super) wait: Option<f64>,
     pub(super) slowdown: Option<f64>,
@@ -34,14 +34,14 @@ pub(super) struct Numbers {
 
 /// One of several stages, classes or partitions.
 #[derive(Debug, Serialize)]
-pub(super) struct Part {
+pub(super) struct NamedNumbers {
     pub(super) name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) share: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) processors: Option<u32>,
     #[serde(flatten)]
-    pub(super) numbers: Numbers,
+    pub(super) numbers: StationNumbers,
 }
 
 /// Why a number is missing.
@@ -61,49 +61,49 @@ pub(super) struct Reason {
 
 /// What a station gave, before a rate and a model are put to it.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
-    whole: Numbers,
-    stages: Vec<Part>,
-    classes: Vec<Part>,
-    partitions: Vec<Part>,
+pub(super) struct StationAnswer {
+    whole: StationNumbers,
+    stages: Vec<NamedNumbers>,
+    classes: Vec<NamedNumbers>,
+    partitions: Vec<NamedNumbers>,
     missing: Option<Infinite>,
 }
 
 type Slowdown = Result<f64, Infinite>;
 
-fn numbers(load: f64, wait: f64, slowdown: Slowdown) -> Numbers {
-    Numbers { load: Some(load), wait: Some(wait), slowdown: slowdown.ok() }
+fn numbers(load: f64, wait: f64, slowdown: Slowdown) -> StationNumbers {
+    StationNumbers { load: Some(load), wait: Some(wait), slowdown: slowdown.ok() }
 }
 
-impl Answer {
-    fn of(load: f64, wait: f64, slowdown: Slowdown) -> Answer {
+impl StationAnswer {
+    fn of(load: f64, wait: f64, slowdown: Slowdown) -> StationAnswer {
         let whole = numbers(load, wait, slowdown);
-        Answer { whole, missing: slowdown.err(), ..Answer::default() }
+        StationAnswer { whole, missing: slowdown.err(), ..StationAnswer::default() }
     }
 
     /// M/M/m, which has no slowdown.
-    pub(super) fn exponential(load: f64, wait: f64) -> Answer {
-        let whole = Numbers { load: Some(load), wait: Some(wait), slowdown: None };
-        Answer { whole, ..Answer::default() }
+    pub(super) fn exponential(load: f64, wait: f64) -> StationAnswer {
+        let whole = StationNumbers { load: Some(load), wait: Some(wait), slowdown: None };
+        StationAnswer { whole, ..StationAnswer::default() }
     }
 
-    pub(super) fn station(answer: theory::Answer) -> Answer {
-        Answer::of(answer.load, answer.wait, answer.slowdown)
+    pub(super) fn station(answer: theory::Answer) -> StationAnswer {
+        StationAnswer::of(answer.load, answer.wait, answer.slowdown)
     }
 
-    pub(super) fn priority(answer: &Priority) -> Answer {
-        let whole = Answer::of(answer.load, answer.wait, answer.slowdown);
-        Answer { classes: classes(answer), ..whole }
+    pub(super) fn priority(answer: &Priority) -> StationAnswer {
+        let whole = StationAnswer::of(answer.load, answer.wait, answer.slowdown);
+        StationAnswer { classes: classes(answer), ..whole }
     }
 
-    pub(super) fn partitioned(answer: &Partitioned) -> Answer {
-        let whole = Answer::of(answer.load, answer.wait, answer.slowdown);
-        Answer { partitions: partitions(answer), ..whole }
+    pub(super) fn partitioned(answer: &Partitioned) -> StationAnswer {
+        let whole = StationAnswer::of(answer.load, answer.wait, answer.slowdown);
+        StationAnswer { partitions: partitions(answer), ..whole }
     }
 
-    pub(super) fn network(answer: &Network) -> Answer {
+    pub(super) fn network(answer: &Network) -> StationAnswer {
         let names = ["valuation", "dispatch", "execution"];
-        let stages = names.into_iter().zip(&answer.stages).map(|(name, stage)| Part {
+        let stages = names.into_iter().zip(&answer.stages).map(|(name, stage)| NamedNumbers {
             name: name.to_owned(),
             share: None,
             processors: None,
@@ -113,16 +113,16 @@ impl Answer {
         let mut classes = classes(&answer.valuation);
         classes.iter_mut().for_each(|class| class.numbers.slowdown = None);
         let load = answer.stages.iter().map(|stage| stage.load).fold(0.0, f64::max);
-        Answer {
+        StationAnswer {
             stages: stages.collect(),
             classes,
             partitions: partitions(&answer.site),
-            ..Answer::of(load, answer.wait, answer.slowdown)
+            ..StationAnswer::of(load, answer.wait, answer.slowdown)
         }
     }
 
     /// Without any slowdown, and without a word about it.
-    pub(super) fn waits_only(mut self) -> Answer {
+    pub(super) fn waits_only(mut self) -> StationAnswer {
         let parts = self.stages.iter_mut().chain(&mut self.classes).chain(&mut self.partitions);
         parts.for_each(|part| part.numbers.slowdown = None);
         self.whole.slowdown = None;
@@ -131,8 +131,8 @@ impl Answer {
     }
 }
 
-fn classes(answer: &Priority) -> Vec<Part> {
-    let part = |(number, class): (usize, &theory::ClassAnswer)| Part {
+fn classes(answer: &Priority) -> Vec<NamedNumbers> {
+    let part = |(number, class): (usize, &theory::ClassAnswer)| NamedNumbers {
         name: format!("class {number}"),
         share: Some(class.share),
         processors: None,
@@ -141,8 +141,8 @@ fn classes(answer: &Priority) -> Vec<Part> {
     (1..).zip(&answer.classes).map(part).collect()
 }
 
-fn partitions(answer: &Partitioned) -> Vec<Part> {
-    let part = |(number, partition): (usize, &theory::Partition)| Part {
+fn partitions(answer: &Partitioned) -> Vec<NamedNumbers> {
+    let part = |(number, partition): (usize, &theory::Partition)| NamedNumbers {
         name: format!("partition {number}"),
         share: Some(partition.share),
         processors: Some(partition.processors),
@@ -156,23 +156,27 @@ impl Point {
     pub(super) fn of(
         model: &'static str,
         rate: f64,
-        answer: Result<Answer, QueueingError>,
+        answer: Result<StationAnswer, QueueingError>,
     ) -> Result<Point, QueueingError> {
         let (answer, reasons) = match answer {
             Ok(answer) => {
                 let reasons = answer.missing.map(Reason::infinite).into_iter().collect();
                 (answer, reasons)
             }
-            Err(QueueingError::Unstable(why)) => (Answer::default(), vec![Reason::unstable(&why)]),
-            Err(QueueingError::Infinite(why)) => (Answer::default(), vec![Reason::infinite(why)]),
+            Err(QueueingError::Unstable(why)) => {
+                (StationAnswer::default(), vec![Reason::unstable(&why)])
+            }
+            Err(QueueingError::Infinite(why)) => {
+                (StationAnswer::default(), vec![Reason::infinite(why)])
+            }
             Err(bad) => return Err(bad),
         };
-        let Answer { whole, stages, classes, partitions, .. } = answer;
+        let StationAnswer { whole, stages, classes, partitions, .. } = answer;
         Ok(Point { model, rate, whole, stages, classes, partitions, reasons })
     }
 
     /// All parts, in the order of the document.
-    pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
+    pub(super) fn parts(&self) -> impl Iterator<Item = &NamedNumbers> {
         self.stages.iter().chain(&self.classes).chain(&self.partitions)
     }
 

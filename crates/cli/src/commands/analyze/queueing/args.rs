@@ -83,7 +83,7 @@ pub(crate) struct Args {
         value_delimiter = ',',
         value_name = "MODEL"
     )]
-    pub(super) model: Vec<Model>,
+    pub(super) model: Vec<FormulaSet>,
     /// Take one formula otherwise; may be repeated.
     #[arg(long = "equation", value_name = "NUMBER=printed|corrected", value_parser = values::equation)]
     pub(super) equations: Vec<(Equation, Reading)>,
@@ -135,18 +135,18 @@ pub(super) enum Minimize {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Model {
+pub(super) enum FormulaSet {
     /// As they must be.
     Corrected,
     /// As printed, but for (7) and (9), with which the paper's own figure cannot be had.
     Printed,
 }
 
-impl Model {
+impl FormulaSet {
     pub(super) fn name(self) -> &'static str {
         match self {
-            Model::Corrected => "corrected",
-            Model::Printed => "printed",
+            FormulaSet::Corrected => "corrected",
+            FormulaSet::Printed => "printed",
         }
     }
 }
@@ -166,10 +166,10 @@ impl Station {
 
 impl Args {
     /// How misprints are taken under a model.
-    pub(super) fn readings(&self, model: Model) -> Readings {
+    pub(super) fn readings(&self, model: FormulaSet) -> Readings {
         let mut readings = match model {
-            Model::Corrected => Readings::corrected(),
-            Model::Printed => Readings::printed(),
+            FormulaSet::Corrected => Readings::corrected(),
+            FormulaSet::Printed => Readings::printed(),
         };
         for (equation, reading) in &self.equations {
             readings.set(*equation, *reading);

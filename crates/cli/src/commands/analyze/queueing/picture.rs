@@ -2,7 +2,7 @@
 
 use tradewind_io::chart::{self, Mark, Plot, PlotAcross, PlotPanel, PlotSeries, PlotValue, Unit};
 
-use super::answers::{Numbers, Point};
+use super::answers::{Point, StationNumbers};
 use super::args::Args;
 use super::arrivals::Arrivals;
 use super::stations::Solved;
@@ -31,9 +31,9 @@ fn plot(args: &Args, arrivals: &Arrivals, Solved { points, runs }: &Solved) -> P
         [_] => with_parts(points),
         models => models.iter().map(|model| whole(model.name(), points)).collect(),
     };
-    let panel = |up: &str, of: fn(&Numbers) -> Option<f64>| {
+    let panel = |up: &str, of: fn(&StationNumbers) -> Option<f64>| {
         let series = |(name, row): &(String, Row<'_>)| {
-            let value = |(rate, numbers): &(f64, &Numbers)| {
+            let value = |(rate, numbers): &(f64, &StationNumbers)| {
                 PlotValue::exact(*rate, of(numbers).unwrap_or(f64::NAN))
             };
             let values = row.iter().map(value).collect();
@@ -59,7 +59,7 @@ fn plot(args: &Args, arrivals: &Arrivals, Solved { points, runs }: &Solved) -> P
 }
 
 /// Numbers by rate.
-type Row<'a> = Vec<(f64, &'a Numbers)>;
+type Row<'a> = Vec<(f64, &'a StationNumbers)>;
 
 fn whole<'a>(model: &str, points: &'a [Point]) -> (String, Row<'a>) {
     let of_model = points.iter().filter(|point| point.model == model);

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use tradewind_sim::queueing::{Equation, Reading};
 
-use super::answers::{Numbers, Part, Point, Reason};
+use super::answers::{NamedNumbers, Point, Reason, StationNumbers};
 use super::args::{Args, Station};
 use super::arrivals::Arrivals;
 use super::stations::Solved;
@@ -62,18 +62,18 @@ pub(super) fn document<'a>(
 /// The document when a law has not even a mean.
 pub(super) fn refused(args: &Args, failure: &Failure) -> impl Serialize {
     #[derive(Serialize)]
-    struct Refused {
+    struct StationRefusal {
         station: &'static str,
         points: [Point; 0],
         reasons: Vec<Reason>,
     }
     let reason = |problem: &Problem| Reason::said("infinite", problem.message.clone());
     let reasons = failure.problems.iter().map(reason).collect();
-    Refused { station: args.station.name(), points: [], reasons }
+    StationRefusal { station: args.station.name(), points: [], reasons }
 }
 
 fn equations(args: &Args) -> BTreeMap<&'static str, BTreeMap<u32, &'static str>> {
-    let of_model = |model: &super::args::Model| {
+    let of_model = |model: &super::args::FormulaSet| {
         let readings = args.readings(*model);
         let reading = |(equation, number): (Equation, u32)| {
             let reading = match readings.of(equation) {
@@ -93,20 +93,22 @@ pub(super) fn csv(points: &[Point]) -> Vec<Vec<String>> {
         ["model", "rate", "part", "share", "processors", "load", "wait_s", "slowdown", "reason"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for point in points {
-        let row = |part: &str, share, processors: Option<u32>, numbers: &Numbers, reason: &str| {
-            let number = |value: Option<f64>| value.map(|it| format!("{it:?}")).unwrap_or_default();
-            vec![
-                point.model.to_owned(),
-                point.rate.to_string(),
-                part.to_owned(),
-                number(share),
-                processors.map(|it| it.to_string()).unwrap_or_default(),
-                number(numbers.load),
-                number(numbers.wait),
-                number(numbers.slowdown),
-                reason.to_owned(),
-            ]
-        };
+        let row =
+            |part: &str, share, processors: Option<u32>, numbers: &StationNumbers, reason: &str| {
+                let number =
+                    |value: Option<f64>| value.map(|it| format!("{it:?}")).unwrap_or_default();
+                vec![
+                    point.model.to_owned(),
+                    point.rate.to_string(),
+                    part.to_owned(),
+                    number(share),
+                    processors.map(|it| it.to_string()).unwrap_or_default(),
+                    number(numbers.load),
+                    number(numbers.wait),
+                    number(numbers.slowdown),
+                    reason.to_owned(),
+                ]
+            };
         let reason = point.reasons.first().map_or("", |reason| reason.reason);
         rows.push(row("all", None, None, &point.whole, reason));
         for part in point.parts() {
@@ -188,13 +190,13 @@ fn station(points: &[Point]) -> String {
     ];
     let mut rows = Vec::new();
     for point in points {
-        let cells = |of: &Numbers| {
+        let cells = |of: &StationNumbers| {
             let word = point.word();
             [number(of.load, "–"), number(of.wait, word), number(of.slowdown, word)]
         };
         let head = [point.model, &rate(point), "all", "", ""].map(str::to_owned);
         rows.push([&head[..], &cells(&point.whole)].concat());
-        for Part { name, share, processors, numbers } in point.parts() {
+        for NamedNumbers { name, share, processors, numbers } in point.parts() {
             let share = share.map(figures).unwrap_or_default();
             let processors = processors.map(|it| it.to_string()).unwrap_or_default();
             let head = [String::new(), String::new(), name.clone(), share, processors];

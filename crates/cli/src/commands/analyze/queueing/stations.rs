@@ -4,7 +4,7 @@ use tradewind_sim::queueing::{
     self as theory, Class, Law, Moments, QueueingError, Queues, Readings, Servers, Setup, Site,
 };
 
-use super::answers::{Answer, Point};
+use super::answers::{Point, StationAnswer};
 use super::args::{Args, Station};
 use super::arrivals::{Arrivals, refused};
 use super::values::Classes;
@@ -23,7 +23,7 @@ pub(super) fn solve(args: &Args, arrivals: &Arrivals) -> Result<Solved, Failure>
     let mut points = Vec::with_capacity(args.model.len() * arrivals.rates.len());
     for model in &args.model {
         let question =
-            Question { args, arrivals, classes: &classes, readings: args.readings(*model) };
+            StationQuestion { args, arrivals, classes: &classes, readings: args.readings(*model) };
         for rate in &arrivals.rates {
             let answer = question.at(*rate).map(|answer| match args.waits_only {
                 true => answer.waits_only(),
@@ -59,27 +59,29 @@ fn classes(args: &Args, arrivals: &Arrivals) -> Result<Vec<Class>, Failure> {
     }
 }
 
-struct Question<'a> {
+struct StationQuestion<'a> {
     args: &'a Args,
     arrivals: &'a Arrivals,
     classes: &'a [Class],
     readings: Readings,
 }
 
-impl Question<'_> {
-    fn at(&self, rate: f64) -> Result<Answer, QueueingError> {
+impl StationQuestion<'_> {
+    fn at(&self, rate: f64) -> Result<StationAnswer, QueueingError> {
         let runs = self.arrivals.mix.runs();
         let count = self.args.servers.unwrap_or(self.arrivals.sites);
         let servers = Servers { count, rate };
         match self.args.station {
-            Station::Network => theory::network(rate, &self.setup()).map(|it| Answer::network(&it)),
-            Station::Mg1 => theory::mg1(rate, runs).map(Answer::station),
+            Station::Network => {
+                theory::network(rate, &self.setup()).map(|it| StationAnswer::network(&it))
+            }
+            Station::Mg1 => theory::mg1(rate, runs).map(StationAnswer::station),
             Station::Priority => {
-                theory::priority(rate, self.classes).map(|it| Answer::priority(&it))
+                theory::priority(rate, self.classes).map(|it| StationAnswer::priority(&it))
             }
             Station::Mmm => theory::mmm(servers, runs.mean, self.readings)
-                .map(|(load, wait)| Answer::exponential(load, wait)),
-            Station::Mgm => theory::mgm(servers, runs, self.readings).map(Answer::station),
+                .map(|(load, wait)| StationAnswer::exponential(load, wait)),
+            Station::Mgm => theory::mgm(servers, runs, self.readings).map(StationAnswer::station),
             Station::Partitioned => self.partitioned(rate).map_err(|error| self.of_grid(error)),
         }
     }
@@ -103,7 +105,7 @@ impl Question<'_> {
     }
 
     /// One of the sites, which are all alike.
-    fn partitioned(&self, rate: f64) -> Result<Answer, QueueingError> {
+    fn partitioned(&self, rate: f64) -> Result<StationAnswer, QueueingError> {
         let Arrivals { mix, processors, sites, .. } = self.arrivals;
         let rate = rate / f64::from(*sites);
         let site = Site { processors: *processors, rate, mix, readings: self.readings };
@@ -111,7 +113,7 @@ impl Question<'_> {
             Queues::Sizes(sizes) => sizes,
             Queues::Best { count, goal } => theory::best(&site, count, goal)?,
         };
-        theory::partitioned(&site, &sizes).map(|it| Answer::partitioned(&it))
+        theory::partitioned(&site, &sizes).map(|it| StationAnswer::partitioned(&it))
     }
 
     /// A site's limit, as the rate of the grid.

@@ -11,18 +11,18 @@ use tradewind_web::documents::{
 };
 
 use crate::cli::Format;
-use crate::client::{Market, Place, encode};
+use crate::client::{Market, MarketArgs, encode};
 use crate::exit::{Exit, Failure, Outcome};
 
 /// What to do with projects.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    what: What,
+    what: ProjectCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum ProjectCommand {
     /// Make a project.
     Create(CreateArgs),
     /// Add members, or give members another role.
@@ -59,7 +59,7 @@ struct CreateArgs {
     #[arg(long, value_name = "USER")]
     manager: Vec<String>,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 /// Whom.
@@ -77,15 +77,15 @@ struct AddArgs {
     #[arg(required = true, value_name = "USER")]
     users: Vec<String>,
     /// As what.
-    #[arg(long, value_enum, default_value_t = As::Member)]
-    role: As,
+    #[arg(long, value_enum, default_value_t = MemberAs::Member)]
+    role: MemberAs,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 /// As what somebody belongs to a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum As {
+enum MemberAs {
     /// Spends; sees the project's sum and own rows.
     Member,
     /// The same; sees all rows, adds and removes members and sets their limits.
@@ -107,7 +107,7 @@ struct RemoveArgs {
     #[arg(required = true, value_name = "USER")]
     users: Vec<String>,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 /// Of whom, and how much.
@@ -133,7 +133,7 @@ struct LimitArgs {
     #[arg(long, value_name = "CREDITS|none", value_parser = limit_of)]
     month: Option<Most>,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 /// A limit as it is written on the command line.
@@ -158,7 +158,7 @@ struct ShowArgs {
     /// The project.
     project: String,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 /// Of which market.
@@ -171,22 +171,22 @@ Examples:
 An administrator sees all.")]
 struct ListArgs {
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 pub(crate) fn run(args: &Args, format: Format) -> Outcome {
     match &args.what {
-        What::Create(args) => create(args, format)?,
-        What::Add(args) => add(args, format)?,
-        What::Remove(args) => remove(args)?,
-        What::Limit(args) => limit(args, format)?,
-        What::Show(args) => {
+        ProjectCommand::Create(args) => create(args, format)?,
+        ProjectCommand::Add(args) => add(args, format)?,
+        ProjectCommand::Remove(args) => remove(args)?,
+        ProjectCommand::Limit(args) => limit(args, format)?,
+        ProjectCommand::Show(args) => {
             let sent = Market::open(&args.place)?.get(&path(&args.project))?;
             show::one(&sent, format)?;
         }
-        What::Import(args) => table::import(args, format)?,
-        What::Export(args) => table::export(args, format)?,
-        What::List(args) => {
+        ProjectCommand::Import(args) => table::import(args, format)?,
+        ProjectCommand::Export(args) => table::export(args, format)?,
+        ProjectCommand::List(args) => {
             let sent = Market::open(&args.place)?.pages("/v1/projects", "projects")?;
             let ProjectList { projects, .. } = sent.read()?;
             show::all(&projects).print(&sent, format)?;
@@ -218,8 +218,8 @@ fn create(args: &CreateArgs, format: Format) -> Result<(), Failure> {
 fn add(args: &AddArgs, format: Format) -> Result<(), Failure> {
     let market = Market::open(&args.place)?;
     let role = match args.role {
-        As::Member => MemberRole::Member,
-        As::Manager => MemberRole::Manager,
+        MemberAs::Member => MemberRole::Member,
+        MemberAs::Manager => MemberRole::Manager,
     };
     let mut last = None;
     for user in &args.users {

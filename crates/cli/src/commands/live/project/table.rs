@@ -6,7 +6,7 @@ use tradewind_web::documents::{
 };
 
 use crate::cli::Format;
-use crate::client::{Market, Place};
+use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Failure, Problem};
 use crate::output;
 
@@ -28,7 +28,7 @@ pub(super) struct ImportArgs {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 /// Of which market.
@@ -41,7 +41,7 @@ Examples:
 Administrators may. The file changes nothing when it is imported.")]
 pub(super) struct ExportArgs {
     #[command(flatten)]
-    place: Place,
+    place: MarketArgs,
 }
 
 pub(super) fn import(args: &ImportArgs, format: Format) -> Result<(), Failure> {

@@ -16,7 +16,7 @@ const LAST_BREATH: Duration = Duration::from_secs(2);
 
 /// Why there is no answer.
 #[derive(Debug)]
-pub(super) enum Silence {
+pub(super) enum NoAnswer {
     /// It ended, or closed its output.
     Ended(Option<ExitStatus>),
     /// It took longer than allowed.
@@ -27,14 +27,14 @@ pub(super) enum Silence {
     Broken(std::io::Error),
 }
 
-impl std::fmt::Display for Silence {
+impl std::fmt::Display for NoAnswer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Silence::Ended(Some(status)) => write!(f, "it ended ({status}) without an answer"),
-            Silence::Ended(None) => write!(f, "it closed its output without an answer"),
-            Silence::Slow(limit) => write!(f, "no answer within {} s", limit.as_secs_f64()),
-            Silence::Long => write!(f, "its answer is longer than {} MiB", LONGEST_LINE >> 20),
-            Silence::Broken(error) => write!(f, "its answer cannot be read: {error}"),
+            NoAnswer::Ended(Some(status)) => write!(f, "it ended ({status}) without an answer"),
+            NoAnswer::Ended(None) => write!(f, "it closed its output without an answer"),
+            NoAnswer::Slow(limit) => write!(f, "no answer within {} s", limit.as_secs_f64()),
+            NoAnswer::Long => write!(f, "its answer is longer than {} MiB", LONGEST_LINE >> 20),
+            NoAnswer::Broken(error) => write!(f, "its answer cannot be read: {error}"),
         }
     }
 }
@@ -46,7 +46,7 @@ pub(super) struct Dialogue {
     child: Child,
     /// To the thread that writes and reads; closed by dropping it.
     lines: Option<Sender<String>>,
-    answers: Receiver<Result<String, Silence>>,
+    answers: Receiver<Result<String, NoAnswer>>,
     limit: Duration,
     /// How long it may take to end once its input is closed.
     patience: Duration,
@@ -71,20 +71,20 @@ impl Dialogue {
     }
 
     /// Sends a line and waits for the answer.
-    pub(super) fn ask(&mut self, line: String) -> Result<String, Silence> {
+    pub(super) fn ask(&mut self, line: String) -> Result<String, NoAnswer> {
         if let Some(lines) = &self.lines {
             // A thread that is gone shows below.
             let _ = lines.send(line);
         }
         match self.answers.recv_timeout(self.limit) {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(Silence::Ended(_))) | Err(RecvTimeoutError::Disconnected) => {
-                Err(Silence::Ended(self.end_within(LAST_BREATH)))
+            Ok(Err(NoAnswer::Ended(_))) | Err(RecvTimeoutError::Disconnected) => {
+                Err(NoAnswer::Ended(self.end_within(LAST_BREATH)))
             }
             Ok(Err(silence)) => Err(silence),
             Err(RecvTimeoutError::Timeout) => {
                 self.patience = Duration::ZERO;
-                Err(Silence::Slow(self.limit))
+                Err(NoAnswer::Slow(self.limit))
             }
         }
     }
@@ -120,7 +120,7 @@ fn talk(
     mut input: ChildStdin,
     output: ChildStdout,
     lines: &Receiver<String>,
-    answers: &Sender<Result<String, Silence>>,
+    answers: &Sender<Result<String, NoAnswer>>,
 ) {
     let mut output = BufReader::new(output);
     while let Ok(mut line) = lines.recv() {
@@ -135,14 +135,14 @@ fn talk(
     }
 }
 
-fn read_line(output: &mut BufReader<ChildStdout>) -> Result<String, Silence> {
+fn read_line(output: &mut BufReader<ChildStdout>) -> Result<String, NoAnswer> {
     let mut line = String::new();
     match output.take(LONGEST_LINE).read_line(&mut line) {
-        Ok(0) => Err(Silence::Ended(None)),
+        Ok(0) => Err(NoAnswer::Ended(None)),
         Ok(_) if line.ends_with('\n') => Ok(line),
-        Ok(length) if length as u64 == LONGEST_LINE => Err(Silence::Long),
+        Ok(length) if length as u64 == LONGEST_LINE => Err(NoAnswer::Long),
         // The last words of a child that ended.
         Ok(_) => Ok(line),
-        Err(error) => Err(Silence::Broken(error)),
+        Err(error) => Err(NoAnswer::Broken(error)),
     }
 }

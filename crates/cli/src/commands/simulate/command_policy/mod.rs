@@ -16,7 +16,7 @@ use tradewind_sim::workload::Workload;
 use tradewind_sim::{Run, Settings, SimError};
 
 use child::Dialogue;
-use wire::{Answer, Greeting, Hello, PROTOCOL, Pass};
+use wire::{Greeting, Hello, PROTOCOL, Pass, PassAnswer};
 
 use crate::exit::Failure;
 
@@ -94,7 +94,7 @@ impl CommandPolicy {
         self.free.extend(pools.iter().map(|(pool, _)| market.free_in(pool)));
         let pass = Pass { now, free: &self.free, events: events.iter().map(Into::into).collect() };
         let when = format!("its answer at {now}");
-        let answer: Answer = ask(&mut self.dialogue, &pass, &when)?;
+        let answer: PassAnswer = ask(&mut self.dialogue, &pass, &when)?;
         let wrong = |error| Failure::data(format!("the policy's command: {when}: {error}"));
         let wake = answer.wake().map_err(wrong)?;
         for start in answer.start {

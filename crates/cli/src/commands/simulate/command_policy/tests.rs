@@ -8,7 +8,7 @@ use tradewind_model::{
 };
 
 use super::read;
-use super::wire::{Answer, Greeting, Hello, Pass, Told};
+use super::wire::{Greeting, Hello, Pass, PassAnswer, Told};
 
 fn json(line: &impl serde::Serialize) -> String {
     serde_json::to_string(line).unwrap()
@@ -109,7 +109,7 @@ fn waiting(pools: Pools) -> Market {
 fn answers_say_where_or_leave_it_to_the_only_pool() {
     let (one, two) = (waiting(Pools::cluster(8)), waiting(two_pools()));
     let place = |start: &str, market: &Market| {
-        let answer: Answer = read(&format!(r#"{{"start":[{start}]}}"#)).unwrap();
+        let answer: PassAnswer = read(&format!(r#"{{"start":[{start}]}}"#)).unwrap();
         match answer.start.into_iter().next().unwrap().command(market) {
             Ok(Command::Start { place, .. }) => Some(place),
             _ => None,
@@ -133,7 +133,7 @@ fn answers_say_where_or_leave_it_to_the_only_pool() {
 
 #[test]
 fn nobody_is_woken_after_the_end_of_time() {
-    let wake = |at: i64| read::<Answer>(&format!(r#"{{"wake":{at}}}"#)).unwrap().wake();
+    let wake = |at: i64| read::<PassAnswer>(&format!(r#"{{"wake":{at}}}"#)).unwrap().wake();
     assert_eq!(wake(-5), Ok(Some(Time(-5))));
     assert_eq!(wake(Time::MAX.0), Ok(Some(Time::MAX)));
     assert!(wake(Time::MAX.0 + 1).is_err());
@@ -143,10 +143,10 @@ fn nobody_is_woken_after_the_end_of_time() {
 #[test]
 fn what_is_no_answer_is_refused() {
     for text in [r#"{"strat":[]}"#, "[]", "", r#"{"wake":1.5}"#, r#"{"start":[{"job":-1}]}"#] {
-        assert!(read::<Answer>(text).is_err(), "{text}");
+        assert!(read::<PassAnswer>(text).is_err(), "{text}");
     }
     for text in ["{}", r#"{"protocol":1,"promise":"all"}"#] {
         assert!(read::<Greeting>(text).is_err(), "{text}");
     }
-    assert!(read::<Answer>("{}").is_ok());
+    assert!(read::<PassAnswer>("{}").is_ok());
 }

@@ -96,7 +96,7 @@ pub(super) enum Told<'a> {
     Started {
         job: u32,
         #[serde(flatten)]
-        place: Where,
+        place: WirePlace,
     },
     Traded {
         job: u32,
@@ -234,27 +234,27 @@ fn announced(closure: OutageId, what: &Outage) -> Told<'static> {
 
 /// Where a job's tasks run: either of the two.
 #[derive(Debug, Serialize)]
-pub(super) struct Where {
+pub(super) struct WirePlace {
     #[serde(skip_serializing_if = "Option::is_none")]
     pool: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    shares: Option<Vec<Part>>,
+    shares: Option<Vec<WireShare>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Part {
+struct WireShare {
     pool: u32,
     nodes: u32,
 }
 
-impl From<&Place> for Where {
-    fn from(place: &Place) -> Where {
+impl From<&Place> for WirePlace {
+    fn from(place: &Place) -> WirePlace {
         match place {
-            Place::Pool(pool) => Where { pool: Some(pool.0), shares: None },
+            Place::Pool(pool) => WirePlace { pool: Some(pool.0), shares: None },
             Place::Shares(shares) => {
-                let part = |share: &Share| Part { pool: share.pool.0, nodes: share.nodes };
-                Where { pool: None, shares: Some(shares.iter().map(part).collect()) }
+                let part = |share: &Share| WireShare { pool: share.pool.0, nodes: share.nodes };
+                WirePlace { pool: None, shares: Some(shares.iter().map(part).collect()) }
             }
         }
     }
@@ -294,7 +294,7 @@ impl From<Vow> for Promise {
 /// What the command wants done: its answer to a pass.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Answer {
+pub(super) struct PassAnswer {
     #[serde(default)]
     pub(super) start: Vec<Start>,
     #[serde(default)]
@@ -305,7 +305,7 @@ pub(super) struct Answer {
     wake: Option<i64>,
 }
 
-impl Answer {
+impl PassAnswer {
     /// When to ask again.
     ///
     /// # Errors
@@ -333,7 +333,7 @@ pub(super) struct Start {
     #[serde(default)]
     pool: Option<u32>,
     #[serde(default)]
-    shares: Option<Vec<Part>>,
+    shares: Option<Vec<WireShare>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -361,7 +361,7 @@ impl Start {
                 if width.is_some_and(|width| width != nodes) {
                     return wrong("has shares that do not add up to its processors");
                 }
-                let share = |part: Part| Share { pool: PoolId(part.pool), nodes: part.nodes };
+                let share = |part: WireShare| Share { pool: PoolId(part.pool), nodes: part.nodes };
                 Place::of(shares.into_iter().map(share).collect())
             }
         };

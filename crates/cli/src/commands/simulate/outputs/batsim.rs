@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tradewind_io::batsim::{self, FinalState, Row};
+use tradewind_io::batsim::{self, BatsimRow, FinalState};
 use tradewind_io::schedule::{Machines, Stay, Tally};
 
 use super::super::replay::Finished;
@@ -19,7 +19,7 @@ pub(super) fn jobs(
     let logs: Vec<usize> = prepared.log_of().collect();
     let row = |at: usize| {
         let job = &prepared.jobs[at];
-        let row = Row {
+        let row = BatsimRow {
             log: logs[at],
             number: job.number,
             submit: job.submit,
@@ -29,7 +29,7 @@ pub(super) fn jobs(
         };
         let Fate::Ran(life) = fates.of_job(at) else { return row };
         let ranges = places.of(life.index).iter();
-        Row {
+        BatsimRow {
             processors: Some(life.job.processors),
             requested: Some(life.job.requested),
             life: Some(batsim::Life {

@@ -2,7 +2,7 @@
 
 use tradewind_io::decimal;
 use tradewind_io::jobs_table::{
-    self, Ending, Fate as TableFate, Finished as Row, JobRow, RunLabels,
+    self, Ending, Finished as Row, JobOutcome as TableFate, JobRow, RunLabels,
 };
 use tradewind_io::swf::Record;
 use tradewind_model::Span;

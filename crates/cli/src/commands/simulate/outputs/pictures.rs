@@ -89,7 +89,7 @@ fn replay(finished: &Finished<'_>, fates: &Fates<'_>) -> Replay {
     let (prepared, run, summary) = (&finished.prepared, &finished.run, &finished.summary);
     let workload = &prepared.workload;
     let places = finished.places();
-    let numbers = Numbers::of(&workload.pools);
+    let numbers = PoolNumbering::of(&workload.pools);
     let lives = prepared.records().zip(fates.iter()).filter_map(|((_, record), fate)| match fate {
         Fate::Ran(life) => Some((record.user, life)),
         Fate::Rejected(_) => None,
@@ -154,19 +154,19 @@ fn job(job: &Job, ran: &Ran) -> ReplayJob {
 }
 
 /// The last number of each pool, counted through all of them.
-struct Numbers<'p> {
+struct PoolNumbering<'p> {
     pools: &'p Pools,
     last: Vec<u32>,
 }
 
-impl<'p> Numbers<'p> {
-    fn of(pools: &'p Pools) -> Numbers<'p> {
+impl<'p> PoolNumbering<'p> {
+    fn of(pools: &'p Pools) -> PoolNumbering<'p> {
         let mut sum = 0;
         let last = |pool: &tradewind_model::Pool| {
             sum += pool.nodes;
             sum - 1
         };
-        Numbers { pools, last: pools.as_slice().iter().map(last).collect() }
+        PoolNumbering { pools, last: pools.as_slice().iter().map(last).collect() }
     }
 
     /// Until when a job had its processors: those of faster pools are free before it ends.

@@ -1,6 +1,6 @@
 //! `schedule.swf`: the log as it was replayed.
 
-use tradewind_io::swf::{self, Fate as SwfFate, Log, Replayed, Rules};
+use tradewind_io::swf::{self, Log, ReplayedJob, Rules, SwfOutcome as SwfFate};
 
 use super::super::replay::Finished;
 use super::fates::{Fate, Fates};
@@ -31,10 +31,10 @@ pub(super) fn schedules(finished: &Finished<'_>, fates: &Fates<'_>) -> Vec<(Stri
     all
 }
 
-fn outcome(fate: &Fate<'_>) -> Replayed {
+fn outcome(fate: &Fate<'_>) -> ReplayedJob {
     match fate {
-        Fate::Rejected(_) => Replayed::NEVER,
-        Fate::Ran(life) => Replayed {
+        Fate::Rejected(_) => ReplayedJob::NEVER,
+        Fate::Ran(life) => ReplayedJob {
             wait: Some(life.ran.start - life.job.submit),
             run: Some(life.ran.end - life.ran.start),
             processors: Some(life.job.processors),

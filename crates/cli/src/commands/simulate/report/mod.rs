@@ -46,7 +46,7 @@ const MEASURES: [(&str, &str, Unit, Better); 18] = [
 ];
 
 /// A finished run with what it left.
-struct Done<'a> {
+struct FinishedRun<'a> {
     record: &'a RunRecord,
     summary: &'a Summary,
     part: Part,
@@ -79,9 +79,9 @@ pub(super) fn write(
     let finished = record.runs.iter().filter(|run| !overview.missing.contains(&run.folder));
     let finished = finished.zip(&overview.runs).map(|(run, summary)| {
         let part = Part::read(&run.path(folder)).unwrap_or_default();
-        Done { record: run, summary, part }
+        FinishedRun { record: run, summary, part }
     });
-    let finished: Vec<Done<'_>> = finished.collect();
+    let finished: Vec<FinishedRun<'_>> = finished.collect();
     let mut written = vec![PAGE.to_owned()];
     let mut shown = Vec::new();
     for Drawing { name, picture, caption } in pictures::all(overview, &finished) {
@@ -127,7 +127,7 @@ fn page(
     folder: &Path,
     record: &Record,
     overview: &Overview,
-    finished: &[Done<'_>],
+    finished: &[FinishedRun<'_>],
     pictures: Vec<ReportPicture>,
 ) -> CampaignReport {
     let axes = overview.axes();
@@ -167,7 +167,7 @@ fn page(
 }
 
 /// The folded section of a run.
-fn run(folder: &Path, done: &Done<'_>, axes: &[&str]) -> RunReport {
+fn run(folder: &Path, done: &FinishedRun<'_>, axes: &[&str]) -> RunReport {
     let mut name = label(done.summary, axes);
     let seed = done.summary.cell(SEED);
     if !seed.is_empty() {
@@ -237,7 +237,7 @@ fn words(list: &Value) -> Vec<String> {
 }
 
 /// What was known of each workload, by the first run that has it.
-fn workloads(record: &Record, finished: &[Done<'_>]) -> Vec<WorkloadReport> {
+fn workloads(record: &Record, finished: &[FinishedRun<'_>]) -> Vec<WorkloadReport> {
     let workload = |name: &str| {
         let first = finished.iter().find(|done| done.summary.cell("log") == name);
         let facts = first.map(|done| {

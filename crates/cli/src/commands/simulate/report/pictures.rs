@@ -4,12 +4,12 @@ use tradewind_io::chart::{
     Across, Bars, ClassOfJobs, Classes, Comparison, Curve, Curves, Line, Lines, Measure, Picture,
     Spread, Trace, Unit,
 };
-use tradewind_sim::metrics::{Class, Family};
+use tradewind_sim::metrics::{Family, JobClass};
 
 use super::super::overview::Overview;
 use super::super::part::Part;
 use super::super::summary::Summary;
-use super::{Done, estimate, label, measures};
+use super::{FinishedRun, estimate, label, measures};
 
 /// The names of all pictures that there may be.
 pub(super) const NAMES: [&str; 5] = ["waits", "success", "misses", "load-deviation", "comparison"];
@@ -22,7 +22,7 @@ pub(super) struct Drawing {
 }
 
 /// All pictures for which there are data.
-pub(super) fn all(overview: &Overview, finished: &[Done<'_>]) -> Vec<Drawing> {
+pub(super) fn all(overview: &Overview, finished: &[FinishedRun<'_>]) -> Vec<Drawing> {
     let [waits, success, misses, deviation, comparison] = NAMES;
     let drawing = |name, caption| move |picture| Drawing { name, picture, caption };
     let waits = drawing(waits, "How long jobs waited. A curve further up is better.");
@@ -42,7 +42,7 @@ pub(super) fn all(overview: &Overview, finished: &[Done<'_>]) -> Vec<Drawing> {
 }
 
 /// A line per policy, or per what else differs; replications together.
-fn waits(overview: &Overview, finished: &[Done<'_>]) -> Picture {
+fn waits(overview: &Overview, finished: &[FinishedRun<'_>]) -> Picture {
     let axes = overview.axes();
     let mut curves: Vec<Curve> = Vec::new();
     for done in finished {
@@ -115,7 +115,7 @@ fn success(overview: &Overview) -> Option<Picture> {
 }
 
 /// The same jobs are in a class under every policy; with seeds their number is a mean.
-fn class_of_jobs(cells: &[Vec<&Summary>], class: &Class) -> ClassOfJobs {
+fn class_of_jobs(cells: &[Vec<&Summary>], class: &JobClass) -> ClassOfJobs {
     let measure = |what: &str| format!("{what}_{}", class.key);
     let sizes = cells.iter().filter_map(|cell| estimate(cell, &measure("jobs")));
     let size = sizes
@@ -129,8 +129,8 @@ fn class_of_jobs(cells: &[Vec<&Summary>], class: &Class) -> ClassOfJobs {
 }
 
 /// `None` if no job has a deadline.
-fn misses(overview: &Overview, finished: &[Done<'_>]) -> Option<Picture> {
-    let facts = |_: &[&Done<'_>], mean: &Trace| {
+fn misses(overview: &Overview, finished: &[FinishedRun<'_>]) -> Option<Picture> {
+    let facts = |_: &[&FinishedRun<'_>], mean: &Trace| {
         let last = mean.points().last().copied().unwrap_or_default();
         format!("{} of {}", Unit::Count.say(last.1), Unit::Count.say(last.0 as f64))
     };
@@ -150,8 +150,8 @@ fn misses(overview: &Overview, finished: &[Done<'_>]) -> Option<Picture> {
 }
 
 /// `None` if there are fewer than two sites.
-fn load_deviation(overview: &Overview, finished: &[Done<'_>]) -> Option<Picture> {
-    let facts = |cell: &[&Done<'_>], _: &Trace| {
+fn load_deviation(overview: &Overview, finished: &[FinishedRun<'_>]) -> Option<Picture> {
+    let facts = |cell: &[&FinishedRun<'_>], _: &Trace| {
         let runs: Vec<&Summary> = cell.iter().map(|done| done.summary).collect();
         let say = |measure| {
             let found = estimate(&runs, measure);
@@ -183,12 +183,12 @@ fn load_deviation(overview: &Overview, finished: &[Done<'_>]) -> Option<Picture>
 /// data have none. And what is to be said of them.
 fn lines(
     overview: &Overview,
-    finished: &[Done<'_>],
+    finished: &[FinishedRun<'_>],
     trace: impl Fn(&Part) -> &Trace,
-    facts: impl Fn(&[&Done<'_>], &Trace) -> String,
+    facts: impl Fn(&[&FinishedRun<'_>], &Trace) -> String,
 ) -> (Vec<Line>, Vec<String>) {
     let axes = overview.axes();
-    let mut cells: Vec<(String, Vec<&Done<'_>>)> = Vec::new();
+    let mut cells: Vec<(String, Vec<&FinishedRun<'_>>)> = Vec::new();
     for done in finished.iter().filter(|done| !trace(&done.part).is_empty()) {
         let name = label(done.summary, &axes);
         match cells.iter_mut().find(|(known, _)| *known == name) {
@@ -196,7 +196,7 @@ fn lines(
             None => cells.push((name, vec![done])),
         }
     }
-    let line = |(name, cell): (String, Vec<&Done<'_>>)| {
+    let line = |(name, cell): (String, Vec<&FinishedRun<'_>>)| {
         let traces: Vec<&Trace> = cell.iter().map(|done| trace(&done.part)).collect();
         let mean = Trace::mean(&traces);
         Line { name, facts: facts(&cell, &mean), trace: mean }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_daemon::engine::{Gone, Handle};
+use tradewind_daemon::engine::{EngineStopped, Handle};
 use tradewind_web::Notice;
 use tradewind_web::documents::Event;
 
@@ -12,7 +12,7 @@ use super::mail::Mail;
 ///
 /// # Errors
 /// If the market has stopped.
-pub(super) fn write(market: &Handle, notices: &[&Notice]) -> Result<Vec<Mail>, Gone> {
+pub(super) fn write(market: &Handle, notices: &[&Notice]) -> Result<Vec<Mail>, EngineStopped> {
     let due = notices.iter().filter(|it| it.kind == "budget");
     let due: Vec<Event> = due.filter_map(|it| serde_json::from_str(&it.text).ok()).collect();
     let names: BTreeSet<String> = due.iter().filter_map(|it| it.project.clone()).collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::tz::TimeZone;
-use tradewind_daemon::engine::{Gone, Handle};
+use tradewind_daemon::engine::{EngineStopped, Handle};
 use tradewind_daemon::live::Live;
 use tradewind_daemon::live::state::{Finish, Job, Phase};
 use tradewind_web::Notice;
@@ -55,7 +55,7 @@ impl Letters {
         &mut self,
         market: &Handle,
         notices: &[&Notice],
-    ) -> Result<Vec<Mail>, Gone> {
+    ) -> Result<Vec<Mail>, EngineStopped> {
         let due = |it: &&&Notice| it.kind == "running" || it.kind == "over";
         let due: Vec<&Notice> = notices.iter().filter(due).copied().collect();
         let jobs: Vec<u64> = due.iter().filter_map(|it| it.job).collect();

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tradewind_daemon::live::{Kind, Refusal};
+use tradewind_daemon::live::{Refusal, RefusalKind};
 use tradewind_model::{Cause, Demand, Event, JobId, Market, Outage, PoolId, Span, Time};
 use tradewind_sched::free::Taken;
 use tradewind_sched::policy::tail::{Placed, Tail};
@@ -254,7 +254,8 @@ fn only(market: &Market, first: &[JobId]) -> Result<Market, Refusal> {
     let first: BTreeSet<JobId> = first.iter().copied().collect();
     let mut state = market.state();
     state.jobs.retain(|it| it.running.is_some() || first.contains(&it.job));
-    Market::restore(state).map_err(|wrong| Refusal::new(Kind::Conflict, wrong.to_string(), ""))
+    Market::restore(state)
+        .map_err(|wrong| Refusal::new(RefusalKind::Conflict, wrong.to_string(), ""))
 }
 
 /// The first jobs of the queue, carried on under a policy, until `going` stops it.
@@ -270,7 +271,11 @@ pub(crate) fn forecast_of(
 ) -> Result<Forecast, Refusal> {
     let made = policy::live(policy, view.market.pools(), SEED);
     let mut made = made.map_err(|wrong| {
-        Refusal::new(Kind::Invalid, words(&wrong), "`tradewind simulate --help` names policies")
+        Refusal::new(
+            RefusalKind::Invalid,
+            words(&wrong),
+            "`tradewind simulate --help` names policies",
+        )
     })?;
     let cut = match head.rest.is_empty() {
         true => None,
@@ -282,7 +287,7 @@ pub(crate) fn forecast_of(
     // Nobody loses nodes to hours or to an owner's load here, but to nodes that break.
     let beliefs = Beliefs { clash: Clash::Waits, ..Beliefs::default() };
     let done = fork::fork(market, &mut *made, &beliefs, limits, &mut watch);
-    done.map_err(|wrong| Refusal::new(Kind::Conflict, wrong.to_string(), "ask again"))
+    done.map_err(|wrong| Refusal::new(RefusalKind::Conflict, wrong.to_string(), "ask again"))
 }
 
 /// Jobs that need nodes which do not work: a forecast has them come back after a day.

@@ -13,8 +13,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use tradewind_daemon::engine::{Gone, Handle};
-use tradewind_daemon::live::{Input, Kind, Live, Refusal};
+use tradewind_daemon::engine::{EngineStopped, Handle};
+use tradewind_daemon::live::{Input, Live, Refusal, RefusalKind};
 use tradewind_model::{JobId, Span, Time};
 use tradewind_web::{MarketView, Watch, present};
 
@@ -108,7 +108,11 @@ impl Plans {
 }
 
 fn no_plan() -> Refusal {
-    Refusal::new(Kind::Unavailable, "there is no plan of the queue yet", "try again in a second")
+    Refusal::new(
+        RefusalKind::Unavailable,
+        "there is no plan of the queue yet",
+        "try again in a second",
+    )
 }
 
 /// Keeps the plan until it is told to stop.
@@ -195,7 +199,7 @@ impl Desk {
         }
     }
 
-    fn turn(&mut self) -> Result<(), Gone> {
+    fn turn(&mut self) -> Result<(), EngineStopped> {
         let row = self.market.gauges().last_row();
         let age = self.made.elapsed();
         if self.draft.is_some() && row == self.row && age < STALE {
@@ -254,7 +258,7 @@ impl Desk {
 
     /// Says to the market when waiting jobs are expected to start, so that it learns how far off
     /// such words are.
-    fn tell(&mut self) -> Result<(), Gone> {
+    fn tell(&mut self) -> Result<(), EngineStopped> {
         let Some(draft) = &self.draft else { return Ok(()) };
         if self.told.is_some_and(|told| told.elapsed() < TELL) {
             return Ok(());

@@ -65,9 +65,9 @@ fn a_plan_of_another_policy_is_no_answer() {
     plans.publish(Ok(kept(&old, Duration::ZERO)));
     let watch = Watch::new(Duration::from_millis(50));
     let late = plans.plan(&new, &watch).unwrap_err();
-    assert_eq!(late.kind, Kind::Unavailable);
-    plans.publish(Err(Refusal::new(Kind::Conflict, "it cannot", "")));
-    assert_eq!(plans.plan(&new, &watch).unwrap_err().kind, Kind::Conflict);
+    assert_eq!(late.kind, RefusalKind::Unavailable);
+    plans.publish(Err(Refusal::new(RefusalKind::Conflict, "it cannot", "")));
+    assert_eq!(plans.plan(&new, &watch).unwrap_err().kind, RefusalKind::Conflict);
 }
 
 #[test]

@@ -23,7 +23,7 @@ use tradewind_model::{
 };
 
 use super::{Cyclic, Meter, Offers, Progress, alternatives, choose, slicer};
-use crate::combine::disjoint::{self, Busy, Offer, Selected};
+use crate::combine::disjoint::{self, Busy, DisjointOffer, Selected};
 use crate::combine::{Bounds, Choice};
 
 /// The most choices of one plan: the first, and those with windows found beside the last one.
@@ -32,7 +32,7 @@ const MOST_CHOICES: u32 = 5;
 /// One job's windows so far.
 struct Candidate {
     windows: Vec<Window>,
-    offers: Vec<Offer>,
+    offers: Vec<DisjointOffer>,
     /// How many of them, the first ones, are CSS's.
     of_css: usize,
     cut: bool,
@@ -53,13 +53,13 @@ impl Candidate {
     }
 }
 
-fn offer(window: &Window, snapshot: &Snapshot) -> Offer {
+fn offer(window: &Window, snapshot: &Snapshot) -> DisjointOffer {
     let busy = window.taken().map(|slot| Busy {
         resource: slot.node.0,
         start: slot.start.0,
         end: slot.end.0,
     });
-    Offer { choice: choose::choice(window, &snapshot.policy), busy: busy.collect() }
+    DisjointOffer { choice: choose::choice(window, &snapshot.policy), busy: busy.collect() }
 }
 
 /// Plans the batch as a whole.
@@ -138,7 +138,7 @@ fn choose_from(
     bounds: Bounds,
     known: &[Option<usize>],
 ) -> Selected {
-    let jobs: Vec<Vec<Offer>> =
+    let jobs: Vec<Vec<DisjointOffer>> =
         candidates.iter_mut().map(|it| std::mem::take(&mut it.offers)).collect();
     let objective = snapshot.policy.objective;
     let selected = disjoint::select(&jobs, objective, bounds, Some(known), cyclic.choice_limit);
@@ -183,7 +183,7 @@ fn finish(
 /// By job, why it would be left out: a limit, if some window of it is free beside the chosen ones
 /// and only a limit speaks against it; else the others.
 fn reasons(candidates: &[Candidate], bounds: Bounds, chosen: &[Option<usize>]) -> Vec<Reason> {
-    let taken: Vec<&Offer> = candidates
+    let taken: Vec<&DisjointOffer> = candidates
         .iter()
         .zip(chosen)
         .filter_map(|(candidate, at)| at.map(|at| &candidate.offers[at]))
@@ -191,7 +191,7 @@ fn reasons(candidates: &[Candidate], bounds: Bounds, chosen: &[Option<usize>]) -
     let time: i64 = taken.iter().map(|offer| offer.choice.time).sum();
     let cost: i64 = taken.iter().map(|offer| offer.choice.cost).sum();
     let of_job = |candidate: &Candidate| {
-        let is_free = |offer: &&Offer| taken.iter().all(|other| !collide(offer, other));
+        let is_free = |offer: &&DisjointOffer| taken.iter().all(|other| !collide(offer, other));
         let free: Vec<Choice> =
             candidate.offers.iter().filter(is_free).map(|offer| offer.choice).collect();
         let fits = |it: &Choice| {
@@ -218,7 +218,7 @@ fn reasons(candidates: &[Candidate], bounds: Bounds, chosen: &[Option<usize>]) -
     candidates.iter().map(of_job).collect()
 }
 
-fn collide(a: &Offer, b: &Offer) -> bool {
+fn collide(a: &DisjointOffer, b: &DisjointOffer) -> bool {
     let meet = |a: &Busy, b: &Busy| a.resource == b.resource && a.start < b.end && b.start < a.end;
     a.busy.iter().any(|a| b.busy.iter().any(|b| meet(a, b)))
 }
