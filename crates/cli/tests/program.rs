@@ -202,6 +202,6 @@ fn the_picture_in_the_readme_is_current() {
     let path = folder.path().join("batch.svg");
     let args = ["plan", "examples/batch.toml", "--chart", path.to_str().unwrap()];
     tradewind(&args).current_dir(root).assert().success();
-    let committed = std::fs::read_to_string(format!("{root}/docs/batch.svg")).unwrap();
-    assert!(committed == std::fs::read_to_string(path).unwrap(), "draw docs/batch.svg anew");
+    let committed = std::fs::read_to_string(format!("{root}/docs/images/batch.svg")).unwrap();
+    assert!(committed == std::fs::read_to_string(path).unwrap(), "draw docs/images/batch.svg anew");
 }

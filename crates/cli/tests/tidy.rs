@@ -118,9 +118,12 @@ fn every_command_has_a_page_with_its_options() {
     assert!(all.len() >= 7, "{all:?}");
     let index = std::fs::read_to_string(root().join("docs/index.md")).unwrap();
     for command in all {
-        let page = format!("docs/{command}.md");
+        let page = format!("docs/reference/{command}.md");
         let text = std::fs::read_to_string(root().join(&page)).expect(&page);
-        assert!(index.contains(&format!("({command}.md)")), "{command} is not in docs/index.md");
+        assert!(
+            index.contains(&format!("(reference/{command}.md)")),
+            "{command} is not in docs/index.md"
+        );
         let mut named = options(&[&command]);
         for below in commands(&[&command]) {
             named.extend(options(&[&command, &below]));

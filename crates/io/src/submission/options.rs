@@ -124,7 +124,7 @@ impl Known {
         self.owner == Owner::Tradewind || self.kind == Honoured
     }
 
-    /// A row of the table in `docs/submit.md`.
+    /// A row of the table in `docs/reference/submit.md`.
     pub fn row(&self) -> String {
         let short = self.short.map_or(String::new(), |short| format!("`-{short}`, "));
         let variable = match self.variable {
