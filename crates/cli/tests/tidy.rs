@@ -1,6 +1,9 @@
 //! House rules that no compiler checks.
 #![expect(clippy::unwrap_used, reason = "a test that cannot read the tree has failed")]
 
+mod book;
+mod words;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -146,21 +149,6 @@ fn options(of: &[&str]) -> Vec<String> {
         (!common.contains(&name)).then(|| name.to_owned())
     };
     text.lines().take_while(|line| *line != "Examples:").filter_map(option).collect()
-}
-
-#[test]
-fn links_between_pages_lead_somewhere() {
-    for path in files().into_iter().filter(|path| ends(path, &["md"])) {
-        let text = std::fs::read_to_string(root().join(&path)).unwrap();
-        for part in text.split("](").skip(1) {
-            let target = part.split([')', '#']).next().unwrap_or_default();
-            if target.is_empty() || target.starts_with("http") {
-                continue;
-            }
-            let file = root().join(path.parent().unwrap()).join(target);
-            assert!(file.exists(), "{} links to {target}", path.display());
-        }
-    }
 }
 
 /// A row after a blank line is no row: a table is rows without a gap, and its second one the rule.
