@@ -7,11 +7,12 @@ use crate::{ends, files, root};
 
 /// What is checked so far: files, and folders with all Markdown files below them. Folders of
 /// sources (`crates/model/src`) may be added one by one: their comments are checked then.
-const CHECKED: [&str; 7] = [
+const CHECKED: [&str; 8] = [
     "docs",
     "README.md",
     "ARCHITECTURE.md",
     "BENCHMARKS.md",
+    "CHANGELOG.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
     "crates/cli/tests/words",
