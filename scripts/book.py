@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A preprocessor of mdBook: links the terms of docs/glossary.md, and files that are no pages.
+"""A preprocessor of mdBook: links the terms of docs/glossary.md, and files that are not pages.
 
 The first time that a page uses a term, the term becomes a link to the glossary, with its meaning
-as the title. Links to files outside docs/ lead to copies below `files/`, which scripts/docs.sh
-makes.
+as the title. Some files of the repository's root become chapters. Links to other files outside
+docs/ lead to copies below `files/`, which scripts/docs.sh makes.
 """
 
 import html
@@ -13,7 +13,16 @@ import posixpath
 import re
 import sys
 
-DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+# Files of the root that are chapters, with their titles.
+PROJECT = {
+    "ARCHITECTURE.md": "Architecture",
+    "BENCHMARKS.md": "Benchmarks",
+    "CONTRIBUTING.md": "Contributing",
+    "SECURITY.md": "Security",
+    "CHANGELOG.md": "Changelog",
+}
 # Words of everyday English, which would be links in every second sentence.
 PLAIN = {"exact", "exceed", "event", "part", "reason", "record", "task", "value", "work"}
 # Other forms than the term with or without `s`.
@@ -72,15 +81,20 @@ def linked(content, folder, known, pattern):
     return "".join(pattern.sub(link, part) if at % 2 == 0 else part for at, part in enumerate(parts))
 
 
-def outside(content, folder):
-    """The page with links out of docs/ leading to copies."""
+def relinked(content, source, folder):
+    """A file of the folder `source` as a page of the folder `folder` of the book."""
 
     def link(found):
-        target = posixpath.normpath(posixpath.join("docs", folder, found.group(2)))
-        if "://" in found.group(2) or target.startswith("docs/"):
+        if "://" in found.group(2):
             return found.group(0)
-        copy = posixpath.relpath(posixpath.join("files", target), folder or ".")
-        return f"{found.group(1)}{copy}{found.group(3) or ''})"
+        target = posixpath.normpath(posixpath.join(source, found.group(2)))
+        if target in PROJECT:
+            target = posixpath.join("project", target)
+        elif target.startswith("docs/"):
+            target = target.removeprefix("docs/")
+        else:
+            target = posixpath.join("files", target)
+        return f"{found.group(1)}{posixpath.relpath(target, folder or '.')}{found.group(3) or ''})"
 
     return LINK.sub(link, content)
 
@@ -92,11 +106,30 @@ def walk(items, known, pattern):
             continue
         if chapter.get("path"):
             folder = posixpath.dirname(chapter["path"])
-            text = outside(chapter["content"], folder)
+            text = relinked(chapter["content"], posixpath.join("docs", folder), folder)
             if chapter["path"] not in ("glossary.md", "explanation/reproduction.md"):
                 text = linked(text, folder, known, pattern)
             chapter["content"] = text
         walk(chapter["sub_items"], known, pattern)
+
+
+def project():
+    """The chapters of files of the root."""
+    yield {"PartTitle": "Project"}
+    for name, title in PROJECT.items():
+        text = relinked((ROOT / name).read_text(), "", "project")
+        path = posixpath.join("project", name)
+        yield {
+            "Chapter": {
+                "name": title,
+                "content": text,
+                "number": None,
+                "sub_items": [],
+                "path": path,
+                "source_path": None,
+                "parent_names": [],
+            }
+        }
 
 
 def main():
@@ -108,7 +141,9 @@ def main():
     pattern = re.compile(
         r"(?<![\w-])(" + "|".join(map(re.escape, longest_first)) + r")(?![\w-])", re.IGNORECASE
     )
-    walk(book.get("items") or book["sections"], known, pattern)
+    items = book.get("items") or book["sections"]
+    walk(items, known, pattern)
+    items.extend(project())
     json.dump(book, sys.stdout)
 
 

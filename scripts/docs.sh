@@ -7,7 +7,7 @@ mdbook=$(scripts/tool.sh mdbook 0.5.4 --no-default-features --features search)
 rm -rf target/book
 "$mdbook" build docs
 # Files of the repository that pages link to.
-git ls-files '*.md' examples scripts/rivals | grep -v '^docs/' | while read -r file; do
+git ls-files examples scripts/rivals README.md LICENSE-MIT LICENSE-APACHE | while read -r file; do
     install -D -m 644 "$file" "target/book/files/$file"
 done
 echo "the book is target/book/index.html" >&2
