@@ -139,7 +139,7 @@ def main():
     known = terms()
     longest_first = sorted(known, key=len, reverse=True)
     pattern = re.compile(
-        r"(?<![\w-])(" + "|".join(map(re.escape, longest_first)) + r")(?![\w-])", re.IGNORECASE
+        r"(?<![\w-])(" + "|".join(map(re.escape, longest_first)) + r")(?![\w-]| Engine)", re.IGNORECASE
     )
     items = book.get("items") or book["sections"]
     walk(items, known, pattern)
