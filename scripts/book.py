@@ -24,7 +24,9 @@ PROJECT = {
     "CHANGELOG.md": "Changelog",
 }
 # Words of everyday English, which would be links in every second sentence.
-PLAIN = {"exact", "exceed", "event", "part", "reason", "record", "task", "value", "work"}
+PLAIN = {
+    "exact", "exceed", "event", "part", "reason", "record", "task", "value", "wait", "work",
+}
 # Other forms than the term with or without `s`.
 FORMS = {
     "backfilling, conservative": ["conservative backfilling"],

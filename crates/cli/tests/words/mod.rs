@@ -22,7 +22,7 @@ const CHECKED: [&str; 8] = [
 const GENERATED: [&str; 1] = ["docs/explanation/reproduction.md"];
 
 /// A phrase, and what to write instead. Phrases match whole words, in any case.
-const FORBIDDEN: [(&str, &str); 48] = [
+const FORBIDDEN: [(&str, &str); 53] = [
     ("nobody", "no user, no site, none"),
     ("somebody", "a user, a person, a program"),
     ("anybody", "any user"),
@@ -68,6 +68,11 @@ const FORBIDDEN: [(&str, &str); 48] = [
     ("are told", "are notified, read"),
     ("tells of", "reports"),
     ("mended", "corrected, repaired"),
+    ("closure", "outage"),
+    ("closures", "outages"),
+    ("dearer", "more expensive"),
+    ("dearest", "most expensive"),
+    ("handed over", "passed on, submitted"),
     ("rivals", "baselines, other policies"),
     ("schedule for themselves", "are autonomous"),
     ("start at last", "are never starved"),
