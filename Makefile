@@ -110,8 +110,9 @@ bench-fairness: build
 bench-criterion:
 	$(CARGO) bench -p tradewind-reference
 
+# The book of docs/ in target/book, by mdBook (built once into target/tools), and rustdoc.
 docs:
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps
+	./scripts/docs.sh
 
 fmt:
 	$(CARGO) fmt --all

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A policy of one's own over JSON lines; docs/policy-cmd.md has every field.
+"""A policy of one's own over JSON lines; docs/reference/policy-cmd.md has every field.
 
     tradewind simulate LOG --policy-cmd 'python3 examples/policy.py easy' --out run
 

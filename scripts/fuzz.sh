@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fuzzes the API of a real market against docs/openapi.json, with Schemathesis. PYTHON names another
+# Fuzzes the API of a real market against docs/schemas/openapi.json, with Schemathesis. PYTHON names another
 # interpreter; FUZZ_CASES and FUZZ_SEED say how many requests are drawn for each operation and role,
 # and from which seed.
 set -euo pipefail
@@ -14,4 +14,4 @@ built=$(scripts/built.sh "${what[@]}")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 PYTHONDONTWRITEBYTECODE=1 "$python" "$tests/api_holds.py" "$built/tradewind" \
-    docs/openapi.json "$scratch" "${FUZZ_CASES:-15}" "${FUZZ_SEED:-1}"
+    docs/schemas/openapi.json "$scratch" "${FUZZ_CASES:-15}" "${FUZZ_SEED:-1}"

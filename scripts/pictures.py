@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts the README's pictures into docs/: those that `make test-pages` took, without filters of rows.
+"""Puts the README's pictures into docs/images/: those that `make test-pages` took, without filters of rows.
 
 Flat colours compress better so than with the filters that a browser chooses.
 """
@@ -59,5 +59,5 @@ def smaller(data):
 for name in ("now", "quote"):
     taken = (root / f"target/pages/readme-{name}.png").read_bytes()
     kept = min(taken, smaller(taken), key=len)
-    (root / f"docs/page-{name}.png").write_bytes(kept)
-    print(f"docs/page-{name}.png: {len(kept)} bytes, {len(taken)} as taken")
+    (root / f"docs/images/page-{name}.png").write_bytes(kept)
+    print(f"docs/images/page-{name}.png: {len(kept)} bytes, {len(taken)} as taken")

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Other simulators and Tradewind on one log, in one go; docs/rivals.md says how to read the table.
+# Other simulators and Tradewind on one log, in one go; docs/explanation/rivals.md says how to read the table.
 # Usage: scripts/rivals/run.sh FOLDER LOG.swf[.gz] [JOBS] [--only NAMES] [--policies P,P] [--timeout S]
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)

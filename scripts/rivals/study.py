@@ -1,6 +1,6 @@
 """Replays one log in other simulators and in Tradewind, and prints a Markdown table.
 
-Called by run.sh; docs/rivals.md says how to set it up and how to read it.
+Called by run.sh; docs/explanation/rivals.md says how to set it up and how to read it.
 """
 
 import argparse

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-/// What the exit code says; `docs/exit-codes.md` is the page for it.
+/// What the exit code says; `docs/reference/exit-codes.md` is the page for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Done, or done as far as anyone still reads.

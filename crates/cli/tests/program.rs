@@ -194,14 +194,14 @@ fn json_is_whole_and_exact() {
     assert_eq!(none["totals"]["placed"], 0);
 }
 
-/// The picture in the README is the plan that it shows.
+/// The picture in `docs/reference/plan.md` is the plan of the README.
 #[test]
-fn the_picture_in_the_readme_is_current() {
+fn the_picture_of_the_plan_is_current() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("batch.svg");
     let args = ["plan", "examples/batch.toml", "--chart", path.to_str().unwrap()];
     tradewind(&args).current_dir(root).assert().success();
-    let committed = std::fs::read_to_string(format!("{root}/docs/batch.svg")).unwrap();
-    assert!(committed == std::fs::read_to_string(path).unwrap(), "draw docs/batch.svg anew");
+    let committed = std::fs::read_to_string(format!("{root}/docs/images/batch.svg")).unwrap();
+    assert!(committed == std::fs::read_to_string(path).unwrap(), "draw docs/images/batch.svg anew");
 }

@@ -1,7 +1,8 @@
 //! `jobs.parquet`: every job of one run or of many, one row each, for notebooks.
 //!
 //! Every row names its run and its log. So the files of many runs can be read as one table,
-//! and nothing needs to be joined. `docs/outputs.md` has the columns with units and formulas.
+//! and nothing needs to be joined. `docs/reference/outputs.md` has the columns with units and
+//! formulas.
 
 use std::io::{self, Write};
 

@@ -2,7 +2,7 @@
 //! one as its version 4 does, the other as its version 5.
 //!
 //! Source: `src/export.cpp` of Batsim 4.2.1 and 5.0.0-rc2. Where ours differ, and what stands for
-//! what we do not simulate (energy, sleeping machines), is in `docs/outputs.md`.
+//! what we do not simulate (energy, sleeping machines), is in `docs/reference/outputs.md`.
 
 use std::collections::BTreeMap;
 

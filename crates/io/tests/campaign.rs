@@ -8,7 +8,8 @@ use tradewind_io::campaign::{self, Checks};
 use tradewind_io::input::Input;
 
 fn schema() -> jsonschema::Validator {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/campaign.schema.json");
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas/campaign.schema.json");
     let text = std::fs::read_to_string(path).unwrap();
     jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap()
 }

@@ -14,7 +14,7 @@ fn read(path: &str) -> String {
 }
 
 fn schema() -> jsonschema::Validator {
-    let text = read("docs/grid.schema.json");
+    let text = read("docs/schemas/grid.schema.json");
     jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap()
 }
 
@@ -63,7 +63,7 @@ fn good_documents_pass_both() {
         assert_eq!(verdicts(&schema, &document), (true, true));
     }
     // The page's own example.
-    let page = read("docs/grid.md");
+    let page = read("docs/reference/grid.md");
     let text = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
     let document = Value::Object(toml::from_str(text).unwrap());
     assert_eq!(verdicts(&schema, &document), (true, true));

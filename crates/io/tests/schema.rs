@@ -13,7 +13,7 @@ fn root() -> std::path::PathBuf {
 }
 
 fn schema() -> jsonschema::Validator {
-    let text = std::fs::read_to_string(root().join("docs/scenario.schema.json")).unwrap();
+    let text = std::fs::read_to_string(root().join("docs/schemas/scenario.schema.json")).unwrap();
     jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap()
 }
 

@@ -23,7 +23,7 @@ fn schema(path: &str) -> jsonschema::Validator {
 
 #[test]
 fn the_page_lists_every_option_as_it_is() {
-    let page = read("docs/submit.md");
+    let page = read("docs/reference/submit.md");
     let rows = |head: &str| -> Vec<String> {
         let table = page.split_once(head).unwrap().1;
         let rows = table.lines().skip_while(|line| !line.starts_with('|')).skip(2);
@@ -41,14 +41,14 @@ fn the_page_lists_every_option_as_it_is() {
 
 #[test]
 fn the_pages_script_is_read() {
-    let page = read("docs/submit.md");
+    let page = read("docs/reference/submit.md");
     let text = page.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
     let work = Work::Script { text: text.to_owned(), arguments: Vec::new() };
     let around = script::Around { now: Time(0), zone: &TimeZone::UTC, variables: &BTreeMap::new() };
     let (it, warnings) = script::parse("heat.sh", Some(work), &[], &around).unwrap();
     assert!(warnings.is_empty(), "{warnings}");
     assert_eq!((it.name.as_str(), it.tasks), ("heat", 2));
-    assert!(schema("docs/submission.schema.json").is_valid(&document::value(&it)));
+    assert!(schema("docs/schemas/submission.schema.json").is_valid(&document::value(&it)));
 }
 
 fn job() -> Value {
@@ -74,7 +74,7 @@ fn verdicts(schema: &jsonschema::Validator, it: &Value) -> (bool, bool) {
 
 #[test]
 fn the_schema_of_jobs_takes_what_the_reader_takes() {
-    let schema = schema("docs/submission.schema.json");
+    let schema = schema("docs/schemas/submission.schema.json");
     assert_eq!(verdicts(&schema, &job()), (true, true));
     let plain = json!({"name": "x", "command": ["/bin/true"], "nodes": 1, "time": 60});
     assert_eq!(verdicts(&schema, &plain), (true, true));
@@ -133,8 +133,8 @@ fn the_schema_of_jobs_takes_what_the_reader_takes() {
 
 #[test]
 fn the_schema_of_settings_takes_what_the_reader_takes() {
-    let schema = schema("docs/tradewind.schema.json");
-    let page = read("docs/tradewind-toml.md");
+    let schema = schema("docs/schemas/tradewind.schema.json");
+    let page = read("docs/reference/tradewind-toml.md");
     let excerpt = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
     for text in [read("examples/tradewind.toml").as_str(), excerpt, "# nothing\n"] {
         let (_, warnings) = settings::parse(&Input::new("tradewind.toml", text)).unwrap();

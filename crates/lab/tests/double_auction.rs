@@ -118,7 +118,7 @@ fn values_do_not_cover_costs() {
     assert!(week().mean("unit/welfare").mean > week().mean("dam/welfare").mean);
 }
 
-/// As `docs/queueing.md` has them.
+/// As `docs/explanation/queueing.md` has them.
 #[test]
 fn the_model_is_the_one_of_the_documentation() {
     let wait = |name: &str| steady().0.exact(&format!("{name}/wait")).mean;

@@ -89,7 +89,7 @@ impl Modify for Shared {
 )]
 struct Description;
 
-/// The description as JSON, as `docs/openapi.json` has it.
+/// The description as JSON, as `docs/schemas/openapi.json` has it.
 pub fn text() -> String {
     let mut text = serde_json::to_string_pretty(&Description::openapi()).unwrap_or_default();
     text.push('\n');

@@ -1,4 +1,4 @@
-"""Fuzzes a real market against docs/openapi.json, with a token of every role and with none.
+"""Fuzzes a real market against docs/schemas/openapi.json, with a token of every role and with none.
 
     api_holds.py PROGRAM OPENAPI SCRATCH [CASES] [SEED]
 

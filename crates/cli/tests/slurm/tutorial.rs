@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::market::PROGRAM;
 
-const PAGE: &str = include_str!("../../../../docs/tutorial-slurm.md");
+const PAGE: &str = include_str!("../../../../docs/tutorials/two-slurm-clusters.md");
 /// The clusters' ports: away from those that other tests are given.
 const PORT: &str = "29000";
 const TREE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

@@ -100,8 +100,8 @@ impl Settings {
             "no access for `{user}` as {name}: the local site `{first}` runs all jobs as the \
              daemon's own account, so any job could read the administrator's token"
         );
-        let hint = "set `user_command` at the site (docs/local-site.md); or, if all users may act as \
-                    administrators, `shared_account = true` in the configuration";
+        let hint = "set `user_command` at the site (docs/reference/local-site.md); or, if all users \
+                    may act as administrators, `shared_account = true` in the configuration";
         Err(Refusal::new(RefusalKind::Forbidden, message, hint))
     }
 

@@ -15,8 +15,8 @@ use super::accounting::Accounting;
 use super::ports;
 
 const MISSING: &str = "Slurm is not installed, and these tests need it: run `scripts/setup.sh`, or \
-                       `apt-get install slurm-wlm` (Debian, Ubuntu); see docs/slurm.md";
-/// Makes starts quick; see docs/slurm.md.
+                       `apt-get install slurm-wlm` (Debian, Ubuntu); see docs/reference/slurm.md";
+/// Makes starts quick; see docs/reference/slurm.md.
 const QUICK: &str = "batch_sched_delay=0,bf_interval=1,sched_interval=1,sched_min_interval=0";
 
 /// What a cluster is made of.

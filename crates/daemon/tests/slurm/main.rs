@@ -1,4 +1,4 @@
-//! The Slurm site on real Slurm. Without Slurm these tests fail: see docs/slurm.md.
+//! The Slurm site on real Slurm. Without Slurm these tests fail: see docs/reference/slurm.md.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod accounting;

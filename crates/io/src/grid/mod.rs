@@ -1,5 +1,5 @@
 //! Sites to simulate on, as a file: pools of like nodes and their queues, the owners' own load,
-//! maintenance and failures. JSON or TOML; `docs/grid.md` has the format.
+//! maintenance and failures. JSON or TOML; `docs/reference/grid.md` has the format.
 
 mod distributions;
 mod pools;

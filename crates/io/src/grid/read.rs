@@ -73,7 +73,7 @@ fn grid(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Option<GridFile> {
     }
     let pools::Reader { pools, targets, drawn, .. } = reader.pools;
     let pools = Pools::new(reader.sites, pools)
-        .map_err(|err| notes.error(1, "site", err.to_string(), "see `docs/grid.md`"))
+        .map_err(|err| notes.error(1, "site", err.to_string(), "see `docs/reference/grid.md`"))
         .ok()?;
     let (planned, failures, loads) = file;
     let logs = reader.logs;

@@ -124,7 +124,7 @@ impl OptionSpec {
         self.owner == Owner::Tradewind || self.kind == Honoured
     }
 
-    /// A row of the table in `docs/submit.md`.
+    /// A row of the table in `docs/reference/submit.md`.
     pub fn row(&self) -> String {
         let short = self.short.map_or(String::new(), |short| format!("`-{short}`, "));
         let variable = match self.variable {
@@ -204,15 +204,15 @@ pub static OPTIONS: [OptionSpec; 116] = [
         "",
         "to be finished by; forms below; one that has passed is refused",
     ),
-    passed("delay-boot", NONE, Value, "DELAY_BOOT", "nodes that must be started anew"),
+    passed("delay-boot", NONE, Value, "DELAY_BOOT", "nodes that must be rebooted"),
     honoured(
         "dependency",
         'd',
         Value,
         "",
         "`afterok:12:13,afterany:14`; types `after`, `afterok`, `afternotok`, `afterany`, `aftercorr`, \
-         `singleton`; `,` is \"and\", `?` is refused; your own jobs, an administrator's may be \
-         anybody's",
+         `singleton`; `,` is \"and\", `?` is refused; your own jobs; \
+         administrators may name any job",
     ),
     passed("distribution", 'm', Value, "DISTRIBUTION", "order of tasks"),
     honoured("error", 'e', Value, "ERROR", "standard error; patterns below"),
@@ -318,7 +318,7 @@ pub static OPTIONS: [OptionSpec; 116] = [
         'N',
         Value,
         "",
-        "number of nodes; of a range such as `1-4`, the least number that is enough for the tasks",
+        "number of nodes; of a range such as `1-4`, the smallest number that is enough for the tasks",
     ),
     honoured(
         "ntasks",
@@ -369,7 +369,7 @@ pub static OPTIONS: [OptionSpec; 116] = [
     passed("propagate", NONE, Perhaps, "", "limits of the shell"),
     passed("qos", 'q', Value, "QOS", "quality of service"),
     refused("quiet", 'Q', Nothing, "", "an output option: use `tradewind --quiet submit`"),
-    passed("reboot", NONE, Nothing, "", "nodes that must be started anew"),
+    passed("reboot", NONE, Nothing, "", "nodes that must be rebooted"),
     honoured("requeue", NONE, Nothing, "REQUEUE", "`on-lost=rerun`"),
     refused(
         "reservation",
@@ -413,7 +413,7 @@ pub static OPTIONS: [OptionSpec; 116] = [
         NONE,
         Nothing,
         "USE_MIN_NODES",
-        "always so: the least number of nodes that is enough",
+        "always so: the smallest number of nodes that is enough",
     ),
     refused("verbose", 'v', Nothing, "DEBUG", "an output option: use `tradewind --verbose submit`"),
     refused("version", 'V', Nothing, "", "of `tradewind` itself: `tradewind --version`"),
@@ -439,36 +439,36 @@ pub static OPTIONS: [OptionSpec; 116] = [
         "",
         "on the command line, instead of a script: a line for `/bin/sh`",
     ),
-    own("budget", "the most that the job may cost, credits"),
-    own("class", "classes of nodes, with commas: the attribute `class` is one of them"),
+    own("budget", "the maximum cost of the job, credits"),
+    own("class", "classes of nodes, separated by commas: the attribute `class` is one of them"),
     own("earliest-start", "the same as `--begin`"),
     own(
         "gather",
-        "how long parts at several sites wait for each other to begin together, as in `90s`; `no`: each begins by itself",
+        "how long parts at several sites wait for each other to start together, as in `90s`; `no`: each starts by itself",
     ),
-    own("max-price", "the most that a node may cost, credits per node-second"),
+    own("max-price", "the maximum price of a node, credits per node-second"),
     own("min-performance", "of each node; 1 is the reference node"),
     own("minimize", "`start`, `finish`, `runtime`, `cost`, `processor-time` or `sum:ATTRIBUTE`"),
     own(
         "on-lost",
-        "`fail`, `rerun` or `hold`: what is done when its nodes die, or nobody knows whether it ran",
+        "`fail`, `rerun` or `hold`: what happens when its nodes fail, or when it is unknown whether it ran",
     ),
     OptionSpec {
         takes: Nothing,
         ..own(
             "preemptible",
-            "a site may take its nodes away for jobs of higher priority: then it is planned again",
+            "a site may preempt it for jobs of higher priority: then it is planned again",
         )
     },
     own("quote", "the number of the quote that is accepted"),
     own("sites", "the same as `--clusters`"),
     OptionSpec {
         takes: Nothing,
-        ..own("stay-home", "it is not passed on to another market, though peers are configured")
+        ..own("stay-home", "it is not passed on to another market, even if peers are configured")
     },
     own(
         "times",
-        "what `--time` counts: `wall` is wall-clock time, the same on all nodes; `work` is seconds on a node of performance 1, shorter on faster nodes. Without it the project or the site's owner may say, else it is `wall`",
+        "what `--time` counts: `wall` is wall-clock time, the same on all nodes; `work` is seconds on a node of performance 1, shorter on faster nodes. The default is set by the project or the site's owner, otherwise `wall`",
     ),
     own("value", "what its completion in time is worth, credits"),
 ];

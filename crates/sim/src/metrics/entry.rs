@@ -5,7 +5,7 @@ use std::fmt;
 /// A measure of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// As in files and tables; `docs/metrics.md` has the formula.
+    /// As in files and tables; `docs/reference/metrics.md` has the formula.
     pub name: String,
     /// Of the value.
     pub unit: Unit,

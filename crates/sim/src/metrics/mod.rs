@@ -1,5 +1,5 @@
 //! The measures of a replay. Sums are exact; only the final quotients are floats, and nothing is
-//! decided by them. `docs/metrics.md` has the formulas.
+//! decided by them. `docs/reference/metrics.md` has the formulas.
 
 mod classes;
 mod deviation;

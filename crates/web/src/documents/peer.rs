@@ -45,7 +45,7 @@ pub struct PeerList {
     pub peers: Vec<Peer>,
 }
 
-/// Messages of the negotiation between markets: see `docs/negotiation.md`.
+/// Messages of the negotiation between markets: see `docs/explanation/negotiation.md`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(example = json!({
     "protocol": 1, "market": "k3m9", "sent": 1_800_000_000,

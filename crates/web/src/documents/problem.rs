@@ -30,7 +30,7 @@ pub struct Problem {
     /// Which field of the request, as in `attributes.gpu` or `after[0].job`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// Which limit was met, as in `jobs_per_user`; `docs/api.md` has a list.
+    /// Which limit was met, as in `jobs_per_user`; `docs/reference/api.md` has a list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<String>,
     /// How much of the limit is used.

@@ -87,7 +87,7 @@ fn row(it: ImportRow) -> Result<AccountingRow, RowError> {
         ("note", it.note.is_some(), it.kind == ImportKind::Project),
     ];
     if let Some((field, ..)) = has.iter().find(|(_, is_there, may_be)| *is_there && !*may_be) {
-        let hint = "see the table of columns in docs/project.md";
+        let hint = "see the table of columns in docs/reference/project.md";
         return Err((field, Failure::invalid("a row of this kind has none", hint)));
     }
     let text = |text: Option<String>, field| {

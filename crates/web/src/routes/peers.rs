@@ -110,5 +110,8 @@ fn value(bytes: &[u8]) -> Answer<Value> {
 }
 
 fn invalid(wrong: &CodecError) -> Failure {
-    Failure::invalid(wrong.to_string(), "see docs/peers.md; are both of the same release?")
+    Failure::invalid(
+        wrong.to_string(),
+        "see docs/reference/peers.md; are both of the same release?",
+    )
 }

@@ -129,7 +129,7 @@ fn no_secret_is_ever_logged() {
 
 #[test]
 fn the_committed_description_is_what_the_code_gives() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schemas/openapi.json");
     let text = openapi::text();
     if std::env::var_os("OPENAPI").is_some_and(|it| it == "overwrite") {
         std::fs::write(path, &text).unwrap();
@@ -137,6 +137,6 @@ fn the_committed_description_is_what_the_code_gives() {
     let committed = std::fs::read_to_string(path).unwrap();
     assert!(
         committed == text,
-        "run this test with OPENAPI=overwrite, and commit docs/openapi.json"
+        "run this test with OPENAPI=overwrite, and commit docs/schemas/openapi.json"
     );
 }

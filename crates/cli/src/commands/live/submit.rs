@@ -29,7 +29,7 @@ Examples:
   tradewind submit --dependency afterok:$JOB --time 30 train.sh
 
 `-q` is `--quiet` here: write `--qos`. Options that are refused say why when they are given; all of
-them are in docs/submit.md.")]
+them are in docs/reference/submit.md.")]
 pub(crate) struct Args {
     /// A script with `#SBATCH` and `#TRADEWIND` lines and its arguments; or, behind `--`, a
     /// command. `-` reads a script from standard input.

@@ -34,8 +34,8 @@ Examples:
 Policies: fcfs, sjf, easy, conservative [depth=N|all,order=ORDER,spread=grid|site];
 css, batch-slicer, whole-batch, bsf [period=SPAN,horizon=SPAN,objective=…]; auction, admission,
 meta-fcfs, meta-sjf, edf-fq, hvfq, fair-share [cycle=SPAN,gate=on|off,…]; multi-queue [alpha=A,beta=N,…] and
-fcfs-sites, easy-sites, conservative-sites [migrate=on|off,discover=all|N,…]; docs/simulate.md has
-all parameters.
+fcfs-sites, easy-sites, conservative-sites [migrate=on|off,discover=all|N,…]; all parameters are in
+docs/reference/simulate.md.
 Writes summary.json, jobs.csv and others into DIR, or into DIR/POLICY/… for each of several runs.
 The same command again goes on where it was stopped.")]
 pub(crate) struct Args {

@@ -25,7 +25,7 @@ const SIZE: &str = "processors";
 /// The code of a refusal for want of a bid.
 const NO_VALUE: &str = "no-value";
 
-/// `summary.json` of a run; `docs/metrics.md` says what each number is.
+/// `summary.json` of a run; `docs/reference/metrics.md` says what each number is.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::commands) struct Summary {
     fields: Map<String, Value>,

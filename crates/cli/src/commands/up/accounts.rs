@@ -32,7 +32,7 @@ pub(super) fn tell(settings: &Settings, args: &Args, report: &Report) {
     } else {
         report.note(&format!(
             "jobs of {names} run as this account, so only administrators get tokens; for other \
-             users set `user_command` (docs/local-site.md)"
+             users set `user_command` (docs/reference/local-site.md)"
         ));
     }
     if rustix::process::geteuid().is_root() {

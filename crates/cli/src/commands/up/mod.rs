@@ -63,7 +63,7 @@ pub(crate) struct Args {
     /// The address of the API [default: 127.0.0.1:8460].
     #[arg(long, value_name = "HOST:PORT")]
     listen: Option<SocketAddr>,
-    /// The configuration; see docs/tradewind-toml.md.
+    /// The configuration; see docs/reference/tradewind-toml.md.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Also submit a small batch of real commands, and tell what becomes of it.

@@ -101,12 +101,12 @@ pub(super) fn explain(wrong: &StoreError) -> Failure {
         StoreError::Busy { .. } => Failure::usage(message)
             .hint("a market runs here already; or say another folder: `--state DIR`"),
         StoreError::Damaged { .. } => Failure::usage(message)
-            .hint("`tradewind restore` brings a backup back; see docs/journal.md"),
+            .hint("`tradewind restore` brings a backup back; see docs/reference/journal.md"),
         StoreError::Lost { .. } => Failure::data(message).hint(
             "bring `journal.db` and `journal.db-wal` back together, or a backup: `tradewind \
-             restore`; see docs/journal.md",
+             restore`; see docs/reference/journal.md",
         ),
-        _ => Failure::usage(message).hint("see docs/journal.md"),
+        _ => Failure::usage(message).hint("see docs/reference/journal.md"),
     }
 }
 

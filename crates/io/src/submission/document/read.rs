@@ -441,7 +441,7 @@ fn passed(value: &Value<'_>, place: &str, notes: &mut Notes<'_>) -> Option<(Stri
     let option = fields.text("option", notes)?;
     if !lists::is_passed(option) {
         let message = format!("`{}` is no option that is passed through", excerpt(option));
-        let hint = "see the table in `docs/submit.md`";
+        let hint = "see the table in `docs/reference/submit.md`";
         notes.error(fields.line_of("option"), &fields.place("option"), message, hint);
         return None;
     }

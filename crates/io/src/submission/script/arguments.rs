@@ -60,7 +60,7 @@ fn take_short(letters: &str, next: Option<&str>, found: &mut Vec<Result<Found, W
     while let Some(letter) = rest.next() {
         let Some(known) = OPTIONS.iter().find(|known| known.short == Some(letter)) else {
             let message = format!("unknown option `-{}`", excerpt(&letter.to_string()));
-            found.push(Err(wrong(message, "see the table in `docs/submit.md`")));
+            found.push(Err(wrong(message, "see the table in `docs/reference/submit.md`")));
             return 1;
         };
         let value = rest.as_str();
@@ -122,7 +122,7 @@ fn find(name: &str, dashes: &str) -> Result<&'static OptionSpec, Wrong> {
                 let best = suggestion(name, OPTIONS.iter().map(|known| known.name));
                 let hint = match best {
                     Some(best) => format!("did you mean `{dashes}{best}`?"),
-                    None => "see the table in `docs/submit.md`".to_owned(),
+                    None => "see the table in `docs/reference/submit.md`".to_owned(),
                 };
                 wrong(format!("unknown option `{dashes}{shown}`"), hint)
             }

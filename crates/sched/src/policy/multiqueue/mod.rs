@@ -18,7 +18,8 @@
 //! 5. Again step 2: the job queue may have grown.
 //!
 //! Exact with respect to these rules. Every job starts at last, as long as running jobs and
-//! closures end, α > 0, the guard stands and patience is finite: see `docs/multiqueue.md`.
+//! closures end, α > 0, the guard stands and patience is finite: see
+//! `docs/explanation/multiqueue.md`.
 
 mod classes;
 mod settings;

@@ -143,7 +143,7 @@ fn ask<T: DeserializeOwned>(
     read(&heard).map_err(|error| {
         let shown: String = heard.trim_end().chars().take(SHOWN).collect();
         let failure = Failure::data(format!("the policy's command: {what} is wrong: {error}"));
-        failure.hint(format!("it said `{shown}`; docs/policy-cmd.md has the lines"))
+        failure.hint(format!("it said `{shown}`; docs/reference/policy-cmd.md has the lines"))
     })
 }
 

@@ -1,4 +1,5 @@
-//! The lines that go to and from a policy's command; `docs/policy-cmd.md` is the page for them.
+//! The lines that go to and from a policy's command; `docs/reference/policy-cmd.md` is the page for
+//! them.
 
 use std::collections::BTreeMap;
 
