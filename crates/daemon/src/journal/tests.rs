@@ -1,3 +1,5 @@
+mod fixture;
+
 use std::sync::Arc;
 
 use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit, Work};
