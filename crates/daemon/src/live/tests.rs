@@ -22,6 +22,7 @@ mod held;
 mod preempted;
 mod projects;
 mod recall;
+mod redact;
 mod resources;
 mod shapes;
 mod times;
