@@ -6,6 +6,9 @@
 //! and some hundred rows. The market waits for it for milliseconds at most, and goes on whatever is
 //! found here.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -140,9 +140,8 @@ impl Making<'_> {
         let array = |job: &Job| job.array.map(|(first, _)| first);
         let goes_on = jobs.range(end..).next().and_then(|(_, job)| array(job));
         // Whether jobs of the array are in other pages, too.
-        let is_wide = |job: &Job| {
-            array(job).is_some_and(|it| it < begin || it >= end || goes_on == Some(it))
-        };
+        let is_wide =
+            |job: &Job| array(job).is_some_and(|it| it < begin || it >= end || goes_on == Some(it));
         let mut submissions: Vec<(&Arc<Submission>, bool)> = Vec::new();
         let mut text = br#"{"jobs":["#.to_vec();
         for (place, (_, job)) in jobs.range(begin..end).enumerate() {

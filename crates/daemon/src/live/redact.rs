@@ -17,9 +17,9 @@ use super::{Live, Wrong};
 pub(super) fn hash_of(submission: &Submission) -> [u8; 32] {
     let hash = match &submission.work {
         Work::Script { text, .. } => Sha256::new().chain_update(text),
-        Work::Command(words) => words.iter().fold(Sha256::new(), |hash, word| {
-            hash.chain_update(word).chain_update([0])
-        }),
+        Work::Command(words) => {
+            words.iter().fold(Sha256::new(), |hash, word| hash.chain_update(word).chain_update([0]))
+        }
     };
     hash.finalize().into()
 }

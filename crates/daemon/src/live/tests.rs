@@ -25,6 +25,7 @@ mod recall;
 mod redact;
 mod resources;
 mod shapes;
+mod size;
 mod times;
 mod tokens;
 

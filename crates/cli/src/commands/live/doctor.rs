@@ -56,7 +56,9 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let folder = place::folder(args.state.as_deref())?;
     let mut all = look(&settings, &folder, args, report)?;
     let market = running(&folder);
-    let of_market = market.iter().flat_map(|market| clock(market).into_iter().chain(disk(market)).chain(damage(market)));
+    let of_market = market
+        .iter()
+        .flat_map(|market| clock(market).into_iter().chain(disk(market)).chain(damage(market)));
     all.extend(of_market.map(|finding| ("market".to_owned(), finding)));
     all.extend(tokens(&folder).into_iter().map(|finding| ("market".to_owned(), finding)));
     let bad = all.iter().any(|(_, finding)| finding.verdict == Verdict::Bad);

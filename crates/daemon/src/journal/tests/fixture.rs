@@ -40,8 +40,7 @@ fn dump(path: &Path) -> String {
     let file = Connection::open(path).unwrap();
     let mut text = String::new();
     for pragma in ["application_id", "user_version"] {
-        let value: i64 =
-            file.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0)).unwrap();
+        let value: i64 = file.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0)).unwrap();
         writeln!(text, "PRAGMA {pragma} = {value};").unwrap();
     }
     let texts = |sql: &str| -> Vec<String> {

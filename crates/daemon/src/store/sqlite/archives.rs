@@ -106,14 +106,7 @@ pub(super) fn note(
         change.execute(
             "INSERT INTO archives (first, last, first_at, last_at, before, after) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            (
-                it.first as i64,
-                it.last as i64,
-                it.times.0,
-                it.times.1,
-                &it.before.0,
-                &it.after.0,
-            ),
+            (it.first as i64, it.last as i64, it.times.0, it.times.1, &it.before.0, &it.after.0),
         )?;
         let bounds = (it.first as i64, it.last as i64);
         let gone = change.execute("DELETE FROM rows WHERE seq BETWEEN ?1 AND ?2", bounds)?;

@@ -17,8 +17,7 @@ fn folder_of(path: &Path) -> PathBuf {
 
 fn names(path: &Path) -> Vec<String> {
     let Ok(all) = std::fs::read_dir(folder_of(path)) else { return Vec::new() };
-    let mut names: Vec<_> =
-        all.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<_> = all.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -176,7 +175,10 @@ fn damage_of_old_rows_is_found_by_looking_slowly() {
     };
     assert_eq!(pass(), (2_000, vec![]));
     writer.append(&rows([2_001])).unwrap();
-    meddle(&path, "UPDATE rows SET body = x'00' WHERE seq = 1500; DELETE FROM rows WHERE seq = 1700");
+    meddle(
+        &path,
+        "UPDATE rows SET body = x'00' WHERE seq = 1500; DELETE FROM rows WHERE seq = 1700",
+    );
     meddle_again(&path, "UPDATE snapshots SET body = x'00'");
     let file = file_of(&folder_of(&path), &made[0]);
     let cut = std::fs::read(&file).unwrap();
@@ -186,9 +188,11 @@ fn damage_of_old_rows_is_found_by_looking_slowly() {
     let (in_file, others) = damage.split_first().unwrap();
     assert_eq!(in_file.0, file.display().to_string());
     assert_eq!(others[0], (database.clone(), 1_500));
-    assert!(others[1..].iter().all(|(name, row)| {
-        *name == database && [0, 1_700, 1_701].contains(row)
-    }));
+    assert!(
+        others[1..]
+            .iter()
+            .all(|(name, row)| { *name == database && [0, 1_700, 1_701].contains(row) })
+    );
     assert_eq!(others.last(), Some(&(database, 0)), "the snapshot is named, too");
     writer.append(&rows([2_002])).unwrap();
 }
