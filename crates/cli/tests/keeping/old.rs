@@ -47,7 +47,7 @@ fn everything_reads_across_archives_and_backups_have_them() {
     // The market goes on, is killed, and goes on.
     for _ in 0..2 {
         stage.start();
-        assert!(stage.text(&["jobs", "--all"]).contains("CANCELLED"));
+        assert!(stage.text(&["jobs", "--all"]).contains("  CA  "));
         stage.text(&["submit", "--hold", "--time", "1", "--", "true"]);
         stage.kill();
     }

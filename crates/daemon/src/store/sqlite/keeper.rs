@@ -23,6 +23,9 @@ const ROWS: usize = 10_000;
 /// Bytes of their bodies: the file ends with the row that reaches them.
 const BYTES: usize = 4 << 20;
 
+/// So many free pages of 4 KiB stay in the file.
+const PAGES: i64 = 1_024;
+
 /// Which rows may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
@@ -114,14 +117,16 @@ impl Keeper {
     }
 
     /// Gives room that deleted rows have left back to the disk: at most some megabytes at once, and
-    /// nothing while an eighth of the file or less is free, since new rows take that.
+    /// nothing while an eighth of the file or less is free, or few megabytes, since new rows take
+    /// that.
     ///
     /// # Errors
     /// If the file makes trouble.
     pub fn shrink(&mut self) -> Result<(), StoreError> {
         let number = |what: &str| self.connection.query_row(what, [], |row| row.get::<_, i64>(0));
         let freed = || -> rusqlite::Result<()> {
-            if number("PRAGMA freelist_count")? <= number("PRAGMA page_count")? / 8 {
+            let spare = (number("PRAGMA page_count")? / 8).max(PAGES);
+            if number("PRAGMA freelist_count")? <= spare {
                 return Ok(());
             }
             let mut vacuum = self.connection.prepare("PRAGMA incremental_vacuum(1024)")?;
