@@ -98,7 +98,7 @@ pub(super) fn note(
     path: &Path,
     it: &Segment,
 ) -> Result<(), StoreError> {
-    let noted = || -> rusqlite::Result<bool> {
+    let mut noted = || -> rusqlite::Result<bool> {
         let behaviour = rusqlite::TransactionBehavior::Immediate;
         let change = connection.transaction_with_behavior(behaviour)?;
         let next = "SELECT coalesce((SELECT max(last) FROM archives), 0) + 1";
@@ -116,7 +116,6 @@ pub(super) fn note(
         }
         Ok(is_right)
     };
-    let mut noted = noted;
     match noted().map_err(|e| explain(path, it.first, &e))? {
         true => Ok(()),
         false => Err(damaged(path, it.first, "its rows are not those of the archive file")),

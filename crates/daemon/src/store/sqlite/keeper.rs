@@ -153,7 +153,7 @@ impl Keeper {
             let Some((first, _)) = rows_of(&name).filter(|(first, _)| *first >= next) else {
                 continue;
             };
-            match self.accept(folder.join(&name), first, next) {
+            match self.accept(&folder.join(&name), first, next) {
                 Ok(()) => tracing::info!(name, "an archive file of before a crash is complete"),
                 Err(wrong) => self.put_aside(&folder.join(&name), &wrong)?,
             }
@@ -162,8 +162,8 @@ impl Keeper {
     }
 
     /// Notes a file whose rows are all in the database still, and deletes them there.
-    fn accept(&mut self, file: PathBuf, first: u64, next: u64) -> Result<(), StoreError> {
-        let (mut reader, segment) = Reader::begin(file.clone(), &self.origin, first)?;
+    fn accept(&mut self, file: &Path, first: u64, next: u64) -> Result<(), StoreError> {
+        let (mut reader, segment) = Reader::begin(file.to_owned(), &self.origin, first)?;
         while reader.next()?.is_some() {}
         let after = archives::digest_in_rows(&self.connection, &self.path, segment.last)?;
         let before = schema::digest_at(&self.connection, &self.path, &self.origin, first - 1)?;
@@ -173,7 +173,7 @@ impl Keeper {
             && (Some(segment.after), segment.before) == (after, before)
             && segment.last < last;
         if !is_ours {
-            return Err(io(&file, "its rows are not those of the journal"));
+            return Err(io(file, "its rows are not those of the journal"));
         }
         archives::note(&mut self.connection, &self.path, &segment)
     }
