@@ -11,7 +11,7 @@ use tradewind_model::Time;
 use super::record::Record;
 use super::state::{Job, Phase, State};
 use super::tick::AT_ONCE;
-use super::{Live, Wrong};
+use super::{Live, ApplyError};
 
 /// SHA-256 of the script; of a command: of its words, each with a zero byte behind it.
 pub(super) fn hash_of(submission: &Submission) -> [u8; 32] {
@@ -51,16 +51,16 @@ fn belong_together(one: &Job, other: &Job) -> bool {
 }
 
 impl State {
-    pub(super) fn redact(&mut self, job: u64, last: u64, hash: &[u8; 32]) -> Result<(), Wrong> {
+    pub(super) fn redact(&mut self, job: u64, last: u64, hash: &[u8; 32]) -> Result<(), ApplyError> {
         let shared = self.jobs.get(&job).map(|job| Arc::clone(&job.submission));
-        let shared = shared.ok_or(Wrong::Job(job))?;
+        let shared = shared.ok_or(ApplyError::Job(job))?;
         let less = Arc::new(bare(&shared));
         let numbers = self.jobs.range(job..=last).map(|(number, _)| *number);
         for number in numbers.collect::<Vec<_>>() {
             let job = self.job(number)?;
             let is_same = Arc::ptr_eq(&job.submission, &shared) || job.submission == shared;
             if !matches!(job.phase, Phase::Over(_)) || !is_same {
-                return Err(Wrong::Job(number));
+                return Err(ApplyError::Job(number));
             }
             job.submission = Arc::clone(&less);
             job.redacted = Some(*hash);
@@ -71,7 +71,7 @@ impl State {
 
 impl Live {
     /// Drops scripts and environments of jobs that have been over for long enough.
-    pub(super) fn drop_scripts(&mut self, at: Time) -> Result<(), Wrong> {
+    pub(super) fn drop_scripts(&mut self, at: Time) -> Result<(), ApplyError> {
         let Some(keep) = self.settings.keep_scripts else { return Ok(()) };
         for _ in 0..AT_ONCE {
             let Some(&(end, number)) = self.redactable.first() else { return Ok(()) };

@@ -142,13 +142,13 @@ impl Sqlite {
         all(&self.connection, &self.path)
     }
 
-    /// At most `most` rows behind `after` of the segment that has the next one. Whoever reads on
+    /// At most `max` rows behind `after` of the segment that has the next one. Whoever reads on
     /// where the last call ended reads each file once.
     pub(super) fn read_archived(
         &mut self,
         segment: &Segment,
         after: u64,
-        most: usize,
+        max: usize,
     ) -> Result<Vec<Row>, StoreError> {
         let goes_on = |it: &Reader| it.segment() == segment && it.at() <= after;
         let mut reader = match self.archive.take().filter(goes_on) {
@@ -156,7 +156,7 @@ impl Sqlite {
             None => Reader::open(&folder(&self.path), &self.origin, segment)?,
         };
         let (mut rows, mut bytes) = (Vec::new(), 0);
-        while rows.len() < most && bytes < ENOUGH {
+        while rows.len() < max && bytes < ENOUGH {
             let Some(row) = reader.next()? else { break };
             if row.seq > after {
                 bytes += row.body.len();

@@ -266,16 +266,16 @@ impl Store for Sqlite {
         }
     }
 
-    fn read(&mut self, after: u64, most: usize) -> Result<Vec<Row>, StoreError> {
+    fn read(&mut self, after: u64, max: usize) -> Result<Vec<Row>, StoreError> {
         // One view of the file: a row that is missing below the last is missing indeed.
         let view = self.connection.unchecked_transaction();
         let view = view.map_err(|e| explain(&self.path, after.saturating_add(1), &e))?;
         if let Some(segment) = archives::holding(&view, &self.path, after.saturating_add(1))? {
             drop(view);
-            return self.read_archived(&segment, after, most);
+            return self.read_archived(&segment, after, max);
         }
         let read = rows::Reading { path: &self.path, origin: &self.origin, last: self.end.seq };
-        read.rows(&view, after, most)
+        read.rows(&view, after, max)
     }
 
     fn snapshot(&mut self) -> Result<Option<Snapshot>, StoreError> {
