@@ -5,6 +5,7 @@
 //!   [`journal`]: the proof that rows and states go together.
 //! - [`live`]: the market in real time as a state machine without clock, threads or files: what
 //!   happened goes in, records and orders come out. It decides nothing; policies do.
+//! - [`upkeep`]: what is old goes to archives, and is looked at again.
 //! - [`audit`]: who was refused, and who changed or read what.
 //! - [`engine`]: the thread that joins them: it writes records down, and only then lets orders
 //!   and answers go.
@@ -19,3 +20,4 @@ pub mod journal;
 pub mod live;
 pub mod site;
 pub mod store;
+pub mod upkeep;

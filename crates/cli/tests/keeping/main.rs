@@ -4,5 +4,6 @@
 
 mod accident;
 mod full;
+mod old;
 mod releases;
 mod stage;

@@ -64,12 +64,16 @@ impl Stage {
 
     /// What `/readyz` says.
     pub(crate) fn ready(&self) -> String {
+        let said: Value = serde_json::from_str(&self.get("/readyz")).unwrap();
+        said["status"].as_str().unwrap().to_owned()
+    }
+
+    /// What is at this path of the API, without a token.
+    pub(crate) fn get(&self, path: &str) -> String {
         let url = std::fs::read_to_string(self.path("url")).unwrap();
         let agent: ureq::Agent = ureq::Agent::config_builder().proxy(None).build().into();
-        let mut answer = agent.get(format!("{}/readyz", url.trim())).call().unwrap();
-        let text = answer.body_mut().read_to_string().unwrap();
-        let said: Value = serde_json::from_str(&text).unwrap();
-        said["status"].as_str().unwrap().to_owned()
+        let mut answer = agent.get(format!("{}{path}", url.trim())).call().unwrap();
+        answer.body_mut().read_to_string().unwrap()
     }
 
     /// `SIGKILL`: nothing is tidied up.

@@ -90,6 +90,7 @@ job!(
     processors,
     origin,
     away,
+    redacted,
 );
 choice!(Phase {
     "held" => Held(hold), "waiting" => Waiting, "running" => Running, "over" => Over(finish),

@@ -3,7 +3,8 @@
 //!
 //! What a state has many of lies in pages by number: lists in JSON, compressed. Everything else is
 //! the head, which also has a digest over all pages. The submission that the jobs of an array share
-//! is in a page once, and they share it again when they are read.
+//! is in a page of jobs once; if the array has jobs in other pages too, it is in a page of its own,
+//! which they name by its digest. They share it again when they are read.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{Read as _, Write as _};
@@ -23,13 +24,18 @@ use super::{CodecError, state};
 use crate::live::State;
 use crate::live::job_table::JobTable;
 use crate::live::money::{Account, Accounts, Posting};
-use crate::live::state::Task;
+use crate::live::state::{Job, Task};
 use crate::site::Tag;
 use crate::store::{Changes, Page, PageKey};
 
 /// The version of snapshots in pages.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
+/// The first version with pages: all submissions are in pages of jobs.
+pub const FIRST: u32 = 2;
+
+/// Before those that name them.
+const SUBMISSIONS: u8 = 0;
 const JOBS: u8 = 1;
 const MARKET: u8 = 2;
 const NUMBERS: u8 = 3;
@@ -40,15 +46,28 @@ const POSTINGS: u8 = 6;
 /// Entries of a page that are not jobs, by their numbers.
 const ENTRIES: u64 = 256;
 
-/// The pages that a store has, by the digests of their texts.
+/// The pages that a store has.
 #[derive(Debug, Clone, Default)]
-pub struct Pages(BTreeMap<PageKey, [u8; 32]>);
+pub struct Pages {
+    /// The digests of their texts.
+    digests: BTreeMap<PageKey, [u8; 32]>,
+    /// By page of jobs: pages of submissions that it names.
+    named: BTreeMap<u64, BTreeSet<u64>>,
+}
+
+/// The number of the page that has a submission with this digest.
+fn place_of(digest: &[u8; 32]) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = *digest;
+    u64::from_be_bytes([a, b, c, d, e, f, g, h])
+}
 
 /// What a snapshot in the making has so far.
 struct Making<'a> {
     known: &'a mut Pages,
     seen: BTreeSet<PageKey>,
     changed: Vec<Page>,
+    /// The last submission that got a page of its own, and its digest.
+    shared: Option<(Arc<Submission>, [u8; 32])>,
 }
 
 impl Pages {
@@ -56,8 +75,9 @@ impl Pages {
     /// jobs are looked at only if they were touched. Linear in the state; what is written, in what
     /// has changed.
     pub fn of(&mut self, state: &State, touched: &BTreeSet<u64>) -> (Vec<u8>, Changes) {
-        let nothing_is_known = self.0.is_empty();
-        let mut making = Making { known: self, seen: BTreeSet::new(), changed: Vec::new() };
+        let nothing_is_known = self.digests.is_empty();
+        let (seen, changed) = (BTreeSet::new(), Vec::new());
+        let mut making = Making { known: self, seen, changed, shared: None };
         making.jobs(&state.jobs, touched);
         let market = MarketState { jobs: Vec::new(), ..making.market(state.market.state()) };
         let numbers = state.numbers.iter();
@@ -90,7 +110,7 @@ impl Pages {
     /// Over all pages.
     fn digest(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
-        for (key, digest) in &self.0 {
+        for (key, digest) in &self.digests {
             hash.update([key.0]);
             hash.update(key.1.to_be_bytes());
             hash.update(digest);
@@ -104,29 +124,73 @@ impl Making<'_> {
         let mut next = jobs.keys().next().map(|number| number / JobTable::PAGE);
         while let Some(page) = next {
             let key = (JOBS, page);
-            let end = (page + 1) * JobTable::PAGE;
-            if touched.contains(&page) || !self.known.0.contains_key(&key) {
-                let mut submissions: Vec<&Arc<Submission>> = Vec::new();
-                let mut text = br#"{"jobs":["#.to_vec();
-                for (place, (_, job)) in jobs.range(page * JobTable::PAGE..end).enumerate() {
-                    let same = submissions.iter().position(|it| Arc::ptr_eq(it, &job.submission));
-                    let submission = same.unwrap_or_else(|| {
-                        submissions.push(&job.submission);
-                        submissions.len() - 1
-                    });
-                    if place > 0 {
-                        text.push(b',');
-                    }
-                    put_job(job, submission as u64, &mut text);
-                }
-                text.extend_from_slice(br#"],"submissions":"#);
-                submissions.put(&mut text);
-                text.push(b'}');
-                self.offer(key, &text);
+            if touched.contains(&page) || !self.known.digests.contains_key(&key) {
+                self.page_of_jobs(jobs, page);
             }
             self.seen.insert(key);
+            let named = self.known.named.get(&page).into_iter().flatten();
+            self.seen.extend(named.map(|place| (SUBMISSIONS, *place)));
+            let end = (page + 1) * JobTable::PAGE;
             next = jobs.range(end..).next().map(|(number, _)| number / JobTable::PAGE);
         }
+    }
+
+    fn page_of_jobs(&mut self, jobs: &JobTable, page: u64) {
+        let (begin, end) = (page * JobTable::PAGE, (page + 1) * JobTable::PAGE);
+        let array = |job: &Job| job.array.map(|(first, _)| first);
+        let goes_on = jobs.range(end..).next().and_then(|(_, job)| array(job));
+        // Whether jobs of the array are in other pages, too.
+        let is_wide =
+            |job: &Job| array(job).is_some_and(|it| it < begin || it >= end || goes_on == Some(it));
+        let mut submissions: Vec<(&Arc<Submission>, bool)> = Vec::new();
+        let mut text = br#"{"jobs":["#.to_vec();
+        for (place, (_, job)) in jobs.range(begin..end).enumerate() {
+            let same = submissions.iter().position(|(it, _)| Arc::ptr_eq(it, &job.submission));
+            let submission = same.unwrap_or_else(|| {
+                submissions.push((&job.submission, is_wide(job)));
+                submissions.len() - 1
+            });
+            if place > 0 {
+                text.push(b',');
+            }
+            put_job(job, submission as u64, &mut text);
+        }
+        text.extend_from_slice(br#"],"submissions":["#);
+        let mut named = BTreeSet::new();
+        for (place, (submission, is_wide)) in submissions.into_iter().enumerate() {
+            if place > 0 {
+                text.push(b',');
+            }
+            match is_wide.then(|| self.share(submission)).flatten() {
+                Some(digest) => {
+                    named.insert(place_of(&digest));
+                    digest.put(&mut text);
+                }
+                None => submission.put(&mut text),
+            }
+        }
+        text.extend_from_slice(b"]}");
+        self.known.named.insert(page, named);
+        self.offer((JOBS, page), &text);
+    }
+
+    /// Puts a submission into a page of its own; its digest. `None`: another one has that page.
+    fn share(&mut self, submission: &Arc<Submission>) -> Option<[u8; 32]> {
+        if let Some((last, digest)) = &self.shared
+            && Arc::ptr_eq(last, submission)
+        {
+            return Some(*digest);
+        }
+        let mut text = Vec::new();
+        submission.put(&mut text);
+        let digest: [u8; 32] = Sha256::digest(&text).into();
+        let key = (SUBMISSIONS, place_of(&digest));
+        if self.known.digests.get(&key).is_some_and(|known| *known != digest) {
+            return None;
+        }
+        self.offer(key, &text);
+        self.shared = Some((Arc::clone(submission), digest));
+        Some(digest)
     }
 
     fn market(&mut self, mut market: MarketState) -> MarketState {
@@ -163,17 +227,20 @@ impl Making<'_> {
 
     fn offer(&mut self, key: PageKey, text: &[u8]) {
         let digest = Sha256::digest(text).into();
-        if self.known.0.insert(key, digest) != Some(digest) {
+        if self.known.digests.insert(key, digest) != Some(digest) {
             self.changed.push(Page { key, body: compressed(text) });
         }
     }
 
     /// Pages that are gone are changes, too.
     fn finish(self) -> Vec<Page> {
-        let Making { known, seen, mut changed } = self;
-        let gone: Vec<PageKey> = known.0.keys().filter(|it| !seen.contains(it)).copied().collect();
-        for key in gone {
-            known.0.remove(&key);
+        let Making { known, seen, mut changed, shared: _ } = self;
+        let gone = known.digests.keys().filter(|it| !seen.contains(it)).copied();
+        for key in gone.collect::<Vec<_>>() {
+            known.digests.remove(&key);
+            if key.0 == JOBS {
+                known.named.remove(&key.1);
+            }
             changed.push(Page { key, body: Vec::new() });
         }
         changed
@@ -204,16 +271,18 @@ pub struct Draft {
     balances: BTreeMap<Account, i128>,
     posted: u64,
     digest: [u8; 32],
-    jobs: BTreeMap<u64, crate::live::state::Job>,
+    jobs: BTreeMap<u64, Job>,
     postings: Vec<Posting>,
     pages: Pages,
     submissions: Lately<Submission>,
+    /// Those that have pages of their own, by the digests of these.
+    shared: BTreeMap<[u8; 32], Arc<Submission>>,
     terms: Lately<Terms>,
 }
 
 impl std::fmt::Debug for Draft {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Draft").field("pages", &self.pages.0.len()).finish_non_exhaustive()
+        f.debug_struct("Draft").field("pages", &self.pages.digests.len()).finish_non_exhaustive()
     }
 }
 
@@ -223,7 +292,7 @@ impl Draft {
     /// # Errors
     /// What is wrong with it.
     pub fn begin(version: u32, head: &[u8]) -> Result<Draft, CodecError> {
-        if version != VERSION {
+        if !(FIRST..=VERSION).contains(&version) {
             return Err(CodecError(format!("states of version {version} are not known here")));
         }
         let state::Head { state, market, balances, posted, digest } =
@@ -238,6 +307,7 @@ impl Draft {
             postings: Vec::new(),
             pages: Pages::default(),
             submissions: Lately::default(),
+            shared: BTreeMap::new(),
             terms: Lately::default(),
         })
     }
@@ -248,11 +318,13 @@ impl Draft {
     /// What is wrong with it.
     pub fn add(&mut self, page: &Page) -> Result<(), CodecError> {
         let text = text_of(page)?;
-        self.pages.0.insert(page.key, Sha256::digest(&text).into());
+        let digest: [u8; 32] = Sha256::digest(&text).into();
+        self.pages.digests.insert(page.key, digest);
         let value = parse(&text)?;
         drop(text);
         match page.key.0 {
-            JOBS => self.add_jobs(value)?,
+            SUBMISSIONS => drop(self.shared.insert(digest, Arc::<Submission>::get(value)?)),
+            JOBS => self.add_jobs(page.key.1, value)?,
             MARKET => {
                 for mut job in Vec::<JobState>::get(value)? {
                     job.demand.terms = job.demand.terms.map(|terms| self.terms.shared(terms));
@@ -268,13 +340,23 @@ impl Draft {
         Ok(())
     }
 
-    fn add_jobs(&mut self, value: Value) -> Result<(), Fault> {
+    fn add_jobs(&mut self, page: u64, value: Value) -> Result<(), Fault> {
         let mut fields = Fields::of(value)?;
-        let (jobs, submissions): (Vec<AnyJson>, Vec<Arc<Submission>>) =
+        let (jobs, entries): (Vec<AnyJson>, Vec<AnyJson>) =
             (fields.take("jobs")?, fields.take("submissions")?);
         fields.end()?;
-        let submissions: Vec<_> =
-            submissions.into_iter().map(|it| self.submissions.shared(it)).collect();
+        let (mut submissions, mut named) = (Vec::new(), BTreeSet::new());
+        for AnyJson(entry) in entries {
+            if !entry.is_string() {
+                submissions.push(self.submissions.shared(Arc::get(entry)?));
+                continue;
+            }
+            let digest = <[u8; 32]>::get(entry)?;
+            let shared = self.shared.get(&digest).cloned();
+            submissions.push(shared.ok_or_else(|| Fault::new("a submission is missing"))?);
+            named.insert(place_of(&digest));
+        }
+        self.pages.named.insert(page, named);
         for AnyJson(job) in jobs {
             let job = get_job(job, &submissions)?;
             self.jobs.insert(job.number, job);

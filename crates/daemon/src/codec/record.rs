@@ -32,6 +32,7 @@ choice!(Record {
     "cancelling" => Cancelling { job, by },
     "ended" => Ended { job, finish },
     "dropped" => Dropped { job },
+    "redacted" => Redacted { job, last, hash },
     "announced" => Announced { what, why },
     "closed" => Closed { why },
     "reopened" => Reopened { why },

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tradewind_model::SiteId;
 
 use crate::site::managed::requests::{Count, Requests};
+use crate::store::sqlite::Damage;
 
 /// A number of things, and the time that they took in all.
 #[derive(Debug, Default)]
@@ -17,7 +18,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    pub(super) fn add(&self, count: u64, took: Duration) {
+    pub(crate) fn add(&self, count: u64, took: Duration) {
         self.count.fetch_add(count, Ordering::Relaxed);
         let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         self.nanoseconds.fetch_add(took, Ordering::Relaxed);
@@ -67,6 +68,11 @@ pub struct Gauges {
     pub rows: Tally,
     /// Times that rows were written.
     pub appends: Tally,
+    /// Rows that were moved into archive files.
+    pub archived: Tally,
+    /// Old rows that were looked at for damage.
+    pub scrubbed: Tally,
+    damage: Mutex<Vec<Damage>>,
     last_row: AtomicU64,
     read_only: AtomicBool,
     looks: Mutex<BTreeMap<SiteId, Look>>,
@@ -91,6 +97,15 @@ impl Gauges {
     /// looked at, and takes nothing in but cancellations.
     pub fn is_read_only(&self) -> bool {
         self.read_only.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_damage(&self, damage: Vec<Damage>) {
+        *self.damage.lock().unwrap_or_else(PoisonError::into_inner) = damage;
+    }
+
+    /// What the last look at everything that is old has found, and the present one so far.
+    pub fn damage(&self) -> Vec<Damage> {
+        self.damage.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Remembers a look; `wrong` is what the site said instead of an answer.

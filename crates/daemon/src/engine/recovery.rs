@@ -85,7 +85,7 @@ fn read<C: Codec>(
     codec: &C,
     snapshot: &Snapshot,
 ) -> Result<(State, Pages), String> {
-    if snapshot.version < pages::VERSION {
+    if snapshot.version < pages::FIRST {
         let state = codec.read_state(snapshot.version, &snapshot.body);
         return state.map(|state| (state, Pages::default())).map_err(|wrong| wrong.to_string());
     }

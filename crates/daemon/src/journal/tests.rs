@@ -1,3 +1,5 @@
+mod fixture;
+
 use std::sync::Arc;
 
 use tradewind_io::submission::{Conditions, OnLost, Submission, Surroundings, TimeLimit, Work};
@@ -301,6 +303,61 @@ fn of_many_jobs_only_what_has_changed_is_written_again() {
         after = Some(last);
     }
     assert!(bytes < 10_000 * 100, "{bytes}");
+}
+
+/// Jobs of one large submission: of an array, or each by itself. Bytes of all pages.
+fn size_of_many(array: bool) -> usize {
+    let (_, mut store) = store();
+    let last = store.last();
+    let mut state = state_after(&mut store, &Json, last).unwrap();
+    let mut large = (*submission()).clone();
+    // Like real environments: half of it does not repeat.
+    let value = |n: u64| (0..8).map(|part| format!("{:x}", n * 7_919 * (part + 1))).collect();
+    large.surroundings.environment = (0..400).map(|n| (format!("V{n}"), value(n))).collect();
+    let shared = Arc::new(large);
+    let begin = state.last_job + 1;
+    for job in begin..begin + 10_000 {
+        let (user, submission) = ("ana".to_owned(), Arc::clone(&shared));
+        let array = array.then_some((begin, job as u32));
+        let record = Record::Submitted { job, user, submission, array, key: None };
+        state.apply(Time(2_000), &record).unwrap();
+    }
+    let mut pages = Pages::default();
+    keep_pages(&mut store, &mut pages, last, &mut state);
+    let (_, read, mut known) = begun(&mut store, &Json).unwrap().unwrap();
+    assert_eq!(Json.state(&read), Json.state(&state));
+    let again = known.of(&read, &std::collections::BTreeSet::new()).1;
+    assert_eq!(again.pages(), [], "what was read is known");
+    let one = &read.jobs[&(begin + 5_000)].submission;
+    let of_it = read.jobs.range(begin..).map(|(_, job)| job);
+    assert!(of_it.into_iter().all(|job| Arc::ptr_eq(&job.submission, one)));
+    // When the last of them is gone, so is what they shared.
+    for job in begin..begin + 10_000 {
+        let ended = Record::Ended { job, finish: Finish::Cancelled };
+        state.apply(Time(2_001), &ended).unwrap();
+        state.apply(Time(2_001), &Record::Dropped { job }).unwrap();
+    }
+    let bytes = size_of_pages(&mut store);
+    keep_pages(&mut store, &mut pages, last, &mut state);
+    assert!(store.pages(None).unwrap().iter().all(|page| page.key.0 != 0));
+    bytes
+}
+
+fn size_of_pages(store: &mut Memory) -> usize {
+    let (mut bytes, mut after) = (0, None);
+    loop {
+        let pages = store.pages(after).unwrap();
+        let Some(last) = pages.last() else { return bytes };
+        after = Some(last.key);
+        bytes += pages.iter().map(|page| page.body.len()).sum::<usize>();
+    }
+}
+
+#[test]
+fn the_submission_of_an_array_is_in_a_snapshot_once() {
+    let (of_array, each) = (size_of_many(true), size_of_many(false));
+    println!("pages of 10,000 jobs: {of_array} bytes as an array, {each} bytes without");
+    assert!(of_array * 3 < each, "{of_array} of {each}");
 }
 
 #[test]

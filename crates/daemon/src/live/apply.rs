@@ -153,6 +153,7 @@ impl State {
             Record::Unkept { job, site, why } => {
                 self.note(*job, Happening::Unkept(SiteId(*site), why.clone()))?;
             }
+            Record::Redacted { job, last, hash } => self.redact(*job, *last, hash)?,
             Record::Dropped { job } => {
                 let gone = self.jobs.remove(job).ok_or(ApplyError::Job(*job))?;
                 if let Some(key) = gone.key {
@@ -248,6 +249,7 @@ impl State {
             processors: None,
             origin: None,
             away: None,
+            redacted: None,
         };
         self.jobs.insert(*job, new);
         self.note(*job, Happening::Submitted)

@@ -12,9 +12,9 @@ use super::peers::may_travel;
 use super::projects::Change;
 use super::record::Record;
 use super::rights::{Actor, Role};
-use super::state::{Finish, Hold, Phase, Quote};
+use super::state::{Finish, Hold, Job, Phase, Quote};
 use super::tokens::{NewToken, Rotation};
-use super::{ApplyError, Live, times};
+use super::{ApplyError, Live, redact, times};
 
 pub(super) type Answer = Result<Result<Reply, Refusal>, ApplyError>;
 
@@ -155,8 +155,15 @@ impl Live {
     ) -> Result<Option<Vec<u64>>, Refusal> {
         let known = key.and_then(|key| self.state.keys.get(&(actor.user.clone(), key.clone())));
         let Some(&first) = known else { return Ok(None) };
-        let known = self.state.jobs.get(&first).map(|job| &*job.submission);
-        if known.is_some_and(|known| !is_again(known, submission)) {
+        let known = self.state.jobs.get(&first);
+        let is_other = |job: &Job| match job.redacted {
+            None => !is_again(&job.submission, submission),
+            Some(hash) => {
+                hash != redact::hash_of(submission)
+                    || !is_again(&job.submission, &redact::bare(submission))
+            }
+        };
+        if known.is_some_and(is_other) {
             let message = format!("job {first} has this key, and is another submission");
             let hint = "use another key for another job; the same one sends the same job again";
             return Err(Refusal::new(RefusalKind::Conflict, message, hint));

@@ -318,6 +318,7 @@ impl Live {
         let array = job.array;
         self.active.remove(job);
         self.over.insert((job.ended.unwrap_or(at), number));
+        self.redactable.insert((job.ended.unwrap_or(at), number));
         if let Some(booking) = &job.booking {
             self.booked.remove(&(booking.start, number));
         }

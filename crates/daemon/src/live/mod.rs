@@ -32,6 +32,7 @@ pub mod peers;
 pub mod projects;
 pub mod recent_history;
 pub mod record;
+mod redact;
 pub mod rights;
 pub mod state;
 mod surveys;
@@ -96,6 +97,9 @@ pub struct Settings {
     pub new_user_grant: Money,
     /// How long a job is kept after its end.
     pub keep: Span,
+    /// How long its script and its environment are kept after its end; of an array, after the end of
+    /// all of it. `None`: as long as the job.
+    pub keep_scripts: Option<Span>,
     /// How often sites may refuse a job before it is held.
     pub max_refusals: u32,
     /// Other markets that jobs are exchanged with: as the configuration calls them.
@@ -122,6 +126,7 @@ impl Default for Settings {
             max_environment: 1 << 20,
             new_user_grant: Money(1_000_000_000_000),
             keep: Span(7 * 24 * 3_600),
+            keep_scripts: Some(Span(3 * 24 * 3_600)),
             max_refusals: 8,
             peers: Vec::new(),
             negotiation: Settings::NEGOTIATION,
@@ -169,6 +174,8 @@ pub struct Live {
     booked: BTreeSet<(Time, u64)>,
     /// Jobs that are over: by their end.
     over: BTreeSet<(Time, u64)>,
+    /// Those of them whose scripts and environments may be there still: by their end.
+    redactable: BTreeSet<(Time, u64)>,
     /// Jobs that are not over.
     active: bodies::Bodies,
     /// Jobs that run, or did a moment ago, and whose parts wait for each other.
@@ -245,6 +252,7 @@ impl Live {
             short: BTreeSet::new(),
             booked: BTreeSet::new(),
             over: BTreeSet::new(),
+            redactable: BTreeSet::new(),
             active: bodies::Bodies::default(),
             gathering: BTreeSet::new(),
             began: BTreeMap::new(),
@@ -390,6 +398,8 @@ impl Live {
             match &job.phase {
                 Phase::Over(_) => {
                     self.over.extend(job.ended.map(|at| (at, number)));
+                    let ended = job.ended.filter(|_| job.redacted.is_none());
+                    self.redactable.extend(ended.map(|at| (at, number)));
                     continue;
                 }
                 Phase::Held(Hold::Nowhere) => {

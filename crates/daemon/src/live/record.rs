@@ -204,6 +204,16 @@ pub enum Record {
         /// Which.
         job: u64,
     },
+    /// The script and the environment of jobs that are over are dropped from the state: of one job,
+    /// or of jobs of an array, which share them.
+    Redacted {
+        /// The first of them.
+        job: u64,
+        /// The last of them; those between that are still there belong to them.
+        last: u64,
+        /// SHA-256 of the script; of a command: of its words, each with a zero byte behind it.
+        hash: [u8; 32],
+    },
     /// Nodes will be missing.
     Announced {
         /// Which, and for how long.

@@ -134,6 +134,8 @@ pub struct Job {
     pub origin: Option<RemoteOrigin>,
     /// Where it goes or went, if it is passed on.
     pub away: Option<Away>,
+    /// If its script and its environment were dropped: SHA-256 of the script.
+    pub redacted: Option<[u8; 32]>,
 }
 
 impl Job {

@@ -22,8 +22,10 @@ mod held;
 mod preempted;
 mod projects;
 mod recall;
+mod redact;
 mod resources;
 mod shapes;
+mod size;
 mod times;
 mod tokens;
 

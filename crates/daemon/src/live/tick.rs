@@ -8,7 +8,7 @@ use super::state::Phase;
 use super::{ApplyError, Live};
 
 /// Records of one kind in one step, at most: a step is written down at once.
-const AT_ONCE: usize = 1_000;
+pub(super) const AT_ONCE: usize = 1_000;
 
 impl Live {
     pub(super) fn tick(&mut self, at: Time) -> Result<(), ApplyError> {
@@ -21,6 +21,7 @@ impl Live {
             self.put(at, Record::Taken { quote, job: None })?;
         }
         self.drop_old(at)?;
+        self.drop_scripts(at)?;
         self.begin_month(at)?;
         self.mind_caps(at)?;
         self.negotiations_due(at)

@@ -5,9 +5,11 @@
 //!
 //! - [`sqlite`]: a file on this machine, its copies and its check.
 //! - [`memory`]: for tests, with faults on order.
+//! - [`archive`]: files of old rows.
 //! - [`chain`]: how rows are chained, whoever keeps them.
 //! - [`verify`], [`export`]: all rows of any store, one after the other.
 
+pub mod archive;
 pub mod chain;
 mod export;
 pub mod memory;

@@ -2,6 +2,7 @@
 
 pub mod cluster;
 mod hours;
+mod journal;
 pub mod machine;
 mod read;
 pub mod schedule;
@@ -19,6 +20,7 @@ use crate::diagnostics::Diagnostics;
 use crate::input::{self, Input};
 use cluster::{Cluster, Members};
 pub use hours::Hours;
+pub use journal::Journal;
 use machine::LocalAccounts;
 use schedule::Schedule;
 pub use sign_in::{Provider, RoleName, SignIn};
@@ -36,6 +38,8 @@ pub struct Settings {
     pub sign_in: SignIn,
     /// How much of it users may have.
     pub limits: UserLimits,
+    /// How long what is old is kept.
+    pub journal: Journal,
     /// What users begin with.
     pub money: Credits,
     /// Who is told.

@@ -100,6 +100,11 @@ pub struct Job {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<super::Submission>)]
     pub submission: Option<Value>,
+    /// The job has been over for so long that its script and its environment were dropped: they
+    /// are not in `submission`. This is the SHA-256 of the script, in hexadecimal; of a command,
+    /// that of its words, each with a zero byte behind it. Left out otherwise, and in lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script_dropped: Option<String>,
 }
 
 /// Where a job came from.

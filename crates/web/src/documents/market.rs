@@ -32,6 +32,10 @@ pub struct Market {
     /// more. It goes on by itself when there is room. Left out otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
+    /// What is damaged of the journal, the audit log and their archive files, as far as looking
+    /// at them slowly has shown: file, row and what to do. For administrators; left out if nothing is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub damage: Vec<String>,
     /// How many.
     pub sites: u32,
     /// Of all sites.

@@ -73,6 +73,9 @@ pub(crate) struct Metrics {
     appends: Counter,
     append_time: Seconds,
     read_only: Gauge,
+    damage: Gauge,
+    archived: Counter,
+    scrubbed: Counter,
 }
 
 impl Metrics {
@@ -105,6 +108,9 @@ impl Metrics {
             appends: Counter::default(),
             append_time: Counter::default(),
             read_only: Gauge::default(),
+            damage: Gauge::default(),
+            archived: Counter::default(),
+            scrubbed: Counter::default(),
         };
         all.register_http();
         all.register_market();
@@ -157,6 +163,12 @@ impl Metrics {
         all.register("journal_rows", "Rows written since the start", self.rows.clone());
         let help = "1 while the journal's disk is full, and the market can only be read";
         all.register("journal_read_only", help, self.read_only.clone());
+        let help = "Places of the journal, the audit log and their archives that are damaged";
+        all.register("journal_damage", help, self.damage.clone());
+        let help = "Rows moved into archive files since the start";
+        all.register("journal_archived_rows", help, self.archived.clone());
+        let help = "Old rows looked at for damage since the start";
+        all.register("journal_scrubbed_rows", help, self.scrubbed.clone());
         let help = "Times that rows were written since the start";
         all.register("journal_appends", help, self.appends.clone());
         let help = "Time that writing took in all";

@@ -98,5 +98,8 @@ impl Metrics {
         self.appends.inner().store(gauges.appends.count(), Ordering::Relaxed);
         set(&self.append_time, gauges.appends.time().as_secs_f64());
         self.read_only.set(i64::from(gauges.is_read_only()));
+        self.damage.set(gauges.damage().len() as i64);
+        self.archived.inner().store(gauges.archived.count(), Ordering::Relaxed);
+        self.scrubbed.inner().store(gauges.scrubbed.count(), Ordering::Relaxed);
     }
 }

@@ -3,6 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use tradewind_daemon::live::Ask;
+use tradewind_daemon::live::rights::{Actor, Role};
+use tradewind_daemon::store::sqlite::Damage;
 
 use crate::api::Context;
 use crate::auth::Caller;
@@ -20,8 +22,8 @@ const MAX_POLICY: usize = 500;
     get, path = "/v1/market", tag = "market", operation_id = "show_market",
     responses((status = 200, description = "policy, time, totals", body = Market), Refusals),
 )]
-pub(crate) async fn show(State(context): State<Context>, _: Caller) -> Answer<Json<Market>> {
-    document(&context).await.map(Json)
+pub(crate) async fn show(State(context): State<Context>, caller: Caller) -> Answer<Json<Market>> {
+    document(&context, &caller.actor).await.map(Json)
 }
 
 /// Has another policy decide from now on: administrators may.
@@ -38,8 +40,9 @@ pub(crate) async fn policy(
         let message = "this is no name of a policy";
         return Err(Failure::invalid(message, "`simulate --help` has all").in_field("policy"));
     }
+    let actor = caller.actor.clone();
     context.ask(caller.actor, Ask::Policy { policy }).await.map_err(|it| it.in_field("policy"))?;
-    document(&context).await.map(Json)
+    document(&context, &actor).await.map(Json)
 }
 
 /// What users and sites did, by the jobs that are kept.
@@ -52,8 +55,18 @@ pub(crate) async fn report(State(context): State<Context>, caller: Caller) -> An
 }
 
 /// The market as it is now.
-async fn document(context: &Context) -> Answer<Market> {
-    let read_only = context.market.gauges().is_read_only();
+async fn document(context: &Context, actor: &Actor) -> Answer<Market> {
+    let gauges = context.market.gauges();
+    let read_only = gauges.is_read_only();
+    let damage = match actor.role {
+        Role::Administrator => gauges.damage().iter().map(in_words).collect(),
+        Role::User | Role::Owner | Role::Peer => Vec::new(),
+    };
     let market = context.look(|live| market::market(live.state())).await?;
-    Ok(Market { read_only: read_only.then_some(true), ..market })
+    Ok(Market { read_only: read_only.then_some(true), damage, ..market })
+}
+
+fn in_words(damage: &Damage) -> String {
+    let Damage { path, row, what } = damage;
+    format!("{path}, row {row}: {what}")
 }

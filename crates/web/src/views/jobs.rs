@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
 use tradewind_daemon::live::money::Account;
 use tradewind_daemon::live::rights::Actor;
 use tradewind_daemon::live::state::{Finish, Hold, Job, Part, Phase, State};
+use tradewind_daemon::store::Digest;
 use tradewind_io::submission::document;
 use tradewind_model::{Pool, PoolId};
 
@@ -97,6 +99,7 @@ pub(crate) fn line(state: &State, job: &Job) -> documents::Job {
         parts: Vec::new(),
         history: Vec::new(),
         submission: None,
+        script_dropped: None,
     }
 }
 
@@ -112,9 +115,19 @@ pub(crate) fn whole(state: &State, job: &Job) -> documents::Job {
         limits: limits::limits(state, job),
         parts: job.parts.iter().map(|it| part(state, job, it)).collect(),
         history: job.history.iter().map(entry).collect(),
-        submission: Some(document::value(&job.submission)),
+        submission: Some(submission(job)),
+        script_dropped: job.redacted.map(|hash| Digest(hash).to_string()),
         ..line(state, job)
     }
+}
+
+/// What was handed in, without what was dropped since.
+fn submission(job: &Job) -> Value {
+    let mut document = document::value(&job.submission);
+    if let Some(fields) = document.as_object_mut().filter(|_| job.redacted.is_some()) {
+        fields.retain(|name, value| name != "environment" && (name != "script" || *value != ""));
+    }
+    document
 }
 
 /// `8 tasks of 1 processor: 2 nodes of 4 processors at alpha/main`, once the number of nodes is

@@ -76,7 +76,7 @@ struct ExportArgs {
 
 /// From when on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Since {
+pub(super) enum Since {
     /// Seconds since 1970.
     At(i64),
     /// Seconds before now.
@@ -84,7 +84,7 @@ enum Since {
 }
 
 impl Since {
-    fn seconds(self) -> i64 {
+    pub(super) fn seconds(self) -> i64 {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         match self {
             Since::At(at) => at,
@@ -93,7 +93,7 @@ impl Since {
     }
 }
 
-fn since(text: &str) -> Result<Since, String> {
+pub(super) fn since(text: &str) -> Result<Since, String> {
     if let Ok(moment) = text.parse::<jiff::Timestamp>() {
         return Ok(Since::At(moment.as_second()));
     }

@@ -1,4 +1,4 @@
-//! `tradewind backup` and `tradewind restore`: a copy of the journal, there and back.
+//! `tradewind backup` and `tradewind restore`: a copy of journal and audit log, there and back.
 
 use std::path::{Path, PathBuf};
 
@@ -19,8 +19,9 @@ Examples:
   tradewind backup /backups/market.db
   tradewind backup market.db --state /var/lib/tradewind
 
-Also while the market runs, which is not held up. The copy is checked, and only its owner can read
-it. Exit code 1 if the journal is damaged.")]
+Also while the market runs, which is not held up. Beside the file come `FILE.archive` with archive
+files, if there are any, and `FILE.audit` with the audit log. All are checked, and only their owner
+can read them. Exit code 1 if the journal is damaged.")]
 pub(crate) struct BackupArgs {
     /// A file that is not there yet.
     #[arg(value_name = "FILE")]
@@ -49,7 +50,16 @@ pub(crate) struct RestoreArgs {
 
 pub(crate) fn backup(args: &BackupArgs, format: Format) -> Outcome {
     let from = found(args.state.as_deref())?;
+    let log = from.with_file_name("audit.db");
+    let to = audit(&args.file);
+    if to.symlink_metadata().is_ok() {
+        let message = format!("{} is there already", to.display());
+        return Err(Failure::data(message).hint("move it away, or name another file"));
+    }
     let copied = sqlite::backup(&from, &args.file).map_err(|wrong| stored(&wrong))?;
+    if log.exists() {
+        sqlite::backup(&log, &to).map_err(|wrong| stored(&wrong))?;
+    }
     told(&args.file, &copied, format)
 }
 
@@ -59,7 +69,19 @@ pub(crate) fn restore(args: &RestoreArgs, format: Format) -> Outcome {
         return Err(Failure::data(format!("there is no backup `{}`", args.file.display())));
     }
     let copied = sqlite::restore(&args.file, &to).map_err(|wrong| of_backup(stored(&wrong)))?;
+    let log = audit(&args.file);
+    if log.exists() {
+        let to = place::audit(&args.state);
+        sqlite::restore(&log, &to).map_err(|wrong| of_backup(stored(&wrong)))?;
+    }
     told(&to, &copied, format)
+}
+
+/// Where the audit log is, beside a backup of the journal.
+fn audit(backup: &Path) -> PathBuf {
+    let mut name = backup.as_os_str().to_owned();
+    name.push(".audit");
+    PathBuf::from(name)
 }
 
 fn told(path: &Path, copied: &Verified, format: Format) -> Outcome {

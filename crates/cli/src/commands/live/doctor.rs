@@ -56,7 +56,9 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let folder = place::folder(args.state.as_deref())?;
     let mut all = look(&settings, &folder, args, report)?;
     let market = running(&folder);
-    let of_market = market.iter().flat_map(|market| clock(market).into_iter().chain(disk(market)));
+    let of_market = market
+        .iter()
+        .flat_map(|market| clock(market).into_iter().chain(disk(market)).chain(damage(market)));
     all.extend(of_market.map(|finding| ("market".to_owned(), finding)));
     all.extend(tokens(&folder).into_iter().map(|finding| ("market".to_owned(), finding)));
     let bad = all.iter().any(|(_, finding)| finding.verdict == Verdict::Bad);
@@ -80,6 +82,18 @@ fn disk(market: &MarketDocument) -> Option<Finding> {
         verdict: Verdict::Bad,
         found: "it is full: the market can be read, and jobs can be cancelled, no more".to_owned(),
         remedy: "make room; the market goes on by itself then".to_owned(),
+    })
+}
+
+/// What the market has found damaged of what is old.
+fn damage(market: &MarketDocument) -> impl Iterator<Item = Finding> {
+    market.damage.iter().map(|found| Finding {
+        what: "old rows".to_owned(),
+        verdict: Verdict::Bad,
+        found: found.clone(),
+        remedy: "the market goes on; keep the last backup that `tradewind journal verify --file` \
+                 proves"
+            .to_owned(),
     })
 }
 

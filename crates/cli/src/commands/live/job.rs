@@ -125,6 +125,10 @@ fn page(job: &Job) -> String {
             signal => format!("signal {signal}"),
         }),
     );
+    let dropped = |hash: &String| {
+        format!("dropped with the environment, since the job is over (SHA-256 {hash})")
+    };
+    line("script", job.script_dropped.as_ref().map(dropped));
     line("peer", job.peer.clone());
     line("at the peer", Some(job.peer_nodes.join("; ")).filter(|it| !it.is_empty()));
     line("home", job.home.as_ref().map(|it| format!("job {} of {}", it.job, it.peer)));

@@ -1,4 +1,4 @@
-//! `tradewind journal`: the market's journal, proved, replayed and exported.
+//! `tradewind journal`: the market's journal, proved, replayed, exported, archived.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -9,9 +9,11 @@ use tradewind_daemon::codec::{Codec as _, Json};
 use tradewind_daemon::engine::RecoveryError;
 use tradewind_daemon::journal::{JournalError, Proof, prove, state_after};
 use tradewind_daemon::live::State;
-use tradewind_daemon::store::sqlite::{self, Sqlite};
+use tradewind_daemon::store::archive::Segment;
+use tradewind_daemon::store::sqlite::{self, Cover, Sqlite};
 use tradewind_daemon::store::{Digest, ExportError, Store as _, StoreError, Verified, export};
 
+use super::audit::{Since, since};
 use super::facts;
 use crate::cli::Format;
 use crate::client::place;
@@ -33,6 +35,10 @@ enum JournalCommand {
     Replay(ReplayArgs),
     /// Write all rows as lines of JSON.
     Export(ExportArgs),
+    /// Move old rows into compressed archive files beside the journal.
+    Archive(ArchiveArgs),
+    /// Make the journal's file as small as what is in it.
+    Compact(CompactArgs),
 }
 
 /// Which journal.
@@ -90,6 +96,40 @@ struct ExportArgs {
     journal: Journal,
 }
 
+/// How old.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind journal archive
+  tradewind journal archive --before 30d --state /var/lib/tradewind
+  tradewind journal archive --before 2027-01-15T08:00:00Z
+
+The market must not run: `up` archives by itself, after `journal.retention` of the configuration.
+Rows that the latest snapshot does not have stay; a market that was stopped has one of its last row.
+All commands read archive files and journal as one.")]
+struct ArchiveArgs {
+    /// Rows that are older than this go: a moment such as `2027-01-15T08:00:00Z`, or an age such as
+    /// `90d`.
+    #[arg(long, value_name = "WHEN", value_parser = since, default_value = "90d")]
+    before: Since,
+    #[command(flatten)]
+    journal: Journal,
+}
+
+/// Which one.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  tradewind journal compact
+  tradewind journal compact --state /var/lib/tradewind
+
+The market must not run. The disk needs room for the file once more. Nothing is lost; afterwards the
+file shrinks by itself when rows are archived.")]
+struct CompactArgs {
+    #[command(flatten)]
+    journal: Journal,
+}
+
 impl Journal {
     fn path(&self) -> Result<PathBuf, Failure> {
         match &self.file {
@@ -139,7 +179,39 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
         JournalCommand::Verify(args) => verify(&args.journal, format),
         JournalCommand::Replay(args) => replay(args, format).map_err(|it| args.journal.advise(it)),
         JournalCommand::Export(args) => write(args).map_err(|it| args.journal.advise(it)),
+        JournalCommand::Archive(args) => {
+            archive(args, format).map_err(|it| args.journal.advise(it))
+        }
+        JournalCommand::Compact(args) => {
+            compact(args, format).map_err(|it| args.journal.advise(it))
+        }
     }
+}
+
+fn archive(args: &ArchiveArgs, format: Format) -> Outcome {
+    let path = args.journal.path()?;
+    let before = args.before.seconds();
+    let made = sqlite::archive_all(&path, Cover::Snapshots, before).map_err(|it| stored(&it))?;
+    let all = Sqlite::look(&path).and_then(|it| it.archives()).map_err(|it| stored(&it))?;
+    let document = json!({
+        "journal": path.display().to_string(),
+        "archived_rows": made.iter().map(|it| it.last - it.first + 1).sum::<u64>(),
+        "new_files": made.iter().map(Segment::name).collect::<Vec<_>>(),
+        "archive_files": all.len(),
+        "first_row": all.last().map_or(1, |it| it.last + 1),
+    });
+    facts(&document, format)?;
+    Ok(Exit::Ok)
+}
+
+fn compact(args: &CompactArgs, format: Format) -> Outcome {
+    let path = args.journal.path()?;
+    let size = || std::fs::metadata(&path).map_or(0, |it| it.len());
+    let before = size();
+    sqlite::compact(&path).map_err(|it| stored(&it))?;
+    let journal = path.display().to_string();
+    facts(&json!({ "journal": journal, "bytes_before": before, "bytes": size() }), format)?;
+    Ok(Exit::Ok)
 }
 
 fn verify(journal: &Journal, format: Format) -> Outcome {
@@ -173,12 +245,13 @@ fn proof(path: &Path) -> Result<Value, Failure> {
         Failure::negative(wrong)
             .hint("the policies of this program decide otherwise than those that kept this journal")
     })?;
-    let mut document = document(path, &proof, &verified);
+    let archives = store.archives().map_err(|wrong| stored(&wrong))?;
+    let mut document = document(path, &proof, &verified, &archives);
     document["decisions"] = json!(decisions);
     Ok(document)
 }
 
-fn document(path: &Path, proof: &Proof, whole: &Verified) -> Value {
+fn document(path: &Path, proof: &Proof, whole: &Verified, archives: &[Segment]) -> Value {
     let (first, last) = proof.verified.times.unzip();
     json!({
         "journal": path.display().to_string(),
@@ -188,6 +261,8 @@ fn document(path: &Path, proof: &Proof, whole: &Verified) -> Value {
         "chain": proof.verified.digest.to_string(),
         "snapshot": proof.snapshot,
         "damaged_snapshots": whole.damaged_snapshots,
+        "archive_files": archives.len(),
+        "archived_rows": archives.last().map_or(0, |it| it.last),
         "state": proof.state.to_string(),
         "proved": true,
     })

@@ -31,8 +31,9 @@ use tradewind_daemon::live::Ask;
 use tradewind_daemon::live::peers::StatusQuery;
 use tradewind_daemon::live::rights::{Actor, Role, TokenTerms};
 use tradewind_daemon::site::{SiteError, Tag};
-use tradewind_daemon::store::sqlite::Sqlite;
+use tradewind_daemon::store::sqlite::{Cover, Sqlite};
 use tradewind_daemon::store::{Store, StoreError};
+use tradewind_daemon::upkeep::{Kept, Pace, Upkeep};
 use tradewind_io::settings::{Pool, Settings};
 use tradewind_model::{SiteId, Times};
 use tradewind_web::{Api, Limits, Listen, Outputs, Rate, Server, Tls};
@@ -108,6 +109,7 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     tell_url(&engine, &place, &url, report)?;
     output::print(&format!("{url}\n"))?;
     report.note(&format!("the administrator's token is in {}", token.display()));
+    let upkeep = upkeep(&place, &settings, &engine)?;
     let watcher = schedules::Watcher::start(engine.handle.clone(), &settings);
     let watcher = watcher.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))?;
     let planner = planner::Planner::start(engine.handle.clone(), plans);
@@ -122,8 +124,9 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     watcher.stop();
     planner.stop();
     server.stop();
-    audit.stop();
     notifier.stop();
+    upkeep.stop();
+    audit.stop();
     engine.handle.stop();
     engine.wait();
     drop(std::fs::remove_file(place.url()));
@@ -204,6 +207,7 @@ fn start(place: &StateFolder, settings: &Settings) -> Result<Engine, Failure> {
         peers: settings.peers.iter().map(|peer| peer.name.clone()).collect(),
         gather: settings.market.gather,
         times: times_by_project(settings),
+        keep_scripts: settings.journal.scripts,
         one_account: accounts::alone(settings),
         ..tradewind_daemon::live::Settings::default()
     };
@@ -258,6 +262,16 @@ fn admit(engine: &Engine, place: &StateFolder) -> Result<PathBuf, Failure> {
     asked.map_err(|refusal| Failure::usage(refusal.to_string()))?;
     place::write_private(&file, &format!("{secret}\n"))?;
     Ok(file)
+}
+
+/// Archives, and the slow look for damage.
+fn upkeep(place: &StateFolder, settings: &Settings, engine: &Engine) -> Result<Upkeep, Failure> {
+    let retention = settings.journal.retention;
+    let kept = |path: PathBuf, cover: Cover| Kept { path, cover, retention };
+    let audit = client::place::audit(place.folder());
+    let all = vec![kept(place.journal(), Cover::Snapshots), kept(audit, Cover::Nothing)];
+    let started = Upkeep::start(all, Pace::default(), Arc::clone(engine.handle.gauges()));
+    started.map_err(|wrong| Failure::usage(format!("no thread: {wrong}")))
 }
 
 /// The audit log beside the journal.

@@ -1,6 +1,7 @@
 //! Whole journals: checked, copied away and brought back.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 
 use rusqlite::backup::{Backup, StepResult};
@@ -8,7 +9,8 @@ use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::error::{damaged, explain, io};
-use super::{Sqlite, connect, files, snapshots};
+use super::{Sqlite, archives, connect, files, snapshots};
+use crate::store::archive::file_of;
 use crate::store::{StoreError, Verified, verify};
 
 /// Looks at all of the file: every row, every snapshot, and SQLite's own structures. A daemon may
@@ -30,14 +32,15 @@ pub fn check(path: &Path) -> Result<Verified, StoreError> {
 }
 
 /// Copies a journal as it is at one moment, also while a daemon writes it, into one file for its
-/// owner only; checks the copy. Linear; whoever writes is not held up.
+/// owner only, and its archive files into a folder beside that (`.archive`); checks the copy.
+/// Linear; whoever writes is not held up.
 ///
 /// # Errors
 /// If there is something at `to`, if either file makes trouble, or if the copy is damaged, as it
 /// is if the journal is. There is nothing at `to` then.
 pub fn backup(from: &Path, to: &Path) -> Result<Verified, StoreError> {
     let journal = Sqlite::look(from)?;
-    copy(&journal.connection, to)
+    copy(&journal, to)
 }
 
 /// Brings a backup back: checks it, copies it, checks the copy. The market keeps its name, so
@@ -50,18 +53,21 @@ pub fn restore(from: &Path, to: &Path) -> Result<Verified, StoreError> {
     check(from)?;
     files::make_folder(to)?;
     let backup = Sqlite::look(from)?;
-    copy(&backup.connection, to)
+    copy(&backup, to)
 }
 
-fn copy(from: &Connection, to: &Path) -> Result<Verified, StoreError> {
-    for suffix in ["", "-wal", "-shm", "-journal"] {
+fn copy(from: &Sqlite, to: &Path) -> Result<Verified, StoreError> {
+    for suffix in ["", "-wal", "-shm", "-journal", ".archive"] {
         let there = files::beside(to, suffix);
         if there.symlink_metadata().is_ok() {
             return Err(io(&there, "it is there already; move it away, or name another file"));
         }
     }
     let part = files::beside(to, ".part");
-    let copied = write(from, &part).and_then(|()| check(&part)).and_then(|verified| {
+    let copied = write(&from.connection, &part);
+    let copied = copied.and_then(|()| copy_archives(from, &part)).and_then(|()| check(&part));
+    let copied = copied.and_then(|verified| {
+        put_archives(&part, to)?;
         let put = renameat_with(CWD, &part, CWD, to, RenameFlags::NOREPLACE);
         put.map_err(|e| files::failed(to, "put there", &e.into()))?;
         files::sync_folder(to).map_err(|e| files::failed(to, "synced", &e))?;
@@ -69,8 +75,40 @@ fn copy(from: &Connection, to: &Path) -> Result<Verified, StoreError> {
     });
     if copied.is_err() {
         let _ = fs::remove_file(&part);
+        let _ = fs::remove_dir_all(archives::folder(&part));
     }
     copied
+}
+
+/// Copies the archive files that the copy of the database names. They are complete and never
+/// change, so it does not matter that some may have come since.
+fn copy_archives(from: &Sqlite, part: &Path) -> Result<(), StoreError> {
+    let (source, target) = (archives::folder(&from.path), archives::folder(part));
+    // What an earlier copy left when it was stopped.
+    let _ = fs::remove_dir_all(&target);
+    let segments = Sqlite::look(part)?.archives()?;
+    if segments.is_empty() {
+        return Ok(());
+    }
+    let made = DirBuilder::new().mode(0o700).create(&target);
+    made.map_err(|e| files::failed(&target, "made", &e))?;
+    for segment in segments {
+        let (read, written) = (file_of(&source, &segment), file_of(&target, &segment));
+        let copied = fs::copy(&read, &written).and_then(|_| File::open(&written)?.sync_all());
+        copied.map_err(|e| files::failed(&read, "copied", &e))?;
+    }
+    let synced = File::open(&target).and_then(|folder| folder.sync_all());
+    synced.map_err(|e| files::failed(&target, "synced", &e))
+}
+
+/// The archive files of the copy get the name that goes with its own.
+fn put_archives(part: &Path, to: &Path) -> Result<(), StoreError> {
+    let (from, to) = (archives::folder(part), archives::folder(to));
+    if !from.exists() {
+        return Ok(());
+    }
+    let put = renameat_with(CWD, &from, CWD, &to, RenameFlags::NOREPLACE);
+    put.map_err(|e| files::failed(&to, "put there", &e.into()))
 }
 
 /// Copies page by page, and makes the copy a single file: a copy of a journal with a write-ahead

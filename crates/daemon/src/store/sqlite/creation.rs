@@ -11,8 +11,8 @@ use super::files::{self, Lock, beside};
 use super::{connect, schema};
 use crate::store::{Origin, StoreError};
 
-/// What SQLite keeps beside the file while it is open.
-const LOGS: [&str; 2] = ["-wal", "-shm"];
+/// What belongs to a journal: its file, what SQLite keeps beside it, its archive files.
+const PARTS: [&str; 4] = ["", "-wal", "-shm", ".archive"];
 
 /// A part of the journal is missing.
 pub(super) fn lost(path: &Path, what: &str) -> StoreError {
@@ -30,7 +30,7 @@ pub(super) fn is_due(path: &Path, lock: &Lock) -> Result<bool, StoreError> {
     if lock.was_open() {
         return Err(lost(path, "the journal is missing, and was not closed before it went"));
     }
-    match LOGS.iter().find(|log| beside(path, log).symlink_metadata().is_ok()) {
+    match PARTS[1..].iter().find(|part| beside(path, part).symlink_metadata().is_ok()) {
         None => Ok(true),
         Some(log) => {
             let log = beside(path, log);
@@ -105,7 +105,7 @@ pub fn remains(path: &Path) -> Vec<PathBuf> {
         return Vec::new();
     }
     let is_there = |path: &PathBuf| path.symlink_metadata().is_ok();
-    ["", "-wal", "-shm"].iter().map(|suffix| beside(path, suffix)).filter(is_there).collect()
+    PARTS.iter().map(|suffix| beside(path, suffix)).filter(is_there).collect()
 }
 
 /// Gives what is left of a journal other names, so that another can begin and nothing is lost.
@@ -117,7 +117,7 @@ pub fn set_aside(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let lock = Lock::take(path)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let mut names = Vec::new();
-    for suffix in ["", "-wal", "-shm"] {
+    for suffix in PARTS {
         let from = beside(path, suffix);
         let to = beside(path, &format!(".lost-{now}{suffix}"));
         if from.symlink_metadata().is_ok() {

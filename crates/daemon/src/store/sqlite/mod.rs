@@ -4,13 +4,19 @@
 //! and a lock (`.lock`): one process writes, others may look ([`Sqlite::look`]), copy
 //! ([`backup`]) and check ([`check`]) meanwhile. What `append` has acknowledged is synced. The
 //! format is versioned; a later release opens the files of earlier ones.
+//!
+//! Old rows lie in archive files in a folder beside it (`.archive`); reading goes through them and
+//! the database as one chain. [`Keeper`] moves rows there, [`Scrub`] looks at all of it slowly.
 
+mod archives;
 mod copy;
 mod creation;
 mod error;
 mod files;
+mod keeper;
 mod rows;
 mod schema;
+mod scrub;
 mod snapshots;
 #[cfg(test)]
 mod tests;
@@ -18,8 +24,9 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags};
 
+use super::archive;
 use super::chain::End;
 use super::{Changes, Origin, Page, PageKey, Row, Snapshot, Store, StoreError};
 use error::{explain, foreign, io, is_unsure};
@@ -29,7 +36,9 @@ use files::Lock;
 
 pub use copy::{backup, check, restore};
 pub use creation::{remains, set_aside};
+pub use keeper::{Cover, Due, Keeper, archive_all, compact};
 pub use schema::FORMAT;
+pub use scrub::{Damage, Scrub, Scrubbed};
 pub use snapshots::KEPT;
 
 /// How long to wait for another process that closes the file or copies its last page.
@@ -46,6 +55,8 @@ pub struct Sqlite {
     mode: Mode,
     // Given up when it is dropped.
     lock: Option<Lock>,
+    /// The archive file that was read last.
+    archive: Option<archive::Reader>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,7 +133,7 @@ impl Sqlite {
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         match schema::kind(&connection, path)? {
             Kind::Empty => Err(foreign(path)),
-            Kind::Journal | Kind::First => Sqlite::begin(path, connection, None),
+            Kind::Journal | Kind::Earlier(_) => Sqlite::begin(path, connection, None),
         }
     }
 
@@ -136,7 +147,8 @@ impl Sqlite {
         let end = schema::end(&view, path, &origin)?;
         drop(view);
         let mode = if lock.is_some() { Mode::Writing } else { Mode::Looking };
-        Ok(Sqlite { path: path.to_owned(), connection, origin, end, mode, lock })
+        let path = path.to_owned();
+        Ok(Sqlite { path, connection, origin, end, mode, lock, archive: None })
     }
 
     /// Where it is.
@@ -193,8 +205,8 @@ fn connect_to_write(path: &Path, index: Index) -> Result<Connection, StoreError>
         return Err(creation::lost(path, "there are no tables in it"));
     }
     prepare(&connection, path)?;
-    if kind == Kind::First {
-        match schema::migrate(&mut connection).map_err(|e| explain(path, 0, &e)) {
+    if let Kind::Earlier(format) = kind {
+        match schema::migrate(&mut connection, format).map_err(|e| explain(path, 0, &e)) {
             // It can be read as it is.
             Ok(()) | Err(StoreError::Full { .. }) => {}
             Err(wrong) => return Err(wrong),
@@ -203,6 +215,9 @@ fn connect_to_write(path: &Path, index: Index) -> Result<Connection, StoreError>
     Ok(connection)
 }
 
+/// A write-ahead log that has become longer is cut when all of it is in the file: bytes.
+const LONGEST_LOG: i64 = 16 << 20;
+
 /// Makes what is committed survive a loss of power.
 fn prepare(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let set = || -> rusqlite::Result<String> {
@@ -210,6 +225,7 @@ fn prepare(connection: &Connection, path: &Path) -> Result<(), StoreError> {
         // For systems where a plain sync only reaches the disk's own memory.
         connection.pragma_update(None, "fullfsync", true)?;
         connection.pragma_update(None, "checkpoint_fullfsync", true)?;
+        connection.pragma_update_and_check(None, "journal_size_limit", LONGEST_LOG, |_| Ok(()))?;
         connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))
     };
     match set().map_err(|e| explain(path, 0, &e))?.as_str() {
@@ -252,9 +268,12 @@ impl Store for Sqlite {
 
     fn read(&mut self, after: u64, max: usize) -> Result<Vec<Row>, StoreError> {
         // One view of the file: a row that is missing below the last is missing indeed.
-        let behaviour = TransactionBehavior::Deferred;
-        let view = self.connection.transaction_with_behavior(behaviour);
+        let view = self.connection.unchecked_transaction();
         let view = view.map_err(|e| explain(&self.path, after.saturating_add(1), &e))?;
+        if let Some(segment) = archives::holding(&view, &self.path, after.saturating_add(1))? {
+            drop(view);
+            return self.read_archived(&segment, after, max);
+        }
         let read = rows::Reading { path: &self.path, origin: &self.origin, last: self.end.seq };
         read.rows(&view, after, max)
     }

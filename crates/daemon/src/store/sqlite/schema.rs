@@ -4,12 +4,13 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 
+use super::archives;
 use super::error::{damaged, explain, foreign};
 use crate::store::chain::{Digest, End, link};
 use crate::store::{Origin, StoreError};
 
 /// The latest format that is known here: `user_version` of the file.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// Says whose files these are: `application_id` of the file, "TwJn".
 const APPLICATION: i64 = 0x5477_4a6e;
@@ -47,8 +48,8 @@ pub(super) enum Kind {
     Empty,
     /// A journal.
     Journal,
-    /// A journal of format 1: its snapshots have no pages.
-    First,
+    /// A journal of this earlier format.
+    Earlier(i64),
 }
 
 /// Looks whose file it is, and changes nothing.
@@ -63,7 +64,7 @@ pub(super) fn kind(connection: &Connection, path: &Path) -> Result<Kind, StoreEr
     match application {
         0 if objects == 0 && format == 0 => Ok(Kind::Empty),
         APPLICATION if format == i64::from(FORMAT) => Ok(Kind::Journal),
-        APPLICATION if format == 1 => Ok(Kind::First),
+        APPLICATION if (1..i64::from(FORMAT)).contains(&format) => Ok(Kind::Earlier(format)),
         APPLICATION if format > i64::from(FORMAT) => {
             let found = u32::try_from(format).unwrap_or(u32::MAX);
             Err(StoreError::TooNew { path: path.display().to_string(), found, known: FORMAT })
@@ -83,10 +84,33 @@ CREATE TABLE pages (
 ) STRICT;
 ";
 
-/// Makes a journal of format 1 one of format 2. Rows and snapshots stay as they are.
-pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+/// What format 3 has beyond format 2: rows that an archive file has may be deleted, no others.
+const ARCHIVES: &str = "
+CREATE TABLE archives (
+    first INTEGER PRIMARY KEY,
+    last INTEGER NOT NULL,
+    first_at INTEGER NOT NULL,
+    last_at INTEGER NOT NULL,
+    before BLOB NOT NULL,
+    after BLOB NOT NULL
+) STRICT;
+DROP TRIGGER IF EXISTS rows_stay;
+CREATE TRIGGER rows_stay BEFORE DELETE ON rows
+WHEN old.seq > (SELECT coalesce(max(last), 0) FROM archives)
+BEGIN SELECT raise(ABORT, 'rows of a journal stay'); END;
+CREATE TRIGGER archives_stay BEFORE DELETE ON archives
+BEGIN SELECT raise(ABORT, 'archives of a journal stay'); END;
+CREATE TRIGGER archives_keep BEFORE UPDATE ON archives
+BEGIN SELECT raise(ABORT, 'archives of a journal stay as they are'); END;
+";
+
+/// Makes a journal of the format `from` one of the latest. Rows and snapshots stay as they are.
+pub(super) fn migrate(connection: &mut Connection, from: i64) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    transaction.execute_batch(PAGES)?;
+    if from < 2 {
+        transaction.execute_batch(PAGES)?;
+    }
+    transaction.execute_batch(ARCHIVES)?;
     transaction.pragma_update(None, "user_version", FORMAT)?;
     transaction.commit()
 }
@@ -98,9 +122,12 @@ pub(super) fn create(
     origin: &Origin,
 ) -> Result<(), StoreError> {
     let mut made = || -> rusqlite::Result<()> {
+        // Before the first table, or it has no effect: pages that become free can be given back.
+        connection.pragma_update(None, "auto_vacuum", "incremental")?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction.execute_batch(TABLES)?;
         transaction.execute_batch(PAGES)?;
+        transaction.execute_batch(ARCHIVES)?;
         let insert = "INSERT INTO meta (id, market, created) VALUES (1, ?1, ?2)";
         transaction.execute(insert, (&origin.market, origin.created))?;
         transaction.pragma_update(None, "application_id", APPLICATION)?;
@@ -131,7 +158,7 @@ pub(super) fn end(
     });
     let last = last.optional().map_err(|e| explain(path, 0, &e))?;
     let end = match last {
-        None => End::of(origin),
+        None => archives::end(connection, path)?.unwrap_or_else(|| End::of(origin)),
         Some((seq, at, body, digest)) => {
             let seq = u64::try_from(seq).ok().filter(|seq| *seq > 0);
             let seq = seq.ok_or_else(|| damaged(path, 0, "it has rows before the first"))?;
@@ -154,7 +181,8 @@ pub(super) fn end(
 /// What is said of a row that is not what was written.
 pub(super) const CHANGED: &str = "it is not what was written";
 
-/// The digest of a row as it is written there; of row 0 the origin's.
+/// The digest of a row as it is written there; of row 0 the origin's, of the last row that was
+/// archived the one that was noted then.
 pub(super) fn digest_at(
     connection: &Connection,
     path: &Path,
@@ -167,7 +195,10 @@ pub(super) fn digest_at(
     let chain = "SELECT chain FROM rows WHERE seq = ?1";
     let found = connection.query_row(chain, [seq as i64], |row| row.get(0)).optional();
     let found = found.map_err(|e| explain(path, seq, &e))?;
-    found.map(Digest).ok_or_else(|| damaged(path, seq, MISSING))
+    match found {
+        Some(digest) => Ok(Digest(digest)),
+        None => archives::after(connection, path, seq)?.ok_or_else(|| damaged(path, seq, MISSING)),
+    }
 }
 
 /// What is said of a row that is not there.

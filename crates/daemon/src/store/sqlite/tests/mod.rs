@@ -1,3 +1,4 @@
+mod archives;
 mod damage;
 mod format;
 mod kill;

@@ -1,0 +1,84 @@
+//! Archive files are written: complete and synced before they have their names.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+use super::{Header, Segment, UNFINISHED, check, file_of};
+use crate::store::chain::{Digest, End};
+use crate::store::{Origin, Row, StoreError};
+
+/// Writes rows, which follow a row with the digest `before`, into a file of their own in
+/// `folder`; makes the folder if it is not there. Linear in the rows. There must be at least one.
+///
+/// # Errors
+/// If the disk will not have it, or if there is a file of this name.
+pub(in crate::store) fn write(
+    folder: &Path,
+    origin: &Origin,
+    before: Digest,
+    rows: &[Row],
+) -> Result<Segment, StoreError> {
+    let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
+        return Err(failed(folder, &io::Error::other("there are no rows to archive")));
+    };
+    let begin = End { seq: first.seq - 1, at: first.at, digest: before };
+    let end = rows.iter().fold(begin, |end, row| end.then(row.at, &row.body));
+    let times = (first.at, last.at);
+    let (first, last) = (first.seq, last.seq);
+    let segment = Segment { first, last, times, before, after: end.digest };
+    let path = file_of(folder, &segment);
+    let part = folder.join(format!("{}{UNFINISHED}", segment.name()));
+    let written = make_folder(folder)
+        .and_then(|()| fill(&part, origin, &segment, rows))
+        .and_then(|()| Ok(renameat_with(CWD, &part, CWD, &path, RenameFlags::NOREPLACE)?))
+        .and_then(|()| File::open(folder)?.sync_all());
+    if let Err(wrong) = written {
+        let _ = fs::remove_file(&part);
+        return Err(failed(&path, &wrong));
+    }
+    Ok(segment)
+}
+
+/// Makes the folder for its owner only, and sees to it that its name survives a loss of power.
+fn make_folder(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    DirBuilder::new().mode(0o700).create(folder)?;
+    match folder.parent().filter(|it| !it.as_os_str().is_empty()) {
+        Some(parent) => File::open(parent)?.sync_all(),
+        None => File::open(".")?.sync_all(),
+    }
+}
+
+fn fill(part: &Path, origin: &Origin, segment: &Segment, rows: &[Row]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create(true).truncate(true).mode(0o600).open(part)?;
+    let mut to = GzEncoder::new(BufWriter::new(file), Compression::default());
+    serde_json::to_writer(&mut to, &Header::of(origin, segment))?;
+    to.write_all(b"\n")?;
+    let mut digest = segment.before;
+    for row in rows {
+        digest = crate::store::chain::link(digest, row.seq, row.at, &row.body);
+        writeln!(to, "{} {} {} {}", row.seq, row.at, check(digest), row.body.len())?;
+        to.write_all(&row.body)?;
+        to.write_all(b"\n")?;
+    }
+    let mut file = to.finish()?;
+    file.flush()?;
+    file.get_ref().sync_all()
+}
+
+fn failed(path: &Path, wrong: &io::Error) -> StoreError {
+    let path = path.display().to_string();
+    match wrong.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full { path },
+        _ => StoreError::Io { path, what: format!("it could not be written: {wrong}") },
+    }
+}

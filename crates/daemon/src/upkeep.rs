@@ -1,0 +1,199 @@
+//! What is done on the side while a market runs: old rows of its journal and of its audit log are
+//! moved into archive files, and all that is old is read again, slowly, so that damage is noticed
+//! before it is needed.
+//!
+//! One thread does a little of it each second, on connections of its own: at most one archive file
+//! and some hundred rows. The market waits for it for milliseconds at most, and goes on whatever is
+//! found here.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tradewind_model::Span;
+
+use crate::engine::Gauges;
+use crate::store::StoreError;
+use crate::store::sqlite::{Cover, Damage, Due, Keeper, Scrub, Scrubbed};
+
+/// A database that is looked after.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Where it is. It is open in this process.
+    pub path: PathBuf,
+    /// Which rows must stay in it.
+    pub cover: Cover,
+    /// Older rows go to archive files; `None`: none do.
+    pub retention: Option<Span>,
+}
+
+/// How often what is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// Between two turns.
+    pub turn: Duration,
+    /// Between two looks for old rows, while there are none.
+    pub archive: Duration,
+    /// From the end of one look at everything to the begin of the next.
+    pub scrub: Duration,
+    /// After a failure.
+    pub again: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Pace {
+        let hours = |hours: u64| Duration::from_secs(hours * 3_600);
+        let (turn, archive) = (Duration::from_secs(1), Duration::from_secs(60));
+        Pace { turn, archive, scrub: hours(24), again: hours(1) }
+    }
+}
+
+/// The thread.
+#[derive(Debug)]
+pub struct Upkeep {
+    stop: Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Upkeep {
+    /// Begins; what is found is told in the log and by the gauges.
+    ///
+    /// # Errors
+    /// If there is no thread.
+    pub fn start(all: Vec<Kept>, pace: Pace, gauges: Arc<Gauges>) -> std::io::Result<Upkeep> {
+        let (stop, stopped) = channel();
+        let work = move || go_on(all, pace, &gauges, &stopped);
+        let thread = std::thread::Builder::new().name("upkeep".to_owned()).spawn(work)?;
+        Ok(Upkeep { stop, thread })
+    }
+
+    /// Waits for its present turn, and ends. Before the databases are closed.
+    pub fn stop(self) {
+        drop(self.stop);
+        drop(self.thread.join());
+    }
+}
+
+fn go_on(all: Vec<Kept>, pace: Pace, gauges: &Gauges, stopped: &Receiver<()>) {
+    let mut wards: Vec<Ward> = all.into_iter().map(Ward::new).collect();
+    while stopped.recv_timeout(pace.turn) == Err(RecvTimeoutError::Timeout) {
+        for ward in &mut wards {
+            ward.archive(pace, gauges);
+            ward.look(pace, gauges);
+        }
+        gauges.set_damage(wards.iter().flat_map(Ward::damage).cloned().collect());
+    }
+}
+
+/// A database, and how far the work is.
+struct Ward {
+    kept: Kept,
+    /// When rows are looked for that are old.
+    archive_at: Instant,
+    /// When everything is looked at again.
+    scrub_at: Instant,
+    scrub: Option<Scrub>,
+    /// What the present look has found.
+    found: BTreeSet<Damage>,
+    /// What the one before had found.
+    known: BTreeSet<Damage>,
+}
+
+impl Ward {
+    fn new(kept: Kept) -> Ward {
+        let now = Instant::now();
+        let (found, known) = (BTreeSet::new(), BTreeSet::new());
+        Ward { kept, archive_at: now, scrub_at: now, scrub: None, found, known }
+    }
+
+    fn damage(&self) -> impl Iterator<Item = &Damage> {
+        self.known.union(&self.found)
+    }
+
+    /// One archive file at most.
+    fn archive(&mut self, pace: Pace, gauges: &Gauges) {
+        let Some(retention) = self.kept.retention else { return };
+        if self.archive_at > Instant::now() {
+            return;
+        }
+        let wait = match self.next_file(retention, gauges) {
+            Ok(Next::More) => Duration::ZERO,
+            Ok(Next::Nothing) => pace.archive,
+            Err(wrong) => {
+                tracing::warn!(%wrong, "old rows stay where they are for now");
+                pace.again
+            }
+        };
+        self.archive_at = Instant::now() + wait;
+    }
+
+    fn next_file(&self, retention: Span, gauges: &Gauges) -> Result<Next, StoreError> {
+        let mut keeper = Keeper::beside(&self.kept.path, self.kept.cover)?;
+        let made = keeper.archive(due(retention))?;
+        keeper.shrink()?;
+        let Some(made) = made else { return Ok(Next::Nothing) };
+        let rows = made.last - made.first + 1;
+        gauges.archived.add(rows, Duration::ZERO);
+        tracing::info!(rows, file = made.name(), "old rows of {} are archived", self.name());
+        Ok(Next::More)
+    }
+
+    /// Some rows.
+    fn look(&mut self, pace: Pace, gauges: &Gauges) {
+        if self.scrub.is_none() && self.scrub_at > Instant::now() {
+            return;
+        }
+        match self.step() {
+            Ok(Scrubbed::Rows(rows)) => gauges.scrubbed.add(rows, Duration::ZERO),
+            Ok(Scrubbed::Damaged(damage)) => self.tell(damage),
+            Ok(Scrubbed::End) => {
+                self.known = std::mem::take(&mut self.found);
+                (self.scrub, self.scrub_at) = (None, Instant::now() + pace.scrub);
+            }
+            Err(wrong) => {
+                tracing::warn!(%wrong, "{} cannot be looked at for damage", self.name());
+                (self.scrub, self.scrub_at) = (None, Instant::now() + pace.again);
+            }
+        }
+    }
+
+    fn step(&mut self) -> Result<Scrubbed, StoreError> {
+        match &mut self.scrub {
+            Some(scrub) => scrub.step(),
+            none => none.insert(Scrub::begin(&self.kept.path)?).step(),
+        }
+    }
+
+    /// Once, as long as it lasts.
+    fn tell(&mut self, damage: Damage) {
+        if !self.known.contains(&damage) {
+            let Damage { path, row, what } = &damage;
+            tracing::error!("{path} is damaged at row {row}: {what}");
+        }
+        self.found.insert(damage);
+    }
+
+    fn name(&self) -> std::path::Display<'_> {
+        self.kept.path.display()
+    }
+}
+
+/// Whether there may be more to archive at once.
+enum Next {
+    More,
+    Nothing,
+}
+
+/// Rows that fill no file wait a tenth of the retention longer: a quiet market has some files a
+/// year, and not one for each day.
+fn due(retention: Span) -> Due {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let before = i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(retention.0);
+    Due { before, partly_before: before.saturating_sub(retention.0 / 10) }
+}
