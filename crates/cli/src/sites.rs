@@ -10,7 +10,7 @@ use tradewind_daemon::live::RESOURCES;
 use tradewind_daemon::site::PoolSetup;
 use tradewind_daemon::site::gridengine::{self, GridEngine};
 use tradewind_daemon::site::local::{self, Local};
-use tradewind_daemon::site::slurm::{self, Slurm};
+use tradewind_daemon::site::slurm;
 use tradewind_io::settings::cluster::{Cluster, Members};
 use tradewind_io::settings::machine::Machine;
 use tradewind_io::settings::schedule::Schedule;
@@ -131,7 +131,7 @@ fn open_one(site: &Site, state: &Path, home: &Path) -> Result<SiteSetup, Failure
                 cluster: connected(cluster, site, home).map_err(|wrong| failed(&wrong))?,
                 pools: site.pools.iter().map(|pool| (setup(pool), pool.members.clone())).collect(),
             };
-            (Box::new(Slurm::open(settings).map_err(|wrong| failed(&wrong))?), every(cluster))
+            (slurm::open(settings).map_err(|wrong| failed(&wrong))?, every(cluster))
         }
         Kind::GridEngine(cluster) => {
             let pools = site.pools.iter().map(|pool| (setup(pool), pool.members.clone())).collect();
