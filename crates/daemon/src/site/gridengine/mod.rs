@@ -188,9 +188,11 @@ impl Manager for Master {
     }
 
     fn list_reservations(&mut self, base: &Base, whose: Whose<'_>) -> Result<(), SiteError> {
-        let is_meant = |name: &str| match whose {
-            Whose::Others => !words::is_reservation_of(name, &base.markets),
-            Whose::Market(market) => words::is_reservation_of(name, [market]),
+        // Places of others are always asked for: pools are counted from the list until the next one.
+        let is_meant = |name: &str| {
+            let is_of_others = !words::is_reservation_of(name, &base.markets);
+            let is_of = |market| words::is_reservation_of(name, [market]);
+            is_of_others || matches!(whose, Whose::Market(market) if is_of(market))
         };
         let is_there = |one: &replies::Reservation| !one.state.contains('d');
         let wanted = |one: &replies::Reservation| is_there(one) && is_meant(&one.name);

@@ -90,10 +90,10 @@ pub(in crate::site) struct Reservation {
     pub size: u32,
 }
 
-/// Which reservations must be listed with all that is known of them.
+/// Which reservations must be listed with all that is known of them: those of others, and…
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::site) enum Whose<'a> {
-    /// Those that are not ours.
+    /// None of ours.
     Others,
     /// Those of this market.
     Market(&'a str),

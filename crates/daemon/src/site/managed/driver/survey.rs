@@ -163,7 +163,7 @@ impl<M: Manager> Driver<M> {
             let verdict = judge::<M>(ticket, job, trace, now());
             let task = Task { tag, ticket, job, trace: trace.flatten() };
             let began = task.trace.and_then(|trace| trace.began);
-            let Some(seen) = self.carry(&task, verdict)? else { continue };
+            let Some(seen) = self.carry(&task, verdict) else { continue };
             let seen = self.steady(tag, ticket, seen);
             if let (Seen::Waiting, Some(job)) = (&seen, job) {
                 survey.held.extend(self.held(ticket, job).map(|held| (tag.clone(), held)));
@@ -207,39 +207,38 @@ impl<M: Manager> Driver<M> {
     }
 
     /// Does what a verdict asks for; what is to be said of the task then.
-    fn carry(
-        &mut self,
-        task: &Task<'_, M::Job>,
-        verdict: Verdict,
-    ) -> Result<Option<Seen>, SiteError> {
+    fn carry(&mut self, task: &Task<'_, M::Job>, verdict: Verdict) -> Option<Seen> {
         let verdict = match verdict {
-            Verdict::AskRecords => match self.manager.records(&self.base, task)? {
-                Some(verdict) => verdict,
-                None => return Ok(Some(judge::on_its_own(task.ticket, task.trace, now()))),
-            },
+            Verdict::AskRecords => {
+                // One whose records cannot be read is no reason to lose sight of the others.
+                match or_later(self.manager.records(&self.base, task)).flatten() {
+                    Some(verdict) => verdict,
+                    None => return Some(judge::on_its_own(task.ticket, task.trace, now())),
+                }
+            }
             other => other,
         };
         let seen = match verdict {
             Verdict::Seen(seen) => seen,
-            Verdict::Nothing => return Ok(None),
+            Verdict::Nothing => return None,
             // Its folder could not be looked into, or nothing is known yet: it is as it was.
-            Verdict::Look | Verdict::AskRecords => return Ok(Some(self.as_before(task))),
+            Verdict::Look | Verdict::AskRecords => return Some(self.as_before(task)),
             Verdict::Stop(seen) => match self.stop(task) {
                 true => seen,
-                false => return Ok(Some(self.as_before(task))),
+                false => return Some(self.as_before(task)),
             },
             Verdict::Bury(exit) => {
                 match or_later(self.base.spool(task.ticket).claim(task.tag)) {
                     Some(None) => Seen::Ended { since: None, at: now(), exit },
                     // It has just begun after all, or that is not known: the next survey looks.
-                    Some(Some(_)) | None => return Ok(Some(Seen::Waiting)),
+                    Some(Some(_)) | None => return Some(Seen::Waiting),
                 }
             }
         };
         if let Seen::Ended { since: Some(_), .. } = &seen {
             self.base.stage_out(task.tag);
         }
-        Ok(Some(seen))
+        Some(seen)
     }
 
     /// Stops what must not go on; `false`: it has written its end meanwhile, or cannot be reached.
