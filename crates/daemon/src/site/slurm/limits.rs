@@ -84,8 +84,8 @@ impl Controller {
         let limits = self.read_limits(base);
         let mut found = Vec::new();
         for (pool, own) in base.pools.iter().zip(&limits.pools) {
-            let wall = own.wall.as_ref().map(|(most, _)| format!("{} s", most.0));
-            let nodes = own.nodes.as_ref().map(|(most, _)| format!("{most} nodes"));
+            let wall = own.wall.as_ref().map(|(max, _)| format!("{} s", max.0));
+            let nodes = own.nodes.as_ref().map(|(max, _)| format!("{max} nodes"));
             let own: Vec<String> = wall.into_iter().chain(nodes).collect();
             if !own.is_empty() {
                 found.push(format!("a job in {} may have {}", pool.name, own.join(" and ")));
@@ -94,7 +94,7 @@ impl Controller {
         if let Some(users) = &limits.users {
             found.push(format!("{} users have accounts in slurmdbd", users.len()));
         }
-        found.extend(limits.all_jobs.map(|most| format!("the controller holds {most} jobs")));
+        found.extend(limits.all_jobs.map(|max| format!("the controller holds {max} jobs")));
         let unread = std::mem::take(&mut self.limits.unread);
         let (verdict, found) = match unread.is_empty() {
             true => (Verdict::Good, found.join("; ")),

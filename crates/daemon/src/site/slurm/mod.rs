@@ -118,7 +118,7 @@ fn is_unanswered(complaint: &str) -> bool {
 impl Controller {
     /// Says in the log, once for each, which states in Slurm's answers are not known.
     fn tell_unknown(&mut self, base: &Base, jobs: &[Job]) {
-        const MOST: usize = 100;
+        const MAX: usize = 100;
         let of_jobs = jobs.iter().filter(|job| job.is_unknown());
         let of_jobs = of_jobs.map(|job| format!("state {} of job {}", job.state, job.id));
         let of_nodes = self.nodes.iter().flat_map(|node| {
@@ -129,7 +129,7 @@ impl Controller {
             .map(|text| (text.split(" of ").next().unwrap_or_default().to_owned(), text))
             .collect();
         for (word, text) in all {
-            if self.unknown.len() < MOST && self.unknown.insert(word) {
+            if self.unknown.len() < MAX && self.unknown.insert(word) {
                 let site = &base.name;
                 tracing::warn!(
                     site,

@@ -65,10 +65,10 @@ impl<M: Manager> Driver<M> {
     pub(in crate::site) fn open(settings: Settings, manager: M) -> io::Result<Driver<M>> {
         let base = Base::open(settings)?;
         let cluster = &base.cluster;
-        let least = Duration::from_secs(u64::try_from(cluster.survey_every.0).unwrap_or(1));
+        let min = Duration::from_secs(u64::try_from(cluster.survey_every.0).unwrap_or(1));
         let budget = (cluster.requests_at_rest, cluster.requests_busy);
         Ok(Driver {
-            rhythm: rhythm::Rhythm::of(budget, least, M::PARTS),
+            rhythm: rhythm::Rhythm::of(budget, min, M::PARTS),
             base,
             manager,
             last: survey::Last::default(),
@@ -166,13 +166,13 @@ impl<M: Manager> Site for Driver<M> {
         }
     }
 
-    fn output(&mut self, tag: &Tag, most: usize) -> Result<Vec<u8>, SiteError> {
-        self.reading(tag, most)?.run()
+    fn output(&mut self, tag: &Tag, max: usize) -> Result<Vec<u8>, SiteError> {
+        self.reading(tag, max)?.run()
     }
 
-    fn reading(&mut self, tag: &Tag, most: usize) -> Result<Reading, SiteError> {
+    fn reading(&mut self, tag: &Tag, max: usize) -> Result<Reading, SiteError> {
         match self.base.tickets.get(tag).filter(|ticket| !ticket.is_forgotten) {
-            Some(ticket) => Ok(self.base.spool(ticket).reading(&ticket.output, most)),
+            Some(ticket) => Ok(self.base.spool(ticket).reading(&ticket.output, max)),
             None => Err(SiteError::Refused(format!("{tag} is not known here"))),
         }
     }

@@ -11,7 +11,7 @@ use super::manager::{Answered, Manager, Submission};
 use super::{Driver, USER, find};
 use crate::site::local::records::now;
 use crate::site::local::sheet::refusal;
-use crate::site::managed::bundle::{Bundle, Paths, ahead, near};
+use crate::site::managed::bundle::{TaskScript, Paths, ahead, near};
 use crate::site::managed::news::bells;
 use crate::site::managed::stage::Stage;
 use crate::site::managed::tickets::{Ticket, stamp};
@@ -118,7 +118,7 @@ impl<M: Manager> Driver<M> {
     fn script(&self, order: &Order, paths: &Paths, ticket: &Ticket) -> Result<String, SiteError> {
         let variables = order.variables.clone().into_iter();
         let variables = variables.filter(|(name, _)| !M::sets_variable(name)).collect();
-        let bundle = Bundle {
+        let bundle = TaskScript {
             bells: &bells(&order.tag.market, &self.base.name),
             order,
             variables: &variables,
@@ -174,9 +174,9 @@ impl<M: Manager> Driver<M> {
         let Some(pool) = self.base.pool(&order.pool) else {
             return refuse(format!("there is no pool {:?}", order.pool));
         };
-        let most = self.base.pools.get(pool).map_or(0, |pool| pool.nodes);
-        if order.nodes == 0 || order.nodes > most {
-            return refuse(format!("{} nodes: pool {:?} has {most}", order.nodes, order.pool));
+        let max = self.base.pools.get(pool).map_or(0, |pool| pool.nodes);
+        if order.nodes == 0 || order.nodes > max {
+            return refuse(format!("{} nodes: pool {:?} has {max}", order.nodes, order.pool));
         }
         match refusal(order) {
             Some(why) => refuse(why),

@@ -322,8 +322,8 @@ impl<M: Manager> Driver<M> {
         let is_ours = ticket.is_held && job.is_held_by_user();
         let is_foreign = job.waits() && job.is_held() && !is_ours;
         let is_foreign = is_foreign && !self.is_own_hold(ticket, job, now().0);
-        let most = self.base.cluster.held_after;
-        is_foreign.then(|| Held { why: job.reason().to_owned(), most })
+        let max = self.base.cluster.held_after;
+        is_foreign.then(|| Held { why: job.reason().to_owned(), max })
     }
 
     /// What tasks wrote of whom the manager's word is not enough, and now and then all that run: one
