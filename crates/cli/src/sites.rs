@@ -8,9 +8,10 @@ use std::time::Duration;
 use tradewind_daemon::engine::SiteSetup;
 use tradewind_daemon::live::RESOURCES;
 use tradewind_daemon::site::PoolSetup;
-use tradewind_daemon::site::gridengine::{self, GridEngine};
+use tradewind_daemon::site::gridengine;
 use tradewind_daemon::site::local::{self, Local};
-use tradewind_daemon::site::slurm::{self, Slurm};
+use tradewind_daemon::site::managed::driver;
+use tradewind_daemon::site::slurm;
 use tradewind_io::settings::cluster::{Cluster, Members};
 use tradewind_io::settings::machine::LocalAccounts;
 use tradewind_io::settings::schedule::Schedule;
@@ -110,6 +111,21 @@ fn connected(cluster: &Cluster, site: &Site, home: &Path) -> io::Result<Cluster>
     Ok(cluster)
 }
 
+/// What a site under a manager is made of.
+fn managed(
+    site: &Site,
+    cluster: &Cluster,
+    state: &Path,
+    home: &Path,
+) -> io::Result<driver::Settings> {
+    Ok(driver::Settings {
+        name: site.name.clone(),
+        folder: state.join("sites").join(&site.name),
+        cluster: connected(cluster, site, home)?,
+        pools: site.pools.iter().map(|pool| (setup(pool), pool.members.clone())).collect(),
+    })
+}
+
 fn open_one(site: &Site, state: &Path, home: &Path) -> Result<SiteSetup, Failure> {
     let failed = |wrong: &dyn std::fmt::Display| {
         let hint = "`tradewind doctor` looks at every site and says what to do";
@@ -125,21 +141,13 @@ fn open_one(site: &Site, state: &Path, home: &Path) -> Result<SiteSetup, Failure
             (Box::new(Local::open(settings).map_err(|wrong| failed(&wrong))?), LOCAL_SURVEY)
         }
         SiteKind::Slurm(cluster) => {
-            let settings = slurm::Settings {
-                name: site.name.clone(),
-                folder: state.join("sites").join(&site.name),
-                cluster: connected(cluster, site, home).map_err(|wrong| failed(&wrong))?,
-                pools: site.pools.iter().map(|pool| (setup(pool), pool.members.clone())).collect(),
-            };
-            (Box::new(Slurm::open(settings).map_err(|wrong| failed(&wrong))?), every(cluster))
+            let settings = managed(site, cluster, state, home).map_err(|wrong| failed(&wrong))?;
+            (slurm::open(settings).map_err(|wrong| failed(&wrong))?, every(cluster))
         }
         SiteKind::GridEngine(cluster) => {
-            let pools = site.pools.iter().map(|pool| (setup(pool), pool.members.clone())).collect();
-            let folder = state.join("sites").join(&site.name);
-            let cluster = &connected(cluster, site, home).map_err(|wrong| failed(&wrong))?;
-            let settings = gridengine::Settings::of(&site.name, folder, cluster, pools)
-                .map_err(|wrong| failed(&wrong))?;
-            (Box::new(GridEngine::open(settings).map_err(|wrong| failed(&wrong))?), every(cluster))
+            let settings = managed(site, cluster, state, home).map_err(|wrong| failed(&wrong))?;
+            let opened = gridengine::open(settings, gridengine::PATIENCE);
+            (opened.map_err(|wrong| failed(&wrong))?, every(cluster))
         }
     };
     Ok(SiteSetup {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use tradewind_daemon::site::conformance::Bench;
-use tradewind_daemon::site::gridengine::{GridEngine, Settings};
+use tradewind_daemon::site::gridengine;
+use tradewind_daemon::site::managed::driver::Settings;
 use tradewind_daemon::site::{PoolSetup, Site};
 use tradewind_io::settings::{
     self,
@@ -14,11 +15,15 @@ use tradewind_model::{Performance, Span, Time};
 
 use crate::fixture::Cluster;
 
+/// A task that is unknown for so long counts as lost.
+const PATIENCE: Duration = Duration::from_secs(4);
+
 pub(crate) struct GridBench {
     pub(crate) cluster: Cluster,
     pub(crate) settings: Settings,
+    pub(crate) patience: Duration,
     /// `None` only while it is being replaced.
-    grid: Option<GridEngine>,
+    grid: Option<Box<dyn Site>>,
     /// The owner's job.
     taken: Option<String>,
     /// Queue, parallel environment and slots of a unit, for the owner.
@@ -38,10 +43,17 @@ impl GridBench {
     /// The same on this cluster.
     pub(crate) fn on(cluster: Cluster, change: impl FnOnce(&mut Settings)) -> GridBench {
         let pools = vec![pool("main", "main.q", 8), pool("other", "other.q", 2)];
-        let mut settings = settings(&cluster, &configured(&cluster), pools);
+        let mut settings = settings(&cluster, configured(&cluster), pools);
         change(&mut settings);
-        let grid = Some(GridEngine::open(settings.clone()).unwrap());
-        GridBench { cluster, settings, grid, taken: None, owners: ("main.q", "units", 1) }
+        let grid = Some(gridengine::open(settings.clone(), PATIENCE).unwrap());
+        GridBench {
+            cluster,
+            settings,
+            patience: PATIENCE,
+            grid,
+            taken: None,
+            owners: ("main.q", "units", 1),
+        }
     }
 
     /// On whole hosts, four of them.
@@ -52,9 +64,16 @@ impl GridBench {
             options: vec![("pe".to_owned(), "whole".to_owned())],
             ..configured(&cluster)
         };
-        let settings = settings(&cluster, &configured, vec![pool("whole", "whole.q", 4)]);
-        let grid = Some(GridEngine::open(settings.clone()).unwrap());
-        GridBench { cluster, settings, grid, taken: None, owners: ("whole.q", "whole", 2) }
+        let settings = settings(&cluster, configured, vec![pool("whole", "whole.q", 4)]);
+        let grid = Some(gridengine::open(settings.clone(), PATIENCE).unwrap());
+        GridBench {
+            cluster,
+            settings,
+            patience: PATIENCE,
+            grid,
+            taken: None,
+            owners: ("whole.q", "whole", 2),
+        }
     }
 
     /// Asks until the answer is so; what it was last, if it never is.
@@ -95,6 +114,7 @@ fn configured(cluster: &Cluster) -> settings::cluster::Cluster {
         environment: cluster.environment().into_iter().collect(),
         accounts: Accounts::Of(BTreeMap::from([("*".to_owned(), "nobody".to_owned())])),
         timeout: Span(60),
+        grace: Span(1),
         directory: text("work"),
         spool: text("spool"),
         unit: settings::cluster::NodeUnit::Cores(1),
@@ -105,16 +125,16 @@ fn configured(cluster: &Cluster) -> settings::cluster::Cluster {
 
 fn settings(
     cluster: &Cluster,
-    configured: &settings::cluster::Cluster,
+    configured: settings::cluster::Cluster,
     pools: Vec<(PoolSetup, Members)>,
 ) -> Settings {
-    let settings = Settings::of("grid", cluster.path("site"), configured, pools).unwrap();
-    Settings { grace: Duration::from_millis(300), patience: Duration::from_secs(4), ..settings }
+    let (name, folder) = ("grid".to_owned(), cluster.path("site"));
+    Settings { name, folder, cluster: configured, pools }
 }
 
 impl Bench for GridBench {
     fn site(&mut self) -> &mut dyn Site {
-        self.grid.as_mut().unwrap()
+        self.grid.as_mut().unwrap().as_mut()
     }
 
     fn now(&mut self) -> Time {
@@ -132,7 +152,7 @@ impl Bench for GridBench {
 
     fn restart(&mut self) {
         self.grid = None;
-        self.grid = Some(GridEngine::open(self.settings.clone()).unwrap());
+        self.grid = Some(gridengine::open(self.settings.clone(), self.patience).unwrap());
     }
 
     fn take(&mut self, nodes: u32) {

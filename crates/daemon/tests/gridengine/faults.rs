@@ -42,7 +42,7 @@ fn until_running(bench: &mut GridBench, job: u64) {
 
 #[test]
 fn a_hung_master_says_nothing_and_nothing_is_run_twice() {
-    let mut bench = GridBench::with(|settings| settings.tool.timeout = Duration::from_secs(4));
+    let mut bench = GridBench::with(|settings| settings.cluster.timeout = Span(4));
     bench.cluster.signal(Daemon::Master, "STOP");
     let surveyed = bench.site().survey();
     assert!(

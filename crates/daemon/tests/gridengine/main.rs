@@ -3,6 +3,7 @@
 
 mod bench;
 mod conformance;
+mod driven;
 mod faults;
 mod fixture;
 mod surprises;

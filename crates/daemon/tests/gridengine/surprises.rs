@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order, tag};
-use tradewind_daemon::site::gridengine::Mode;
 use tradewind_daemon::site::{Aside, Exit, Go, Seen, SiteError, Verdict};
+use tradewind_io::settings::cluster::Mode;
 use tradewind_io::submission::Append;
 use tradewind_model::Span;
 
@@ -60,8 +60,9 @@ fn a_users_script_gives_the_manager_no_options() {
 /// The accounting has an exit code of 0 for nothing and tells of signals, some seconds late.
 #[test]
 fn a_running_task_that_somebody_deletes_was_killed() {
-    let mut bench =
-        GridBench::with(|settings| settings.patience = std::time::Duration::from_secs(15));
+    let mut bench = GridBench::new();
+    bench.patience = std::time::Duration::from_secs(15);
+    bench.restart();
     let order = order(&mut bench, 1, &TaskBehaviour::Exit { after: 30, code: 0 });
     bench.site().submit(&order).unwrap();
     until_running(&mut bench, 1);
@@ -112,7 +113,7 @@ fn a_missing_directory_is_told() {
 #[test]
 fn what_no_queue_can_run_is_refused_and_leaves_nothing() {
     let mut bench = GridBench::with(|settings| {
-        settings.options = vec!["-l".to_owned(), "mem_total=900G".to_owned()];
+        settings.cluster.options.push(("l".to_owned(), "mem_total=900G".to_owned()));
     });
     let order = order(&mut bench, 1, &TaskBehaviour::Exit { after: 0, code: 0 });
     let answer = bench.site().submit(&order);
@@ -179,7 +180,7 @@ fn aside(bench: &mut GridBench, job: u64, nodes: u32, from: i64, length: i64) ->
 /// the jobs in it, so that of a running task stays until the task is over.
 #[test]
 fn a_reservation_keeps_nodes_free_and_is_not_given_up_under_a_task() {
-    let mut bench = GridBench::with(|settings| settings.mode = Mode::Reservation);
+    let mut bench = GridBench::with(|settings| settings.cluster.mode = Mode::Reservation);
     let first = aside(&mut bench, 1, 6, 8, 60);
     let second = aside(&mut bench, 2, 6, 8, 60);
     let third = aside(&mut bench, 3, 8, 500, 60);
@@ -209,7 +210,7 @@ fn a_reservation_keeps_nodes_free_and_is_not_given_up_under_a_task() {
 /// Reserving checks and takes in one step; the reservation goes when its job is over.
 #[test]
 fn with_reservations_a_job_whose_nodes_are_taken_is_refused_at_once() {
-    let mut bench = GridBench::with(|settings| settings.mode = Mode::Reservation);
+    let mut bench = GridBench::with(|settings| settings.cluster.mode = Mode::Reservation);
     let mut first = order(&mut bench, 1, &TaskBehaviour::Exit { after: 1, code: 3 });
     first.nodes = 5;
     bench.site().submit(&first).unwrap();
@@ -256,7 +257,7 @@ fn tasks_gather_until_they_may_go() {
 
 #[test]
 fn the_doctor_names_what_is_wrong() {
-    let mut bench = GridBench::with(|settings| settings.mode = Mode::Reservation);
+    let mut bench = GridBench::with(|settings| settings.cluster.mode = Mode::Reservation);
     let ill = |bench: &mut GridBench| -> Vec<String> {
         let all = bench.site().doctor();
         let ill = all.into_iter().filter(|one| one.verdict != Verdict::Good);
@@ -265,8 +266,8 @@ fn the_doctor_names_what_is_wrong() {
     let found = bench.until(60, ill, |found| found.len() == 1);
     // Daemons of a plain user cannot mark processes.
     assert!(found.len() == 1 && found[0].contains("ENABLE_ADDGRP_KILL"), "{found:#?}");
-    bench.settings.pools[0].queue = "man.q".to_owned();
-    bench.settings.pools[1].environment = Some("mpi".to_owned());
+    bench.settings.pools[0].1.partition = Some("man.q".to_owned());
+    bench.settings.cluster.options = vec![("pe".to_owned(), "mpi".to_owned())];
     bench.restart();
     let found = ill(&mut bench).join("\n");
     assert!(
@@ -284,8 +285,8 @@ fn the_doctor_names_what_is_wrong() {
 fn files_are_brought_and_taken_away() {
     let mut bench = GridBench::with(|settings| {
         let touch = |name: &str| vec!["touch".to_owned(), format!("{{directory}}/{name}-{{job}}")];
-        settings.stage_in = vec![touch("in")];
-        settings.stage_out = vec![touch("out")];
+        settings.cluster.stage_in = vec![touch("in")];
+        settings.cluster.stage_out = vec![touch("out")];
     });
     let first = order(&mut bench, 7, &TaskBehaviour::Exit { after: 0, code: 0 });
     bench.site().submit(&first).unwrap();

@@ -5,7 +5,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use tradewind_daemon::site::conformance::{Bench, TaskBehaviour, order, tag};
-use tradewind_daemon::site::managed::tool::Prefix;
 use tradewind_daemon::site::{Exit, SiteError};
 use tradewind_io::settings::cluster::Accounts;
 
@@ -80,12 +79,12 @@ fn with_homes() -> GridBench {
     GridBench::on(cluster, |settings| {
         let setpriv = ["setpriv", "--reuid={user}", "--regid={user}", "--clear-groups"];
         let words = prefix.into_iter().chain(setpriv.map(str::to_owned));
-        settings.tool.users = Prefix::new(words.collect());
+        settings.cluster.user_command = words.collect();
         let pairs = USERS.into_iter().zip(ACCOUNTS);
         let pairs = pairs.map(|(user, account)| (user.to_owned(), account.to_owned()));
-        settings.accounts = Accounts::Of(pairs.collect::<BTreeMap<_, _>>());
-        settings.directory = format!("{}/{{user}}", home.display());
-        settings.spool = format!("{}/{{user}}/spool", home.display());
+        settings.cluster.accounts = Accounts::Of(pairs.collect::<BTreeMap<_, _>>());
+        settings.cluster.directory = format!("{}/{{user}}", home.display());
+        settings.cluster.spool = format!("{}/{{user}}/spool", home.display());
     })
 }
 

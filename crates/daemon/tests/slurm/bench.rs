@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tradewind_daemon::site::conformance::Bench;
-use tradewind_daemon::site::slurm::{Settings, Slurm};
+use tradewind_daemon::site::slurm::{self, Settings};
 use tradewind_daemon::site::{PoolSetup, Site};
 use tradewind_io::settings::cluster::{Accounts, Cluster as Described, Members};
 use tradewind_model::{Performance, Span, Time};
@@ -20,7 +20,7 @@ pub(crate) struct SlurmBench<'c> {
     pub(crate) folder: Rc<TempDir>,
     pub(crate) settings: Settings,
     /// `None` only while it is being replaced.
-    pub(crate) slurm: Option<Slurm>,
+    pub(crate) slurm: Option<Box<dyn Site>>,
     taken: Option<String>,
     is_kept: bool,
 }
@@ -80,7 +80,7 @@ impl<'c> SlurmBench<'c> {
         settings: Settings,
         folder: Rc<TempDir>,
     ) -> SlurmBench<'c> {
-        let slurm = Some(Slurm::open(settings.clone()).unwrap());
+        let slurm = Some(slurm::open(settings.clone()).unwrap());
         let partition = partition.to_owned();
         SlurmBench { cluster, partition, folder, settings, slurm, taken: None, is_kept: false }
     }
@@ -102,7 +102,7 @@ impl Drop for SlurmBench<'_> {
 
 impl Bench for SlurmBench<'_> {
     fn site(&mut self) -> &mut dyn Site {
-        self.slurm.as_mut().unwrap()
+        self.slurm.as_mut().unwrap().as_mut()
     }
 
     fn now(&mut self) -> Time {
@@ -120,7 +120,7 @@ impl Bench for SlurmBench<'_> {
 
     fn restart(&mut self) {
         self.slurm = None;
-        self.slurm = Some(Slurm::open(self.settings.clone()).unwrap());
+        self.slurm = Some(slurm::open(self.settings.clone()).unwrap());
     }
 
     fn take(&mut self, nodes: u32) {

@@ -65,9 +65,9 @@ pub struct Cluster {
     pub accounts: Accounts,
     /// For each command.
     pub timeout: Span,
-    /// How often the site is looked at; under Slurm, at most.
+    /// The least time between two looks at the site.
     pub survey_every: Span,
-    /// Lists that Slurm's controller is asked for in a minute in which nothing of ours is due there,
+    /// Lists that the manager is asked for in a minute in which nothing of ours is due there,
     /// at most.
     pub requests_at_rest: u32,
     /// The same while jobs run or wait, whatever their number.

@@ -22,7 +22,8 @@ pub(super) fn before(bench: &mut dyn Bench) -> Result<(), String> {
 }
 
 pub(super) fn after(bench: &mut dyn Bench) -> Result<(), String> {
-    let order = order(bench, 1, &TaskBehaviour::Say("begun".to_owned(), 3));
+    // Longer than a survey takes on a busy machine.
+    let order = order(bench, 1, &TaskBehaviour::Say("begun".to_owned(), 8));
     submit(bench, &order)?;
     for _ in 0..bench.patience() {
         survey(bench)?;

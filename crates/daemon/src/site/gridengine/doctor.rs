@@ -2,25 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_io::settings::cluster::Accounts;
+use tradewind_io::settings::cluster::Mode;
 
 use super::cluster::{Cluster, timed};
 use super::replies::Status;
-use super::{Mode, Pool, Settings, USER, Unit, now};
-use crate::site::managed::spool::Spool;
+use super::settings::{Pool, Unit};
+use crate::site::managed::driver::{Base, doctor};
 use crate::site::managed::tool::{Call, Tool};
 use crate::site::{Finding, Verdict};
 
 /// Beyond this a command is slow: milliseconds.
 const SLOW: u128 = 1_000;
-/// Clocks that differ by more make jobs start too early or too late: seconds.
-const SKEW: i64 = 2;
-/// So many accounts are tried.
-const ACCOUNTS: usize = 5;
-
 /// Looks at everything; nothing is changed.
-pub(super) fn look(settings: &Settings) -> Vec<Finding> {
-    let tool = &settings.tool;
+pub(super) fn look(base: &Base, pools: &[Pool]) -> Vec<Finding> {
+    let tool = &base.tool;
     let mut all = vec![commands(tool)];
     let status = match Cluster(tool).status() {
         Ok(status) => status,
@@ -31,15 +26,15 @@ pub(super) fn look(settings: &Settings) -> Vec<Finding> {
             return all;
         }
     };
-    all.extend(settings.pools.iter().map(|pool| queue(pool, &status)));
-    all.extend(settings.pools.iter().filter_map(|pool| environment(tool, pool, &status)));
-    all.push(clock(tool));
+    all.extend(pools.iter().map(|pool| queue(pool, &status)));
+    all.extend(pools.iter().filter_map(|pool| environment(tool, pool, &status)));
+    all.push(doctor::clock(base));
     all.push(scheduler(tool));
     all.push(killing(tool));
     all.push(accounting(tool));
-    all.extend(accounts(settings));
-    if settings.mode == Mode::Reservation {
-        all.push(reservations(tool, settings.pools.first()));
+    all.extend(doctor::accounts(base));
+    if base.cluster.mode == Mode::Reservation {
+        all.push(reservations(tool, pools.first()));
     }
     all
 }
@@ -141,23 +136,6 @@ fn environment(tool: &Tool, pool: &Pool, status: &Status) -> Option<Finding> {
     Some(if rule == wanted { good(&what, found) } else { bad(&what, found, &remedy) })
 }
 
-fn clock(tool: &Tool) -> Finding {
-    let what = "its clock and ours";
-    let before = now().0;
-    let answer = tool.run(&Call::ours(&["date", "+%s"]));
-    let after = now().0;
-    let theirs = answer.ok().and_then(|answer| answer.text().trim().parse::<i64>().ok());
-    let Some(theirs) = theirs else {
-        return warn(what, "`date +%s` says no time".to_owned(), "let the prefix run `date`");
-    };
-    let skew = if theirs < before { before - theirs } else { (theirs - after).max(0) };
-    let found = format!("{skew} s apart");
-    match skew > SKEW {
-        true => bad(what, found, "let both follow the same time servers: starts are moments"),
-        false => good(what, found),
-    }
-}
-
 fn scheduler(tool: &Tool) -> Finding {
     let what = "the scheduler is quick";
     let about = match settings_of(tool, &["qconf", "-ssconf"]) {
@@ -225,23 +203,6 @@ fn accounting(tool: &Tool) -> Finding {
         Ok(answer) => warn(what, answer.complaint().to_owned(), remedy),
         Err(trouble) => warn(what, trouble.to_string(), remedy),
     }
-}
-
-fn accounts(settings: &Settings) -> Vec<Finding> {
-    let all: Vec<&String> = match &settings.accounts {
-        Accounts::Same => Vec::new(),
-        Accounts::Of(all) => all.values().take(ACCOUNTS).collect(),
-    };
-    let look = |account: &String| {
-        let path = settings.spool.replace(USER, account);
-        let what = format!("account {account}: commands run as it");
-        let spool = Spool { tool: &settings.tool, account, path: &path };
-        match spool.look(&[]) {
-            Ok(_) => good(&what, format!("spool {path}")),
-            Err(error) => bad(&what, error.to_string(), "mend `user_command` of the site"),
-        }
-    };
-    all.into_iter().map(look).collect()
 }
 
 fn reservations(tool: &Tool, pool: Option<&Pool>) -> Finding {

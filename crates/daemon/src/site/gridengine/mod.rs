@@ -1,10 +1,9 @@
-//! A cluster under Grid Engine, through its own commands.
+//! Grid Engine, as a manager for [`Driver`]: its commands, its lists, and what is special about it.
 //!
 //! A pool is a queue, or some hosts of one; its nodes are units of so many slots. A task is one
-//! job whose name is the task's tag: numbers of jobs start anew when the cluster is set up anew,
-//! names do not. What a job has done stands in the task's folder, written by its own script, since
-//! Grid Engine forgets a job as soon as it is over; its accounting, which comes some seconds late,
-//! is the second witness, for jobs that could not write.
+//! job whose name is the task's tag: numbers of jobs start again from 1 when the cluster is set up
+//! again, names do not. Grid Engine forgets a job as soon as it is over; its accounting, which comes
+//! some seconds late, is the second witness, for jobs that could not write their end.
 //!
 //! | module | what |
 //! |---|---|
@@ -13,333 +12,346 @@
 //! | `replies` | what it answers |
 //! | `cluster` | both, with errors |
 //! | `pools` | what is free |
-//! | `fate` | what has become of a task |
-//! | `hand_in` | submissions |
-//! | `follow` | a survey's tasks, and what is still to be done for them |
-//! | `asides` | advance reservations |
+//! | `ends` | how a task ended that could not say so |
+//! | `reserve` | advance reservations |
 //! | `doctor` | whether all is well |
 
-mod asides;
 mod cluster;
 mod doctor;
-mod fate;
-mod follow;
+mod ends;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
-mod hand_in;
 mod pools;
 mod replies;
+mod reserve;
 mod settings;
 mod words;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
-use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
+
+use tradewind_io::settings::cluster::Mode;
+use tradewind_model::Time;
 
 use self::cluster::Cluster;
-use self::follow::Missing;
-use self::replies::{Job, Reservation, Status};
-pub use self::settings::{Mode, Pool, Settings, Unit};
+use self::replies::{Instance, Job, Status};
+use self::settings::{Pool, Unit};
 use super::local::records::now;
-use super::managed::accounts::account_of;
-use super::managed::requests::Requests;
-use super::managed::spool::{Spool, Taken};
-use super::managed::tickets::{Ended, Ticket, Tickets};
-use super::managed::tool::Call;
-use super::{
-    Aside, Exit, Finding, Go, Order, PoolSetup, PoolSurvey, Reading, Site, SiteError, Survey, Tag,
-};
+use super::managed::bundle::{Words, ahead};
+use super::managed::driver::judge::{self, Verdict};
+use super::managed::driver::manager::{self, Answered, Reservation, Submission, Task, View, Whose};
+use super::managed::driver::{Base, Driver, Manager, Part, Settings};
+use super::managed::spool::{Here, Trace};
+use super::managed::tickets::Ticket;
+use super::{Aside, Finding, Order, PoolSurvey, Site, SiteError, Tag};
 
-/// Stands for the account in folders' names.
-const USER: &str = "{user}";
+/// So long a task may be unknown to Grid Engine before it counts as lost: accounting is written
+/// every 15 s, unless the cluster's owner has chosen otherwise.
+pub const PATIENCE: Duration = Duration::from_secs(45);
 
-/// A Grid Engine site; see the module.
-#[derive(Debug)]
-pub struct GridEngine {
-    settings: Settings,
-    setups: Vec<PoolSetup>,
-    tickets: Tickets,
-    /// Whose reservations are ours.
-    markets: BTreeSet<String>,
-    missing: BTreeMap<Tag, Missing>,
-    /// Since when tasks are asked to stop.
-    stopping: BTreeMap<Tag, Instant>,
-    /// Slots of a unit by pool, as the cluster said last.
-    units: Vec<Option<u32>>,
-    /// The account that runs our own commands, once it is known.
-    own_account: Option<String>,
+/// Opens a site under Grid Engine. The cluster itself is not asked.
+///
+/// # Errors
+/// If something in the settings means nothing to Grid Engine, the site's folder cannot be used,
+/// another adapter uses it, or a file in it is damaged.
+pub fn open(mut settings: Settings, patience: Duration) -> io::Result<Box<dyn Site>> {
+    let invalid = |why| io::Error::new(io::ErrorKind::InvalidInput, why);
+    let pools = settings::pools(&settings).map_err(invalid)?;
+    let options = settings::options(&settings.cluster.options).map_err(invalid)?;
+    // Grid Engine is punctual with `-a`: nothing is gained by holding jobs.
+    if settings.cluster.mode == Mode::HoldRelease {
+        settings.cluster.mode = Mode::Begin;
+    }
+    let master = Master {
+        pools,
+        options,
+        patience,
+        instances: Vec::new(),
+        reservations: Vec::new(),
+        units: Vec::new(),
+        missing: BTreeMap::new(),
+    };
+    Ok(Box::new(Driver::open(settings, master)?))
 }
 
-impl GridEngine {
-    /// Opens the site's folder; the cluster is not asked.
-    ///
-    /// # Errors
-    /// If the folder cannot be used, another adapter uses it, or a file in it is damaged.
-    pub fn open(settings: Settings) -> io::Result<GridEngine> {
-        let tickets = Tickets::open(&settings.folder)?;
-        let markets = tickets.iter().map(|(tag, _)| tag.market.clone()).collect();
-        let setups = settings.pools.iter().map(|pool| pool.setup.clone()).collect();
-        Ok(GridEngine {
-            settings,
-            setups,
-            tickets,
-            markets,
-            missing: BTreeMap::new(),
-            stopping: BTreeMap::new(),
-            units: Vec::new(),
-            own_account: None,
-        })
-    }
+/// Grid Engine's master, and what it has listed last.
+#[derive(Debug)]
+struct Master {
+    pools: Vec<Pool>,
+    /// Words for every `qsub`, such as `-P` and a project.
+    options: Vec<String>,
+    patience: Duration,
+    instances: Vec<Instance>,
+    /// Those that do not end just now.
+    reservations: Vec<replies::Reservation>,
+    /// Slots of a unit by pool, as the cluster said last.
+    units: Vec<Option<u32>>,
+    missing: BTreeMap<Tag, ends::Missing>,
+}
 
-    fn cluster(&self) -> Cluster<'_> {
-        Cluster(&self.settings.tool)
-    }
-
-    fn spool<'a>(&'a self, ticket: &'a Ticket) -> Spool<'a> {
-        Spool { tool: &self.settings.tool, account: &ticket.account, path: &ticket.spool }
-    }
-
-    fn pool(&self, name: &str) -> Option<usize> {
-        self.settings.pools.iter().position(|pool| pool.setup.name == name)
-    }
-
-    /// The account of a user; nobody's jobs run as ourselves unless that was set up.
-    fn account(&mut self, user: &str) -> Result<String, SiteError> {
-        let site = &self.settings.tool.site;
-        let account = account_of(&self.settings.accounts, site, user);
-        let account = account.map_err(SiteError::Refused)?.to_owned();
-        if !self.settings.tool.users.words.is_empty() || self.own_account()? == account {
-            return Ok(account);
+impl Master {
+    /// Slots of a unit of the pool at this place, once they are known.
+    fn known_unit(&self, place: usize) -> Option<u32> {
+        match self.pools.get(place)?.unit {
+            Unit::Slots(slots) => Some(slots.max(1)),
+            Unit::Host => self.units.get(place).copied().flatten(),
         }
-        Err(SiteError::Refused(format!(
-            "{user:?} has the account {account:?} at {}, and jobs there run as the account of its \
-             `command`: the site's owner must set `user_command`, such as \
-             [\"sudo\", \"-n\", \"-u\", \"{{user}}\"]",
-            self.settings.tool.site
-        )))
     }
 
-    fn own_account(&mut self) -> Result<String, SiteError> {
-        if let Some(own) = &self.own_account {
-            return Ok(own.clone());
+    /// The same; the cluster is asked if need be.
+    fn unit(&mut self, base: &Base, place: usize) -> Result<u32, SiteError> {
+        if self.known_unit(place).is_none() {
+            self.jobs(base)?;
         }
-        let answer = self.settings.tool.must(&Call::ours(&["id", "-un"]))?;
-        let own = answer.text().trim().to_owned();
-        self.own_account = Some(own.clone());
-        Ok(own)
-    }
-
-    /// Queues and jobs, now.
-    fn status(&mut self) -> Result<Status, SiteError> {
-        let status = self.cluster().status()?;
-        self.units = self.settings.pools.iter().map(|pool| pool.slots(&status)).collect();
-        Ok(status)
-    }
-
-    /// Slots of a unit of the pool at this place.
-    fn unit(&mut self, place: usize) -> Result<u32, SiteError> {
-        if let Some(Unit::Slots(slots)) = self.settings.pools.get(place).map(|pool| pool.unit) {
-            return Ok(slots.max(1));
-        }
-        if self.units.get(place).is_none_or(Option::is_none) {
-            self.status()?;
-        }
-        self.units.get(place).copied().flatten().ok_or_else(|| {
-            let queue = self.settings.pools.get(place).map_or("", |pool| pool.queue.as_str());
+        self.known_unit(place).ok_or_else(|| {
+            let queue = self.pools.get(place).map_or("", |pool| pool.queue.as_str());
             SiteError::Unknown(format!("the queue {queue:?} has none of the pool's hosts"))
         })
     }
+}
 
-    /// What is free, and what others have.
-    fn pools_now(&self, status: &Status) -> Result<Vec<PoolSurvey>, SiteError> {
-        let now = now();
-        let own: BTreeSet<(String, &str)> = self
-            .tickets
-            .iter()
-            .map(|(tag, ticket)| (words::job_name(tag), ticket.account.as_str()))
-            .collect();
-        let is_own = |job: &&Job| own.contains(&(job.name.clone(), job.owner.as_str()));
-        let theirs: Vec<&Job> = status.jobs.iter().filter(|job| !is_own(job)).collect();
-        let is_theirs = |one: &Reservation| {
-            !one.state.contains('d') && !words::is_reservation_of(&one.name, &self.markets)
+impl manager::Job for Job {
+    fn id(&self) -> String {
+        self.id.clone()
+    }
+
+    fn mark(&self) -> &str {
+        &self.name
+    }
+
+    fn account(&self) -> &str {
+        &self.owner
+    }
+
+    fn waits(&self) -> bool {
+        !self.is_placed() && !self.stays()
+    }
+
+    fn holds_nodes(&self) -> bool {
+        self.is_placed() && !self.stays()
+    }
+
+    fn is_running(&self) -> bool {
+        self.is_placed() && !self.state.contains('d')
+    }
+
+    /// In error, until somebody clears that or deletes it.
+    fn stays(&self) -> bool {
+        self.state.contains('E')
+    }
+
+    fn reason(&self) -> &str {
+        &self.state
+    }
+
+    fn shown(&self) -> String {
+        self.state.clone()
+    }
+
+    fn is_held(&self) -> bool {
+        self.state.contains('h')
+    }
+}
+
+impl Manager for Master {
+    type Job = Job;
+
+    const NAME: &'static str = "Grid Engine";
+    const LISTS_BY: &'static str = "qstat -f";
+    /// Queues come with the jobs.
+    const PARTS: &'static [Part] = &[Part::Reservations, Part::Jobs];
+    const KEEPS_ENDED: bool = false;
+    const CANCEL_KILLS: bool = true;
+    const UNRESERVE_KILLS: bool = true;
+
+    fn words(&self) -> &'static Words {
+        &words::WORDS
+    }
+
+    fn mark(ticket: &Ticket) -> String {
+        words::name_of(&ticket.tag)
+    }
+
+    fn jobs(&mut self, base: &Base) -> Result<Vec<Job>, SiteError> {
+        let status = Cluster(&base.tool).status()?;
+        self.units = self.pools.iter().map(|pool| pool.slots(&status.instances)).collect();
+        let Status { instances, jobs } = status;
+        self.instances = instances;
+        let open = |tag: &Tag| base.tickets.get(tag).filter(|ticket| ticket.ended.is_none());
+        let is_listed = |ticket: &Ticket| {
+            let name = words::name_of(&ticket.tag);
+            jobs.iter().any(|job| job.name == name && job.owner == ticket.account)
         };
-        let mut reservations = self.cluster().reservations(is_theirs)?;
-        reservations.retain(is_theirs);
+        self.missing.retain(|tag, _| open(tag).is_some_and(|ticket| !is_listed(ticket)));
+        Ok(jobs)
+    }
+
+    fn list_reservations(&mut self, base: &Base, whose: Whose<'_>) -> Result<(), SiteError> {
+        // Places of others are always asked for: pools are counted from the list until the next one.
+        let is_meant = |name: &str| {
+            let is_of_others = !words::is_reservation_of(name, &base.markets);
+            let is_of = |market| words::is_reservation_of(name, [market]);
+            is_of_others || matches!(whose, Whose::Market(market) if is_of(market))
+        };
+        let is_there = |one: &replies::Reservation| !one.state.contains('d');
+        let wanted = |one: &replies::Reservation| is_there(one) && is_meant(&one.name);
+        self.reservations = Cluster(&base.tool).reservations(wanted)?;
+        self.reservations.retain(is_there);
+        Ok(())
+    }
+
+    fn reservations(&self) -> Vec<Reservation> {
+        self.reservations.iter().map(reserve::of_list).collect()
+    }
+
+    fn pools(&mut self, base: &Base, view: &View<'_, Job>) -> Result<Vec<PoolSurvey>, SiteError> {
+        let all = view.jobs.iter().zip(view.ours);
+        let theirs: Vec<&Job> = all.filter(|(_, is_ours)| !**is_ours).map(|(job, _)| job).collect();
+        let reservations: Vec<&replies::Reservation> = self
+            .reservations
+            .iter()
+            .filter(|one| !words::is_reservation_of(&one.name, &base.markets))
+            .collect();
         let running = theirs.iter().filter(|job| job.is_placed());
         let numbers = running.map(|job| job.id.split('.').next().unwrap_or_default());
-        let inside = match reservations.iter().any(|one| one.from <= now) {
-            true => self.cluster().details(numbers)?.reservation,
+        let inside = match reservations.iter().any(|one| one.from <= view.now) {
+            true => Cluster(&base.tool).details(numbers)?.reservation,
             false => BTreeMap::new(),
         };
         let others = pools::Others {
             jobs: &theirs,
-            reservations: &reservations.iter().collect::<Vec<_>>(),
+            reservations: &reservations,
             inside: &inside,
-            now,
+            now: view.now,
         };
-        Ok(pools::look(&self.settings.pools, status, &others))
+        Ok(pools::look(&self.pools, &self.instances, &others))
     }
 
-    fn change(&mut self, tag: &Tag, how: impl FnOnce(&mut Ticket)) -> Result<(), SiteError> {
-        self.tickets.change(tag, how).map_err(unknown)
+    /// Only jobs in error are listed after their end.
+    fn over(_: &Ticket, _: &Job, _: Option<Option<&Trace>>, _: Time) -> Verdict {
+        Verdict::AskRecords
     }
 
-    /// A task that has its nodes is told to stop; one that has none never will.
-    fn stop(&mut self, tag: &Tag) -> Result<(), SiteError> {
-        self.change(tag, |ticket| ticket.is_withdrawn = true)?;
-        let Some(ticket) = self.tickets.get(tag) else { return Ok(()) };
-        let (account, name) = (ticket.account.clone(), words::job_name(tag));
-        match self.spool(ticket).claim(tag)? {
-            Some(trace) if trace.end.is_none() => self.spool(ticket).stop(tag),
-            Some(_) => Ok(()),
-            None => self.never_begins(tag, &account, &name),
+    /// A job that is over leaves the list at once: its accounting says more than its absence.
+    fn absent(ticket: &Ticket, trace: Option<Option<&Trace>>, now: Time) -> Verdict {
+        let has_end = trace.flatten().is_some_and(|trace| trace.end.is_some());
+        match judge::absent::<Self>(ticket, trace, now) {
+            verdict @ (Verdict::Look | Verdict::Nothing) => verdict,
+            verdict if has_end => verdict,
+            _ => Verdict::AskRecords,
         }
     }
 
-    /// The folder of the task is ours.
-    fn never_begins(&mut self, tag: &Tag, account: &str, name: &str) -> Result<(), SiteError> {
-        let ended = Ended::before_it_began(now(), &Exit::Withdrawn);
-        self.change(tag, |ticket| {
-            ticket.is_withdrawn = true;
-            ticket.ended = Some(ended);
-        })?;
-        if let Err(error) = self.cluster().delete(account, name) {
-            tracing::warn!(%error, "a withdrawn job waits on; it would do nothing");
+    fn records(&mut self, base: &Base, task: &Task<'_, Job>) -> Result<Option<Verdict>, SiteError> {
+        self.ask_records(base, task)
+    }
+
+    /// Hosts, or units of them.
+    fn nodes(&self, base: &Base, pool: &str, here: &Here) -> Vec<String> {
+        let pool = base.pool(pool).and_then(|place| self.pools.get(place));
+        if pool.is_some_and(|pool| pool.unit == Unit::Host) {
+            return here.nodes.clone();
+        }
+        let mut ranks: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut names = Vec::new();
+        for host in &here.nodes {
+            let rank = ranks.entry(host).or_default();
+            *rank += 1;
+            names.push(format!("{host}/{}.{rank}", here.id));
+        }
+        names
+    }
+
+    fn check(&mut self, base: &Base, order: &Order, place: usize) -> Result<(), SiteError> {
+        if let Some(name) = words::unmet(order) {
+            let why = format!("{name:?} means nothing to Grid Engine: leave it out");
+            return Err(SiteError::Refused(why));
+        }
+        // The longest name of a folder; the manager takes any.
+        if words::job_name(&order.tag).len() > 200 {
+            return Err(SiteError::Refused("the market's name is too long".to_owned()));
+        }
+        let slots = order.nodes.saturating_mul(self.unit(base, place)?);
+        if slots > 1 && self.pools.get(place).is_some_and(|pool| pool.environment.is_none()) {
+            let wanted = "its owner must add `options = { pe = \"…\" }`, a parallel environment";
+            return Err(SiteError::Refused(format!("more than one slot: {wanted}")));
         }
         Ok(())
     }
 
-    /// Takes the task back, unless its script has made its folder before.
-    fn take_back(&mut self, tag: &Tag) -> Result<(), SiteError> {
-        self.change(tag, |ticket| ticket.is_recalled = true)?;
-        let Some(ticket) = self.tickets.get(tag) else { return Ok(()) };
-        let (account, name) = (ticket.account.clone(), words::job_name(tag));
-        let is_ours = match self.spool(ticket).take_back(tag)? {
-            Taken::Back => true,
-            Taken::TooLate => {
-                self.change(tag, |ticket| ticket.is_recalled = false)?;
-                return Err(SiteError::Begun);
-            }
-            Taken::Unclear => {
-                let status = self.status()?;
-                let mut jobs = status.jobs.iter();
-                let job = jobs.find(|job| job.name == name && job.owner == account);
-                job.is_some_and(|job| !job.is_placed())
-            }
-        };
-        match is_ours {
-            true => self.never_begins(tag, &account, &name),
-            false => Err(SiteError::Unknown(format!("{tag} may have just begun"))),
-        }
+    fn script(&self, script: String) -> Result<String, SiteError> {
+        Ok(script.replacen('\n', &format!("\n{}", words::CODES), 1))
     }
 
-    /// Nothing is left of it here and, if the cluster answers, there.
-    fn clear(&mut self, tag: &Tag) -> Result<(), SiteError> {
-        let Some(ticket) = self.tickets.get(tag) else { return Ok(()) };
-        self.spool(ticket).clear(std::slice::from_ref(tag))?;
-        self.tickets.remove(std::slice::from_ref(tag)).map_err(unknown)
-    }
-}
-
-impl Site for GridEngine {
-    fn pools(&self) -> &[PoolSetup] {
-        &self.setups
+    fn submit(&self, base: &Base, one: &Submission<'_>) -> Answered {
+        (self.qsub(base, one), None)
     }
 
-    fn lists_by(&self) -> Option<&'static str> {
-        Some("qstat -f")
+    fn cancel(&self, base: &Base, ticket: &Ticket, _: Option<&Job>) -> Result<(), SiteError> {
+        Cluster(&base.tool).delete(&ticket.account, &words::name_of(&ticket.tag))
     }
 
-    fn requests(&self) -> Option<Arc<Requests>> {
-        Some(Arc::clone(&self.settings.tool.requests))
+    fn reservation_name(base: &Base, market: &str, job: u64, pool: &str) -> String {
+        words::reservation_name(market, job, base.pool(pool).unwrap_or(usize::MAX))
     }
 
-    fn survey(&mut self) -> Result<Survey, SiteError> {
-        let status = self.status()?;
-        // After the status: a job that it lacks has written its end by now.
-        let traces = self.traces()?;
-        let pools = self.pools_now(&status)?;
-        let (tasks, began, placed) = self.follow(&status, &traces)?;
-        let held = self.held(&status, &tasks);
-        self.tidy(&status);
-        Ok(Survey { pools, tasks, began, placed, held, ..Survey::default() })
+    fn is_reservation_of(_: &Base, name: &str, market: &str) -> bool {
+        words::is_reservation_of(name, [market])
     }
 
-    fn submit(&mut self, order: &Order) -> Result<(), SiteError> {
-        let is_done =
-            |ticket: &Ticket| ticket.is_taken || ticket.is_withdrawn || ticket.ended.is_some();
-        match self.tickets.get(&order.tag).is_some_and(is_done) || self.tickets.is_gone(&order.tag)
-        {
-            true => Ok(()),
-            false => self.hand_in(order),
-        }
-    }
-
-    fn withdraw(&mut self, tag: &Tag) -> Result<(), SiteError> {
-        match self.tickets.get(tag).map(|ticket| ticket.ended.is_some()) {
-            None => self.tickets.ban(tag).map_err(unknown),
-            Some(true) => Ok(()),
-            Some(false) => self.stop(tag),
-        }
-    }
-
-    fn recall(&mut self, tag: &Tag) -> Result<(), SiteError> {
-        match self.tickets.get(tag).map(|ticket| ticket.ended.is_some()) {
-            None => self.tickets.ban(tag).map_err(unknown),
-            Some(true) => Ok(()),
-            Some(false) => self.take_back(tag),
-        }
-    }
-
-    fn forget(&mut self, tag: &Tag) -> Result<(), SiteError> {
-        let Some(ticket) = self.tickets.get(tag) else { return Ok(()) };
-        if ticket.ended.is_none() {
-            return Err(SiteError::Refused(format!("{tag} has not ended")));
-        }
-        self.tickets.forget(std::slice::from_ref(tag)).map_err(unknown)?;
-        // If the cluster does not answer now, the next survey tries again.
-        if let Err(error) = self.clear(tag) {
-            tracing::debug!(%error, "what is left of a task stays for now");
-        }
-        Ok(())
-    }
-
-    fn set_aside(
+    fn fits(
         &mut self,
-        market: &str,
-        wanted: &[Aside],
-    ) -> Result<Vec<(u64, String)>, SiteError> {
-        self.markets.insert(market.to_owned());
-        match self.settings.mode {
-            Mode::Begin => Ok(Vec::new()),
-            Mode::Reservation => self.reserve(market, wanted),
-        }
+        base: &Base,
+        known: &Reservation,
+        wanted: &Aside,
+    ) -> Result<bool, SiteError> {
+        let place = base.pool(&wanted.pool).unwrap_or(usize::MAX);
+        let slots = wanted.nodes.saturating_mul(self.unit(base, place)?);
+        Ok(reserve::will_do(known, wanted, slots))
     }
 
-    fn go(&mut self, tag: &Tag, go: &Go) -> Result<(), SiteError> {
-        match self.tickets.get(tag) {
-            Some(ticket) if ticket.ended.is_none() => self.spool(ticket).go(tag, go),
-            _ => Ok(()),
-        }
+    fn reserve(&mut self, base: &Base, name: &str, wanted: &Aside) -> Result<(), SiteError> {
+        let place = base.pool(&wanted.pool).unwrap_or(usize::MAX);
+        self.unit(base, place)?;
+        self.qrsub(base, name, wanted)
     }
 
-    fn output(&mut self, tag: &Tag, max: usize) -> Result<Vec<u8>, SiteError> {
-        self.reading(tag, max)?.run()
+    fn unreserve(&mut self, base: &Base, known: &Reservation) -> Result<(), SiteError> {
+        Cluster(&base.tool).unreserve(&known.owner, &known.id)?;
+        self.reservations.retain(|it| it.id != known.id);
+        Ok(())
     }
 
-    fn reading(&mut self, tag: &Tag, max: usize) -> Result<Reading, SiteError> {
-        match self.tickets.get(tag) {
-            Some(ticket) => Ok(self.spool(ticket).reading(&ticket.output, max)),
-            None => Err(SiteError::Refused(format!("{tag} is not known here"))),
-        }
-    }
-
-    fn doctor(&mut self) -> Vec<Finding> {
-        doctor::look(&self.settings)
+    fn doctor(&mut self, base: &Base) -> Vec<Finding> {
+        doctor::look(base, &self.pools)
     }
 }
 
-fn unknown(error: impl std::fmt::Display) -> SiteError {
-    SiteError::Unknown(error.to_string())
+impl Master {
+    fn qsub(&self, base: &Base, one: &Submission<'_>) -> Result<(), SiteError> {
+        let (Some(pool), Some(slots)) = (self.pools.get(one.pool), self.known_unit(one.pool))
+        else {
+            return Err(SiteError::Unknown(format!("nothing is known of {:?}", one.order.pool)));
+        };
+        let reserved = match base.cluster.mode {
+            Mode::Reservation => self.reservation_for(base, one.order)?,
+            Mode::Begin | Mode::HoldRelease => None,
+        };
+        let mut limit = words::hard_limit(one.order, base.grace());
+        if let Some(reserved) = &reserved {
+            // A job that might outlive its reservation is refused.
+            limit = limit.min(reserved.until - reserved.from);
+        }
+        let words = words::qsub(&words::Submission {
+            order: one.order,
+            pool,
+            slots,
+            limit,
+            begin: ahead(one.order, now()),
+            reservation: reserved.as_ref().map(|one| one.id.as_str()),
+            options: &self.options,
+        });
+        Cluster(&base.tool).submit(&one.ticket.account, words, &one.script)
+    }
 }

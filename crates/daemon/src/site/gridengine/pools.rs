@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{Span, Time};
 
-use super::replies::{Instance, Job, Reservation, Status};
+use super::replies::{Instance, Job, Reservation};
 use super::{Pool, Unit};
 use crate::site::resources::Resources;
 use crate::site::size::Size;
@@ -40,13 +40,13 @@ pub(super) struct Others<'a> {
 }
 
 /// The surveys of `pools`, in their order.
-pub(super) fn look(pools: &[Pool], status: &Status, others: &Others<'_>) -> Vec<PoolSurvey> {
-    pools.iter().map(|pool| look_at(pool, status, others)).collect()
+pub(super) fn look(pools: &[Pool], instances: &[Instance], others: &Others<'_>) -> Vec<PoolSurvey> {
+    pools.iter().map(|pool| look_at(pool, instances, others)).collect()
 }
 
 /// How large the market's nodes are: by the smallest host, so that enough of them are asked for.
-fn size(pool: &Pool, status: &Status) -> Option<Size> {
-    let own = status.instances.iter().filter(|instance| pool.has(instance));
+fn size(pool: &Pool, instances: &[Instance]) -> Option<Size> {
+    let own = instances.iter().filter(|instance| pool.has(instance));
     let slots = own.map(|instance| pool.slots_on(instance)).filter(|slots| *slots > 0).min()?;
     Some(match pool.unit {
         Unit::Host => Size::Node(slots),
@@ -54,11 +54,11 @@ fn size(pool: &Pool, status: &Status) -> Option<Size> {
     })
 }
 
-fn look_at(pool: &Pool, status: &Status, others: &Others<'_>) -> PoolSurvey {
+fn look_at(pool: &Pool, instances: &[Instance], others: &Others<'_>) -> PoolSurvey {
     // Whoever asks for any of that is refused: see `words::unmet`.
     let max = Some(Resources::default());
-    let mut survey = PoolSurvey { max, size: size(pool, status), ..PoolSurvey::default() };
-    for instance in status.instances.iter().filter(|instance| pool.has(instance)) {
+    let mut survey = PoolSurvey { max, size: size(pool, instances), ..PoolSurvey::default() };
+    for instance in instances.iter().filter(|instance| pool.has(instance)) {
         survey.up += match instance.is_well() {
             true => instance.slots / pool.slots_on(instance),
             // What runs there goes on; nothing new begins.
@@ -139,7 +139,7 @@ mod tests {
 
     use super::*;
     use crate::site::PoolSetup;
-    use crate::site::gridengine::Unit;
+    use crate::site::gridengine::replies::Status;
 
     fn pool(slots: u32) -> Pool {
         Pool {
@@ -185,7 +185,7 @@ mod tests {
             inside: &inside.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect(),
             now: Time(100),
         };
-        look(std::slice::from_ref(pool), status, &others).remove(0)
+        look(std::slice::from_ref(pool), &status.instances, &others).remove(0)
     }
 
     #[test]

@@ -1,14 +1,10 @@
-//! From a configuration to what the adapter works with.
+//! From a configuration to what Grid Engine is told.
 
-use std::path::PathBuf;
-use std::time::Duration;
+use tradewind_io::settings::cluster;
 
-use tradewind_io::settings::cluster::{self, Accounts, Cluster, Members};
-use tradewind_model::Span;
-
-use super::replies::{Instance, Status};
+use super::replies::Instance;
 use crate::site::PoolSetup;
-use crate::site::managed::tool::Tool;
+use crate::site::managed::driver::Settings;
 use crate::site::slurm::hostlist;
 
 /// The queue of a fresh installation.
@@ -21,51 +17,9 @@ const OURS: [&str; 19] = [
     "v", "V",
 ];
 
-/// What a Grid Engine site is made of.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// Where the adapter keeps what it must not forget; made if need be.
-    pub folder: PathBuf,
-    /// Runs the cluster's commands.
-    pub tool: Tool,
-    /// Whose account is whose.
-    pub accounts: Accounts,
-    /// Where tasks run that do not say where, and from where relative paths count; `{user}` stands
-    /// for the account.
-    pub directory: String,
-    /// The folder of tasks' folders, seen by the nodes and where our commands run; `{user}` stands
-    /// for the account, who must be able to write there.
-    pub spool: String,
-    /// How nodes are held for jobs.
-    pub mode: Mode,
-    /// Its pools.
-    pub pools: Vec<Pool>,
-    /// Words for every `qsub`, such as `-P` and a project.
-    pub options: Vec<String>,
-    /// Programs and arguments that are run as the user before a task is handed in.
-    pub stage_in: Vec<Vec<String>>,
-    /// Programs and arguments that are run as the user when it has ended.
-    pub stage_out: Vec<Vec<String>>,
-    /// From `SIGTERM` to `SIGKILL` at a task's limit.
-    pub grace: Duration,
-    /// A job that somebody holds at the manager is taken back after so long.
-    pub held_after: Span,
-    /// So long a task may be unknown to the manager before it counts as lost.
-    pub patience: Duration,
-}
-
-/// How nodes are held for jobs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// Not at all: a job is handed in with its start, and may find its nodes taken.
-    Begin,
-    /// By an advance reservation for each job.
-    Reservation,
-}
-
 /// A queue, or a part of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pool {
+pub(super) struct Pool {
     /// As the market knows it.
     pub setup: PoolSetup,
     /// The cluster queue.
@@ -80,70 +34,46 @@ pub struct Pool {
 
 /// What the market calls a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub(super) enum Unit {
     /// So many slots of one host, at least 1. Tasks share hosts.
     Slots(u32),
     /// A host with all slots that it has in the queue; the same number at each host of a pool.
     Host,
 }
 
-impl Settings {
-    /// Accounting is written every 15 s, unless the cluster's owner has chosen otherwise.
-    const PATIENCE: Duration = Duration::from_secs(45);
-
-    /// Those of a configured site, which keeps its files in `folder`.
-    ///
-    /// # Errors
-    /// If something in it means nothing to Grid Engine.
-    pub fn of(
-        name: &str,
-        folder: PathBuf,
-        cluster: &Cluster,
-        pools: Vec<(PoolSetup, Members)>,
-    ) -> Result<Settings, String> {
-        let unit = match cluster.unit {
-            cluster::NodeUnit::Node => Unit::Host,
-            cluster::NodeUnit::Cores(cores) => Unit::Slots(cores),
-            cluster::NodeUnit::Gpu => {
-                return Err("`unit`: Grid Engine has slots, no GPUs".to_owned());
-            }
-        };
-        let environment = cluster.options.iter().find(|(name, _)| name == ENVIRONMENT);
-        let environment = environment.map(|(_, value)| value.clone());
-        let pool = |(setup, members): (PoolSetup, Members)| {
-            if let Some(feature) = members.features.first() {
-                return Err(format!(
-                    "pool `{}`: {feature:?}: name `hosts` instead of features",
-                    setup.name
-                ));
-            }
-            let queue = members.partition.unwrap_or_else(|| ALL.to_owned());
-            let hosts = members.hosts.as_deref().map(hostlist::expand).unwrap_or_default();
-            Ok(Pool { setup, queue, hosts, environment: environment.clone(), unit })
-        };
-        Ok(Settings {
-            folder,
-            tool: Tool::of(name, cluster),
-            accounts: cluster.accounts.clone(),
-            directory: cluster.directory.clone(),
-            spool: cluster.spool.clone(),
-            mode: match cluster.mode {
-                // Grid Engine is punctual with `-a`: nothing is gained by holding jobs.
-                cluster::Mode::HoldRelease | cluster::Mode::Begin => Mode::Begin,
-                cluster::Mode::Reservation => Mode::Reservation,
-            },
-            pools: pools.into_iter().map(pool).collect::<Result<_, _>>()?,
-            options: options(&cluster.options)?,
-            stage_in: cluster.stage_in.clone(),
-            stage_out: cluster.stage_out.clone(),
-            grace: duration(cluster.grace),
-            held_after: cluster.held_after,
-            patience: Settings::PATIENCE,
-        })
-    }
+/// The pools of a configured site.
+///
+/// # Errors
+/// If something in them means nothing to Grid Engine.
+pub(super) fn pools(settings: &Settings) -> Result<Vec<Pool>, String> {
+    let cluster = &settings.cluster;
+    let unit = match cluster.unit {
+        cluster::NodeUnit::Node => Unit::Host,
+        cluster::NodeUnit::Cores(cores) => Unit::Slots(cores),
+        cluster::NodeUnit::Gpu => return Err("`unit`: Grid Engine has slots, no GPUs".to_owned()),
+    };
+    let environment = cluster.options.iter().find(|(name, _)| name == ENVIRONMENT);
+    let environment = environment.map(|(_, value)| value.clone());
+    let pool = |(setup, members): &(PoolSetup, cluster::Members)| {
+        if let Some(feature) = members.features.first() {
+            return Err(format!(
+                "pool `{}`: {feature:?}: name `hosts` instead of features",
+                setup.name
+            ));
+        }
+        let queue = members.partition.clone().unwrap_or_else(|| ALL.to_owned());
+        let hosts = members.hosts.as_deref().map(hostlist::expand).unwrap_or_default();
+        let (setup, environment) = (setup.clone(), environment.clone());
+        Ok(Pool { setup, queue, hosts, environment, unit })
+    };
+    settings.pools.iter().map(pool).collect()
 }
 
-fn options(all: &[(String, String)]) -> Result<Vec<String>, String> {
+/// Words for every `qsub`.
+///
+/// # Errors
+/// If an option is the adapter's own, or none.
+pub(super) fn options(all: &[(String, String)]) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     for (name, value) in all.iter().filter(|(name, _)| name != ENVIRONMENT) {
         if OURS.contains(&name.as_str()) || !name.chars().all(|c| c.is_ascii_alphabetic()) {
@@ -153,10 +83,6 @@ fn options(all: &[(String, String)]) -> Result<Vec<String>, String> {
         words.extend((!value.is_empty()).then(|| value.clone()));
     }
     Ok(words)
-}
-
-fn duration(span: Span) -> Duration {
-    Duration::from_secs(u64::try_from(span.0).unwrap_or_default())
 }
 
 impl Pool {
@@ -169,8 +95,8 @@ impl Pool {
     }
 
     /// Slots of a unit, at least 1; `None`: none of the pool's hosts is there to tell.
-    pub(super) fn slots(&self, status: &Status) -> Option<u32> {
-        let own = status.instances.iter().filter(|instance| self.has(instance));
+    pub(super) fn slots(&self, instances: &[Instance]) -> Option<u32> {
+        let own = instances.iter().filter(|instance| self.has(instance));
         own.map(|instance| self.slots_on(instance)).max()
     }
 
@@ -202,7 +128,9 @@ impl Pool {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::path::PathBuf;
 
+    use tradewind_io::settings::cluster::{Cluster, Members};
     use tradewind_model::Performance;
 
     use super::*;
@@ -216,20 +144,21 @@ mod tests {
             attributes: BTreeMap::new(),
         };
         let of = |cluster: Cluster, members: Members| {
-            Settings::of("grid", PathBuf::new(), &cluster, vec![(setup.clone(), members)])
+            let said = options(&cluster.options);
+            let (name, folder) = ("grid".to_owned(), PathBuf::new());
+            let pools = vec![(setup.clone(), members)];
+            super::pools(&Settings { name, folder, cluster, pools }).and_then(|it| Ok((it, said?)))
         };
         let option = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let usual = Cluster {
-            command: vec!["ssh".to_owned(), "login".to_owned()],
             unit: cluster::NodeUnit::Cores(2),
             options: vec![option("pe", "units"), option("P", "market"), option("notify", "")],
             ..Cluster::default()
         };
         let hosts = Members { hosts: Some("a[1-2],b".to_owned()), ..Members::default() };
-        let settings = of(usual.clone(), hosts).unwrap();
-        assert_eq!(settings.options, ["-P", "market", "-notify"]);
-        assert!(settings.tool.ours.remote_shell && settings.mode == Mode::Begin);
-        let pool = &settings.pools[0];
+        let (pools, options) = of(usual.clone(), hosts).unwrap();
+        assert_eq!(options, ["-P", "market", "-notify"]);
+        let pool = &pools[0];
         assert_eq!(pool.queues(), "all.q@a1,all.q@a2,all.q@b");
         assert_eq!((pool.environment.as_deref(), pool.unit), (Some("units"), Unit::Slots(2)));
         let of = |cluster, members| of(cluster, members).unwrap_err();

@@ -35,6 +35,11 @@ pub(super) fn job_name(tag: &Tag) -> String {
     folder_name(&tag.to_string())
 }
 
+/// The same of a ticket's tag.
+pub(super) fn name_of(tag: &str) -> String {
+    folder_name(tag)
+}
+
 /// The name of a job's reservation in the pool at this place of the site.
 pub(super) fn reservation_name(market: &str, job: u64, pool: usize) -> String {
     folder_name(&format!("tw-{market}-{job}.{pool}"))
@@ -43,10 +48,10 @@ pub(super) fn reservation_name(market: &str, job: u64, pool: usize) -> String {
 /// Whether [`reservation_name`] has made this name for one of these markets.
 pub(super) fn is_reservation_of<'a>(
     name: &str,
-    markets: impl IntoIterator<Item = &'a String>,
+    markets: impl IntoIterator<Item = &'a (impl AsRef<str> + ?Sized + 'a)>,
 ) -> bool {
     markets.into_iter().any(|market| {
-        let rest = name.strip_prefix(&folder_name(&format!("tw-{market}-")));
+        let rest = name.strip_prefix(&folder_name(&format!("tw-{}-", market.as_ref())));
         let parts = rest.and_then(|rest| rest.split_once('.'));
         parts.is_some_and(|(job, pool)| job.parse::<u64>().is_ok() && pool.parse::<u32>().is_ok())
     })

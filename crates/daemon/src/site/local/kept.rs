@@ -14,6 +14,7 @@ use super::keeper::{Job, Order, Said, To};
 use super::processes;
 use super::records::{Ending, Folder};
 use super::supervise::Event;
+use crate::site::exit::wait_until;
 
 /// So long `user_command` may take to become the account and start the task.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -159,8 +160,5 @@ pub(super) fn kill_rest(folder: &Folder, account: &Account, keeper: Option<(i32,
     }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let Ok(mut child) = command.spawn() else { return };
-    let end = Instant::now() + LAST_END;
-    while matches!(child.try_wait(), Ok(None)) && Instant::now() < end {
-        thread::sleep(Duration::from_millis(10));
-    }
+    let _ = wait_until(&mut child, Instant::now() + LAST_END);
 }

@@ -19,6 +19,7 @@
 
 pub mod accounts;
 pub mod bundle;
+pub mod driver;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod log;

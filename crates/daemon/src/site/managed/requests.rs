@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 /// What is shown is the number of requests in this time.
 pub const MINUTE: Duration = Duration::from_secs(60);
 /// Programs that ask a manager; all others (`sh`, `id`, `date`, …) leave it alone.
-const ASKING: [&str; 18] = [
+const ASKING: [&str; 21] = [
     "sacct", "sacctmgr", "salloc", "sbatch", "scancel", "scontrol", "sdiag", "sinfo", "sprio",
-    "squeue", "srun", "qacct", "qconf", "qdel", "qhost", "qrls", "qstat", "qsub",
+    "squeue", "srun", "qacct", "qconf", "qdel", "qhost", "qrdel", "qrls", "qrstat", "qrsub",
+    "qstat", "qsub",
 ];
 
 /// Requests of one kind.
@@ -128,6 +129,7 @@ mod tests {
             ("scontrol --version", None),
             ("sinfo --version", None),
             ("/bin/sh -s -- spool look", None),
+            ("qrstat -u * -xml", Some("qrstat")),
             ("date +%s", None),
         ] {
             assert_eq!(told(words).as_deref(), wanted, "{words}");

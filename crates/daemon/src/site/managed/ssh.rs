@@ -12,13 +12,12 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use tradewind_io::settings::cluster::Cluster;
 
-use super::tool::{KEPT, Prefix, Tool, quote};
+use super::tool::{KEPT, Prefix, Tool, kill, quote};
+use crate::site::exit::wait_until;
 
 /// What is to be done where a person must sign in.
 pub const REMEDY: &str = "run the command that is named there, once, on this machine; the site goes \
@@ -228,19 +227,11 @@ fn start(words: &[String], log: &Path) -> io::Result<Child> {
 
 /// Whether it ended well; `None`: it took too long, and was killed.
 fn end(child: &mut Child) -> Option<bool> {
-    let deadline = Instant::now() + LONGEST;
-    while Instant::now() < deadline {
-        match child.try_wait() {
-            Ok(Some(status)) => return Some(status.success()),
-            Ok(None) => thread::sleep(Duration::from_millis(5)),
-            Err(_) => break,
-        }
+    let ended = wait_until(child, Instant::now() + LONGEST);
+    if ended.is_none() {
+        kill(child);
     }
-    if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    drop(child.wait());
-    None
+    ended.map(|status| status.success())
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::requests::Requests;
 use super::ssh::Connection;
 use crate::site::SiteError;
+use crate::site::exit::wait_until;
 use crate::site::slurm::munge;
 
 /// What commands see of the daemon's own environment; the rest may be secret, and what a
@@ -176,8 +177,8 @@ impl Tool {
         let deadline = Instant::now() + self.timeout;
         let (out, err) = attend(&mut child, call.input);
         let answer = hear(&out, deadline).and_then(|out| Some((out, hear(&err, deadline)?)));
-        let ended = answer.and_then(|answer| Some((answer, end(&mut child, deadline)?)));
-        let Some(((out, err), code)) = ended else {
+        let ended = answer.and_then(|answer| Some((answer, wait_until(&mut child, deadline)?)));
+        let Some(((out, err), status)) = ended else {
             kill(&mut child);
             let what = format!("did not answer within {} s and was killed", self.timeout.as_secs());
             // Its pipes are closed now, if nobody else holds them.
@@ -189,7 +190,7 @@ impl Tool {
         if out.len() as u64 >= MAX {
             return Err(Trouble::Killed(named("said more than can be true")));
         }
-        Ok(Answer { code, out, err: String::from_utf8_lossy(&err).into_owned() })
+        Ok(Answer { code: status.code(), out, err: String::from_utf8_lossy(&err).into_owned() })
     }
 
     /// Runs a command that must end with 0.
@@ -301,17 +302,6 @@ fn drain(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
 
 fn hear(receiver: &Receiver<Vec<u8>>, deadline: Instant) -> Option<Vec<u8>> {
     receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()
-}
-
-/// Its exit code, once it is over; the pipes are closed already, so this takes no time.
-fn end(child: &mut Child, deadline: Instant) -> Option<Option<i32>> {
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Some(status.code()),
-            Ok(None) if Instant::now() < deadline => thread::sleep(Duration::from_micros(200)),
-            Ok(None) | Err(_) => return None,
-        }
-    }
 }
 
 /// Ends a command and what it has started.

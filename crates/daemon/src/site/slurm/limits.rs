@@ -1,5 +1,4 @@
-//! The limits of a cluster, read now and then by `scontrol` and `sacctmgr`, and what jobs meet of
-//! them between two looks.
+//! The limits of a cluster, read now and then by `scontrol` and `sacctmgr`.
 //!
 //! What cannot be read is not known, and is learned when jobs meet it.
 
@@ -10,144 +9,52 @@ use std::time::{Duration, Instant};
 use tradewind_io::settings::cluster::Members;
 use tradewind_model::Span;
 
-use super::listing::Job;
-use super::{Slurm, caps, tasks};
-use crate::site::limits::{Cap, Limit, Limits, PoolLimits, UserLimits};
+use super::Controller;
+use crate::site::limits::{Limit, Limits, PoolLimits, UserLimits};
+use crate::site::managed::driver::Base;
 use crate::site::managed::tool::Call;
-use crate::site::{Finding, Survey, Tag, Verdict};
+use crate::site::{Finding, Verdict};
 
 /// Limits are read so often.
 const READ: Duration = Duration::from_secs(3_600);
-/// What `sbatch` has said of a task is told for so long.
-const TOLD: Duration = Duration::from_secs(600);
-/// A job that waits for a limit may wait so long before that counts: Slurm's own scheduler may
-/// just not have come by.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 /// What is known of a cluster's limits.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     read: Option<(Instant, Arc<Limits>)>,
     /// What could not be read, for people.
     pub unread: Vec<String>,
-    /// What `sbatch` has said.
-    caught: BTreeMap<Tag, (Instant, Cap)>,
-    /// Jobs that wait for a limit: since when.
-    waits: BTreeMap<Tag, (Instant, Cap)>,
-    /// By account: our jobs that were over when jobs were last listed, and listed all the same.
-    lingering: BTreeMap<String, u32>,
-    /// Accounts of our jobs that have ended since, by their own word: Slurm may count them still.
-    fading: Vec<(Instant, String)>,
 }
 
-/// Slurm has counted a job out so long after its script has ended.
-pub(super) const FADES: Duration = Duration::from_secs(2);
-
-impl Known {
-    /// `sbatch` has not taken the task.
-    pub(super) fn catch(&mut self, tag: &Tag, cap: Cap) {
-        self.caught.insert(tag.clone(), (Instant::now(), cap));
-    }
-
-    /// A job of the account has ended by its own word.
-    pub(super) fn fade(&mut self, account: String) {
-        let has_limits = self.read.as_ref().is_some_and(|(_, limits)| limits.users.is_some());
-        if has_limits {
-            self.fading.push((Instant::now(), account));
-        }
-    }
-
-    /// When the next of them is counted no more.
-    pub(super) fn faded(&self) -> Option<Instant> {
-        self.fading.iter().map(|(at, _)| *at + FADES).min()
-    }
-
-    /// Forgets those that Slurm counts no more; whether there were any.
-    pub(super) fn forget_faded(&mut self) -> bool {
-        let before = self.fading.len();
-        self.fading.retain(|(at, _)| at.elapsed() < FADES);
-        self.fading.len() < before
-    }
-
-    /// By account: our jobs that are over, and that Slurm may count still.
-    pub(super) fn lingering(&self) -> BTreeMap<String, u32> {
-        let mut all = self.lingering.clone();
-        for (_, account) in &self.fading {
-            *all.entry(account.clone()).or_default() += 1;
-        }
-        all
-    }
-}
-
-impl Slurm {
-    /// Tells which limits there are, which of them tasks have met, and how many jobs accounts have
-    /// that are not ours.
-    pub(super) fn tell_limits(&mut self, jobs: &[Job], survey: &mut Survey) {
-        survey.limits = Some(self.limits());
-        let marked = tasks::by_comment(jobs);
-        let is_open = |job: &&Job| job.waits() || job.holds_nodes();
-        let mut foreign: BTreeMap<String, u32> = BTreeMap::new();
-        for job in jobs.iter().filter(is_open) {
-            *foreign.entry(job.user.clone()).or_default() += 1;
-        }
-        survey.all_jobs = u32::try_from(jobs.len()).unwrap_or(u32::MAX);
-        let mut waits = BTreeMap::new();
-        for (tag, ticket) in self.tickets.iter() {
-            let own = marked.get(ticket.mark().as_str()).into_iter().flatten();
-            for job in own.copied().filter(|job| tasks::is_its(job, ticket)).filter(is_open) {
-                if let Some(count) = foreign.get_mut(&job.user) {
-                    *count = count.saturating_sub(1);
-                }
-                if ticket.ended.is_some() {
-                    *survey.lingering.entry(job.user.clone()).or_default() += 1;
-                }
-                let cap = Some(job).filter(|job| job.waits() && ticket.ended.is_none());
-                let Some(cap) = cap.and_then(|job| caps::of_reason(&job.reason)) else { continue };
-                let since = self.caps.waits.get(tag).map_or_else(Instant::now, |(since, _)| *since);
-                if since.elapsed() >= PATIENCE {
-                    survey.capped.insert(tag.clone(), cap.clone());
-                }
-                waits.insert(tag.clone(), (since, cap));
-            }
-        }
-        self.caps.waits = waits;
-        self.caps.lingering = survey.lingering.clone();
-        self.caps.fading.clear();
-        self.caps.caught.retain(|_, (at, _)| at.elapsed() < TOLD);
-        let caught = self.caps.caught.iter().map(|(tag, (_, cap))| (tag.clone(), cap.clone()));
-        survey.capped.extend(caught);
-        survey.foreign = foreign;
-    }
-
-    fn limits(&mut self) -> Arc<Limits> {
-        if let Some((at, known)) = &self.caps.read
+impl Controller {
+    pub(super) fn limits_now(&mut self, base: &Base) -> Arc<Limits> {
+        if let Some((at, known)) = &self.limits.read
             && at.elapsed() < READ
         {
             return Arc::clone(known);
         }
-        let before = self.caps.unread.clone();
-        let limits = Arc::new(self.read_limits());
-        if self.caps.unread != before {
-            for what in &self.caps.unread {
-                let site = &self.name;
+        let before = self.limits.unread.clone();
+        let limits = Arc::new(self.read_limits(base));
+        if self.limits.unread != before {
+            for what in &self.limits.unread {
+                let site = &base.name;
                 tracing::warn!(site, "limits that cannot be read will be learned: {what}");
             }
         }
-        self.caps.read = Some((Instant::now(), Arc::clone(&limits)));
+        self.limits.read = Some((Instant::now(), Arc::clone(&limits)));
         limits
     }
 
     /// Asks for all limits: four commands at most, two of them of the controller.
-    pub(super) fn read_limits(&mut self) -> Limits {
-        self.caps.unread.clear();
-        let only = self.cluster.user_command.is_empty().then(|| self.own_account().ok()).flatten();
+    pub(super) fn read_limits(&mut self, base: &Base) -> Limits {
+        self.limits.unread.clear();
+        let only = base.cluster.user_command.is_empty().then(|| base.own_account().ok()).flatten();
         let mut limits = Limits {
-            accounts: Some(self.cluster.accounts.clone()),
+            accounts: Some(base.cluster.accounts.clone()),
             only,
-            options: self.cluster.options.clone(),
+            options: base.cluster.options.clone(),
             ..Limits::default()
         };
-        let config = self.read(&["scontrol", "show", "config"]).map(|text| config(&text));
+        let config = self.read(base, &["scontrol", "show", "config"]).map(|text| config(&text));
         let config = config.unwrap_or_default();
         let get = |key: &str| config.get(key).map_or("", String::as_str);
         limits.all_jobs = get("MaxJobCount").parse().ok();
@@ -156,27 +63,27 @@ impl Slurm {
         if is_enforced(&["associations", "limits", "safe", "all"]) {
             let cluster = format!("cluster={}", get("ClusterName"));
             let has_limits = is_enforced(&["limits", "safe", "all"]);
-            limits.users = self.associations(&cluster, get("SlurmUser"), has_limits);
+            limits.users = self.associations(base, &cluster, get("SlurmUser"), has_limits);
             if has_limits {
                 let words = ["sacctmgr", "-nP", "show", "qos", QOS];
-                limits.qos = self.read(&words).map(|text| qos(&text)).unwrap_or_default();
+                limits.qos = self.read(base, &words).map(|text| qos(&text)).unwrap_or_default();
             }
         }
-        let partitions = self.read(&["scontrol", "-o", "show", "partition"]);
+        let partitions = self.read(base, &["scontrol", "-o", "show", "partition"]);
         let partitions = partitions.map(|text| partitions_of(&text)).unwrap_or_default();
         let of = |members: &Members| {
             let found = members.partition.as_ref().and_then(|name| partitions.get(name));
             found.cloned().unwrap_or_default()
         };
-        limits.pools = self.members.iter().map(of).collect();
+        limits.pools = base.members.iter().map(of).collect();
         limits
     }
 
     /// What limits of the cluster are known beforehand.
-    pub(super) fn limits_are_known(&mut self) -> Finding {
-        let limits = self.read_limits();
+    pub(super) fn limits_are_known(&mut self, base: &Base) -> Finding {
+        let limits = self.read_limits(base);
         let mut found = Vec::new();
-        for (pool, own) in self.pools.iter().zip(&limits.pools) {
+        for (pool, own) in base.pools.iter().zip(&limits.pools) {
             let wall = own.wall.as_ref().map(|(max, _)| format!("{} s", max.0));
             let nodes = own.nodes.as_ref().map(|(max, _)| format!("{max} nodes"));
             let own: Vec<String> = wall.into_iter().chain(nodes).collect();
@@ -188,7 +95,7 @@ impl Slurm {
             found.push(format!("{} users have accounts in slurmdbd", users.len()));
         }
         found.extend(limits.all_jobs.map(|max| format!("the controller holds {max} jobs")));
-        let unread = std::mem::take(&mut self.caps.unread);
+        let unread = std::mem::take(&mut self.limits.unread);
         let (verdict, found) = match unread.is_empty() {
             true => (Verdict::Good, found.join("; ")),
             false => (Verdict::Warning, unread.join("; ")),
@@ -205,11 +112,11 @@ impl Slurm {
     }
 
     /// What a command says; it is noted if it says nothing.
-    fn read(&mut self, words: &[&str]) -> Option<String> {
-        match self.tool.must(&Call::ours(words)) {
+    fn read(&mut self, base: &Base, words: &[&str]) -> Option<String> {
+        match base.tool.must(&Call::ours(words)) {
             Ok(answer) => Some(answer.text()),
             Err(wrong) => {
-                self.caps.unread.push(wrong.to_string());
+                self.limits.unread.push(wrong.to_string());
                 None
             }
         }
@@ -218,16 +125,17 @@ impl Slurm {
     /// All associations, unless we may see our own only.
     fn associations(
         &mut self,
+        base: &Base,
         cluster: &str,
         slurm_user: &str,
         has_limits: bool,
     ) -> Option<BTreeMap<String, BTreeMap<String, UserLimits>>> {
         let words = ["sacctmgr", "-nP", "show", "assoc", cluster, ASSOC];
-        let mut users = associations(&self.read(&words)?);
-        let own = self.own_account().unwrap_or_default();
+        let mut users = associations(&self.read(base, &words)?);
+        let own = base.own_account().unwrap_or_default();
         let sees_all = own == "root" || slurm_user.split('(').next() == Some(own.as_str());
         if !sees_all && users.keys().all(|name| *name == own || name == "root") {
-            self.caps.unread.push("`sacctmgr show assoc` shows our own account only".to_owned());
+            self.limits.unread.push("`sacctmgr show assoc` shows our own account only".to_owned());
             return None;
         }
         if !has_limits {

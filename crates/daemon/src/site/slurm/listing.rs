@@ -15,7 +15,7 @@ use crate::site::resources::{generic, megabytes};
 
 /// A job, whoever's.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Job {
+pub(in crate::site) struct Job {
     /// Used again after a crash of the controller: it identifies nothing.
     pub id: u64,
     pub name: String,
@@ -297,13 +297,10 @@ mod tests {
             jobs(text.as_bytes()).unwrap().remove(0)
         };
         let job = read(r#"["CANCELLED", "COMPLETING"]"#);
-        assert_eq!(
-            (job.state.as_str(), job.holds_nodes(), job.is_held),
-            ("COMPLETING", true, true)
-        );
-        assert!(read(r#"["PENDING", "REQUEUE_HOLD"]"#).waits());
+        assert_eq!((job.state.as_str(), job.has_nodes(), job.is_held), ("COMPLETING", true, true));
+        assert!(read(r#"["PENDING", "REQUEUE_HOLD"]"#).is_waiting());
         let strange = read(r#"["HIBERNATING"]"#);
-        assert!(strange.is_unknown() && strange.holds_nodes() && !strange.waits());
+        assert!(strange.is_unknown() && strange.has_nodes() && !strange.is_waiting());
         assert!(!read(r#""OUT_OF_MEMORY""#).is_unknown());
     }
 }

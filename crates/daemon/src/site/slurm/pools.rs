@@ -48,12 +48,12 @@ const OVER: [&str; 12] = [
 
 impl Job {
     /// Whether it has its nodes.
-    pub(super) fn holds_nodes(&self) -> bool {
+    pub(super) fn has_nodes(&self) -> bool {
         HOLDING.contains(&self.state.as_str()) || self.is_unknown() && !self.nodes.is_empty()
     }
 
     /// Whether it waits for nodes.
-    pub(super) fn waits(&self) -> bool {
+    pub(super) fn is_waiting(&self) -> bool {
         WAITING.contains(&self.state.as_str()) || self.is_unknown() && self.nodes.is_empty()
     }
 
@@ -170,7 +170,7 @@ pub(super) fn survey(
     let mut local = BTreeMap::new();
     // Until when each node is in use, by whomever.
     let mut busy: BTreeMap<&str, Time> = BTreeMap::new();
-    for job in listed.jobs.iter().filter(|job| job.holds_nodes()) {
+    for job in listed.jobs.iter().filter(|job| job.has_nodes()) {
         let until = end(job, listed.now);
         let own = job.nodes.iter().filter_map(|name| nodes.get_key_value(name.as_str()));
         let mut taken_units = 0;
@@ -241,7 +241,7 @@ fn reserve(
 fn waiting(listed: &Listed<'_>, members: &Members) -> u32 {
     let is_here = |job: &&Job| {
         let in_partition = |name| job.partitions.contains(name);
-        job.waits()
+        job.is_waiting()
             && !job.is_held
             && !listed.ours.contains(&job.id)
             && members.partition.as_ref().is_none_or(in_partition)

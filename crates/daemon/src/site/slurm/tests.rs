@@ -6,13 +6,13 @@ use tradewind_io::settings::cluster::{Members, NodeUnit};
 use tradewind_io::submission::{OnLost, Surroundings, Work};
 use tradewind_model::{Span, Time};
 
-use super::hand_in::{self, Begin, Terms};
 use super::listing::{self, Job, Reservation};
 use super::nodes::{self, Node};
 use super::pools::{self, Listed};
-use super::tasks::{Verdict, dropped, is_unclear, judge};
-use super::{aside, is_unanswered};
+use super::sbatch::{self, Begin, Terms};
+use super::{Controller, is_unanswered, reserve};
 use crate::site::managed::bundle::{ahead, near};
+use crate::site::managed::driver::judge::{self, Verdict};
 use crate::site::managed::spool::{End, Here, Trace};
 use crate::site::managed::tickets::Ticket;
 use crate::site::{Exit, LocalTask, Order, PoolSurvey, Seen, Tag};
@@ -23,6 +23,18 @@ const RESERVATIONS: &str = include_str!("samples/reservations.txt");
 /// What `squeue --json` of a dead controller says, and ends with 0.
 const DOWN: &str = r#"{"errors": [{"description": "Failed while looking for jobs",
     "error_number": -1, "error": "Unspecified error", "source": "slurm_load_jobs"}], "jobs": []}"#;
+
+fn judge(ticket: &Ticket, job: Option<&Job>, trace: Option<Option<&Trace>>, now: Time) -> Verdict {
+    judge::judge::<Controller>(ticket, job, trace, now)
+}
+
+fn is_unclear(ticket: &Ticket, job: Option<&Job>, trace: Option<Option<&Trace>>) -> bool {
+    judge::is_unclear::<Controller>(ticket, job, trace)
+}
+
+fn dropped() -> Exit {
+    judge::dropped::<Controller>()
+}
 
 fn sample() -> (Vec<Job>, Vec<Node>, Vec<Reservation>) {
     (
@@ -88,7 +100,7 @@ fn numbers_may_be_wrapped_and_states_be_lists() {
         "exit_code": {"return_code": {"set": true, "number": 3}, "signal": {"id": {"number": 0}}}
         }]}"#;
     let job = listing::jobs(text.as_bytes()).unwrap().remove(0);
-    assert_eq!((job.id, job.start, job.nodes.len(), job.holds_nodes()), (7, 50, 2, true));
+    assert_eq!((job.id, job.start, job.nodes.len(), job.has_nodes()), (7, 50, 2, true));
 }
 
 fn surveyed(unit: NodeUnit, members: &Members, ours: &[u64], now: i64) -> PoolSurvey {
@@ -412,7 +424,7 @@ fn what_slurm_does_not_know_is_told_by_the_task() {
     assert_eq!(judge(&taken, Some(&orphan), 193), ended(Some(101), 192, Exit::Lost));
     // Another job of the same tag found the work begun, and ended at once.
     let second = Job { id: 6, ..job("COMPLETED") };
-    let verdict = super::tasks::judge(&taken, Some(&second), Some(Some(&over)), Time(200));
+    let verdict = super::tests::judge(&taken, Some(&second), Some(Some(&over)), Time(200));
     assert_eq!(verdict, ended(Some(101), 129, Exit::Code(4)));
 }
 
@@ -452,7 +464,7 @@ fn submissions_say_what_was_ordered_and_no_more() {
     let mut order = order();
     order.passed_through = vec![pair("constraint", "z"), pair("uid", "0"), pair("overcommit", "")];
     order.passed_through.push(pair("signal", "B:USR1@30"));
-    let words = hand_in::words(&order, "tw-m-1-0-0 17", &terms).join(" ");
+    let words = sbatch::words(&order, "tw-m-1-0-0 17", &terms).join(" ");
     for wanted in [
         "sbatch --parsable --no-requeue ",
         "--comment=tw-m-1-0-0 17 --job-name=a_b --time=3 --nodes=3 --mem=0 --exclusive",
@@ -463,11 +475,11 @@ fn submissions_say_what_was_ordered_and_no_more() {
     }
     assert!(!words.contains("uid") && !words.contains("signal"), "{words}");
     let terms = Terms { unit: NodeUnit::Cores(4), begin: &Begin::Held, ..terms };
-    let words = hand_in::words(&order, "x", &terms).join(" ");
+    let words = sbatch::words(&order, "x", &terms).join(" ");
     assert!(words.contains("--ntasks=3 --cpus-per-task=4") && words.contains(" --hold"));
     assert!(!words.contains("exclusive"), "{words}");
     order.passed_through = vec![pair("mem-per-cpu", "1G")];
-    let words = hand_in::words(&order, "x", &Terms { unit: NodeUnit::Node, ..terms }).join(" ");
+    let words = sbatch::words(&order, "x", &Terms { unit: NodeUnit::Node, ..terms }).join(" ");
     assert!(words.contains(" --mem-per-cpu=1G") && !words.contains("--mem=0"), "{words}");
 }
 
@@ -475,10 +487,10 @@ fn submissions_say_what_was_ordered_and_no_more() {
 fn whole_minutes_hold_every_limit() {
     for (limit, gather, wanted) in [(1, None, 1), (60, None, 1), (61, None, 2), (60, Some(1), 2)] {
         let order = Order { limit: Span(limit), gather: gather.map(Span), ..order() };
-        assert_eq!(hand_in::minutes(&order, Time(1_000)), wanted);
+        assert_eq!(sbatch::minutes(&order, Time(1_000)), wanted);
     }
     let soon = Order { start: Time(1_003), limit: Span(58), gather: None, ..order() };
-    let minutes = |now| hand_in::minutes(&soon, Time(now));
+    let minutes = |now| sbatch::minutes(&soon, Time(now));
     assert_eq!([990, 1_000, 1_001, 1_003].map(minutes), [1, 2, 1, 1]);
     let which = |now| (ahead(&soon, Time(now)), near(&soon, Time(now)));
     assert_eq!(which(990), (Some(Time(1_003)), None));
@@ -516,14 +528,14 @@ fn reservations_are_known_by_their_names() {
     let pools = [pool("cpu"), pool("big-mem")];
     for market in ["m", "a-1", "odd name"] {
         for it in &pools {
-            let name = aside::name(market, 12, &it.name);
-            assert!(aside::is_name(&name, Some(market), &pools), "{name}");
-            assert!(aside::is_name(&name, None, &pools) && !name.contains(' '), "{name}");
-            assert!(!aside::is_name(&name, Some("other"), &pools), "{name}");
+            let name = reserve::name(market, 12, &it.name);
+            assert!(reserve::is_name(&name, Some(market), &pools), "{name}");
+            assert!(reserve::is_name(&name, None, &pools) && !name.contains(' '), "{name}");
+            assert!(!reserve::is_name(&name, Some("other"), &pools), "{name}");
         }
     }
     for other in ["owners", "tw-m-x-cpu", "tw-m-1-0-0", "tw-m-1-gpu"] {
-        assert!(!aside::is_name(other, None, &pools), "{other}");
+        assert!(!reserve::is_name(other, None, &pools), "{other}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! When the controller is asked, and for what: within a budget of requests per minute.
+//! When the manager is asked, and for what: within a budget of requests per minute.
 
 use std::time::{Duration, Instant};
 
@@ -6,14 +6,10 @@ use crate::site::managed::requests::MINUTE;
 
 /// What a look may ask for, a request each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(in crate::site) enum Part {
     Jobs,
     Nodes,
     Reservations,
-}
-
-impl Part {
-    pub(super) const ALL: [Part; 3] = [Part::Reservations, Part::Nodes, Part::Jobs];
 }
 
 /// How much depends on the next look.
@@ -45,6 +41,8 @@ const OLD: Duration = Duration::from_secs(60);
 /// The rhythm of looks at one site.
 #[derive(Debug, Clone)]
 pub(super) struct Rhythm {
+    /// What there is to ask for.
+    parts: &'static [Part],
     /// Between two requests at rest.
     rest: Duration,
     /// Between two requests otherwise, in the long run.
@@ -69,11 +67,12 @@ fn apart(requests: u32) -> Duration {
 }
 
 impl Rhythm {
-    /// At most so many requests in a minute at rest, and otherwise.
-    pub(super) fn of(at_rest: u32, busy: u32, min: Duration) -> Rhythm {
+    /// At most so many requests in a minute at rest, and otherwise; `min` between two looks.
+    pub(super) fn of((at_rest, busy): (u32, u32), min: Duration, parts: &'static [Part]) -> Rhythm {
         let burst = if busy < SMALL { 1 } else { 2 };
         let spare = if busy < SMALL { 0 } else { burst - 1 + MORE };
         Rhythm {
+            parts,
             rest: apart(at_rest.min(busy)),
             busy: apart(busy - spare),
             burst,
@@ -111,17 +110,14 @@ impl Rhythm {
         };
         if need == Need::Rest || self.burst == 1 {
             // Each in its turn, jobs twice as often as the others.
-            let order = [(Part::Jobs, 4), (Part::Nodes, 2), (Part::Reservations, 2)];
-            let weight = |(part, times): &(Part, u32)| age(*part).saturating_mul(*times);
-            return order
-                .iter()
-                .max_by_key(|it| weight(it))
-                .map(|(part, _)| *part)
-                .into_iter()
-                .collect();
+            let weight = |part: &Part| match part {
+                Part::Jobs => age(*part).saturating_mul(2),
+                Part::Nodes | Part::Reservations => age(*part),
+            };
+            return self.parts.iter().copied().max_by_key(weight).into_iter().collect();
         }
         let old = if need == Need::Urgent { OLD } else { 2 * OLD };
-        let mut parts = Part::ALL.to_vec();
+        let mut parts = self.parts.to_vec();
         parts.retain(|part| *part == Part::Jobs || age(*part) >= old);
         parts
     }
@@ -174,7 +170,7 @@ mod tests {
                 continue;
             }
             let parts = match all.is_empty() {
-                true => Part::ALL.to_vec(),
+                true => ALL.to_vec(),
                 false => rhythm.choice(need(ms), now),
             };
             for part in parts {
@@ -195,11 +191,12 @@ mod tests {
     }
 
     const MIN: Duration = Duration::from_secs(1);
+    const ALL: [Part; 3] = [Part::Reservations, Part::Nodes, Part::Jobs];
 
     #[test]
     fn no_minute_has_more_requests_than_the_budget() {
         for (rest, busy) in [(2, 10), (1, 2), (2, 6), (5, 30), (10, 10)] {
-            let rhythm = Rhythm::of(rest, busy, MIN);
+            let rhythm = Rhythm::of((rest, busy), MIN, &ALL);
             let calm = requests(rhythm.clone(), |_| Need::Rest, 20, false);
             assert!(max(&calm, 1) <= rest as usize, "{rest} {busy}: {calm:?}");
             let is_spent = calm.len() + 2 >= 10 * rest as usize;
@@ -217,7 +214,7 @@ mod tests {
 
     #[test]
     fn what_is_urgent_comes_at_once_after_a_rest() {
-        let rhythm = Rhythm::of(2, 10, MIN);
+        let rhythm = Rhythm::of((2, 10), MIN, &ALL);
         let need = |ms: u64| if ms < 100_000 { Need::Rest } else { Need::Urgent };
         let all = requests(rhythm, need, 20, false);
         let soon = all.iter().filter(|ms| (100_000..102_000).contains(*ms)).count();
@@ -226,7 +223,7 @@ mod tests {
 
     #[test]
     fn everything_is_asked_for_at_rest() {
-        let mut rhythm = Rhythm::of(2, 10, MIN);
+        let mut rhythm = Rhythm::of((2, 10), MIN, &ALL);
         let begin = Instant::now();
         let mut counts = [0; 3];
         for slot in 0..40 {
@@ -241,7 +238,7 @@ mod tests {
 
     #[test]
     fn who_is_slow_or_silent_is_asked_less() {
-        let rhythm = Rhythm::of(2, 10, MIN);
+        let rhythm = Rhythm::of((2, 10), MIN, &ALL);
         let usual = requests(rhythm.clone(), |_| Need::Urgent, 20, false).len();
         let slow = requests(rhythm.clone(), |_| Need::Urgent, 2_000, false).len();
         let silent = requests(rhythm.clone(), |_| Need::Urgent, 20, true).len();

@@ -1,59 +1,77 @@
-//! A site's turns: what tasks say is heard at once, and the controller is asked when something is due
-//! or was not heard of.
+//! A site's turns: what tasks say is heard at once, and the manager is asked when something is due or
+//! was not heard of.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use tradewind_model::{Span, Time};
 
+use super::Driver;
 use super::heard::{Word, word};
-use super::listing::{Job, Reservation};
+use super::judge::{by_mark, find};
+use super::manager::Manager;
 use super::rhythm::Need;
-use super::{Slurm, tasks, unwritten};
 use crate::site::local::records::now;
 use crate::site::managed::news::Place;
 use crate::site::managed::spool::{Spool, Trace};
 use crate::site::managed::tickets::{Ended, Ending, Ticket};
 use crate::site::{Demand, Seen, SiteError, Survey, Tag, Turn};
 
-/// A task that is due begins within this time, or Slurm is asked why it did not.
+/// A task that is due begins within this time, or the manager is asked why it did not.
 const LATE: Span = Span(2);
-/// Slurm knows of an end, or of a withdrawal, so long after it.
+/// The manager knows of an end, or of a withdrawal, so long after it.
 const KNOWN: Span = Span(1);
 /// A task that should be over is asked after so much later.
 const OVERDUE: Span = Span(5);
 /// Folders of tasks whose bells nobody hears are looked into so often.
 const UNHEARD: Duration = Duration::from_secs(2);
-/// A list of jobs may serve again for so long.
-const FRESH: Duration = Duration::from_secs(2);
 
 /// What is known of the cluster between two looks.
-#[derive(Debug, Default)]
-pub(super) struct Known {
+#[derive(Debug)]
+pub(super) struct Known<J> {
     /// As they were last listed, and when that was asked for.
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<J>,
     pub listed: Time,
-    pub reservations: Vec<Reservation>,
     /// What was last said of the site, with all that was heard since.
     pub survey: Option<Survey>,
     /// The last look was not answered.
     pub is_away: bool,
-    /// Tasks of which Slurm must say something, and from when on it can.
+    /// Tasks of which the manager must say something, and from when on it can.
     pub awaited: BTreeMap<Tag, Time>,
     /// Tasks that have their nodes and begin later.
     early: BTreeMap<Tag, (String, Trace)>,
     /// When folders of a place were last looked into because nobody hears their bells.
     looked: BTreeMap<Place, Instant>,
     /// A list that was made for a withdrawal, and when.
-    extra: Option<(Instant, Vec<Job>)>,
-    demand: Demand,
+    pub extra: Option<(Instant, Vec<J>)>,
+    /// Since when tasks that run are told to stop.
+    pub stopping: BTreeMap<Tag, Instant>,
+    pub demand: Demand,
     /// When the last turn was.
     turned: Time,
 }
 
-impl Known {
+impl<J> Default for Known<J> {
+    fn default() -> Known<J> {
+        Known {
+            jobs: Vec::new(),
+            listed: Time::default(),
+            survey: None,
+            is_away: false,
+            awaited: BTreeMap::new(),
+            early: BTreeMap::new(),
+            looked: BTreeMap::new(),
+            extra: None,
+            stopping: BTreeMap::new(),
+            demand: Demand::default(),
+            turned: Time::default(),
+        }
+    }
+}
+
+impl<J> Known<J> {
     /// What was last said of a task.
-    fn seen(&self, tag: &Tag) -> Option<&Seen> {
+    pub(super) fn seen(&self, tag: &Tag) -> Option<&Seen> {
         self.survey.as_ref()?.tasks.get(tag)
     }
 }
@@ -86,11 +104,7 @@ fn handed_in(ticket: &Ticket, now: Time) -> Time {
     if at > now { Time(0) } else { at }
 }
 
-impl Slurm {
-    pub(super) fn expect_demand(&mut self, demand: Demand) {
-        self.known.demand = demand;
-    }
-
+impl<M: Manager> Driver<M> {
     /// See [`Site::turn`](crate::site::Site::turn).
     pub(super) fn take_turn(&mut self) -> Turn {
         self.listen();
@@ -142,16 +156,16 @@ impl Slurm {
         if !self.listeners.is_on() {
             return;
         }
-        let open = self.tickets.iter().filter(|(_, ticket)| is_open(ticket));
+        let open = self.base.tickets.iter().filter(|(_, ticket)| is_open(ticket));
         let places: BTreeSet<Place> = open.map(|(tag, ticket)| place(tag, ticket)).collect();
-        places.iter().for_each(|place| self.listeners.listen(&self.tool, place));
+        places.iter().for_each(|place| self.listeners.listen(&self.base.tool, place));
         self.listeners.sweep();
         self.known.looked.retain(|place, _| places.contains(place));
     }
 
     /// Places of open tasks whose bells nobody hears, and when their folders were last looked into.
     fn unheard(&self) -> impl Iterator<Item = (Place, Option<Instant>)> {
-        let open = self.tickets.iter().filter(|(_, ticket)| is_open(ticket));
+        let open = self.base.tickets.iter().filter(|(_, ticket)| is_open(ticket));
         let all: BTreeSet<Place> = open.map(|(tag, ticket)| place(tag, ticket)).collect();
         let is_on = self.listeners.is_on();
         let deaf = all.into_iter().filter(move |place| is_on && !self.listeners.hears(place));
@@ -178,8 +192,9 @@ impl Slurm {
                     && tag.market == place.market
             };
             let tags: Vec<Tag> =
-                self.tickets.iter().filter(of_it).map(|(tag, _)| tag.clone()).collect();
-            let spool = Spool { tool: &self.tool, account: &place.account, path: &place.spool };
+                self.base.tickets.iter().filter(of_it).map(|(tag, _)| tag.clone()).collect();
+            let spool =
+                Spool { tool: &self.base.tool, account: &place.account, path: &place.spool };
             if tags.is_empty() {
                 continue;
             }
@@ -194,7 +209,7 @@ impl Slurm {
         }
         let at = now().0;
         let is_time =
-            |tag: &Tag| self.tickets.get(tag).is_none_or(|it| it.start_at(Time(at)) <= at);
+            |tag: &Tag| self.base.tickets.get(tag).is_none_or(|it| it.start_at(Time(at)) <= at);
         let due: Vec<Tag> = self.known.early.keys().filter(|tag| is_time(tag)).cloned().collect();
         for tag in due {
             if let Some(early) = self.known.early.remove(&tag) {
@@ -208,15 +223,15 @@ impl Slurm {
     fn take_words(&mut self, traces: BTreeMap<Tag, (String, Trace)>) -> Result<bool, SiteError> {
         let (mut ends, mut seen, mut began) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let at = now();
-        let marked = tasks::by_comment(&self.known.jobs);
+        let marked = by_mark(&self.known.jobs);
         let mut early = BTreeMap::new();
         for (tag, (account, trace)) in traces {
             let own = |ticket: &&Ticket| is_open(ticket) && ticket.account == account;
-            let Some(ticket) = self.tickets.get(&tag).filter(own) else { continue };
-            let listed = marked.get(ticket.mark().as_str()).into_iter().flatten();
-            let job = listed.copied().find(|job| tasks::is_its(job, ticket));
+            let Some(ticket) = self.base.tickets.get(&tag).filter(own) else { continue };
+            let trace = self.with_nodes(&tag, trace);
+            let job = find::<M>(&marked, ticket);
             began.extend(trace.began.map(|began| (tag.clone(), began)));
-            match word(ticket, job, self.known.seen(&tag), &trace, at) {
+            match word::<M>(ticket, job, self.known.seen(&tag), &trace, at) {
                 Word::Is(Seen::Ended { since, at, exit }) => {
                     let nodes = trace.here.map(|here| here.nodes).unwrap_or_default();
                     let (since, exit) = (since.map(|since| since.0), Ending::from(&exit));
@@ -225,21 +240,14 @@ impl Slurm {
                     ends.insert(tag, ended);
                 }
                 Word::Is(other) => drop(seen.insert(tag, other)),
-                Word::AskSlurm => drop(self.known.awaited.entry(tag).or_insert(at + KNOWN)),
+                Word::AskManager => drop(self.known.awaited.entry(tag).or_insert(at + KNOWN)),
                 Word::NotYet => drop(early.insert(tag, (account, trace))),
                 Word::Nothing => {}
             }
         }
         self.known.early.extend(early);
-        let tags: Vec<Tag> = ends.keys().cloned().collect();
-        let written =
-            self.tickets.change_each(&tags, |tag, ticket| ticket.ended = ends.get(tag).cloned());
-        written.map_err(|error| unwritten(&error))?;
-        for tag in &tags {
-            if let Err(wrong) = self.stage(tag, &self.cluster.stage_out) {
-                tracing::warn!(%tag, %wrong, "its files were not taken away");
-            }
-        }
+        self.write_ends(&ends)?;
+        ends.keys().for_each(|tag| self.base.stage_out(tag));
         let is_new = !(ends.is_empty() && seen.is_empty() && began.is_empty());
         if let Some(survey) = &mut self.known.survey {
             survey.tasks.extend(seen);
@@ -252,37 +260,29 @@ impl Slurm {
     pub(super) fn picture(&mut self) -> Option<Survey> {
         let mut survey = self.known.survey.take()?;
         survey.lingering = self.caps.lingering();
-        let is_known = |tag: &Tag| match self.tickets.get(tag) {
+        let is_known = |tag: &Tag| match self.base.tickets.get(tag) {
             Some(ticket) => !ticket.is_forgotten,
-            None => !self.tickets.is_gone(tag),
+            None => !self.base.tickets.is_gone(tag),
         };
         survey.tasks.retain(|tag, _| is_known(tag));
         survey.began.retain(|tag, _| is_known(tag));
         survey.placed.retain(|tag, _| is_known(tag));
-        for (tag, ticket) in self.tickets.iter().filter(|(_, ticket)| !ticket.is_forgotten) {
-            match &ticket.ended {
-                Some(ended) => {
-                    survey.tasks.insert(tag.clone(), ended.seen());
-                    survey.began.extend(ended.began.map(|began| (tag.clone(), began)));
-                    survey.placed.insert(tag.clone(), ended.nodes.clone());
-                }
-                // It was handed in since.
-                None if ticket.is_taken => {
-                    survey.tasks.entry(tag.clone()).or_insert(Seen::Waiting);
-                }
-                None => {}
-            }
+        // Those that were submitted since.
+        let open = self.base.tickets.iter().filter(|(_, ticket)| is_open(ticket));
+        for (tag, _) in open.filter(|(_, ticket)| ticket.is_taken) {
+            survey.tasks.entry(tag.clone()).or_insert(Seen::Waiting);
         }
+        self.tell_ends(&mut survey);
         self.known.survey = Some(survey.clone());
         Some(survey)
     }
 
-    /// A task that was heard of keeps the beginning that was told then: Slurm's may be a second
+    /// A task that was heard of keeps the beginning that was told then: the manager's may be a second
     /// before it.
     pub(super) fn steady(&self, tag: &Tag, ticket: &Ticket, seen: Seen) -> Seen {
         let Some(Seen::Running { since: first, .. }) = self.known.seen(tag) else { return seen };
         match seen {
-            _ if ticket.waits_there() => seen,
+            _ if ticket.waits_there() || !M::KEEPS_ENDED => seen,
             Seen::Running { nodes, .. } => Seen::Running { since: *first, nodes },
             Seen::Ended { since: Some(_), at, exit } => {
                 Seen::Ended { since: Some(*first), at: at.max(*first), exit }
@@ -291,13 +291,14 @@ impl Slurm {
         }
     }
 
-    /// Lets held jobs go whose time has come, by their numbers of the last list.
+    /// Releases held jobs whose time has come, by their numbers of the last list.
     fn release_listed(&mut self) {
-        if self.known.is_away || !self.tickets.iter().any(|(_, it)| it.is_held && is_open(it)) {
+        if self.known.is_away || !self.base.tickets.iter().any(|(_, it)| it.is_held && is_open(it))
+        {
             return;
         }
         let jobs = std::mem::take(&mut self.known.jobs);
-        let released = self.release(&tasks::by_comment(&jobs));
+        let released = self.release(&by_mark(&jobs));
         if let Err(wrong) = released {
             tracing::warn!(%wrong, "to be tried again");
         }
@@ -312,7 +313,7 @@ impl Slurm {
             Demand::Calm => Need::Rest,
         };
         let mut later = Vec::new();
-        for (tag, ticket) in self.tickets.iter().filter(|(_, ticket)| is_open(ticket)) {
+        for (tag, ticket) in self.base.tickets.iter().filter(|(_, ticket)| is_open(ticket)) {
             if ticket.is_held || self.known.early.contains_key(tag) {
                 later.push((start(ticket, now), None));
             }
@@ -332,14 +333,16 @@ impl Slurm {
     /// Whether a task of ours should have its nodes by now, and has not.
     fn is_late(&self) -> bool {
         let now = now();
-        self.tickets.iter().filter(|(_, it)| is_open(it) && it.is_taken).any(|(tag, ticket)| {
-            let has_begun = matches!(self.known.seen(tag), Some(Seen::Running { .. }));
-            let is_early = self.known.early.contains_key(tag);
-            !has_begun && !is_early && expected(ticket, now) + LATE <= now
-        })
+        self.base.tickets.iter().filter(|(_, it)| is_open(it) && it.is_taken).any(
+            |(tag, ticket)| {
+                let has_begun = matches!(self.known.seen(tag), Some(Seen::Running { .. }));
+                let is_early = self.known.early.contains_key(tag);
+                !has_begun && !is_early && expected(ticket, now) + LATE <= now
+            },
+        )
     }
 
-    /// From when on Slurm's word on a task is wanted; `None`: it does not matter.
+    /// From when on the manager's word on a task is wanted; `None`: it does not matter.
     fn asked_after(&self, tag: &Tag, ticket: &Ticket, now: Time) -> Option<Time> {
         if let Some(from) = self.known.awaited.get(tag) {
             return Some(*from);
@@ -349,7 +352,7 @@ impl Slurm {
         }
         match self.known.seen(tag) {
             Some(Seen::Running { since, .. }) => {
-                let grace = Span(self.cluster.grace.0 + ticket.gather.unwrap_or(0));
+                let grace = Span(self.base.cluster.grace.0 + ticket.gather.unwrap_or(0));
                 Some(*since + Span(ticket.limit) + grace + OVERDUE)
             }
             _ if self.known.early.contains_key(tag) => None,
@@ -363,20 +366,7 @@ impl Slurm {
         }
     }
 
-    /// Slurm's job of a task that is to be withdrawn; a list of a moment ago will do.
-    pub(super) fn job_to_cancel(&mut self, tag: &Tag) -> Result<Option<Job>, SiteError> {
-        let Some(ticket) = self.tickets.get(tag) else { return Ok(None) };
-        let extra = self.known.extra.as_ref().filter(|(at, _)| at.elapsed() < FRESH);
-        if let Some(job) = extra.and_then(|(_, jobs)| Slurm::find(jobs, ticket)) {
-            return Ok(Some(job.clone()));
-        }
-        let jobs = self.jobs_in_brief()?;
-        let job = Slurm::find(&jobs, ticket).cloned();
-        self.known.extra = Some((Instant::now(), jobs));
-        Ok(job)
-    }
-
-    /// Slurm's word on the task is wanted soon.
+    /// The manager's word on the task is wanted soon.
     pub(super) fn await_word(&mut self, tag: &Tag) {
         self.known.awaited.insert(tag.clone(), now() + KNOWN);
     }

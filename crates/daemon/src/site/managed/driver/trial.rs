@@ -8,15 +8,16 @@ use tradewind_io::settings::cluster::Accounts;
 use tradewind_io::submission::{OnLost, Surroundings, Work};
 use tradewind_model::{Span, Time};
 
-use super::Slurm;
 use super::doctor::{SET_CLOCKS, SKEW, finding};
+use super::manager::{Job, Manager};
+use super::{Driver, find};
 use crate::site::managed::tickets::{Ended, Ticket};
 use crate::site::managed::tool::{Call, Who};
-use crate::site::{Exit, Finding, Order, Seen, Site, SiteError, Tag, Verdict};
+use crate::site::{Exit, Finding, Order, Seen, Site, Tag, Verdict};
 
 /// The job is looked at so often.
 const PAUSE: Duration = Duration::from_millis(500);
-/// Slurm is asked for it so often.
+/// The manager is asked for it so often.
 const ASK: Duration = Duration::from_secs(3);
 /// Its output may appear so long after its end: network file systems are slow to tell.
 const OUTPUT: Duration = Duration::from_secs(10);
@@ -28,7 +29,7 @@ const MAX: usize = 4_096;
 /// What became of the job.
 enum Outcome {
     Ended(Exit),
-    /// It did not start in time; what Slurm says of it.
+    /// It did not start in time; what the manager says of it.
     Waits(String),
     /// It could not be submitted or followed.
     Failed(String),
@@ -40,19 +41,19 @@ fn clock() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-impl Slurm {
+impl<M: Manager> Driver<M> {
     /// See [`Site::trial`].
     pub(super) fn try_pool(&mut self, pool: &str, patience: Duration) -> Finding {
         let what = format!("a job runs in pool {pool}");
-        let user = match &self.cluster.accounts {
+        let user = match &self.base.cluster.accounts {
             Accounts::Of(all) => all.keys().next().cloned(),
-            Accounts::Same => self.own_account().ok(),
+            Accounts::Same => self.base.own_account().ok(),
         };
         let Some(user) = user else {
             let found = "no user has an account here".to_owned();
             return finding(&what, Verdict::Bad, found, "set `accounts` of the site");
         };
-        let place = self.pool(pool).and_then(|place| u32::try_from(place).ok()).unwrap_or(0);
+        let place = self.base.pool(pool).and_then(|place| u32::try_from(place).ok()).unwrap_or(0);
         let job = u64::from(std::process::id());
         let tag = Tag { market: WORD.to_owned(), job, attempt: 0, part: place };
         let sent = clock();
@@ -92,7 +93,7 @@ impl Slurm {
             asked = Instant::now();
             match self.survey().map(|mut survey| survey.tasks.remove(&order.tag)) {
                 Ok(Some(Seen::Ended { exit, .. })) => return Outcome::Ended(exit),
-                Ok(_) => said = self.slurms_word(&order.tag).unwrap_or(said),
+                Ok(_) => said = self.managers_word(&order.tag).unwrap_or(said),
                 Err(wrong) => said = wrong.to_string(),
             }
         }
@@ -104,27 +105,26 @@ impl Slurm {
 
     /// Whether the task has written its end.
     fn has_ended(&self, tag: &Tag) -> bool {
-        let Some(ticket) = self.tickets.get(tag) else { return false };
-        let traces = self.spool(ticket).look(std::slice::from_ref(tag));
+        let Some(ticket) = self.base.tickets.get(tag) else { return false };
+        let traces = self.base.spool(ticket).look(std::slice::from_ref(tag));
         traces.is_ok_and(|all| all.get(tag).is_some_and(|trace| trace.end.is_some()))
     }
 
     /// State and reason of the task's job.
-    fn slurms_word(&self, tag: &Tag) -> Option<String> {
-        let jobs = self.jobs_in_brief().ok()?;
-        let job = Slurm::find(&jobs, self.tickets.get(tag)?)?;
-        Some(format!("{} ({})", job.state, job.reason))
+    fn managers_word(&mut self, tag: &Tag) -> Option<String> {
+        let jobs = self.manager.jobs_in_brief(&self.base).ok()?;
+        find::<M>(&jobs, self.base.tickets.get(tag)?).map(Job::shown)
     }
 
     /// What its end, its traces in the spool and its output say.
     fn judge_trial(&self, what: &str, tag: &Tag, exit: &Exit, sent: i64, took: f64) -> Finding {
-        let Some(ticket) = self.tickets.get(tag) else {
+        let Some(ticket) = self.base.tickets.get(tag) else {
             let lost = "its ticket is gone".to_owned();
             return finding(what, Verdict::Bad, lost, "ask again");
         };
         let (spool, account) = (&ticket.spool, &ticket.account);
         let node = ticket.ended.as_ref().map(nodes).unwrap_or_default();
-        let trace = match self.spool(ticket).look(std::slice::from_ref(tag)) {
+        let trace = match self.base.spool(ticket).look(std::slice::from_ref(tag)) {
             Ok(mut traces) => traces.remove(tag).unwrap_or_default(),
             Err(wrong) => {
                 return finding(what, Verdict::Bad, wrong.to_string(), "see `spool` of the site");
@@ -139,7 +139,8 @@ impl Slurm {
         };
         if *exit != Exit::Code(0) {
             let found = format!("it ended on {node} with {exit:?}");
-            return finding(what, Verdict::Bad, found, "see Slurm's logs on that node");
+            let remedy = format!("see {}'s logs on that node", M::NAME);
+            return finding(what, Verdict::Bad, found, &remedy);
         }
         let output = self.output_of(ticket);
         if !output.contains(WORD) {
@@ -163,7 +164,7 @@ impl Slurm {
     fn output_of(&self, ticket: &Ticket) -> String {
         let end = Instant::now() + OUTPUT;
         loop {
-            let read = self.spool(ticket).tail(&ticket.output, MAX).unwrap_or_default();
+            let read = self.base.spool(ticket).tail(&ticket.output, MAX).unwrap_or_default();
             let text = String::from_utf8_lossy(&read).into_owned();
             if text.contains(WORD) || Instant::now() > end {
                 return text;
@@ -174,19 +175,16 @@ impl Slurm {
 
     /// Removes what the job has left. What fails stays: a file of a few words.
     fn clear_trial(&mut self, tag: &Tag) {
-        let Some(ticket) = self.tickets.get(tag).cloned() else { return };
+        let Some(ticket) = self.base.tickets.get(tag).cloned() else { return };
         let script = "case $1 in '~'/*) cd && set -- \"${1#??}\" ;; esac; rm -f -- \"$1\"";
         let words = ["/bin/sh", "-c", script, "sh", &ticket.output];
-        let removed = self.tool.must(&Call::by(Who::User(&ticket.account), &words)).map(|_| ());
-        let cleared = removed.and(self.spool(&ticket).clear(std::slice::from_ref(tag)));
-        if let Err(wrong) = cleared.and(forgotten(self, tag)) {
+        let removed =
+            self.base.tool.must(&Call::by(Who::User(&ticket.account), &words)).map(|_| ());
+        let cleared = removed.and(self.base.spool(&ticket).clear(std::slice::from_ref(tag)));
+        if let Err(wrong) = cleared.and_then(|()| self.forget(tag)) {
             tracing::debug!(%wrong, "something of the trial is left");
         }
     }
-}
-
-fn forgotten(site: &mut Slurm, tag: &Tag) -> Result<(), SiteError> {
-    site.forget(tag)
 }
 
 fn nodes(ended: &Ended) -> String {

@@ -2,15 +2,16 @@
 //!
 //! Making one is an atomic check-and-reserve; by its name it is known when it is asked for again.
 
-use std::collections::BTreeMap;
-
-use tradewind_io::settings::cluster::{Members, Mode};
+use tradewind_io::settings::cluster::Members;
 use tradewind_model::{Span, Time};
 
-use super::{Slurm, hand_in, is_unanswered, listing, moment};
+use super::listing::Job;
+use super::{Controller, all_jobs, all_reservations, is_unanswered, listing, moment, ours, sbatch};
 use crate::site::local::records::now;
 use crate::site::managed::accounts::account_of;
 use crate::site::managed::bundle::near;
+use crate::site::managed::driver::Base;
+use crate::site::managed::driver::manager::Reservation;
 use crate::site::managed::tool::Call;
 use crate::site::{Aside, Order, PoolSetup, SiteError};
 
@@ -39,12 +40,31 @@ pub(super) fn is_name(text: &str, market: Option<&str>, pools: &[PoolSetup]) -> 
 
 /// Whether a reservation has not begun, and is for another moment than is wanted now: the system's
 /// clock was set since it was made.
-fn is_moved(start: Time, wanted: Time, now: Time) -> bool {
+pub(super) fn is_moved(start: Time, wanted: Time, now: Time) -> bool {
     start > now && (start - wanted.max(now)).0.abs() > MOVED.0
 }
 
 /// Reservations begin on whole minutes, some of them.
 const MOVED: Span = Span(90);
+
+/// Whether a reservation was made for a task or a promise of ours.
+pub(super) fn is_own(base: &Base, name: &str) -> bool {
+    let of_a_task = base.tickets.iter().any(|(_, ticket)| ticket.tag == name);
+    of_a_task || is_name(name, None, &base.pools)
+}
+
+/// A listed one, as the driver knows it.
+pub(super) fn of_list(known: &listing::Reservation) -> Reservation {
+    let listing::Reservation { name, start, end, nodes } = known;
+    Reservation {
+        id: name.clone(),
+        name: name.clone(),
+        owner: String::new(),
+        from: *start,
+        until: *end,
+        size: u32::try_from(nodes.len()).unwrap_or(u32::MAX),
+    }
+}
 
 /// A reservation to be made.
 struct Wish<'a> {
@@ -55,11 +75,12 @@ struct Wish<'a> {
     minutes: i64,
 }
 
-impl Slurm {
+impl Controller {
     /// Reserves for an order, unless that was done when its nodes were set aside; the name of the
     /// reservation.
     pub(super) fn reserve_for(
         &self,
+        base: &Base,
         order: &Order,
         pool: usize,
         account: &str,
@@ -74,15 +95,15 @@ impl Slurm {
             nodes: order.nodes,
             // What waits on its nodes for a start that is near must have them by then.
             from: near(order, now()).map_or(order.start, |_| now()),
-            minutes: hand_in::minutes(order, now()),
+            minutes: sbatch::minutes(order, now()),
         };
-        self.reserve(&wish, pool).map(|()| name)
+        self.reserve_as(base, &wish, pool).map(|()| name)
     }
 
     /// Makes a reservation unless there is one of the name.
-    fn reserve(&self, wish: &Wish<'_>, pool: usize) -> Result<(), SiteError> {
+    fn reserve_as(&self, base: &Base, wish: &Wish<'_>, pool: usize) -> Result<(), SiteError> {
         let none = Members::default();
-        let members = self.members.get(pool).unwrap_or(&none);
+        let members = base.members.get(pool).unwrap_or(&none);
         // A start that has passed is refused.
         let start = match wish.from > now() {
             true => moment::show(wish.from),
@@ -96,7 +117,7 @@ impl Slurm {
         add("Users", wish.account);
         match &members.hosts {
             // Slurm takes either names or a number of its own choice.
-            Some(_) => add("Nodes", &self.free_hosts(wish, members)?),
+            Some(_) => add("Nodes", &self.free_hosts(base, wish, members)?),
             None => add("NodeCnt", &wish.nodes.to_string()),
         }
         if let Some(partition) = &members.partition {
@@ -107,45 +128,32 @@ impl Slurm {
         }
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let call = Call::ours(&words);
-        let answer = self.tool.run(&call)?;
-        if answer.is_good() || answer.err.contains(DUPLICATE) || self.has_reservation(&wish.name)? {
+        let answer = base.tool.run(&call)?;
+        if answer.is_good() || answer.err.contains(DUPLICATE) || has_reservation(base, &wish.name)?
+        {
             return Ok(());
         }
-        let why = self.tool.failure(&call, &answer);
+        let why = base.tool.failure(&call, &answer);
         match is_unanswered(&answer.err) {
             true => Err(SiteError::Unknown(why)),
             false => Err(SiteError::Refused(format!("{}: {why}", answer.complaint()))),
         }
     }
 
-    /// Whether there is a reservation of the name: asked again for the same, Slurm finds its nodes
-    /// busy with itself.
-    fn has_reservation(&self, name: &str) -> Result<bool, SiteError> {
-        let answer = self.ours(&["scontrol", "-o", "show", "reservation"])?;
-        let all = listing::reservations(&answer.text())
-            .map_err(|wrong| self.misread("scontrol show reservation", &wrong))?;
-        Ok(all.iter().any(|it| it.name == name))
-    }
-
-    /// Deletes a reservation. One in which a job still runs stays, and ends by itself.
-    pub(super) fn give_back(&self, name: &str) {
-        let word = format!("ReservationName={name}");
-        let deleted = self.ours(&["scontrol", "delete", &word]);
-        drop(deleted.inspect_err(|wrong| tracing::debug!(%wrong, "a reservation stays")));
-    }
-
     /// Nodes by name that no job and no reservation has in the wish's time, as Slurm lists it.
-    fn free_hosts(&self, wish: &Wish<'_>, members: &Members) -> Result<String, SiteError> {
+    fn free_hosts(
+        &self,
+        base: &Base,
+        wish: &Wish<'_>,
+        members: &Members,
+    ) -> Result<String, SiteError> {
         let until = wish.from.max(now()) + Span(wish.minutes * 60);
-        let answer = self.ours(&["scontrol", "-o", "show", "reservation"])?;
-        let reservations = listing::reservations(&answer.text())
-            .map_err(|wrong| self.misread("scontrol show reservation", &wrong))?;
-        let jobs = self.jobs()?;
+        let (reservations, jobs) = (all_reservations(base)?, all_jobs(base)?);
         let is_free = |name: &str| {
             let has = |nodes: &[String]| nodes.iter().any(|node| node == name);
-            let is_used = jobs.iter().any(|job| {
+            let is_used = jobs.iter().any(|job: &Job| {
                 let end = if job.end == 0 { i64::MAX } else { job.end };
-                job.holds_nodes() && end > wish.from.0 && has(&job.nodes)
+                job.has_nodes() && end > wish.from.0 && has(&job.nodes)
             });
             let is_reserved = reservations
                 .iter()
@@ -168,52 +176,36 @@ impl Slurm {
         }
     }
 
-    /// Makes the site's reservations be those that are wanted; see [`Site::set_aside`].
-    ///
-    /// [`Site::set_aside`]: crate::site::Site::set_aside
-    pub(super) fn keep_aside(
-        &mut self,
-        market: &str,
-        wanted: &[Aside],
-    ) -> Result<Vec<(u64, String)>, SiteError> {
-        if self.cluster.mode != Mode::Reservation {
-            return Ok(Vec::new());
-        }
-        self.list_reservations()?;
-        let there = self.known.reservations.clone();
-        let names: BTreeMap<String, &Aside> =
-            wanted.iter().map(|it| (name(market, it.job, &it.pool), it)).collect();
-        for it in there.iter().filter(|it| !names.contains_key(&it.name)) {
-            if is_name(&it.name, Some(market), &self.pools) {
-                self.give_back(&it.name);
-            }
-        }
-        let mut denied = Vec::new();
-        for (name, aside) in names {
-            let known = there.iter().find(|it| it.name == name);
-            let is_moved = known.is_some_and(|it| is_moved(it.start, aside.from, now()));
-            if known.is_some() && !is_moved || aside.until <= now() {
-                continue;
-            }
-            if is_moved {
-                self.give_back(&name);
-            }
-            match self.put_aside(name, aside) {
-                Err(SiteError::Refused(why)) => denied.push((aside.job, why)),
-                other => other?,
-            }
-        }
-        Ok(denied)
-    }
-
-    fn put_aside(&self, name: String, aside: &Aside) -> Result<(), SiteError> {
-        let pool = self
-            .pool(&aside.pool)
-            .ok_or_else(|| SiteError::Refused(format!("there is no pool {:?}", aside.pool)))?;
-        let account = account_of(&self.cluster.accounts, &self.name, &aside.user);
+    /// Keeps nodes free for a job.
+    pub(super) fn put_aside(
+        &self,
+        base: &Base,
+        name: &str,
+        aside: &Aside,
+    ) -> Result<(), SiteError> {
+        let account = account_of(&base.cluster.accounts, &base.name, &aside.user);
         let account = account.map_err(SiteError::Refused)?;
         let from = aside.from.max(now());
-        let minutes = ((aside.until - from).0 + 59) / 60;
-        self.reserve(&Wish { name, account, nodes: aside.nodes, from: aside.from, minutes }, pool)
+        let wish = Wish {
+            name: name.to_owned(),
+            account,
+            nodes: aside.nodes,
+            from: aside.from,
+            minutes: ((aside.until - from).0 + 59) / 60,
+        };
+        self.reserve_as(base, &wish, base.pool(&aside.pool).unwrap_or(usize::MAX))
     }
+}
+
+/// Whether there is a reservation of the name: asked again for the same, Slurm finds its nodes busy
+/// with itself.
+fn has_reservation(base: &Base, name: &str) -> Result<bool, SiteError> {
+    Ok(all_reservations(base)?.iter().any(|it| it.name == name))
+}
+
+/// Deletes a reservation. One in which a job still runs stays, and ends by itself.
+pub(super) fn give_back(base: &Base, name: &str) {
+    let word = format!("ReservationName={name}");
+    let deleted = ours(base, &["scontrol", "delete", &word]);
+    drop(deleted.inspect_err(|wrong| tracing::debug!(%wrong, "a reservation stays")));
 }

@@ -1,8 +1,9 @@
-//! What a task's own words mean while Slurm's are not at hand.
+//! What a task's own words mean while the manager's are not at hand.
 
 use tradewind_model::Time;
 
-use super::listing::Job;
+use super::judge::{is_other, told_end};
+use super::manager::Manager;
 use crate::site::managed::spool::{Trace, seconds};
 use crate::site::managed::tickets::Ticket;
 use crate::site::{Exit, Seen};
@@ -12,38 +13,36 @@ use crate::site::{Exit, Seen};
 pub(super) enum Word {
     /// It is so.
     Is(Seen),
-    /// It is over, and Slurm knows why.
-    AskSlurm,
+    /// It is over, and the manager knows why.
+    AskManager,
     /// It has its nodes, and its start lies ahead.
     NotYet,
     /// Nothing that matters.
     Nothing,
 }
 
-/// What to say of a task that is not known to be over. `job` is Slurm's as it was last listed,
+/// What to say of a task that is not known to be over. `job` is the manager's as it was last listed,
 /// `known` what was last said of the task.
-pub(super) fn word(
+pub(super) fn word<M: Manager>(
     ticket: &Ticket,
-    job: Option<&Job>,
+    job: Option<&M::Job>,
     known: Option<&Seen>,
     trace: &Trace,
     now: Time,
 ) -> Word {
     let here = trace.here.as_ref();
-    // Two jobs of one tag: only Slurm knows what became of the other.
-    let is_other = |job: &Job| here.is_some_and(|here| here.id != job.id.to_string());
-    if job.is_some_and(is_other) {
-        return Word::AskSlurm;
+    // Two jobs of one tag: only the manager knows what became of the other.
+    if job.is_some_and(|job| is_other(job, trace)) {
+        return Word::AskManager;
     }
-    let began = trace.began.map(seconds);
     let arrived = here.map(|here| Time(seconds(here.at).0.max(ticket.start_at(now))));
     let since = match known {
-        _ if ticket.waits_there() => began,
         Some(Seen::Running { since, .. }) => Some(*since),
         _ => arrived,
     };
     if let Some(end) = &trace.end {
         let is_clear = match (ticket.is_withdrawn, &end.exit) {
+            _ if !M::KEEPS_ENDED => true,
             // By itself; one that may be preempted may have been told that its nodes are taken.
             (false, Exit::Code(code)) => *code == 0 || !ticket.is_preemptible,
             (false, Exit::TimeLimit | Exit::NotStarted(_)) => true,
@@ -51,13 +50,8 @@ pub(super) fn word(
             (true, Exit::Signal(_) | Exit::Withdrawn) => true,
             _ => false,
         };
-        if !is_clear {
-            return Word::AskSlurm;
-        }
-        let exit = if ticket.is_withdrawn { Exit::Withdrawn } else { end.exit.clone() };
-        let since = end.since.and(since);
-        let at = seconds(end.at).max(since.unwrap_or(Time(0)));
-        return Word::Is(Seen::Ended { since, at, exit });
+        let told = told_end::<M>(ticket, trace, since).filter(|_| is_clear);
+        return told.map_or(Word::AskManager, Word::Is);
     }
     match (here, known) {
         (None, _) => Word::Nothing,
@@ -74,6 +68,17 @@ pub(super) fn word(
 mod tests {
     use super::*;
     use crate::site::managed::spool::{End, Here};
+    use crate::site::slurm::{Controller, Job};
+
+    fn word(
+        ticket: &Ticket,
+        job: Option<&Job>,
+        known: Option<&Seen>,
+        trace: &Trace,
+        now: Time,
+    ) -> Word {
+        super::word::<Controller>(ticket, job, known, trace, now)
+    }
 
     fn ticket() -> Ticket {
         Ticket {
@@ -130,18 +135,18 @@ mod tests {
             assert_eq!(of(exit.clone()), ended(101, exit));
         }
         for exit in [Exit::Signal(9), Exit::Withdrawn] {
-            assert_eq!(of(exit), Word::AskSlurm);
+            assert_eq!(of(exit), Word::AskManager);
         }
         let gives_way = Ticket { is_preemptible: true, ..ticket() };
         let of = |code| word(&gives_way, None, None, &trace(Some(Exit::Code(code))), NOW);
-        assert_eq!((of(0), of(3)), (ended(101, Exit::Code(0)), Word::AskSlurm));
+        assert_eq!((of(0), of(3)), (ended(101, Exit::Code(0)), Word::AskManager));
         // What was said of its beginning stands.
         let runs = Seen::Running { since: Time(100), nodes: Vec::new() };
         let told = word(&ticket(), None, Some(&runs), &trace(Some(Exit::Code(0))), NOW);
         assert_eq!(told, ended(100, Exit::Code(0)));
         let other = Job { id: 8, ..Job::default() };
         let told = word(&ticket(), Some(&other), None, &trace(Some(Exit::Code(0))), NOW);
-        assert_eq!(told, Word::AskSlurm, "two jobs of one tag");
+        assert_eq!(told, Word::AskManager, "two jobs of one tag");
     }
 
     #[test]
@@ -152,6 +157,6 @@ mod tests {
             assert_eq!(of(exit), ended(101, Exit::Withdrawn));
         }
         // It may have been over before: Slurm knows.
-        assert_eq!(of(Exit::Code(0)), Word::AskSlurm);
+        assert_eq!(of(Exit::Code(0)), Word::AskManager);
     }
 }

@@ -1,0 +1,209 @@
+//! How a task ended that could not say so itself: its job is in error, or was killed, or its node
+//! died.
+
+use std::time::{Duration, Instant};
+
+use tradewind_model::Time;
+
+use super::cluster::Cluster;
+use super::replies::{Account, Job};
+use super::{Master, now, words};
+use crate::site::managed::driver::Base;
+use crate::site::managed::driver::judge::Verdict;
+use crate::site::managed::driver::manager::Task;
+use crate::site::managed::spool::{Trace, seconds};
+use crate::site::managed::tickets::Ticket;
+use crate::site::{Exit, Seen, SiteError};
+
+const KILL: i32 = 9;
+/// Between two looks into the accounting for the same task: a big one takes seconds to read.
+const PAUSE: Duration = Duration::from_secs(3);
+
+/// A task that is not listed any more.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Missing {
+    since: Instant,
+    /// When the accounting was asked last.
+    asked: Option<Instant>,
+}
+
+impl Master {
+    /// What Grid Engine's records say of a task whose job is in error, or is not listed any more and
+    /// has not written its end.
+    pub(super) fn ask_records(
+        &mut self,
+        base: &Base,
+        task: &Task<'_, Job>,
+    ) -> Result<Option<Verdict>, SiteError> {
+        let cluster = Cluster(&base.tool);
+        if let Some(job) = task.job {
+            let reasons = cluster.details(std::iter::once(job.id.as_str()))?.reason;
+            let why = reasons.get(&job.id).map_or("Grid Engine does not say why", String::as_str);
+            return Ok(Some(Verdict::Bury(Exit::NotStarted(why.to_owned()))));
+        }
+        let (tag, ticket, trace) = (task.tag, task.ticket, task.trace);
+        let fresh = Missing { since: Instant::now(), asked: None };
+        let missing = self.missing.entry(tag.clone()).or_insert(fresh);
+        let mut account = None;
+        if missing.asked.is_none_or(|asked| asked.elapsed() >= PAUSE) && !ticket.is_withdrawn {
+            missing.asked = Some(Instant::now());
+            account = cluster.account(&ticket.account, &words::job_name(tag))?;
+        }
+        let is_over = account.is_some() || missing.since.elapsed() >= self.patience;
+        if !ticket.is_withdrawn && !is_over {
+            return Ok(None);
+        }
+        // Its folder is of an earlier recall. One that was deleted while it waited leaves no record,
+        // and looks like one that was lost.
+        let has_folder = trace.is_some_and(|trace| !trace.is_claimed);
+        let (since, at, exit) = end_of_missing(ticket, trace, account, now());
+        Ok(Some(match has_folder {
+            true => Verdict::Stop(Seen::Ended { since, at, exit }),
+            false if ticket.is_recalled => Verdict::Bury(Exit::Withdrawn),
+            false => Verdict::Bury(exit),
+        }))
+    }
+}
+
+/// The end of a task that could not say how it ended: killed by the manager, or its node died.
+/// `account`: its record; `None`: there is none.
+fn end_of_missing(
+    ticket: &Ticket,
+    trace: Option<&Trace>,
+    account: Option<Account>,
+    now: Time,
+) -> (Option<Time>, Time, Exit) {
+    let here = trace.and_then(|trace| trace.here.as_ref()).map(|here| seconds(here.at));
+    // One that waited on its nodes has not run before its work began.
+    let has_run = !ticket.waits_there() || trace.is_some_and(|trace| trace.began.is_some());
+    let since = here.filter(|_| has_run);
+    let at = account.and_then(|account| account.until).unwrap_or(now);
+    let at = at.max(since.unwrap_or(at));
+    let exit = match account.map(|account| exit(account, here.is_some())) {
+        _ if ticket.is_withdrawn => Exit::Withdrawn,
+        // With its reservation a job ends, too: it began late, and its own limit comes later.
+        Some(Exit::Signal(KILL)) if at.0 >= ticket.start.saturating_add(ticket.limit) => {
+            Exit::TimeLimit
+        }
+        Some(exit) => exit,
+        None => Exit::Lost,
+    };
+    (since, at, exit)
+}
+
+/// As the manager's record has it. An exit code of 0 does not say that the work ended well: then
+/// its script would have said so.
+fn exit(account: Account, has_begun: bool) -> Exit {
+    /// `qmaster enforced h_rt, h_cpu, or h_vmem limit`.
+    const LIMIT: i32 = 37;
+    /// The script found no place for its folder.
+    const NO_SPOOL: i32 = 125;
+    match account {
+        Account { failed: LIMIT, .. } => Exit::TimeLimit,
+        Account { status, .. } if status > 128 && status <= 192 => Exit::Signal(status - 128),
+        Account { status: NO_SPOOL, .. } if !has_begun => Exit::NotStarted(
+            "its spool folder cannot be written on the node, or the script's tools are missing there"
+                .to_owned(),
+        ),
+        Account { .. } => Exit::Lost,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::site::managed::driver::judge::judge;
+    use crate::site::managed::spool::{End, Here};
+
+    fn ticket() -> Ticket {
+        Ticket {
+            tag: "tw-m-1-0-0".to_owned(),
+            account: "ana".to_owned(),
+            pool: "p".to_owned(),
+            nodes: 1,
+            handed_in: 0,
+            start: 0,
+            limit: 60,
+            gather: None,
+            directory: String::new(),
+            output: String::new(),
+            spool: String::new(),
+            is_held: false,
+            is_preemptible: false,
+            was_held: false,
+            is_taken: true,
+            is_withdrawn: false,
+            is_recalled: false,
+            ended: None,
+            is_forgotten: false,
+        }
+    }
+
+    fn here() -> Trace {
+        let here = Here { at: 5_900, id: "1".to_owned(), nodes: vec!["h".to_owned()] };
+        Trace { here: Some(here), ..Trace::default() }
+    }
+
+    fn job(state: &str) -> Job {
+        Job {
+            id: "1".to_owned(),
+            name: "tw-m-1-0-0".to_owned(),
+            owner: "ana".to_owned(),
+            state: state.to_owned(),
+            since: None,
+            places: BTreeMap::from([("q@h".to_owned(), 1)]),
+            limit: None,
+            queues: Vec::new(),
+        }
+    }
+
+    fn waiting() -> Job {
+        Job { places: BTreeMap::new(), ..job("qw") }
+    }
+
+    #[test]
+    fn the_tasks_own_word_counts_first() {
+        let judge = |ticket: &Ticket, trace: Option<&Trace>, job: Option<&Job>| {
+            judge::<Master>(ticket, job, Some(trace), Time(20))
+        };
+        let end = End { since: Some(6_000), at: 7_999, exit: Exit::Code(3) };
+        let trace = Trace { end: Some(end), ..here() };
+        let ended = Seen::Ended { since: Some(Time(6)), at: Time(8), exit: Exit::Code(3) };
+        for job in [None, Some(&job("r")), Some(&waiting())] {
+            assert_eq!(judge(&ticket(), Some(&trace), job), Verdict::Seen(ended.clone()));
+        }
+        let running = Seen::Running { since: Time(5), nodes: vec!["h".to_owned()] };
+        assert_eq!(judge(&ticket(), Some(&here()), Some(&job("r"))), Verdict::Seen(running));
+        let early = judge(&ticket(), None, Some(&job("r")));
+        assert_eq!(early, Verdict::Seen(Seen::Waiting), "it is on its way to its host");
+        let broken = Job { state: "Eqw".to_owned(), ..waiting() };
+        assert_eq!(judge(&ticket(), None, Some(&broken)), Verdict::AskRecords);
+        assert_eq!(judge(&ticket(), None, None), Verdict::AskRecords);
+        let untaken = Ticket { is_taken: false, ..ticket() };
+        assert_eq!(judge(&untaken, None, None), Verdict::Nothing);
+        assert_eq!(judge(&untaken, Some(&here()), None), Verdict::AskRecords);
+    }
+
+    #[test]
+    fn a_killed_script_is_no_success() {
+        let account = |failed, status| {
+            Some(Account { since: Some(Time(5)), until: Some(Time(9)), failed, status })
+        };
+        let end =
+            |account, trace: Option<&Trace>| end_of_missing(&ticket(), trace, account, Time(20)).2;
+        let here = here();
+        assert_eq!(end(account(0, 0), Some(&here)), Exit::Lost);
+        assert_eq!(end(account(100, 137), Some(&here)), Exit::Signal(9));
+        assert_eq!(end(account(37, 137), Some(&here)), Exit::TimeLimit);
+        assert!(matches!(end(account(0, 125), None), Exit::NotStarted(_)));
+        assert_eq!(end(None, Some(&here)), Exit::Lost);
+        let late = Ticket { start: 5, limit: 4, ..ticket() };
+        let (.., exit) = end_of_missing(&late, Some(&here), account(100, 137), Time(20));
+        assert_eq!(exit, Exit::TimeLimit);
+        let withdrawn = Ticket { is_withdrawn: true, ..ticket() };
+        let ended = end_of_missing(&withdrawn, None, None, Time(20));
+        assert_eq!(ended, (None, Time(20), Exit::Withdrawn));
+    }
+}

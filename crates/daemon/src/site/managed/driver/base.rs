@@ -1,0 +1,150 @@
+//! What the driver and its manager both use: how the cluster is configured and reached, and what
+//! is written down of its tasks.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use tradewind_io::settings::cluster::{Cluster, Members};
+
+use crate::site::local::records::now;
+use crate::site::managed::accounts::account_of;
+use crate::site::managed::spool::Spool;
+use crate::site::managed::stage::Stage;
+use crate::site::managed::tickets::{Ticket, Tickets};
+use crate::site::managed::tool::{Call, Tool};
+use crate::site::{PoolSetup, SiteError, Tag};
+
+/// Stands for the account in folders' names.
+pub(in crate::site) const USER: &str = "{user}";
+
+/// What a site under a manager is made of.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The site's name, for errors.
+    pub name: String,
+    /// Where tickets are kept; made if need be.
+    pub folder: PathBuf,
+    /// How the cluster is reached.
+    pub cluster: Cluster,
+    /// Its pools, and which nodes each of them has.
+    pub pools: Vec<(PoolSetup, Members)>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(in crate::site) struct Base {
+    pub name: String,
+    pub cluster: Cluster,
+    pub pools: Vec<PoolSetup>,
+    /// Which nodes each pool has, in the order of `pools`.
+    pub members: Vec<Members>,
+    pub tool: Tool,
+    pub tickets: Tickets,
+    /// Markets with tasks or reservations here.
+    pub markets: BTreeSet<String>,
+    /// The account that runs our own commands, once it is known.
+    own_account: OnceLock<String>,
+}
+
+impl Base {
+    /// Opens the site's folder; the cluster is not asked.
+    pub(super) fn open(settings: Settings) -> io::Result<Base> {
+        let Settings { name, folder, cluster, pools } = settings;
+        let tickets = Tickets::open(&folder)?;
+        let (pools, members) = pools.into_iter().unzip();
+        Ok(Base {
+            tool: Tool::of(&name, &cluster),
+            markets: tickets.iter().map(|(tag, _)| tag.market.clone()).collect(),
+            name,
+            cluster,
+            pools,
+            members,
+            tickets,
+            own_account: OnceLock::new(),
+        })
+    }
+
+    /// The place of the pool.
+    pub(in crate::site) fn pool(&self, name: &str) -> Option<usize> {
+        self.pools.iter().position(|pool| pool.name == name)
+    }
+
+    /// From `SIGTERM` to `SIGKILL`.
+    pub(in crate::site) fn grace(&self) -> Duration {
+        Duration::from_secs(u64::try_from(self.cluster.grace.0).unwrap_or(0))
+    }
+
+    /// The Unix account of a user. No job runs as the account of our own commands unless that was
+    /// configured.
+    pub(in crate::site) fn account(&self, user: &str) -> Result<String, SiteError> {
+        let account = account_of(&self.cluster.accounts, &self.name, user);
+        let account = account.map_err(SiteError::Refused)?.to_owned();
+        if self.cluster.user_command.is_empty() {
+            let own = self.own_account()?;
+            if own != account {
+                let site = &self.name;
+                return Err(SiteError::Refused(format!(
+                    "jobs at {site} run as {own:?}, and {user:?} has the account {account:?}: \
+                     the site's owner must set `user_command`, such as \
+                     [\"sudo\", \"-n\", \"-u\", \"{{user}}\"]"
+                )));
+            }
+        }
+        Ok(account)
+    }
+
+    pub(in crate::site) fn own_account(&self) -> Result<String, SiteError> {
+        if let Some(own) = self.own_account.get() {
+            return Ok(own.clone());
+        }
+        let answer = self.tool.must(&Call::ours(&["id", "-un"]))?;
+        Ok(self.own_account.get_or_init(|| answer.text().trim().to_owned()).clone())
+    }
+
+    pub(in crate::site) fn spool<'a>(&'a self, ticket: &'a Ticket) -> Spool<'a> {
+        Spool { tool: &self.tool, account: &ticket.account, path: &ticket.spool }
+    }
+
+    /// Runs the commands that bring a task's files, or take them away.
+    pub(super) fn stage(&self, tag: &Tag, commands: &[Vec<String>]) -> Result<(), SiteError> {
+        let Some(ticket) = self.tickets.get(tag) else { return Ok(()) };
+        let (account, directory) = (ticket.account.as_str(), ticket.directory.as_str());
+        Stage { tool: &self.tool, account, tag, directory }.run(commands)
+    }
+
+    /// Takes a task's files away. If that fails, the task has ended all the same.
+    pub(super) fn stage_out(&self, tag: &Tag) {
+        if let Err(wrong) = self.stage(tag, &self.cluster.stage_out) {
+            tracing::warn!(%tag, %wrong, "its files were not taken away");
+        }
+    }
+
+    /// An answer that is none.
+    pub(in crate::site) fn misread(&self, command: &str, wrong: &str) -> SiteError {
+        SiteError::Unknown(format!("site {}: `{command}`: {wrong}", self.name))
+    }
+
+    /// How far the cluster's clock is ahead of ours, seconds.
+    pub(in crate::site) fn clock_apart(&self) -> Result<i64, SiteError> {
+        let began = now().0;
+        let answer = self.tool.must(&Call::ours(&["date", "+%s"]))?;
+        let theirs = answer.text().trim().parse::<i64>();
+        let theirs = theirs.map_err(|wrong| self.misread("date +%s", &wrong.to_string()))?;
+        Ok(if theirs < began { theirs - began } else { (theirs - now().0).max(0) })
+    }
+
+    pub(super) fn change(
+        &mut self,
+        tag: &Tag,
+        how: impl FnOnce(&mut Ticket),
+    ) -> Result<(), SiteError> {
+        self.tickets.change(tag, how).map_err(|error| unwritten(&error))
+    }
+}
+
+pub(super) fn unwritten(error: &io::Error) -> SiteError {
+    SiteError::Unknown(error.to_string())
+}
