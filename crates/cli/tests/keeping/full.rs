@@ -21,9 +21,8 @@ fn again(name: &str) {
         command.args(&words[1..]).arg("env").arg(format!("{AGAIN}=1"));
         command
     };
-    let may = |words: &&&[&str]| {
-        command(words).arg("true").status().is_ok_and(|status| status.success())
-    };
+    let may =
+        |words: &&&[&str]| command(words).arg("true").status().is_ok_and(|status| status.success());
     let ways: [&[&str]; 2] = [&namespaces, &root];
     let Some(words) = ways.iter().find(may) else {
         panic!(

@@ -19,7 +19,8 @@ use super::local_site::LocalBench;
 
 /// Accounts that every Debian has, and nobody uses.
 const ACCOUNTS: [&str; 2] = ["games", "news"];
-pub(crate) const SETPRIV: [&str; 4] = ["setpriv", "--reuid={user}", "--regid={user}", "--clear-groups"];
+pub(crate) const SETPRIV: [&str; 4] =
+    ["setpriv", "--reuid={user}", "--regid={user}", "--clear-groups"];
 pub(crate) const SUDO: [&str; 4] = ["sudo", "-n", "-u", "{user}"];
 
 /// Repeats the test as root, if it does not run as root already.

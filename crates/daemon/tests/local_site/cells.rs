@@ -205,11 +205,13 @@ fn inside_a_cgroup_of_its_own() {
     assert_eq!(own(), unit);
     let said = bench.local.as_ref().unwrap().remarks();
     assert!(said[0].contains("is not delegated"), "{said:?}");
-    let marked = rustix::fs::setxattr(&folder, "trusted.delegate", b"1", rustix::fs::XattrFlags::empty());
+    let marked =
+        rustix::fs::setxattr(&folder, "trusted.delegate", b"1", rustix::fs::XattrFlags::empty());
     marked.unwrap();
     bench.restart();
     assert_eq!(own(), format!("{unit}/daemon"));
-    let left: Vec<i64> = before.into_iter().filter(|pid| *pid != i64::from(std::process::id())).collect();
+    let left: Vec<i64> =
+        before.into_iter().filter(|pid| *pid != i64::from(std::process::id())).collect();
     assert_eq!(processes(&folder), left, "the others are where they were");
     let order = shell(&mut bench, "exec sleep 300");
     bench.site().submit(&order).unwrap();
@@ -218,4 +220,45 @@ fn inside_a_cgroup_of_its_own() {
     assert!(cell.starts_with(&folder) && processes(&cell).len() > 1, "{}", cell.display());
     bench.site().withdraw(&order.tag).unwrap();
     assert_eq!(until_ended(&mut bench), Exit::Withdrawn);
+}
+
+/// How long a task takes that does nothing, from its submission to its end; run by hand.
+#[test]
+#[ignore = "a measurement"]
+#[expect(clippy::print_stdout, reason = "a measurement")]
+fn what_one_task_costs() {
+    use std::time::{Duration, Instant};
+    for (what, namespaces, cgroups) in [
+        ("neither", Wish::Off, Wish::Off),
+        ("a cgroup", Wish::Off, Wish::Auto),
+        ("namespaces", Wish::Require, Wish::Off),
+        ("both", Wish::Require, Wish::Auto),
+    ] {
+        let mut bench = LocalBench::set(4, |folder, settings| {
+            settings.folder = folder.join("state/site");
+            settings.directory = folder.join("state/work");
+            fs::create_dir_all(&settings.directory).unwrap();
+            settings.hidden = Some(folder.join("state").canonicalize().unwrap());
+            settings.confinement = Confinement { namespaces, cgroups, ..Confinement::default() };
+        });
+        let mut times: Vec<Duration> = (1..=100)
+            .map(|job| {
+                let order = order(&mut bench, job, &Act::Exit { after: 0, code: 0 });
+                let began = Instant::now();
+                bench.site().submit(&order).unwrap();
+                let is_over = |bench: &mut LocalBench| {
+                    let tasks = bench.site().survey().unwrap().tasks;
+                    matches!(tasks[&order.tag], tradewind_daemon::site::Seen::Ended { .. })
+                };
+                while !is_over(&mut bench) {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                let took = began.elapsed();
+                bench.site().forget(&order.tag).unwrap();
+                took
+            })
+            .collect();
+        times.sort();
+        println!("{what}: {:?} (median of 100), {:?} (fastest)", times[50], times[0]);
+    }
 }

@@ -154,7 +154,10 @@ fn jobs_of_one_account_neither_see_nor_signal_each_other() {
     assert_eq!(exit, Exit::Code(3), "its keeper cannot be killed from within");
     let said = said(&mut bench, &attack);
     assert!(said.contains("--inside") && !said.contains("sleep 7306"), "{said}");
-    assert!(sleeps("7306") && !sleeps("7307"), "the other job runs on, and nothing is left of this");
+    assert!(
+        sleeps("7306") && !sleeps("7307"),
+        "the other job runs on, and nothing is left of this"
+    );
     bench.site().withdraw(&victim.tag).unwrap();
     assert_eq!(until_ended(&mut bench), Exit::Withdrawn);
     assert!(!sleeps("7306"));

@@ -76,10 +76,7 @@ fn mistakes_have_lines_and_hints() {
             "[[site]]\nname = 'a'\nkind = 'local'\nhide_state = 'never'\npool = []",
             ":4: site[0].hide_state: unknown value `never`",
         ),
-        (
-            "[[site]]\nname = 'a'\nkind = 'local'\nmemory = 0\npool = []",
-            ":4: site[0].memory",
-        ),
+        ("[[site]]\nname = 'a'\nkind = 'local'\nmemory = 0\npool = []", ":4: site[0].memory"),
         (
             "[[site]]\nname = 'a'\nkind = 'local'\noptions = {}\npool = []",
             ":4: site[0].options: a local site has no manager",

@@ -110,8 +110,8 @@ impl Confined {
             Wish::Auto => Trust::Signs,
             Wish::Require => Trust::Owner,
         };
-        let tree = Place::of_this_process()
-            .and_then(|place| Tree::open(&place, &settings.folder, trust));
+        let tree =
+            Place::of_this_process().and_then(|place| Tree::open(&place, &settings.folder, trust));
         let lacks = match &tree {
             Ok(tree) => tree.lacks.clone(),
             Err(why) => Some(why.clone()),
@@ -246,9 +246,7 @@ fn try_namespaces(settings: &Settings) -> Tried {
         return Tried { reach: Some(Reach::Processes), seen: None };
     };
     match probe(Reach::Files) {
-        Ok(()) => {
-            Tried { reach: Some(Reach::Files), seen: Some((SEEN, first_line(&fewer))) }
-        }
+        Ok(()) => Tried { reach: Some(Reach::Files), seen: Some((SEEN, first_line(&fewer))) },
         Err(why) => Tried { reach: None, seen: Some((STATE_SEEN, first_line(&why))) },
     }
 }

@@ -110,7 +110,8 @@ impl Hidden {
         let group = rustix::process::getegid().as_raw().to_string();
         let none = PathBuf::new();
         let cgroups = self.cgroups.as_ref().unwrap_or(&none);
-        let paths = [&self.state, &self.shown, &self.folder, cgroups].map(|it| it.to_string_lossy());
+        let paths =
+            [&self.state, &self.shown, &self.folder, cgroups].map(|it| it.to_string_lossy());
         let first = [unshare, "--user", "--map-root-user", "--mount", "--propagation", "private"];
         let processes = if self.reach == Reach::Processes { &PROCESSES[..] } else { &[] };
         let shell = ["--", "/bin/sh", "-c", COVER, "tradewind", unshare, &user, &group];

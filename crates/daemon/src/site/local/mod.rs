@@ -315,8 +315,7 @@ impl Local {
         account: Option<(Account, PathBuf)>,
     ) -> io::Result<()> {
         let place = self.place(&order.tag);
-        let sheet =
-            sheet::of(order, &self.settings, &self.confined, &place, self.next, account);
+        let sheet = sheet::of(order, &self.settings, &self.confined, &place, self.next, account);
         let draft = self.incoming(&sheet::folder_name(&order.tag.to_string()));
         let laid = sheet::lay_down(&draft, &place, &sheet, order);
         // Even after an error: what is in its place will run, so surveys must have it.

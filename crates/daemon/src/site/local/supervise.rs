@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Signal, WaitOptions, WaitStatus};
 
 use super::accounts::Account;
-use super::gather::{Met, wait};
 use super::confine;
+use super::gather::{Met, wait};
 use super::keeper::{Job, To};
 use super::kept::Kept;
 use super::launch::Launch;

@@ -60,7 +60,8 @@ impl Place {
     /// # Errors
     /// Why there are no cgroups here, for people.
     pub(super) fn of_this_process() -> Result<Place, String> {
-        let read = |path: &str| fs::read_to_string(path).map_err(|wrong| format!("{path}: {wrong}"));
+        let read =
+            |path: &str| fs::read_to_string(path).map_err(|wrong| format!("{path}: {wrong}"));
         Place::among(&read("/proc/self/cgroup")?, &read("/proc/self/mountinfo")?)
     }
 
@@ -119,7 +120,9 @@ impl Tree {
         may_write(&base)?;
         if trust == Trust::Signs && !is_delegated(&base, place) {
             let base = base.display();
-            return Err(format!("{base} is not delegated to this daemon (`Delegate=` in its unit)"));
+            return Err(format!(
+                "{base} is not delegated to this daemon (`Delegate=` in its unit)"
+            ));
         }
         let restarted = restarts_in(&base, place);
         let name = name(site).map_err(|wrong| wrong.to_string())?;
@@ -149,7 +152,11 @@ impl Tree {
         let _ = fs::remove_dir(&folder);
         let output = output.map_err(|wrong| wrong.to_string())?;
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        if output.status.success() { Ok(()) } else { Err(format!("no process can be put in: {said}")) }
+        if output.status.success() {
+            Ok(())
+        } else {
+            Err(format!("no process can be put in: {said}"))
+        }
     }
 
     /// The cgroups of tasks that are there, by the names of the tasks' folders.

@@ -91,7 +91,7 @@ fn limits_are_what_was_bought() {
     let limits = Limits { processors: 1_500, memory: 3 << 30 };
     let cell = Cell::new(&tree, "tw-m-1-0-0", limits);
     let files = ["cpu.max", "memory.max", "memory.swap.max"];
-    folder(&cell.folder, &files.map(|name| (name, "max")));
+    folder(&cell.folder, &files.map(|name| (name, "")));
     cell.make().unwrap();
     let said = files.map(|name| text(cell.folder.join(name)));
     assert_eq!(said, ["150000 100000", "3221225472", "0"]);
@@ -141,5 +141,8 @@ fn what_was_not_delegated_is_left_alone() {
     let place = Place { mount, own: base.clone() };
     let tree = Tree::open(&place, &site, Trust::Owner).unwrap();
     assert!(tree.lacks.unwrap().contains("DelegateSubgroup"));
-    assert_eq!((text(base.join(PASSED_ON)), text(base.join(LEAF).join(PROCESSES))), Default::default());
+    assert_eq!(
+        (text(base.join(PASSED_ON)), text(base.join(LEAF).join(PROCESSES))),
+        Default::default()
+    );
 }
