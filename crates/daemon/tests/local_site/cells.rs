@@ -225,7 +225,6 @@ fn inside_a_cgroup_of_its_own() {
 /// How long a task takes that does nothing, from its submission to its end; run by hand.
 #[test]
 #[ignore = "a measurement"]
-#[expect(clippy::print_stdout, reason = "a measurement")]
 fn what_one_task_costs() {
     use std::time::{Duration, Instant};
     for (what, namespaces, cgroups) in [
