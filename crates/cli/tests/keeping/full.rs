@@ -24,13 +24,13 @@ fn again(name: &str) {
     let may =
         |words: &&&[&str]| command(words).arg("true").status().is_ok_and(|status| status.success());
     let ways: [&[&str]; 2] = [&namespaces, &root];
-    let Some(words) = ways.iter().find(may) else {
-        panic!(
-            "a full disk cannot be tried: run the test as root, allow user namespaces \
-             (`user.max_user_namespaces`), or allow `sudo -n`"
-        );
-    };
-    let mut test = command(words);
+    let way = ways.iter().find(may);
+    assert!(
+        way.is_some(),
+        "a full disk cannot be tried: run the test as root, allow user namespaces \
+         (`user.max_user_namespaces`), or allow `sudo -n`"
+    );
+    let mut test = command(way.unwrap());
     test.arg(std::env::current_exe().unwrap()).args(["--exact", name, "--nocapture"]);
     assert!(test.status().unwrap().success());
 }
@@ -95,7 +95,8 @@ fn a_full_disk_stops_writes_only() {
         stage.text(&[&["submit", "--parsable"], words].concat()).trim().to_owned()
     };
     let waiting = submit(&stage, &["--hold", "--time", "1", "--", "true"]);
-    let running = submit(&stage, &["--time", "60", "--", "sleep", "3000"]);
+    let sleep = ["--time", "60", "--output", "/dev/null", "--", "sleep", "3000"];
+    let running = submit(&stage, &sleep);
     stage.until("the job runs", |stage| phase(stage, &running) == "RUNNING");
     disk.fill();
     write_until_full(&stage);
