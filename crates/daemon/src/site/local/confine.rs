@@ -146,7 +146,7 @@ impl Confined {
     }
 
     /// What each node of the site has, if its owner has said so.
-    pub(super) fn most(&self, settings: &Settings) -> Option<Resources> {
+    pub(super) fn max(&self, settings: &Settings) -> Option<Resources> {
         settings.confinement.memory?;
         Some(Resources { memory: self.slot.memory >> 20, ..Resources::default() })
     }
@@ -260,8 +260,8 @@ fn asked(order: &Order) -> u64 {
     let wanted = |(name, value): &(String, String)| {
         ["mem", "mem-per-cpu"].contains(&name.as_str()).then(|| megabytes(value))
     };
-    let most = order.passed_through.iter().filter_map(wanted).max();
-    most.unwrap_or(0).saturating_mul(1 << 20)
+    let max = order.passed_through.iter().filter_map(wanted).max();
+    max.unwrap_or(0).saturating_mul(1 << 20)
 }
 
 /// Bytes.

@@ -113,8 +113,8 @@ impl Cell {
     }
 
     /// Kills what is left in it until nothing is, for so long at most, and removes it.
-    pub(in crate::site::local) fn remove(&self, most: Duration) {
-        let end = Instant::now() + most;
+    pub(in crate::site::local) fn remove(&self, max: Duration) {
+        let end = Instant::now() + max;
         while self.is_populated() && Instant::now() < end {
             self.kill();
             thread::sleep(Duration::from_millis(2));

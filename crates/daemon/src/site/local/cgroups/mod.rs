@@ -168,8 +168,8 @@ impl Tree {
 
     /// Ends what is left in a task's cgroup, and removes it.
     pub(super) fn sweep(&self, name: &str) {
-        const MOST: Duration = Duration::from_secs(1);
-        Cell::new(self, name, Limits { processors: 0, memory: 0 }).remove(MOST);
+        const MAX: Duration = Duration::from_secs(1);
+        Cell::new(self, name, Limits { processors: 0, memory: 0 }).remove(MAX);
     }
 
     /// Removes the site's own cgroup, unless tasks run in it.

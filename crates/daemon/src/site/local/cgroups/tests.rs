@@ -96,8 +96,8 @@ fn limits_are_what_was_bought() {
     let said = files.map(|name| text(cell.folder.join(name)));
     assert_eq!(said, ["150000 100000", "3221225472", "0"]);
     // Too little for the kernel.
-    let least = Cell::new(&tree, "b", Limits { processors: 1, memory: 1 });
-    assert!(least.limits.contains(&("cpu.max".to_owned(), "1000 100000".to_owned())));
+    let min = Cell::new(&tree, "b", Limits { processors: 1, memory: 1 });
+    assert!(min.limits.contains(&("cpu.max".to_owned(), "1000 100000".to_owned())));
     // A kernel without the file of a limit that must be kept.
     fs::remove_file(cell.folder.join("memory.max")).unwrap();
     let wrong = cell.make().unwrap_err().to_string();
