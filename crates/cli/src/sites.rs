@@ -9,11 +9,11 @@ use tradewind_daemon::engine::SiteSetup;
 use tradewind_daemon::live::RESOURCES;
 use tradewind_daemon::site::PoolSetup;
 use tradewind_daemon::site::gridengine;
-use tradewind_daemon::site::local::{self, Local};
+use tradewind_daemon::site::local::{self, Confinement, Local, Wish};
 use tradewind_daemon::site::managed::driver;
 use tradewind_daemon::site::slurm;
 use tradewind_io::settings::cluster::{Cluster, Members};
-use tradewind_io::settings::machine::LocalAccounts;
+use tradewind_io::settings::machine::{self, LocalAccounts};
 use tradewind_io::settings::schedule::Schedule;
 use tradewind_io::settings::{Pool, Settings, Site, SiteKind};
 use tradewind_model::{
@@ -97,7 +97,9 @@ pub(crate) fn open_beside(
     state: &Path,
     home: &Path,
 ) -> Result<Vec<SiteSetup>, Failure> {
-    configured(settings).iter().map(|site| open_one(site, state, home)).collect()
+    let sites = configured(settings);
+    let slots = slots(&sites);
+    sites.iter().map(|site| open_one(site, slots, state, home)).collect()
 }
 
 /// How the cluster is reached, by a connection that is kept in the site's folder.
@@ -126,7 +128,14 @@ fn managed(
     })
 }
 
-fn open_one(site: &Site, state: &Path, home: &Path) -> Result<SiteSetup, Failure> {
+/// Slots of all local sites: they share one machine.
+fn slots(sites: &[Site]) -> u32 {
+    let local = sites.iter().filter(|site| matches!(site.kind, SiteKind::Local(_)));
+    local.flat_map(|site| &site.pools).fold(0, |sum: u32, pool| sum.saturating_add(pool.nodes))
+}
+
+/// `slots`: those of all local sites.
+fn open_one(site: &Site, slots: u32, state: &Path, home: &Path) -> Result<SiteSetup, Failure> {
     let failed = |wrong: &dyn std::fmt::Display| {
         let hint = "`tradewind doctor` looks at every site and says what to do";
         Failure::usage(format!("failed to open the site `{}`: {wrong}", site.name)).hint(hint)
@@ -137,7 +146,9 @@ fn open_one(site: &Site, state: &Path, home: &Path) -> Result<SiteSetup, Failure
     }
     let (opened, survey_every): (Box<dyn tradewind_daemon::site::Site>, _) = match &site.kind {
         SiteKind::Local(machine) => {
-            let settings = local_settings(site, machine, state).map_err(|wrong| failed(&wrong))?;
+            let made = local_settings(site, machine, state);
+            let mut settings = made.map_err(|wrong| failed(&wrong))?;
+            settings.confinement.slots_of_machine = Some(slots);
             (Box::new(Local::open(settings).map_err(|wrong| failed(&wrong))?), LOCAL_SURVEY)
         }
         SiteKind::Slurm(cluster) => {
@@ -216,8 +227,37 @@ fn local_settings(
         pools: site.pools.iter().map(setup).collect(),
         grace: local::Settings::GRACE,
         accounts,
-        hidden: machine.hide_state.then_some(state),
+        hidden: Some(state),
+        confinement: Confinement {
+            namespaces: wish(machine.hide_state),
+            cgroups: wish(machine.cgroups),
+            processors: machine.processors,
+            memory: machine.memory,
+            slots_of_machine: None,
+        },
     })
+}
+
+fn wish(told: machine::Wish) -> Wish {
+    match told {
+        machine::Wish::Auto => Wish::Auto,
+        machine::Wish::Require => Wish::Require,
+        machine::Wish::Off => Wish::Off,
+    }
+}
+
+/// What the owners of sites should know of how jobs run there: each sentence once, with the sites.
+pub(crate) fn remarks(sites: &[SiteSetup]) -> Vec<String> {
+    let mut all: Vec<(String, Vec<&str>)> = Vec::new();
+    for site in sites {
+        for remark in site.site.remarks() {
+            match all.iter_mut().find(|(known, _)| *known == remark) {
+                Some((_, names)) => names.push(&site.name),
+                None => all.push((remark, vec![&site.name])),
+            }
+        }
+    }
+    all.into_iter().map(|(remark, names)| format!("{}: {remark}", names.join(", "))).collect()
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ fn exposure(unit: &Path) -> Option<u32> {
 
 #[test]
 fn it_is_little_exposed() {
-    for drop_in in [None, Some("tradewind-accounts.conf")] {
+    for drop_in in [None, Some("tradewind-accounts.conf"), Some("tradewind-namespaces.conf")] {
         let folder = tempfile::tempdir().unwrap();
         let unit = unit(folder.path(), drop_in);
         match exposure(&unit) {
@@ -56,6 +56,10 @@ fn it_says_what_matters() {
         "ProtectSystem=strict",
         "SystemCallFilter=@system-service",
         "OOMPolicy=continue",
+        "Delegate=cpu memory",
+        "DelegateSubgroup=daemon",
+        // Or else nothing can be written to the cgroups that are delegated.
+        "ProtectControlGroups=no",
         // What ends or empties running jobs when the daemon stops must not be there.
         "KillMode=process",
     ] {

@@ -49,6 +49,7 @@ fn site(folder: &Path, name: &str) -> SiteSetup {
         grace: Duration::from_millis(300),
         accounts: None,
         hidden: None,
+        confinement: local::Confinement::default(),
     };
     SiteSetup {
         name: name.to_owned(),

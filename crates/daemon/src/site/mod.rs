@@ -427,6 +427,12 @@ pub trait Site: Debug + Send {
     /// latencies. Changes nothing.
     fn doctor(&mut self) -> Vec<Finding>;
 
+    /// What the site's owner should know of how it runs jobs here: a sentence each, without a
+    /// period.
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Pools in which [`Site::trial`] can run a job; none where that would show nothing.
     fn trials(&self) -> Vec<String> {
         Vec::new()

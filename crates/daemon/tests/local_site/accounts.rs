@@ -19,11 +19,12 @@ use super::local_site::LocalBench;
 
 /// Accounts that every Debian has, and nobody uses.
 const ACCOUNTS: [&str; 2] = ["games", "news"];
-const SETPRIV: [&str; 4] = ["setpriv", "--reuid={user}", "--regid={user}", "--clear-groups"];
-const SUDO: [&str; 4] = ["sudo", "-n", "-u", "{user}"];
+pub(crate) const SETPRIV: [&str; 4] =
+    ["setpriv", "--reuid={user}", "--regid={user}", "--clear-groups"];
+pub(crate) const SUDO: [&str; 4] = ["sudo", "-n", "-u", "{user}"];
 
 /// Repeats the test as root, if it does not run as root already.
-fn is_root(name: &str) -> bool {
+pub(crate) fn is_root(name: &str) -> bool {
     if rustix::process::geteuid().is_root() {
         return true;
     }
@@ -43,7 +44,7 @@ fn bench(user_command: &[&str]) -> LocalBench {
     LocalBench::set(4, |folder, settings| prepare(folder, settings, user_command))
 }
 
-fn prepare(folder: &Path, settings: &mut Settings, user_command: &[&str]) {
+pub(crate) fn prepare(folder: &Path, settings: &mut Settings, user_command: &[&str]) {
     open_to_all(folder, 0o711);
     let program = folder.join("program");
     fs::copy(&settings.supervisor[0], &program).unwrap();

@@ -6,14 +6,15 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use tradewind_daemon::site::conformance::{Bench, CHECKS, TaskBehaviour, order};
-use tradewind_daemon::site::{Exit, Order, SiteError};
+use tradewind_daemon::site::local::Wish;
+use tradewind_daemon::site::{Exit, Order, Seen, SiteError};
 use tradewind_io::submission::Work;
 
 use super::local_site::LocalBench;
-use super::{shell, until_ended};
+use super::{script, shell, until_ended};
 
-/// Whether this kernel lets this account make user namespaces; else a site that wants them does not
-/// open.
+/// Whether this kernel lets this account make user namespaces; else a site that requires them does
+/// not open.
 #[expect(clippy::print_stderr, reason = "what is not tried is said")]
 fn has_namespaces() -> bool {
     let mut probe = Command::new("unshare");
@@ -34,6 +35,7 @@ fn bench() -> LocalBench {
         settings.folder = folder.join("site");
         settings.directory = folder.join("work");
         settings.hidden = Some(folder);
+        settings.confinement.namespaces = Wish::Require;
     })
 }
 
@@ -119,4 +121,64 @@ fn what_is_opened_for_a_job_is_not_hidden_from_it() {
     }
     assert_eq!(fs::read_to_string(state.join("admin.token")).unwrap(), "secret\n");
     assert!(!state.join("site/owner/all").exists());
+}
+
+#[test]
+fn jobs_of_one_account_neither_see_nor_signal_each_other() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut bench = bench();
+    let mut submit = |job: u64, text: &str| {
+        let mut order = order(&mut bench, job, &TaskBehaviour::Exit { after: 0, code: 0 });
+        order.work = script(text);
+        bench.site().submit(&order).unwrap();
+        order
+    };
+    let victim = submit(1, "echo $$; exec sleep 7306");
+    let attack = submit(
+        2,
+        "while [ ! -e go ]; do sleep 0.02; done\n\
+         for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline; echo; done\n\
+         kill -9 -1; kill -9 $PPID; kill -STOP $PPID; (exec setsid sleep 7307) & exit 3",
+    );
+    let sleeps = |seconds: &str| {
+        let args = ["-f", &format!("^sleep {seconds}$")];
+        Command::new("pgrep").args(args).output().unwrap().status.success()
+    };
+    super::soon(|| sleeps("7306").then_some(()));
+    fs::write(bench.settings.directory.join("go"), "").unwrap();
+    let exit = super::soon(|| match bench.site().survey().unwrap().tasks.remove(&attack.tag) {
+        Some(Seen::Ended { exit, .. }) => Some(exit),
+        _ => None,
+    });
+    assert_eq!(exit, Exit::Code(3), "its keeper cannot be killed from within");
+    let said = said(&mut bench, &attack);
+    assert!(said.contains("--inside") && !said.contains("sleep 7306"), "{said}");
+    assert!(
+        sleeps("7306") && !sleeps("7307"),
+        "the other job runs on, and nothing is left of this"
+    );
+    bench.site().withdraw(&victim.tag).unwrap();
+    assert_eq!(until_ended(&mut bench), Exit::Withdrawn);
+    assert!(!sleeps("7306"));
+}
+
+#[test]
+fn a_killed_supervisor_leaves_no_process_in_a_namespace() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut bench = bench();
+    let job = shell(&mut bench, "(env -i setsid sleep 7308 &) ; exec sleep 7308");
+    bench.site().submit(&job).unwrap();
+    let count = || {
+        let found = Command::new("pgrep").args(["-cf", "^sleep 7308$"]).output().unwrap();
+        String::from_utf8(found.stdout).unwrap().trim().parse::<u32>().unwrap()
+    };
+    super::soon(|| (count() == 2).then_some(()));
+    super::until_running(&mut bench);
+    super::kill(super::pid(&bench, "begun.json", "supervisor"));
+    assert_eq!(until_ended(&mut bench), Exit::Lost);
+    assert_eq!(count(), 0);
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tradewind_daemon::site::conformance::Bench;
-use tradewind_daemon::site::local::{Local, Settings};
+use tradewind_daemon::site::local::{Confinement, Local, Settings, Wish};
 use tradewind_daemon::site::{PoolSetup, Site};
 use tradewind_model::{Performance, Time};
 
@@ -17,6 +17,15 @@ pub(crate) struct LocalBench {
     /// `None` only while it is being replaced.
     pub(crate) local: Option<Local>,
 }
+
+/// Tasks without namespaces and cgroups: where those are allowed, they have tests of their own.
+pub(crate) const FREE: Confinement = Confinement {
+    namespaces: Wish::Off,
+    cgroups: Wish::Off,
+    processors: None,
+    memory: None,
+    slots_of_machine: None,
+};
 
 impl LocalBench {
     pub(crate) fn new() -> LocalBench {
@@ -46,6 +55,7 @@ impl LocalBench {
             grace: Duration::from_millis(300),
             accounts: None,
             hidden: None,
+            confinement: FREE,
         };
         change(folder.path(), &mut settings);
         let local = Some(Local::open(settings.clone()).unwrap());

@@ -1,12 +1,15 @@
 //! `[[site]]` of the kind `local`: as whom its jobs run on this machine.
 
+use std::ops::RangeInclusive;
+
 use super::cluster::{self, Accounts};
 use crate::fields::{Fields, Notes};
+use crate::value::ValueKind;
 
 /// Keys of such a site beside those that all sites have.
 pub(super) const KEYS: [&str; 4] = ["user_command", "accounts", "directory", "spool"];
 /// Those that no other site has.
-pub(super) const OWN: [&str; 1] = ["hide_state"];
+pub(super) const OWN: [&str; 4] = ["hide_state", "cgroups", "processors", "memory"];
 
 /// As whom the jobs of a site on this machine run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,9 +23,32 @@ pub struct LocalAccounts {
     pub directory: String,
     /// Where scripts are kept while they run; as `directory`.
     pub spool: String,
-    /// Jobs do not see the state folder; without `user_command` only.
-    pub hide_state: bool,
+    /// Jobs see neither the state folder nor each other's processes.
+    pub hide_state: Wish,
+    /// Jobs have cgroups of their own.
+    pub cgroups: Wish,
+    /// Processors that all slots of the site share; `None`: the machine's.
+    pub processors: Option<u32>,
+    /// Megabytes of memory that all slots of the site share; `None`: the machine's.
+    pub memory: Option<u64>,
 }
+
+/// Whether something is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Wish {
+    /// Where the machine allows it.
+    #[default]
+    Auto,
+    /// Or else the site does not open.
+    Require,
+    /// No.
+    Off,
+}
+
+const CGROUPS: [(&str, Wish); 3] =
+    [("auto", Wish::Auto), ("require", Wish::Require), ("off", Wish::Off)];
+const PROCESSORS: RangeInclusive<i64> = 1..=1 << 20;
+const MEGABYTES: RangeInclusive<i64> = 1..=1 << 40;
 
 impl Default for LocalAccounts {
     fn default() -> LocalAccounts {
@@ -31,7 +57,10 @@ impl Default for LocalAccounts {
             accounts: Accounts::Of(Default::default()),
             directory: "~".to_owned(),
             spool: "~/.tradewind".to_owned(),
-            hide_state: false,
+            hide_state: Wish::Auto,
+            cgroups: Wish::Auto,
+            processors: None,
+            memory: None,
         }
     }
 }
@@ -47,8 +76,8 @@ pub(super) fn machine(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> LocalAc
             notes.error(fields.line_of(key), &fields.place(key), message, hint);
         }
     }
-    let hide_state = cluster::flag(fields, "hide_state", notes).unwrap_or(false);
-    if hide_state && !user_command.is_empty() {
+    let hide_state = hide_state(fields, notes);
+    if hide_state == Wish::Require && !user_command.is_empty() {
         let message = "with `user_command` no job can read the state folder anyway".to_owned();
         notes.error(
             fields.line_of("hide_state"),
@@ -60,8 +89,30 @@ pub(super) fn machine(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> LocalAc
     LocalAccounts {
         user_command,
         hide_state,
+        cgroups: fields.word("cgroups", &CGROUPS, notes).unwrap_or_default(),
+        processors: fields
+            .whole("processors", PROCESSORS, notes)
+            .and_then(|count| u32::try_from(count).ok()),
+        memory: fields
+            .whole("memory", MEGABYTES, notes)
+            .and_then(|megabytes| u64::try_from(megabytes).ok()),
         accounts: cluster::accounts(fields, notes),
         directory: cluster::path(fields, "directory", notes).unwrap_or(usual.directory),
         spool: cluster::path(fields, "spool", notes).unwrap_or(usual.spool),
+    }
+}
+
+/// `true`, `false` or `"auto"`.
+fn hide_state(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) -> Wish {
+    match fields.get("hide_state").map(|value| &value.kind) {
+        None => Wish::Auto,
+        Some(ValueKind::Text(_)) => {
+            fields.word("hide_state", &[("auto", Wish::Auto)], notes).unwrap_or_default()
+        }
+        Some(_) => match cluster::flag(fields, "hide_state", notes) {
+            Some(true) => Wish::Require,
+            Some(false) => Wish::Off,
+            None => Wish::Auto,
+        },
     }
 }

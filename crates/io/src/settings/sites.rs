@@ -77,7 +77,7 @@ fn only_managed(fields: &Fields<'_, '_>, keys: &[&str], notes: &mut Notes<'_>) {
 /// Notes keys that mean nothing at a site with a manager.
 fn only_local(fields: &Fields<'_, '_>, notes: &mut Notes<'_>) {
     for key in machine::OWN.iter().filter(|key| fields.get(key).is_some()) {
-        let message = "only a local site runs jobs beside the state folder".to_owned();
+        let message = "only a local site runs jobs on the daemon's own machine".to_owned();
         notes.error(fields.line_of(key), &fields.place(key), message, "leave it out");
     }
 }

@@ -65,6 +65,19 @@ fn mistakes_have_lines_and_hints() {
             ":4: site[0].hide_state: only a local site",
         ),
         (
+            "[[site]]\nname = 'a'\nkind = 'slurm'\ncgroups = 'off'\npool = []",
+            ":4: site[0].cgroups: only a local site",
+        ),
+        (
+            "[[site]]\nname = 'a'\nkind = 'local'\ncgroups = true\npool = []",
+            ":4: site[0].cgroups: expected a text",
+        ),
+        (
+            "[[site]]\nname = 'a'\nkind = 'local'\nhide_state = 'never'\npool = []",
+            ":4: site[0].hide_state: unknown value `never`",
+        ),
+        ("[[site]]\nname = 'a'\nkind = 'local'\nmemory = 0\npool = []", ":4: site[0].memory"),
+        (
             "[[site]]\nname = 'a'\nkind = 'local'\noptions = {}\npool = []",
             ":4: site[0].options: a local site has no manager",
         ),

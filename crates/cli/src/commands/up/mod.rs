@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     let place = StateFolder::new(args.state.as_deref())?;
     place.make()?;
     remains::check(&place, args.beginning(), report)?;
-    let engine = start(&place, &settings)?;
+    let engine = start(&place, &settings, report)?;
     let token = admit(&engine, &place)?;
     let audit = audit(&place)?;
     let plans = Arc::new(planner::Plans::default());
@@ -185,7 +185,7 @@ fn times_by_project(settings: &Settings) -> BTreeMap<String, Times> {
 }
 
 /// The market of the folder, running.
-fn start(place: &StateFolder, settings: &Settings) -> Result<Engine, Failure> {
+fn start(place: &StateFolder, settings: &Settings, report: &Report) -> Result<Engine, Failure> {
     let journal = place.journal();
     let pools = Arc::new(sites::pools(settings)?);
     // Opened first: whoever has the journal has the sites.
@@ -211,11 +211,13 @@ fn start(place: &StateFolder, settings: &Settings) -> Result<Engine, Failure> {
         one_account: accounts::alone(settings),
         ..tradewind_daemon::live::Settings::default()
     };
+    let sites = sites::open(settings, place.folder())?;
+    sites::remarks(&sites).iter().for_each(|remark| report.note(remark));
     let setup = Setup {
         open,
         codec: Json,
         pools,
-        sites: sites::open(settings, place.folder())?,
+        sites,
         peers: peers::couriers(settings)?,
         maker: Arc::new(policies::Policies),
         policy: settings.market.policy.clone(),

@@ -79,11 +79,7 @@ impl Accounts {
 impl Account {
     /// This program in the role `role`, as the account.
     pub(super) fn command(&self, role: &str) -> Command {
-        let mut words = self.words.iter();
-        let mut command = Command::new(words.next().map_or("", String::as_str));
-        command.args(words).arg(role).arg(geteuid().as_raw().to_string());
-        command.env_clear().env("PATH", super::sheet::PATH).current_dir("/");
-        command
+        command(self.words.iter(), role)
     }
 
     /// The last bytes of a file, read as the account.
@@ -120,6 +116,14 @@ impl Account {
             _ => Err(failed(&said)),
         }
     }
+}
+
+/// These words, the last of which are this program in a hidden role, with the role behind.
+pub(super) fn command<'a>(mut words: impl Iterator<Item = &'a String>, role: &str) -> Command {
+    let mut command = Command::new(words.next().map_or("", String::as_str));
+    command.args(words).arg(role).arg(geteuid().as_raw().to_string());
+    command.env_clear().env("PATH", super::sheet::PATH).current_dir("/");
+    command
 }
 
 /// The first words that a command has complained with.

@@ -9,6 +9,8 @@ use std::time::Instant;
 use rustix::process::{Resource, getrlimit};
 
 use super::accounts::Accounts;
+use super::confine::{Confined, Wish};
+use super::hide::Reach;
 use super::launch::unless_busy;
 use super::owner::Load;
 use super::{Settings, processes, records};
@@ -23,7 +25,7 @@ const PROCESSES_PER_SLOT: u64 = 4;
 const BEFORE: i64 = 1_704_067_200;
 
 /// Looks at everything; a probe is written, run and removed.
-pub(super) fn look(settings: &Settings, owner: &Path) -> Vec<Finding> {
+pub(super) fn look(settings: &Settings, confined: &Confined, owner: &Path) -> Vec<Finding> {
     let mut all = vec![
         probe(settings),
         supervisor(settings),
@@ -35,7 +37,8 @@ pub(super) fn look(settings: &Settings, owner: &Path) -> Vec<Finding> {
         owners(settings, owner),
     ];
     all.extend(accounts(settings));
-    all.extend(settings.hidden.is_some().then(|| namespaces(settings)));
+    all.extend(apart(settings, confined));
+    all.extend(limits(settings, confined));
     all
 }
 
@@ -165,17 +168,45 @@ fn accounts(settings: &Settings) -> Vec<Finding> {
     names.into_iter().map(|name| one(settings, accounts, name)).collect()
 }
 
-/// Whether the state folder can be hidden from jobs.
-fn namespaces(settings: &Settings) -> Finding {
-    let what = "jobs do not see the state folder";
-    match settings.probe() {
-        Ok(()) => finding(what, Verdict::Good, "by user namespaces".to_owned(), ""),
-        Err(wrong) => {
-            let remedy =
-                "allow user namespaces (`user.max_user_namespaces`), or leave `hide_state` out";
-            finding(what, Verdict::Bad, wrong.to_string(), remedy)
-        }
+/// Whether jobs are kept from the state folder and from each other's processes; `None`: nobody wants
+/// that.
+fn apart(settings: &Settings, confined: &Confined) -> Option<Finding> {
+    let is_wanted = settings.hidden.is_some() || settings.accounts.is_some();
+    if settings.confinement.namespaces == Wish::Off || !is_wanted {
+        return None;
     }
+    let what = "jobs see neither the state folder nor each other's processes";
+    let (verdict, found) = match confined.reach {
+        Some(Reach::Processes) => (Verdict::Good, "by namespaces".to_owned()),
+        _ => (Verdict::Warning, confined.seen.clone().unwrap_or_default()),
+    };
+    let remedy = "allow user namespaces (`user.max_user_namespaces`, the unit's drop-in), or write \
+                  `hide_state = false`";
+    Some(finding(what, verdict, found, remedy))
+}
+
+/// Which limits the kernel keeps for each job.
+fn limits(settings: &Settings, confined: &Confined) -> Option<Finding> {
+    if settings.confinement.cgroups == Wish::Off {
+        return None;
+    }
+    let what = "jobs are kept to their processors and memory";
+    let has = confined.has();
+    let names = [("cpu", has.cpu), ("memory", has.memory)];
+    let names: Vec<&str> = names.iter().filter(|(_, has)| *has).map(|(name, _)| *name).collect();
+    let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let (verdict, found) = match &confined.tree {
+        Some(tree) if tree.lacks.is_none() => {
+            (Verdict::Good, format!("controllers: {names}, in {}", tree.site.display()))
+        }
+        _ => {
+            let why = confined.unlimited.clone().unwrap_or_default();
+            (Verdict::Warning, format!("controllers: {names}; {why}"))
+        }
+    };
+    let remedy = "have cgroups of version 2 delegated to the daemon (`Delegate=` in its unit), or \
+                  write `cgroups = \"off\"`";
+    Some(finding(what, verdict, found, remedy))
 }
 
 /// Whether something can be run as the account, and is run as it and no other.

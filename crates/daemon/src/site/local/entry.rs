@@ -3,10 +3,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use tradewind_model::Time;
 
 use super::accounts::Account;
+use super::cgroups::Cell;
 use super::records::{
     Begun, Ended, Ending, Folder, Gathering, Go, Placed, Sheet, Started, now, start_at,
 };
@@ -15,6 +17,8 @@ use crate::site::Seen;
 
 /// So often a supervisor is started that never comes to begin its task.
 const LAUNCHES: u32 = 3;
+/// What is left of a task in its cgroup may take so long to end.
+const CLEARING: Duration = Duration::from_secs(5);
 
 /// A task that was handed in and not forgotten.
 #[derive(Debug)]
@@ -191,12 +195,19 @@ impl Entry {
             return Ok(true);
         }
         let started = self.folder.read_note::<Started>(Folder::STARTED)?;
+        let sheet = self.folder.read::<Sheet>(Folder::SHEET)?;
+        let cell = sheet.and_then(|sheet| sheet.cell).filter(|_| begun.is_of_this_boot());
+        let was_out_of_memory = cell.as_ref().is_some_and(Cell::was_out_of_memory);
+        if let Some(cell) = &cell {
+            cell.remove(CLEARING);
+        }
         if let Some(account) = self.output.account.as_ref().filter(|_| begun.is_of_this_boot()) {
             let keeper = started.as_ref().map(|it| (it.pid, it.born));
             kept::kill_rest(&self.folder, account, keeper);
         }
         processes::kill_rest(&self.folder.0, &begun, started.as_ref());
         let exit = match begun.is_of_this_boot() {
+            true if was_out_of_memory => Ending::OutOfMemory,
             true => Ending::Lost,
             false => Ending::NodeFailed,
         };

@@ -1,9 +1,14 @@
-//! Jobs that run as the daemon's account, in namespaces in which the state folder is not there.
+//! Namespaces of tasks: the state folder is not there, and other tasks' processes are not.
 //!
 //! A user namespace lets any account make a mount namespace; there an empty file system covers the
 //! state folder, and in it are only the folder where jobs run and the job's own script. The job then
 //! runs in a user namespace below that one, which has no rights over those mounts, nor over processes
-//! outside. What the supervisor opens for the job is opened outside, so it is looked at first.
+//! outside. Where the kernel allows that, too, it gets a PID namespace with a `/proc` of its own: its
+//! keeper is the first process there, and when that ends, the kernel kills all others.
+//!
+//! Jobs that run as their users' accounts cannot read the state folder anyway. They get a PID
+//! namespace from a daemon that may make one without a user namespace, so nothing else changes for
+//! them.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -11,17 +16,18 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use serde::{Deserialize, Serialize};
-
 use super::records::at;
 
-/// Where a job's programs are looked for that makes the namespaces.
+/// Where the program is looked for that makes the namespaces.
 const PLACES: [&str; 3] = ["/usr/bin/unshare", "/bin/unshare", "/usr/local/bin/unshare"];
-/// Arguments: `unshare`, user, group, state folder, what is shown of it, the job's folder, the job's
-/// directory, the job. The directory is entered again, since the old one leads below the cover.
+/// A PID namespace with a `/proc` of its own; its first process ends with `unshare`.
+const PROCESSES: [&str; 4] = ["--pid", "--fork", "--kill-child", "--mount-proc"];
+/// Arguments: `unshare`, user, group, state folder, what is shown of it, the job's folder, where
+/// cgroups are mounted or nothing, the job. Cgroups can be read, or else a job of the daemon's account
+/// could lift its own limits.
 const COVER: &str = r#"
 set -e
-unshare=$1 user=$2 group=$3 state=$4 shown=$5 folder=$6 directory=$7
+unshare=$1 user=$2 group=$3 state=$4 shown=$5 folder=$6 cgroups=$7
 shift 7
 view=$folder/view
 command -p mount -t tmpfs -o mode=0700,size=16m tradewind "$view"
@@ -29,12 +35,25 @@ command -p mkdir -p "$view${shown#"$state"}" "$view${folder#"$state"}"
 [ ! -e "$folder/script" ] || command -p cp -p "$folder/script" "$view${folder#"$state"}/script"
 command -p mount --bind "$shown" "$view${shown#"$state"}"
 command -p mount --rbind "$view" "$state"
-cd "$directory"
+if [ -n "$cgroups" ]; then
+    command -p mount --rbind "$cgroups" "$cgroups"
+    command -p mount -o remount,bind,ro "$cgroups"
+fi
+cd /
 exec "$unshare" --user --map-user="$user" --map-group="$group" -- "$@"
 "#;
 
+/// How much of the daemon's account's other things a task does not see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// The state folder.
+    Files,
+    /// Also other tasks' processes.
+    Processes,
+}
+
 /// What jobs do not see.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hidden {
     /// The state folder.
     pub state: PathBuf,
@@ -42,6 +61,36 @@ pub(super) struct Hidden {
     pub shown: PathBuf,
     /// The job's own folder, which is below the state folder.
     pub folder: PathBuf,
+    /// How much is hidden.
+    pub reach: Reach,
+    /// Where cgroups are mounted, if the job is in one of its own.
+    pub cgroups: Option<PathBuf>,
+}
+
+/// What stands before the words that run as a user's account in a PID namespace of its own; the
+/// daemon needs `CAP_SYS_ADMIN`.
+///
+/// # Errors
+/// If this machine has no `unshare`.
+pub(super) fn apart() -> io::Result<Vec<String>> {
+    let mut words = vec![unshare()?.to_owned()];
+    // What the machine mounts later is there, too.
+    words.extend(["--mount", "--propagation", "slave"].map(str::to_owned));
+    words.extend(PROCESSES.into_iter().chain(["--"]).map(str::to_owned));
+    Ok(words)
+}
+
+/// Tries whether this daemon may do that.
+///
+/// # Errors
+/// What went wrong, for people.
+pub(super) fn probe_apart() -> io::Result<()> {
+    run(&apart()?, &["/bin/sh", "-c", "[ $$ = 1 ]"])
+}
+
+fn unshare() -> io::Result<&'static str> {
+    let place = PLACES.into_iter().find(|place| Path::new(place).exists());
+    place.ok_or_else(|| io::Error::other("there is no program `unshare`"))
 }
 
 impl Hidden {
@@ -49,9 +98,8 @@ impl Hidden {
     ///
     /// # Errors
     /// If that folder cannot be made, or this machine has no `unshare`.
-    pub(super) fn prefix(&self, directory: &Path) -> io::Result<Vec<String>> {
-        let place = PLACES.into_iter().find(|place| Path::new(place).exists());
-        let unshare = place.ok_or_else(|| io::Error::other("there is no program `unshare`"))?;
+    pub(super) fn prefix(&self) -> io::Result<Vec<String>> {
+        let unshare = unshare()?;
         match std::fs::create_dir(self.folder.join("view")) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 return Err(at(&self.folder, &error));
@@ -60,11 +108,15 @@ impl Hidden {
         }
         let user = rustix::process::geteuid().as_raw().to_string();
         let group = rustix::process::getegid().as_raw().to_string();
-        let paths = [&self.state, &self.shown, &self.folder].map(|it| it.to_string_lossy());
+        let none = PathBuf::new();
+        let cgroups = self.cgroups.as_ref().unwrap_or(&none);
+        let paths =
+            [&self.state, &self.shown, &self.folder, cgroups].map(|it| it.to_string_lossy());
         let first = [unshare, "--user", "--map-root-user", "--mount", "--propagation", "private"];
+        let processes = if self.reach == Reach::Processes { &PROCESSES[..] } else { &[] };
         let shell = ["--", "/bin/sh", "-c", COVER, "tradewind", unshare, &user, &group];
-        let words = first.into_iter().chain(shell).chain(paths.iter().map(AsRef::as_ref));
-        Ok(words.map(str::to_owned).chain([directory.to_string_lossy().into_owned()]).collect())
+        let words = first.into_iter().chain(processes.iter().copied()).chain(shell);
+        Ok(words.chain(paths.iter().map(AsRef::as_ref)).map(str::to_owned).collect())
     }
 
     /// Opens a file of the job, if it is none of those that the job may not see.
@@ -106,23 +158,29 @@ fn whereabouts(file: &File) -> io::Result<PathBuf> {
 ///
 /// # Errors
 /// What went wrong, for people.
-pub(super) fn probe(state: &Path, shown: &Path, folder: &Path) -> io::Result<()> {
-    let hidden =
-        Hidden { state: state.to_owned(), shown: shown.to_owned(), folder: folder.to_owned() };
-    let made = std::fs::create_dir_all(folder);
-    made.map_err(|error| at(folder, &error))?;
-    let prefix = hidden.prefix(Path::new("/"))?;
+pub(super) fn probe(state: &Path, shown: &Path, folder: &Path, reach: Reach) -> io::Result<()> {
+    let path = Path::to_owned;
+    let (state, shown, cgroups) = (path(state), path(shown), None);
+    let hidden = Hidden { state, shown, folder: path(folder), reach, cgroups };
+    std::fs::create_dir_all(folder).map_err(|error| at(folder, &error))?;
     let mark = folder.join("mark");
     std::fs::write(&mark, "")?;
-    let mut test = Command::new(prefix.first().map_or("", String::as_str));
-    test.args(prefix.get(1..).unwrap_or_default()).args(["/bin/sh", "-c", "[ ! -e \"$0\" ]"]);
-    test.arg(&mark).env_clear().stdin(Stdio::null()).stdout(Stdio::null());
-    let output = test.output();
+    let mark = mark.to_string_lossy();
+    let tried = hidden
+        .prefix()
+        .and_then(|prefix| run(&prefix, &["/bin/sh", "-c", "[ ! -e \"$0\" ]", &mark]));
     std::fs::remove_dir_all(folder)?;
-    let output = output?;
+    tried
+}
+
+/// Runs a test behind these words.
+fn run(prefix: &[String], test: &[&str]) -> io::Result<()> {
+    let mut command = Command::new(prefix.first().map_or("", String::as_str));
+    command.args(prefix.get(1..).unwrap_or_default()).args(test);
+    let output = command.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).output()?;
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     match output.status.success() {
         true => Ok(()),
-        false => Err(io::Error::other(format!("no namespaces that hide the state folder: {said}"))),
+        false => Err(io::Error::other(said)),
     }
 }

@@ -1,8 +1,9 @@
-//! The process that has a task in hand as the account of its user.
+//! The process that has a task in hand as the account of its user, or in namespaces and a cgroup of
+//! its own.
 //!
-//! Its supervisor, who is the daemon's account and writes the records, cannot open the user's files
-//! nor always send signals to the user's processes. So it starts this one by the site's
-//! `user_command`, says on its standard input what is to run and which signals are to be sent, and
+//! Its supervisor, which is the daemon's account and writes the records, cannot open the user's files,
+//! nor always send signals to the user's processes, nor see those of a PID namespace as the task
+//! does. So it starts this one, by the site's `user_command` if there is one, says on its standard input what is to run and which signals are to be sent, and
 //! hears on its standard output how it goes. When the supervisor is gone the input ends, and the
 //! task with it.
 
@@ -63,18 +64,31 @@ pub(super) enum Said {
     Ended(Ending),
 }
 
-/// Runs the task that is told on standard input. `owner` is the number of the daemon's account,
-/// which this must not be.
-pub(super) fn keep(owner: u32) -> ExitCode {
-    match run(owner) {
+/// Which account this is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// That of the job's user; `owner` is the number of the daemon's, which this must not be.
+    User {
+        /// See there.
+        owner: u32,
+    },
+    /// The daemon's own.
+    Daemon,
+}
+
+/// Runs the task that is told on standard input.
+pub(super) fn keep(whose: Whose) -> ExitCode {
+    match run(whose) {
         Ok(said) => say(&said),
         Err(error) => say(&Said::Failed(error.to_string())),
     }
     ExitCode::SUCCESS
 }
 
-fn run(owner: u32) -> io::Result<Said> {
-    check(owner)?;
+fn run(whose: Whose) -> io::Result<Said> {
+    if let Whose::User { owner } = whose {
+        check(owner)?;
+    }
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let mut input = BufReader::new(io::stdin());
     let mut line = String::new();
@@ -82,12 +96,20 @@ fn run(owner: u32) -> io::Result<Said> {
     let Order::Run(job) = serde_json::from_str(&line)? else {
         return Err(io::Error::other("nothing to run"));
     };
-    let home = Home::own();
-    let spool = home.place(&job.spool);
-    let pid = prepared(*job, &home, &spool)?.start()?;
+    let (launch, spool) = match whose {
+        Whose::Daemon => (job.launch, None),
+        Whose::User { .. } => {
+            let home = Home::own();
+            let spool = home.place(&job.spool);
+            (prepared(*job, &home, &spool)?, Some(spool))
+        }
+    };
+    let pid = launch.start()?;
     say(&Said::Started);
     let ended = watch(pid, input);
-    let _ = std::fs::remove_dir_all(&spool);
+    if let Some(spool) = spool {
+        let _ = std::fs::remove_dir_all(spool);
+    }
     Ok(Said::Ended(ended))
 }
 

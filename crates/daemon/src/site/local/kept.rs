@@ -1,8 +1,9 @@
-//! A task that runs as its user's account, from its supervisor's side: through a keeper.
+//! A task that runs as its user's account, or in namespaces and a cgroup of its own, from its
+//! supervisor's side: through a keeper.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{ChildStdin, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,6 +11,8 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use super::accounts::{Account, said};
+use super::cgroups::Cell;
+use super::hide::Hidden;
 use super::keeper::{Job, Order, Said, To};
 use super::processes;
 use super::records::{Ending, Folder};
@@ -23,13 +26,47 @@ const LINE: u64 = 64 << 10;
 /// So often what is left of a task is killed again.
 const AGAIN: Duration = Duration::from_millis(500);
 
+/// How a keeper is started.
+#[derive(Debug)]
+pub(super) struct Way {
+    /// Words before all others.
+    pub before: Vec<String>,
+    /// As whom; `None`: as this account.
+    pub account: Option<Account>,
+    /// This program in its hidden role.
+    pub program: Vec<String>,
+    /// The cgroup in which it is, and with it the task.
+    pub cell: Option<Cell>,
+    /// What it does not see.
+    pub hidden: Option<Hidden>,
+}
+
+impl Way {
+    fn command(&self) -> Command {
+        let (program, role) = match &self.account {
+            Some(account) => (&account.words, super::KEEP),
+            None => (&self.program, super::INSIDE),
+        };
+        super::accounts::command(self.before.iter().chain(program), role)
+    }
+
+    /// As what it runs, for people.
+    fn describe(&self) -> String {
+        match &self.account {
+            Some(account) => format!("as account {}", account.name),
+            None => "in namespaces and a cgroup of its own".to_owned(),
+        }
+    }
+}
+
 /// A keeper that runs its task.
 #[derive(Debug)]
 pub(super) struct Kept {
     /// Of the first process of `user_command`; the keeper may be a child of it.
     pub pid: i32,
     orders: Option<ChildStdin>,
-    account: Account,
+    account: Option<Account>,
+    cell: Option<Cell>,
     folder: Folder,
 }
 
@@ -40,11 +77,11 @@ impl Kept {
     /// Why the task does not run, for people.
     pub(super) fn start(
         folder: &Folder,
-        account: &Account,
+        way: Way,
         job: Job,
         events: Sender<Event>,
     ) -> io::Result<Kept> {
-        let mut command = account.command(super::KEEP);
+        let mut command = way.command();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let program = command.get_program().to_string_lossy().into_owned();
         let child = command.process_group(0).spawn();
@@ -52,8 +89,8 @@ impl Kept {
         let pid = child.id().cast_signed();
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let orders = child.stdin.take();
-        let (account, folder) = (account.clone(), folder.clone());
-        let mut kept = Kept { pid, orders, account, folder };
+        let (how, folder) = (way.describe(), folder.clone());
+        let mut kept = Kept { pid, orders, account: way.account, cell: way.cell, folder };
         kept.say(&Order::Run(Box::new(job)));
         let (first, started) = sync_channel(1);
         thread::Builder::new().spawn(move || {
@@ -65,17 +102,21 @@ impl Kept {
             });
             drop(events.send(Event::Over(ended.unwrap_or(Ending::Lost))));
         })?;
-        let name = kept.account.name.clone();
         match started.recv_timeout(PATIENCE) {
             Ok(Some(Said::Started)) => Ok(kept),
             Ok(Some(Said::Failed(why))) => Err(io::Error::other(why)),
-            Ok(_) => Err(io::Error::other(format!("as account {name}: {}", said(err)))),
+            Ok(_) => Err(io::Error::other(format!("{how}: {}", said(err)))),
             Err(_) => {
                 kept.kill(None);
                 let within = PATIENCE.as_secs();
                 Err(io::Error::other(format!("`{program}` did not start it within {within} s")))
             }
         }
+    }
+
+    /// Whether the kernel has ended it for want of memory.
+    pub(super) fn was_out_of_memory(&self) -> bool {
+        self.cell.as_ref().is_some_and(Cell::was_out_of_memory)
     }
 
     /// Has a signal sent.
@@ -96,16 +137,19 @@ impl Kept {
     pub(super) fn kill(&mut self, killer: Option<i32>) -> Option<i32> {
         // A keeper that is well ends by this.
         self.orders = None;
+        if let Some(cell) = &self.cell {
+            cell.kill();
+        }
         let left = processes::descendants(killer);
         let denied: Vec<String> = left
             .into_iter()
             .filter(|pid| !processes::is_killed(*pid))
             .map(|pid| pid.to_string())
             .collect();
-        if denied.is_empty() {
+        let Some(account) = self.account.as_ref().filter(|_| !denied.is_empty()) else {
             return killer;
-        }
-        let mut command = self.account.command(super::KILL);
+        };
+        let mut command = account.command(super::KILL);
         command.arg(&self.folder.0).args(denied);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.spawn().ok().map(|child| child.id().cast_signed())
@@ -114,6 +158,17 @@ impl Kept {
     /// Until none of the task's processes is left, or `max` has passed.
     pub(super) fn clear_away(mut self, events: &Receiver<Event>, max: Duration) {
         self.orders = None;
+        let cell = self.cell.take();
+        if let Some(cell) = &cell {
+            cell.kill();
+        }
+        self.until_gone(events, max);
+        if let Some(cell) = cell {
+            cell.remove(max);
+        }
+    }
+
+    fn until_gone(&mut self, events: &Receiver<Event>, max: Duration) {
         let end = Instant::now() + max;
         let mut killer = None;
         // A keeper that has cleared away by itself needs a moment to end.

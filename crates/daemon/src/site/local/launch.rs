@@ -29,9 +29,6 @@ pub(super) struct Launch {
     pub append: bool,
     /// All of it.
     pub environment: BTreeMap<String, String>,
-    /// What it does not see; `None`: it sees all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hidden: Option<Hidden>,
 }
 
 impl Launch {
@@ -59,7 +56,10 @@ impl Launch {
             _ => output.try_clone()?,
         };
         let input = match &self.input {
-            Some(path) => Stdio::from(self.open_with(path, OpenOptions::new().read(true))?),
+            Some(path) => {
+                let file = File::open(path).map_err(|error| at(path, &error))?;
+                Stdio::from(file)
+            }
             None => Stdio::null(),
         };
         // A path with a slash is meant from the task's directory, as a shell there would read it.
@@ -68,69 +68,44 @@ impl Launch {
         } else {
             Path::new(program).to_owned()
         };
-        let mut command = match &self.hidden {
-            None => {
-                let mut command = Command::new(path);
-                command.args(arguments).env_clear().envs(&self.environment);
-                command.current_dir(&self.directory);
-                command
-            }
-            Some(hidden) => self.covered(hidden, &path, arguments)?,
-        };
+        let mut command = Command::new(path);
+        command.args(arguments).env_clear().envs(&self.environment);
+        command.current_dir(&self.directory);
         command.stdin(input).stdout(output).stderr(error).process_group(0);
         let started = unless_busy(|| command.spawn().map(|child| child.id()));
         started.map(u32::cast_signed).map_err(|error| at(Path::new(program), &error))
     }
 
-    /// The program in namespaces of its own. Until those are there, nothing of the job counts, not
-    /// even its variables: they could name libraries.
-    fn covered(
-        &self,
-        hidden: &Hidden,
-        program: &Path,
-        arguments: &[String],
-    ) -> io::Result<Command> {
-        let program = program.to_string_lossy().into_owned();
-        if program.contains('=') || !self.finds(&program) {
-            return Err(at(Path::new(&program), &io::ErrorKind::NotFound.into()));
-        }
-        let prefix = hidden.prefix(&self.directory)?;
-        let mut words = prefix.iter();
-        let mut command = Command::new(words.next().map_or("", String::as_str));
-        command.args(words).args(["env", "-i", "--"]);
-        command.args(self.environment.iter().map(|(name, value)| format!("{name}={value}")));
-        command.arg(program).args(arguments).env_clear().current_dir("/");
-        Ok(command)
-    }
-
-    /// Whether there is such a program, as its environment looks for it.
-    fn finds(&self, program: &str) -> bool {
-        let path = self.environment.get("PATH").map_or(super::sheet::PATH, String::as_str);
-        program.contains('/') && Path::new(program).exists()
-            || path.split(':').any(|place| Path::new(place).join(program).exists())
-    }
-
     fn open(&self, path: &Path) -> io::Result<File> {
         let mut options = OpenOptions::new();
-        options.create(true);
         // Truncated first, then appended to: two tasks that share a file do not overwrite each other.
-        // What is hidden is known once it is open, and is not to be harmed.
-        if !self.append && self.hidden.is_none() {
-            options.write(true).truncate(true).open(path).map_err(|error| at(path, &error))?;
+        if !self.append {
+            let made = options.create(true).write(true).truncate(true).open(path);
+            made.map_err(|error| at(path, &error))?;
         }
-        let file = self.open_with(path, OpenOptions::new().create(true).append(true))?;
-        if !self.append && self.hidden.is_some() && file.metadata()?.is_file() {
-            file.set_len(0).map_err(|error| at(path, &error))?;
-        }
-        Ok(file)
+        let opened = OpenOptions::new().create(true).append(true).open(path);
+        opened.map_err(|error| at(path, &error))
     }
 
-    fn open_with(&self, path: &Path, options: &OpenOptions) -> io::Result<File> {
-        let opened = match &self.hidden {
-            None => options.open(path),
-            Some(hidden) => hidden.open(path, options),
-        };
-        opened.map_err(|error| at(path, &error))
+    /// Makes and empties its files before it is started where it does not see all of them.
+    ///
+    /// # Errors
+    /// If one of them is hidden from it, or cannot be opened.
+    pub(super) fn reserve(&mut self, hidden: &Hidden) -> io::Result<()> {
+        for path in [Some(&self.output), self.error.as_ref()].into_iter().flatten() {
+            let file = hidden.open(path, OpenOptions::new().create(true).append(true));
+            let file = file.map_err(|error| at(path, &error))?;
+            // Only now it is known that it is not hidden, and may be changed.
+            if !self.append && file.metadata()?.is_file() {
+                file.set_len(0).map_err(|error| at(path, &error))?;
+            }
+        }
+        if let Some(path) = &self.input {
+            let opened = hidden.open(path, OpenOptions::new().read(true));
+            opened.map_err(|error| at(path, &error))?;
+        }
+        self.append = true;
+        Ok(())
     }
 }
 

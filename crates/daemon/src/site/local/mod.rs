@@ -27,6 +27,8 @@
 //! gets them when the site is asked something.
 
 mod accounts;
+mod cgroups;
+mod confine;
 mod doctor;
 mod entry;
 mod gather;
@@ -55,6 +57,8 @@ use tradewind_model::{Span, Time};
 
 use self::accounts::Account;
 pub use self::accounts::Accounts;
+use self::confine::Confined;
+pub use self::confine::{Confinement, Wish};
 use self::entry::{Entry, Output, State};
 use self::gone::Gone;
 use self::owner::Load;
@@ -72,6 +76,7 @@ const LINGER: usize = 1_000;
 
 /// Hidden roles of this program that are run as users' accounts; see [`play`].
 const KEEP: &str = "--keep";
+const INSIDE: &str = "--inside";
 const READ: &str = "--read";
 const KILL: &str = "--kill";
 
@@ -94,31 +99,23 @@ pub struct Settings {
     pub grace: Duration,
     /// How jobs run as their users' accounts; `None`: all run as the daemon's own.
     pub accounts: Option<Accounts>,
-    /// A folder around the site's that tasks of the daemon's own account do not see, but for
-    /// `directory` in it; without links. `None`: they see everything. Wants user namespaces.
+    /// A folder around the site's that tasks of the daemon's own account need not see, but for
+    /// `directory` in it; without links. `None`: they see everything.
     pub hidden: Option<PathBuf>,
+    /// What keeps tasks apart.
+    pub confinement: Confinement,
 }
 
 impl Settings {
     /// What `grace` is if nobody says otherwise.
     pub const GRACE: Duration = Duration::from_secs(5);
-
-    fn hiding(&self) -> Option<Hiding> {
-        let state = self.hidden.clone()?;
-        Some(Hiding { state, shown: self.directory.clone() })
-    }
-
-    /// Whether what is to be hidden can be hidden on this machine.
-    fn probe(&self) -> io::Result<()> {
-        let Some(Hiding { state, shown }) = self.hiding() else { return Ok(()) };
-        hide::probe(&state, &shown, &self.folder.join("incoming").join(".namespaces"))
-    }
 }
 
 /// A local site; see the module.
 #[derive(Debug)]
 pub struct Local {
     settings: Settings,
+    confined: Confined,
     entries: BTreeMap<Tag, Entry>,
     /// Those that have not ended.
     live: BTreeSet<Tag>,
@@ -146,6 +143,7 @@ impl Local {
         let gone = Gone::open(&settings.folder.join("gone"))?;
         let mut local = Local {
             settings,
+            confined: Confined::default(),
             entries: BTreeMap::new(),
             live: BTreeSet::new(),
             gone,
@@ -156,9 +154,19 @@ impl Local {
             _lock: lock,
         };
         local.sweep()?;
-        local.settings.probe()?;
+        local.confined = Confined::open(&local.settings)?;
         local.find()?;
+        local.sweep_cells();
         Ok(local)
+    }
+
+    /// Removes cgroups of tasks that are over.
+    fn sweep_cells(&self) {
+        let Some(tree) = &self.confined.tree else { return };
+        let live: BTreeSet<String> = self.live.iter().map(gone_line).collect();
+        for name in tree.names().into_iter().filter(|name| !live.contains(name)) {
+            tree.sweep(&name);
+        }
     }
 
     /// The folder into which the owner puts what he takes; see the module.
@@ -278,7 +286,10 @@ impl Local {
         let load = self.look()?;
         let pools = self.settings.pools.iter().zip(load.pools);
         let pools = pools
-            .map(|(pool, local)| PoolSurvey { up: pool.nodes, local, ..PoolSurvey::default() })
+            .map(|(pool, local)| {
+                let max = self.confined.max(&self.settings);
+                PoolSurvey { up: pool.nodes, local, max, ..PoolSurvey::default() }
+            })
             .collect();
         let name = |entry: &Entry| {
             self.settings.pools.get(entry.pool).map_or("", |pool| pool.name.as_str())
@@ -304,7 +315,7 @@ impl Local {
         account: Option<(Account, PathBuf)>,
     ) -> io::Result<()> {
         let place = self.place(&order.tag);
-        let sheet = sheet::of(order, &self.settings, &place, self.next, account);
+        let sheet = sheet::of(order, &self.settings, &self.confined, &place, self.next, account);
         let draft = self.incoming(&sheet::folder_name(&order.tag.to_string()));
         let laid = sheet::lay_down(&draft, &place, &sheet, order);
         // Even after an error: what is in its place will run, so surveys must have it.
@@ -348,6 +359,9 @@ impl Drop for Local {
                 break;
             }
             thread::sleep(Duration::from_millis(1));
+        }
+        if let Some(tree) = &self.confined.tree {
+            tree.close();
         }
     }
 }
@@ -444,7 +458,7 @@ impl Site for Local {
             return Err(SiteError::Refused(format!("{tag} is not known here any more")));
         };
         let Output { path, account } = output.clone();
-        let hiding = self.settings.hiding();
+        let hiding = self.confined.hiding(&self.settings);
         let may_show = move |file: &File| match &hiding {
             Some(Hiding { state, shown }) => hide::is_secret(file, state, shown).map(|it| !it),
             None => Ok(true),
@@ -456,7 +470,11 @@ impl Site for Local {
     }
 
     fn doctor(&mut self) -> Vec<Finding> {
-        doctor::look(&self.settings, &self.owner_folder())
+        doctor::look(&self.settings, &self.confined, &self.owner_folder())
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.confined.seen.iter().chain(&self.confined.unlimited).cloned().collect()
     }
 }
 

@@ -12,6 +12,7 @@ use tradewind_io::submission::signal::{Receiver, Warning};
 use tradewind_model::Time;
 
 use super::accounts::Account;
+use super::cgroups::Cell;
 use crate::site::Exit;
 
 /// What the supervisor must know; written once, before the task is acknowledged.
@@ -58,6 +59,12 @@ pub(super) struct Sheet {
     /// What the task does not see.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hidden: Option<Hiding>,
+    /// It sees no processes but its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own_processes: bool,
+    /// Its cgroup.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<Cell>,
 }
 
 /// What the tasks of a site do not see.
@@ -177,6 +184,7 @@ pub(super) enum Ending {
     Signal(i32),
     TimeLimit,
     Withdrawn,
+    OutOfMemory,
     NodeFailed,
     Lost,
     NotStarted(String),
@@ -189,6 +197,7 @@ impl From<&Ending> for Exit {
             Ending::Signal(signal) => Exit::Signal(*signal),
             Ending::TimeLimit => Exit::TimeLimit,
             Ending::Withdrawn => Exit::Withdrawn,
+            Ending::OutOfMemory => Exit::OutOfMemory,
             Ending::NodeFailed => Exit::NodeFailed,
             Ending::Lost => Exit::Lost,
             Ending::NotStarted(why) => Exit::NotStarted(why.clone()),

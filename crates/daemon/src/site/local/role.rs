@@ -9,7 +9,8 @@ use rustix::process::Signal;
 
 use super::accounts::REFUSED;
 use super::home::Home;
-use super::{KEEP, KILL, READ, keeper, processes, supervise};
+use super::keeper::Whose;
+use super::{INSIDE, KEEP, KILL, READ, keeper, processes, supervise};
 use crate::site::SiteError;
 use crate::site::reading::{Links, tail};
 
@@ -18,7 +19,8 @@ const LONGEST: Duration = Duration::from_secs(30);
 
 /// Does what the arguments say: `FOLDER` supervises the task of that folder; the others are run as a
 /// user's account, and begin with the number of the daemon's account: `--keep OWNER`,
-/// `--read OWNER PATH BYTES` and `--kill OWNER FOLDER PROCESS…`.
+/// `--read OWNER PATH BYTES` and `--kill OWNER FOLDER PROCESS…`; or as the daemon's own in namespaces
+/// or a cgroup: `--inside OWNER`.
 pub fn play(arguments: &[OsString]) -> ExitCode {
     let words: Vec<String> =
         arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -34,7 +36,8 @@ pub fn play(arguments: &[OsString]) -> ExitCode {
     };
     let Some(owner) = owner else { return ExitCode::from(2) };
     match (role, rest) {
-        (KEEP, []) => keeper::keep(owner),
+        (KEEP, []) => keeper::keep(Whose::User { owner }),
+        (INSIDE, []) => keeper::keep(Whose::Daemon),
         (READ, [path, max]) => read(owner, path, max.parse().unwrap_or(0)),
         (KILL, [folder, processes @ ..]) => kill(owner, folder, processes),
         _ => ExitCode::from(2),

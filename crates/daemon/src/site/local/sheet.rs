@@ -7,6 +7,8 @@ use tradewind_io::submission::signal::Warning;
 use tradewind_io::submission::{Append, Work};
 
 use super::accounts::Account;
+use super::confine::Confined;
+use super::hide::Reach;
 use super::records::{Folder, Sheet, Warned};
 use super::{Settings, records};
 use crate::site::Order;
@@ -30,6 +32,7 @@ const COMMON: [&str; 3] = ["LANG", "LC_ALL", "TZ"];
 pub(super) fn of(
     order: &Order,
     settings: &Settings,
+    confined: &Confined,
     folder: &Path,
     number: u64,
     account: Option<(Account, PathBuf)>,
@@ -61,7 +64,9 @@ pub(super) fn of(
         node_variables,
         grace: u64::try_from(settings.grace.as_millis()).unwrap_or(u64::MAX),
         warning: Warning::among(&order.passed_through).map(Warned::from),
-        hidden: if account.is_none() { settings.hiding() } else { None },
+        hidden: if account.is_none() { confined.hiding(settings) } else { None },
+        own_processes: confined.reach == Some(Reach::Processes),
+        cell: confined.cell(order),
         account,
     }
 }

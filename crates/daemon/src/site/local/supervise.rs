@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, WaitOptions, WaitStatus};
 
+use super::accounts::Account;
+use super::confine;
 use super::gather::{Met, wait};
-use super::hide::Hidden;
 use super::keeper::{Job, To};
 use super::kept::Kept;
 use super::launch::Launch;
@@ -154,7 +155,7 @@ fn until(start: i64) -> Option<Duration> {
 enum Task {
     /// Its first process is our child.
     Own(i32),
-    /// It runs as its user's account.
+    /// It runs as its user's account, or in namespaces or a cgroup of its own.
     Kept(Kept),
 }
 
@@ -167,17 +168,34 @@ impl Task {
         go: &Go,
         events: &Sender<Event>,
     ) -> io::Result<Task> {
-        let launch = launch(folder, sheet, placed, go);
-        let Some(account) = &sheet.account else { return launch.start().map(Task::Own) };
-        let script = folder.path(Folder::SCRIPT);
-        let script = match script.exists() {
-            true => Some(std::fs::read_to_string(&script).map_err(|error| at(&script, &error))?),
-            false => None,
+        let mut launch = launch(folder, sheet, placed, go);
+        let Some(way) = confine::way(folder, sheet)? else {
+            return launch.start().map(Task::Own);
         };
-        let name = folder.0.file_name().unwrap_or_default();
-        let spool = Path::new(&account.spool).join(name);
-        let job = Job { launch, script, spool };
-        Kept::start(folder, account, job, events.clone()).map(Task::Kept)
+        let cell = way.cell.clone();
+        let started = || {
+            if let Some(hidden) = &way.hidden {
+                launch.reserve(hidden)?;
+            }
+            let job = match &way.account {
+                Some(account) => job(folder, account, launch)?,
+                None => Job { launch, script: None, spool: PathBuf::new() },
+            };
+            Kept::start(folder, way, job, events.clone()).map(Task::Kept)
+        };
+        let started = started();
+        if let Some(cell) = cell.filter(|_| started.is_err()) {
+            cell.remove(LAST_WAIT);
+        }
+        started
+    }
+
+    /// Whether the kernel has ended it for want of memory.
+    fn was_out_of_memory(&self) -> bool {
+        match self {
+            Task::Own(_) => false,
+            Task::Kept(kept) => kept.was_out_of_memory(),
+        }
     }
 
     /// The process whose group ends with the task.
@@ -215,6 +233,17 @@ impl Task {
     }
 }
 
+/// What a keeper of an account is told.
+fn job(folder: &Folder, account: &Account, launch: Launch) -> io::Result<Job> {
+    let script = folder.path(Folder::SCRIPT);
+    let script = match script.exists() {
+        true => Some(std::fs::read_to_string(&script).map_err(|error| at(&script, &error))?),
+        false => None,
+    };
+    let name = folder.0.file_name().unwrap_or_default();
+    Ok(Job { launch, script, spool: Path::new(&account.spool).join(name) })
+}
+
 /// What is started: the sheet, and what is known only now.
 fn launch(folder: &Folder, sheet: &Sheet, placed: &Placed, go: &Go) -> Launch {
     let names: Vec<String> =
@@ -231,11 +260,6 @@ fn launch(folder: &Folder, sheet: &Sheet, placed: &Placed, go: &Go) -> Launch {
         input: sheet.input.clone(),
         append: sheet.append,
         environment,
-        hidden: sheet.hidden.as_ref().map(|hidden| Hidden {
-            state: hidden.state.clone(),
-            shown: hidden.shown.clone(),
-            folder: folder.0.clone(),
-        }),
     }
 }
 
@@ -269,10 +293,12 @@ fn watch(
     // What is charged is the time between both moments: it is rounded up. A clock that was set back
     // does not make it less.
     let at = now().0.max(started.since + whole_seconds(began.elapsed()));
+    let was_out_of_memory = task.was_out_of_memory();
     task.clear_away(events);
     let exit = match (cause, ending) {
         (Some(Cause::Limit), _) => Ending::TimeLimit,
         (Some(Cause::Withdrawn), _) => Ending::Withdrawn,
+        (None, _) if was_out_of_memory => Ending::OutOfMemory,
         (None, Some(ending)) => ending,
         (None, None) => Ending::Lost,
     };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -22,6 +23,8 @@ struct Place {
     tool: Tool,
     spool: String,
     shell: &'static str,
+    /// Counts what was started.
+    started: AtomicU32,
 }
 
 impl Place {
@@ -37,7 +40,7 @@ impl Place {
             connection: None,
             requests: std::sync::Arc::default(),
         };
-        Place { folder, tool, spool, shell: "/bin/sh" }
+        Place { folder, tool, spool, shell: "/bin/sh", started: AtomicU32::new(0) }
     }
 
     fn spool(&self) -> Spool<'_> {
@@ -57,7 +60,10 @@ impl Place {
             grace: Duration::from_millis(300),
             words: &WORDS,
         };
-        let path = self.folder.path().join(format!("bundle-{}", order.tag));
+        // A file for each start, as a manager keeps one for each job: a shell reads its script while it
+        // runs, and must not find one that is just being written.
+        let number = self.started.fetch_add(1, Ordering::Relaxed);
+        let path = self.folder.path().join(format!("bundle-{}-{number}", order.tag));
         std::fs::write(&path, bundle.script()).unwrap();
         let mut command = Command::new(self.shell);
         command.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

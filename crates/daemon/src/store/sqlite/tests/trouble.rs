@@ -147,9 +147,12 @@ fn what_cannot_be_opened_says_why() {
     std::fs::write(folder.path().join("file"), "").unwrap();
     let refused = said(Sqlite::open(&below_a_file));
     assert!(refused.contains("it could not be made"), "{refused}");
-    let is_a_folder = said(Sqlite::open(folder.path()));
+    // Not the outer one: locks are made beside what is opened.
+    let inner = folder.path().join("inner");
+    std::fs::create_dir(&inner).unwrap();
+    let is_a_folder = said(Sqlite::open(&inner));
     assert!(is_a_folder.contains("it cannot be opened"), "{is_a_folder}");
-    assert!(matches!(backup(&path, folder.path()), Err(StoreError::Io { .. })));
+    assert!(matches!(backup(&path, &inner), Err(StoreError::Io { .. })));
     assert!(matches!(restore(&path, &folder.path().join("x")), Err(StoreError::Io { .. })));
 }
 

@@ -1,0 +1,273 @@
+//! What keeps a site's tasks apart: what its owner wants, and what this machine allows of it.
+
+use std::fs;
+use std::io;
+use std::time::Duration;
+
+use super::cgroups::{Cell, Has, Limits, Place, Tree, Trust};
+use super::hide::{self, Hidden, Reach};
+use super::kept::Way;
+use super::records::{Folder, Hiding, Sheet};
+use super::{Settings, sheet};
+use crate::site::Order;
+use crate::site::resources::{Resources, megabytes};
+
+/// Whether something is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Wish {
+    /// Where the machine allows it.
+    #[default]
+    Auto,
+    /// Or else the site does not open.
+    Require,
+    /// No.
+    Off,
+}
+
+/// What keeps tasks apart.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Confinement {
+    /// Tasks see neither the state folder nor each other's processes. Tasks of the daemon's own
+    /// account get user namespaces if [`Settings::hidden`] is set; those of users' accounts a PID
+    /// namespace, if the daemon may make one.
+    pub namespaces: Wish,
+    /// Tasks have cgroups of their own, which keep memory and processors to what was bought.
+    pub cgroups: Wish,
+    /// So many processors the site's slots share; `None`: all of the machine's.
+    pub processors: Option<u32>,
+    /// So many megabytes of memory the site's slots share, and a job that asks for more than its
+    /// slots have is refused; `None`: all of the machine's.
+    pub memory: Option<u64>,
+    /// Slots of all sites that share this machine; `None`: only this site's.
+    pub slots_of_machine: Option<u32>,
+}
+
+/// What a site's tasks get of it.
+#[derive(Debug, Default)]
+pub(super) struct Confined {
+    /// What is hidden from them, if anything is.
+    pub reach: Option<Reach>,
+    /// Where their cgroups are.
+    pub tree: Option<Tree>,
+    /// What each slot has.
+    slot: Share,
+    /// All that the site has.
+    all: u64,
+    is_required: bool,
+    /// What is not hidden that might be, and why.
+    pub seen: Option<String>,
+    /// That there are not all limits, and why.
+    pub unlimited: Option<String>,
+}
+
+/// Of one slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Share {
+    /// Thousandths of a processor.
+    processors: u64,
+    /// Bytes.
+    memory: u64,
+}
+
+/// What is said where tasks see each other.
+const SEEN: &str = "jobs of one account see each other's processes, and may signal them";
+const STATE_SEEN: &str = "jobs see the state folder and each other's processes";
+const UNLIMITED: &str = "jobs are not kept to the memory and processors that they have bought";
+
+impl Confined {
+    /// Tries what this machine allows. The site's folders are there.
+    ///
+    /// # Errors
+    /// If something is required that it does not allow.
+    pub(super) fn open(settings: &Settings) -> io::Result<Confined> {
+        let mut confined = Confined::default();
+        confined.reach = confined.namespaces(settings)?;
+        confined.tree = confined.cgroups(settings)?;
+        confined.is_required = settings.confinement.cgroups == Wish::Require;
+        confined.share(settings);
+        Ok(confined)
+    }
+
+    fn namespaces(&mut self, settings: &Settings) -> io::Result<Option<Reach>> {
+        let wish = settings.confinement.namespaces;
+        if wish == Wish::Off {
+            return Ok(None);
+        }
+        let tried = try_namespaces(settings);
+        if let Some((seen, why)) = &tried.seen {
+            if wish == Wish::Require && tried.reach.is_none() {
+                let what = "no namespaces that hide the state folder";
+                return Err(io::Error::other(format!("{what}: {why}")));
+            }
+            self.seen = Some(format!("{seen}: {why}"));
+        }
+        Ok(tried.reach)
+    }
+
+    fn cgroups(&mut self, settings: &Settings) -> io::Result<Option<Tree>> {
+        let trust = match settings.confinement.cgroups {
+            Wish::Off => return Ok(None),
+            Wish::Auto => Trust::Signs,
+            Wish::Require => Trust::Owner,
+        };
+        let tree =
+            Place::of_this_process().and_then(|place| Tree::open(&place, &settings.folder, trust));
+        let lacks = match &tree {
+            Ok(tree) => tree.lacks.clone(),
+            Err(why) => Some(why.clone()),
+        };
+        if let Some(why) = lacks {
+            if trust == Trust::Owner {
+                return Err(io::Error::other(format!("no cgroups with limits: {why}")));
+            }
+            self.unlimited = Some(format!("{UNLIMITED}: {why}"));
+        }
+        Ok(tree.ok())
+    }
+
+    /// What a slot has: the same part of what the site has, or else of the machine.
+    fn share(&mut self, settings: &Settings) {
+        let wanted = &settings.confinement;
+        let own = settings.pools.iter().map(|pool| u64::from(pool.nodes)).sum::<u64>().max(1);
+        let of_machine = wanted.slots_of_machine.map_or(own, u64::from).max(own);
+        let part = |given: Option<u64>, machine: u64| match given {
+            Some(given) => given / own,
+            None => machine / of_machine,
+        };
+        let processors = std::thread::available_parallelism().map_or(1, |it| it.get() as u64);
+        let given = wanted.processors.map(|it| u64::from(it).saturating_mul(1_000));
+        let around = self.tree.as_ref().and_then(|tree| tree.memory);
+        let memory = around.unwrap_or(u64::MAX).min(machine_memory());
+        self.slot = Share {
+            processors: part(given, processors.saturating_mul(1_000)),
+            memory: part(wanted.memory.map(|it| it.saturating_mul(1 << 20)), memory),
+        };
+        self.all = self.slot.memory.saturating_mul(own);
+    }
+
+    /// What each node of the site has, if its owner has said so.
+    pub(super) fn max(&self, settings: &Settings) -> Option<Resources> {
+        settings.confinement.memory?;
+        Some(Resources { memory: self.slot.memory >> 20, ..Resources::default() })
+    }
+
+    /// The cgroup of an order's task, if it gets one.
+    pub(super) fn cell(&self, order: &Order) -> Option<Cell> {
+        let tree = self.tree.as_ref()?;
+        let name = sheet::folder_name(&order.tag.to_string());
+        let slots = u64::from(order.nodes);
+        let asked = asked(order).saturating_mul(slots).min(self.all);
+        let memory = if asked > 0 { asked } else { self.slot.memory.saturating_mul(slots) };
+        let processors = self.slot.processors.saturating_mul(slots);
+        let mut cell = Cell::new(tree, &name, Limits { processors, memory });
+        cell.is_required = self.is_required;
+        Some(cell)
+    }
+
+    /// Which limits the kernel keeps.
+    pub(super) fn has(&self) -> Has {
+        self.tree.as_ref().map_or(Has::default(), |tree| tree.has)
+    }
+
+    /// What is hidden from tasks of the daemon's own account.
+    pub(super) fn hiding(&self, settings: &Settings) -> Option<Hiding> {
+        self.reach?;
+        let state = settings.hidden.clone()?;
+        Some(Hiding { state, shown: settings.directory.clone() })
+    }
+}
+
+/// How the task of this folder is started in namespaces, in a cgroup, or as its user's account; `None`:
+/// in none of them. Its cgroup is there then.
+///
+/// # Errors
+/// If its cgroup or its namespaces are required and cannot be made.
+pub(super) fn way(folder: &Folder, sheet: &Sheet) -> io::Result<Option<Way>> {
+    let cell = sheet.cell.as_ref().map(|cell| made(folder, cell)).transpose()?.flatten();
+    let hidden = sheet.hidden.as_ref().map(|hiding| Hidden {
+        state: hiding.state.clone(),
+        shown: hiding.shown.clone(),
+        folder: folder.0.clone(),
+        reach: if sheet.own_processes { Reach::Processes } else { Reach::Files },
+        cgroups: cell.as_ref().map(|cell| cell.mount.clone()),
+    });
+    if sheet.account.is_none() && hidden.is_none() && cell.is_none() {
+        return Ok(None);
+    }
+    let mut before = cell.as_ref().map(Cell::entering).unwrap_or_default();
+    match &hidden {
+        Some(hidden) => before.extend(hidden.prefix()?),
+        None if sheet.own_processes && sheet.account.is_some() => before.extend(hide::apart()?),
+        None => {}
+    }
+    let (account, program) = (sheet.account.clone(), program());
+    Ok(Some(Way { before, account, program, cell, hidden }))
+}
+
+/// The cgroup, made; `None`: it cannot be, and the task runs without. The supervisor's log has the
+/// reason.
+fn made(folder: &Folder, cell: &Cell) -> io::Result<Option<Cell>> {
+    match cell.make() {
+        Ok(()) => Ok(Some(cell.clone())),
+        Err(wrong) if cell.is_required => Err(wrong),
+        Err(wrong) => {
+            cell.remove(Duration::ZERO);
+            let _ = fs::write(folder.path(Folder::LOG), format!("no cgroup: {wrong}\n"));
+            Ok(None)
+        }
+    }
+}
+
+/// The words by which this process was started as a supervisor, without the folder behind them.
+fn program() -> Vec<String> {
+    let mut words: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    words.pop();
+    words
+}
+
+/// What could be hidden; and what could not, with the reason.
+struct Tried {
+    reach: Option<Reach>,
+    seen: Option<(&'static str, String)>,
+}
+
+fn try_namespaces(settings: &Settings) -> Tried {
+    if settings.accounts.is_some() {
+        return match hide::probe_apart() {
+            Ok(()) => Tried { reach: Some(Reach::Processes), seen: None },
+            Err(why) => Tried { reach: None, seen: Some((SEEN, first_line(&why))) },
+        };
+    }
+    let Some(state) = &settings.hidden else { return Tried { reach: None, seen: None } };
+    let folder = settings.folder.join("incoming").join(".namespaces");
+    let probe = |reach| hide::probe(state, &settings.directory, &folder, reach);
+    let Err(fewer) = probe(Reach::Processes) else {
+        return Tried { reach: Some(Reach::Processes), seen: None };
+    };
+    match probe(Reach::Files) {
+        Ok(()) => Tried { reach: Some(Reach::Files), seen: Some((SEEN, first_line(&fewer))) },
+        Err(why) => Tried { reach: None, seen: Some((STATE_SEEN, first_line(&why))) },
+    }
+}
+
+fn first_line(why: &io::Error) -> String {
+    why.to_string().lines().next().unwrap_or("no namespaces").to_owned()
+}
+
+/// Bytes that a job wants of each slot; 0: it does not say, or all that there is.
+fn asked(order: &Order) -> u64 {
+    let wanted = |(name, value): &(String, String)| {
+        ["mem", "mem-per-cpu"].contains(&name.as_str()).then(|| megabytes(value))
+    };
+    let max = order.passed_through.iter().filter_map(wanted).max();
+    max.unwrap_or(0).saturating_mul(1 << 20)
+}
+
+/// Bytes.
+fn machine_memory() -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kilobytes = total.and_then(|it| it.trim().strip_suffix("kB")?.trim().parse().ok());
+    kilobytes.map_or(u64::MAX, |it: u64| it.saturating_mul(1_024))
+}
