@@ -345,7 +345,7 @@ impl Default for Limits {
             bodies_bytes: 128 << 20,
             bodies_bytes_per_user: 32 << 20,
             submissions: Rate { per_second: 200, burst: 1_000 },
-            submitted_bytes: Rate { per_second: 4 << 20, burst: 16 << 20 },
+            submitted_bytes: Rate { per_second: 1 << 20, burst: 16 << 20 },
             header_bytes: 32 << 10,
             request_time: Duration::from_secs(20),
             connections: 1_024,

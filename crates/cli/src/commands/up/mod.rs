@@ -302,7 +302,7 @@ fn limits(told: &tradewind_io::settings::Limits) -> Limits {
         per_user: rate(told.requests_per_second.saturating_mul(2), 2),
         body_bytes: told.body as usize,
         submissions: rate(told.submissions_per_second, 5),
-        submitted_bytes: rate(told.submission_bytes_per_second, 4),
+        submitted_bytes: rate(told.submission_bytes_per_second, 16),
         connections,
         connections_reserved: connections / 4,
         connections_per_address: told.connections_per_address as usize,
