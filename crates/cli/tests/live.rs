@@ -497,6 +497,11 @@ fn the_audit_log_lasts_and_is_proved() {
         assert!(begun.elapsed() < Duration::from_secs(60), "nothing is written");
         std::thread::sleep(Duration::from_millis(100));
     }
+    let rights = stage.json(&["audit", "--kind", "rights"]);
+    let first = &rights["rows"][0];
+    assert_eq!((&first["user"], &first["subject"]), {
+        (&"up".into(), &"a token for root as administrator".into())
+    });
     stage.kill();
     stage.start();
     let rows = stage.json(&money);
