@@ -14,6 +14,7 @@ mod market;
 mod peers;
 #[path = "../../../daemon/tests/ports/mod.rs"]
 mod ports;
+mod projects;
 mod readme;
 mod stage;
 mod timeline;
@@ -53,6 +54,7 @@ async fn the_pages_work_in_a_browser() {
     market::time_goes_on_without_the_market(&browser, &stage).await;
     nobody_else_may_use_the_session(&browser, &stage).await;
     users_see_their_own(&browser, &stage).await;
+    projects::managers_change_their_own(&browser, &stage).await;
     everybody_can_use_it(&browser, &stage).await;
     browser.end().await;
 }
@@ -185,6 +187,7 @@ async fn everybody_can_use_it(browser: &Browser, stage: &Stage) {
         ("quote", "/quote"),
         ("market", "/market?try=alpha%2Fmain"),
         ("ledger", "/ledger?account="),
+        ("projects", "/projects"),
         ("policy", "/policy?compare=sjf%2C%20conservative"),
     ];
     for (name, path) in pages {

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tradewind_daemon::store::{export, sqlite::Sqlite, verify};
 
 use crate::stage::Stage;
+use crate::streams::Stream;
 
 /// The rows of the log, as the API gives them.
 fn rows(stage: &Stage, query: &str) -> Vec<Value> {
@@ -80,7 +81,8 @@ fn changes_reads_and_refusals_are_written_down_and_no_secret_is() {
 #[test]
 fn what_administrators_do_with_jobs_of_others_is_written_down() {
     let stage = Stage::new();
-    let body = json!({"name": "t", "nodes": 1, "time": 60, "command": ["true"], "held": true});
+    let body = json!({"name": "t", "nodes": 1, "time": 60, "command": ["true"],
+        "earliest_start": 4_000_000_000_u64});
     let submit = |user: &str| {
         let (status, done) = stage.call(user, "POST", "/v1/jobs", body.clone());
         assert_eq!(status, 201, "{done}");
@@ -90,12 +92,12 @@ fn what_administrators_do_with_jobs_of_others_is_written_down() {
     for job in [others, own] {
         let at = |what: &str| format!("/v1/jobs/{job}{what}");
         assert_eq!(stage.get("root", &at("/wait?seconds=0")).0, 200);
-        assert_eq!(stage.call("root", "POST", &at("/release"), Value::Null).0, 200);
         assert_eq!(stage.call("root", "POST", &at("/hold"), Value::Null).0, 200);
+        assert_eq!(stage.call("root", "POST", &at("/release"), Value::Null).0, 200);
         assert_eq!(stage.call("root", "DELETE", &at(""), Value::Null).0, 200);
-        drop(stage.stream("root", &format!("/v1/events?job={job}")));
+        drop(Stream::open(&stage, "root", &format!("?job={job}")));
     }
-    drop(stage.stream("root", "/v1/events"));
+    drop(Stream::open(&stage, "root", ""));
     let (status, refused) = stage.call("bob", "DELETE", &format!("/v1/jobs/{others}"), Value::Null);
     assert_eq!(status, 404, "{refused}");
     stage.audit.stop();
