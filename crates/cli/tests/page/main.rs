@@ -54,7 +54,6 @@ async fn the_pages_work_in_a_browser() {
     market::time_goes_on_without_the_market(&browser, &stage).await;
     nobody_else_may_use_the_session(&browser, &stage).await;
     users_see_their_own(&browser, &stage).await;
-    projects::managers_change_their_own(&browser, &stage).await;
     everybody_can_use_it(&browser, &stage).await;
     browser.end().await;
 }

@@ -5,10 +5,17 @@ use crate::look::look;
 use crate::sign_in;
 use crate::stage::Stage;
 
-/// A project with three members and budgets that are used to different degrees, as its manager and
+#[tokio::test]
+async fn the_page_of_projects_works() {
+    let stage = Stage::new();
+    let browser = Browser::start().await;
+    managers_change_their_own(&browser, &stage).await;
+    browser.end().await;
+}
+
+/// A project with members and budgets that are used to different degrees, as its manager and
 /// as an administrator see it; forms change it, from our own pages only.
-pub(crate) async fn managers_change_their_own(browser: &Browser, stage: &Stage) {
-    browser.client.delete_all_cookies().await.unwrap();
+async fn managers_change_their_own(browser: &Browser, stage: &Stage) {
     let token = stage.token("mia");
     sign_in(browser, &stage.url(""), &token).await;
     browser.arrive("/").await;
