@@ -13,7 +13,7 @@ use super::shell::Shell;
 use super::words;
 use crate::api::{Context, present};
 use crate::documents::{Credits, Project, ProjectBudget, ProjectList, SpendingLimits};
-use crate::doors::Caller;
+use crate::auth::Caller;
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
 use crate::routes::projects::{check_note, money};

@@ -11,9 +11,9 @@ use super::next::own;
 use super::reply::{Shown, go, show};
 use super::session::{door, start};
 use crate::api::Context;
-use crate::doors::ours::SameSite;
-use crate::doors::sessions::{Newcomer, agent_of};
-use crate::doors::{self, new_secret};
+use crate::auth::ours::SameSite;
+use crate::auth::sessions::{Newcomer, agent_of};
+use crate::auth::{self, new_secret};
 use crate::failure::{Answer, Failure};
 use crate::oidc::{Attempt, Hint, Identity, Oidc, Refused};
 use crate::routes::sign_in;
@@ -68,13 +68,13 @@ pub(crate) async fn begin(
     Query(Begin { next }): Query<Begin>,
 ) -> Shown {
     let oidc = provider(&context)?;
-    doors::begin_sign_in(&context, peer.ip())?;
+    auth::begin_sign_in(&context, peer.ip())?;
     let next = own(&next);
     let (secret, _) = new_secret().map_err(Failure::unavailable)?;
     match oidc.address(Attempt { secret: &secret, next }).await? {
         Ok(address) => {
             // The provider leads back from another site.
-            let set = context.doors.ours.set(COOKIE, &secret, PATIENCE, SameSite::Lax);
+            let set = context.auth.ours.set(COOKIE, &secret, PATIENCE, SameSite::Lax);
             Ok(go(&address).with(header::SET_COOKIE, &set))
         }
         Err(refused) => refuse(&context, next, &refused).await,
@@ -89,7 +89,7 @@ pub(crate) async fn back(
     Query(Back { state, code, error, iss }): Query<Back>,
 ) -> Shown {
     let oidc = provider(&context)?;
-    let secret = context.doors.ours.cookie(COOKIE, &headers);
+    let secret = context.auth.ours.cookie(COOKIE, &headers);
     let begun = secret.and_then(|it| Some((it, Attempt::next_of(it, &state)?)));
     let Some((secret, next)) = begun else {
         let why = "the state is not of a sign-in that this browser began in the last ten minutes";
@@ -102,7 +102,7 @@ pub(crate) async fn back(
         let why = format!("the sign-in was not completed there ({word})");
         return refuse(&context, next, &Refused::Person(why)).await;
     };
-    doors::ask_provider(&context, peer.ip())?;
+    auth::ask_provider(&context, peer.ip())?;
     match oidc.arrive(Attempt { secret, next }, code, iss).await? {
         Ok(found) => enter(&context, &headers, found, next).await,
         Err(refused) => refuse(&context, next, &refused).await,
@@ -121,7 +121,7 @@ async fn enter(
     let who = Newcomer { hash, token, user, agent, is_own_token: true, hint: Some(hint) };
     let page = show(&Onward { version: VERSION, title: "Signed in", next })?;
     let page = start(context, headers, who, page).await?;
-    let gone = context.doors.ours.set(COOKIE, "", 0, SameSite::Lax);
+    let gone = context.auth.ours.set(COOKIE, "", 0, SameSite::Lax);
     Ok(page.and(header::SET_COOKIE, &gone))
 }
 

@@ -14,7 +14,7 @@ use axum::response::Response;
 use futures_core::Stream;
 
 use crate::api::Context;
-use crate::doors::bodies::Bodies;
+use crate::auth::bodies::Bodies;
 
 /// So much is read at once, and then others have their turn.
 const PIECE: usize = 256 << 10;
@@ -53,16 +53,16 @@ pub(super) async fn read_on(
     let shared = Shared(Arc::new(Mutex::new(body.into_data_stream())));
     let body = Body::from_stream(shared.clone());
     let response = next.run(Request::from_parts(parts, body)).await;
-    let rest = rest_of(shared, context.limits.body_bytes, &context.doors.bodies);
+    let rest = rest_of(shared, context.limits.body_bytes, &context.auth.bodies);
     // Whether it came in time or not: the answer is the same.
     drop(tokio::time::timeout(PATIENCE.min(context.limits.request_time), rest).await);
     response
 }
 
-async fn rest_of(mut shared: Shared, most: usize, bodies: &Bodies) {
+async fn rest_of(mut shared: Shared, max: usize, bodies: &Bodies) {
     let (mut read, mut paused) = (0_usize, 0_usize);
     let mut permit = None;
-    while read <= most {
+    while read <= max {
         match poll_fn(|context| Pin::new(&mut shared).poll_next(context)).await {
             Some(Ok(bytes)) => read = read.saturating_add(bytes.len()),
             Some(Err(_)) | None => return,

@@ -16,7 +16,7 @@ use tradewind_model::Span;
 use super::tokens;
 use crate::api::Context;
 use crate::documents::{DeviceAnswer, DeviceQuestion, DeviceSignIn, NewSession, SignInWays};
-use crate::doors::{self, new_secret};
+use crate::auth::{self, new_secret};
 use crate::extract::Document;
 use crate::failure::{Answer, Failure};
 use crate::oidc::{Identity, Oidc, Polled, Provider, Refused};
@@ -179,9 +179,9 @@ pub(crate) async fn begin(
     State(context): State<Context>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
 ) -> Answer<Json<DeviceSignIn>> {
-    doors::knock(&context, peer.ip(), 1)?;
+    auth::admit(&context, peer.ip(), 1)?;
     let oidc = provider(&context)?;
-    doors::begin_sign_in(&context, peer.ip())?;
+    auth::begin_sign_in(&context, peer.ip())?;
     let device = match oidc.device().await? {
         Ok(device) => device,
         Err(why) => return Err(failure(&context, &why).await),
@@ -216,13 +216,13 @@ pub(crate) async fn end(
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     Document(DeviceQuestion { device_code }): Document<DeviceQuestion>,
 ) -> Answer<Response> {
-    doors::knock(&context, peer.ip(), 1)?;
+    auth::admit(&context, peer.ip(), 1)?;
     let oidc = provider(&context)?;
     if device_code.is_empty() || device_code.len() > MAX_CODE {
         let message = "this is no code of a sign-in";
         return Err(Failure::invalid(message, "send the one of the answer").in_field("device_code"));
     }
-    doors::ask_provider(&context, peer.ip())?;
+    auth::ask_provider(&context, peer.ip())?;
     let later = |slower| (StatusCode::ACCEPTED, Json(DeviceAnswer { slower })).into_response();
     let polled = match oidc.poll(device_code).await? {
         Ok(polled) => polled,
