@@ -1,9 +1,10 @@
 //! What one user at full rate does to another: times of the second user's requests, alone and
 //! beside each kind of load, in one run.
 //!
-//! `cargo run --example fairness -- PROGRAM [SECONDS]` starts `PROGRAM up` in a folder of its own.
-//! Each row measures the second user alone and beside the load, five times in turns of so many
-//! seconds each (2 if left out).
+//! `cargo run --example fairness -- PROGRAM [SECONDS [ROW…]]` starts `PROGRAM up` in a folder of its
+//! own. Each row measures the second user alone and beside the load, five times in turns of so many
+//! seconds each (2 if left out). Rows are named by a part of their names; without any, all are
+//! measured.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it prints a table")]
 
@@ -218,6 +219,15 @@ fn load(kind: &str, to: SocketAddr, token: &str, over: &AtomicBool, sent: &Atomi
     let Ok(client) = Client::new(to, token) else { return };
     match kind {
         "submissions" => client.hammer("/v1/jobs", &job("first", 4), over, sent),
+        "3 MB scripts" => {
+            // Of many different bytes: neither the disk nor a compressor gets them for nothing.
+            let line = |i: usize| format!("{}\\n", i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            let script: String = (0..150_000).map(line).collect();
+            let body = format!(
+                r##"{{"name":"first","script":"#!/bin/sh\n{script}","nodes":1,"time":60,"held":true}}"##
+            );
+            client.hammer("/v1/jobs", &body, over, sent);
+        }
         "7 MB submissions" => client.hammer("/v1/jobs", &job("first", 350_000), over, sent),
         "quotes" => {
             let body = job("first", 0).replace(r#","held":true"#, "");
@@ -311,13 +321,16 @@ fn main() -> Result<(), Wrong> {
         "nothing",
         "submissions",
         "7 MB submissions",
+        "3 MB scripts",
         "quotes",
         "what-ifs",
         "event streams",
         "idle connections",
         "wrong tokens",
     ];
-    for kind in kinds {
+    let rows: Vec<String> = words.collect();
+    let is_asked = |kind: &&str| rows.is_empty() || rows.iter().any(|row| kind.contains(&**row));
+    for kind in kinds.into_iter().filter(is_asked) {
         println!("{}", row(kind, daemon.address, &first, &mut second, seconds)?);
         if second.refused > 0 {
             println!("{} requests of the second user were refused", second.refused);

@@ -497,6 +497,10 @@ fn the_audit_log_lasts_and_is_proved() {
         assert!(begun.elapsed() < Duration::from_secs(60), "nothing is written");
         std::thread::sleep(Duration::from_millis(100));
     }
+    let rights = stage.json(&["audit", "--kind", "rights"]);
+    let first = &rights["rows"][0];
+    assert_eq!(first["user"], "up");
+    assert_eq!(first["subject"], "a token for admin as administrator");
     stage.kill();
     stage.start();
     let rows = stage.json(&money);

@@ -52,6 +52,11 @@ impl AdviceRequest {
         Ok(AdviceRequest { context: context.clone(), turn, watch })
     }
 
+    fn no_answer(&self) -> Failure {
+        let wait = self.context.turns.wait(self.turn.user(), NoTurn::Late);
+        no_answer(&self.context, wait)
+    }
+
     /// Does the work on a thread that may wait.
     ///
     /// # Errors
@@ -71,10 +76,10 @@ impl AdviceRequest {
         let late = self.watch.until() + GRACE;
         match tokio::time::timeout_at(late.into(), done).await {
             Ok(Ok(Ok(said))) => Ok(said),
-            Ok(Ok(Err(_))) if self.watch.is_over() => Err(no_answer(&self.context)),
+            Ok(Ok(Err(_))) if self.watch.is_over() => Err(self.no_answer()),
             Ok(Ok(Err(refusal))) => Err(refusal.into()),
             Ok(Err(failure)) => Err(failure),
-            Err(_) => Err(no_answer(&self.context)),
+            Err(_) => Err(self.no_answer()),
         }
     }
 }
@@ -84,26 +89,25 @@ const PIECES: u32 = 16;
 
 async fn take(context: &Context, who: &Actor, watch: &Watch) -> Answer<Turn> {
     let bounds = context.turns.bounds();
-    context.turns.take(who, watch.until()).await.map_err(|why| match why {
-        NoTurn::Line(used) => {
-            busy("advice_waiting", "your questions that wait", used, bounds.waiting)
+    context.turns.take(who, watch.until()).await.map_err(|why| {
+        let wait = context.turns.wait(&who.user, why);
+        match why {
+            NoTurn::Line(used) => busy("your questions that wait", (used, bounds.waiting), wait),
+            NoTurn::Full(used) => busy("questions of all users that wait", (used, used), wait),
+            NoTurn::Late => no_answer(context, wait),
         }
-        NoTurn::Full(used) => {
-            busy("advice_waiting", "questions of all users that wait", used, used)
-        }
-        NoTurn::Late => no_answer(context),
     })
 }
 
-/// Which limit, and how much of it is used.
-fn busy(limit: &str, what: &str, used: usize, allowed: usize) -> Failure {
-    let (limit, used, allowed) = (limit.to_owned(), used as u64, allowed as u64);
-    Failure::short(&format!("too many {what}"), Usage { limit, used, allowed, wait: 1 })
+/// How much of the limit is used, and in how many seconds there will be room.
+fn busy(what: &str, (used, allowed): (usize, usize), wait: u64) -> Failure {
+    let (limit, used, allowed) = ("advice_waiting".to_owned(), used as u64, allowed as u64);
+    Failure::short(&format!("too many {what}"), Usage { limit, used, allowed, wait })
 }
 
-fn no_answer(context: &Context) -> Failure {
+fn no_answer(context: &Context, wait: u64) -> Failure {
     let seconds = context.limits.advice_time.as_secs_f64();
     let message = format!("no answer in {seconds} s");
-    let hint = "try again in a second; a shorter horizon takes less time";
-    Failure::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", message, hint)
+    let hint = format!("try again in {wait} s; a shorter horizon takes less time");
+    Failure::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", message, hint).after(wait)
 }

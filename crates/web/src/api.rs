@@ -5,11 +5,11 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tradewind_daemon::audit::Audit;
+use tradewind_daemon::audit::{Audit, Kind};
 use tradewind_daemon::engine::Handle;
 use tradewind_daemon::engine::reads::{Full, Permit, Reads};
 use tradewind_daemon::live::peers::StatusQuery;
-use tradewind_daemon::live::rights::Actor;
+use tradewind_daemon::live::rights::{Actor, Role};
 use tradewind_daemon::live::state::{Booking, State};
 use tradewind_daemon::live::{Ask, Live, Refusal, Reply, Usage};
 use tradewind_daemon::site::{SiteError, Tag};
@@ -273,6 +273,11 @@ pub struct Limits {
     /// Of each address: for requests with a valid token, and apart from them for those that
     /// failed, each of which counts as [`Limits::WRONG_TOKEN`] requests.
     pub per_address: Rate,
+    /// Sign-ins with a provider that are begun from each address. Behind a proxy all people have
+    /// its address.
+    pub sign_ins: Rate,
+    /// Questions that the provider is asked for each address: codes of browsers and of commands.
+    pub sign_in_questions: Rate,
     /// Of a request's body.
     pub body_bytes: usize,
     /// Of all large bodies that are held at once.
@@ -341,11 +346,13 @@ impl Default for Limits {
             per_token: Rate { per_second: 500, burst: 1_000 },
             per_user: Rate { per_second: 1_000, burst: 2_000 },
             per_address: Rate { per_second: 10_000, burst: 20_000 },
+            sign_ins: Rate { per_second: 2, burst: 60 },
+            sign_in_questions: Rate { per_second: 10, burst: 120 },
             body_bytes: 8 << 20,
             bodies_bytes: 128 << 20,
             bodies_bytes_per_user: 32 << 20,
             submissions: Rate { per_second: 200, burst: 1_000 },
-            submitted_bytes: Rate { per_second: 4 << 20, burst: 16 << 20 },
+            submitted_bytes: Rate { per_second: 1 << 20, burst: 16 << 20 },
             header_bytes: 32 << 10,
             request_time: Duration::from_secs(20),
             connections: 1_024,
@@ -454,11 +461,26 @@ impl Context {
     pub(crate) async fn ask(&self, actor: Actor, ask: Ask) -> Answer<Reply> {
         let market = self.market.clone();
         let (user, change) = (actor.user.clone(), notes::of(&ask));
+        let change = match change {
+            Some(change) => Some(change),
+            None => self.change_of_job(&actor, &ask).await?,
+        };
         let asked = blocking(move || market.ask(actor, ask)).await?;
         if let Some((kind, subject)) = change {
             self.audit.note(&user, kind, subject, notes::outcome(&asked));
         }
         Ok(asked?)
+    }
+
+    /// What is written down of a wish that changes another user's job.
+    async fn change_of_job(&self, actor: &Actor, ask: &Ask) -> Answer<Option<(Kind, String)>> {
+        let Some((job, how)) = notes::job_of(ask) else { return Ok(None) };
+        if actor.role == Role::User {
+            return Ok(None);
+        }
+        let owner = self.look(move |live| live.state().jobs.get(&job).map(|it| it.user.clone()));
+        let owner = owner.await?.filter(|owner| *owner != actor.user && actor.may_act_for(owner));
+        Ok(owner.map(|owner| (Kind::Job, format!("job {job} of {owner} {how}"))))
     }
 
     /// Looks at the market.

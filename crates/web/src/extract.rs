@@ -18,7 +18,8 @@ use crate::failure::{Answer, Failure};
 #[derive(Debug)]
 pub(crate) struct Json(pub(crate) Bytes);
 
-/// The same of a submission, which may be large.
+/// A whole body that says it is JSON and describes a job, which may be large. Its bytes count
+/// against its user's budget.
 #[derive(Debug)]
 pub(crate) struct Large {
     bytes: Bytes,
@@ -27,6 +28,19 @@ pub(crate) struct Large {
 }
 
 impl Large {
+    /// The same of a job that was described otherwise: it has been counted and read.
+    ///
+    /// # Errors
+    /// If its user has too many large ones already.
+    pub(crate) fn of(context: &Context, user: &str, bytes: Bytes) -> Answer<Large> {
+        let room = room(context, user, bytes.len())?;
+        Ok(Large { bytes, room })
+    }
+
+    pub(crate) fn is_large(&self) -> bool {
+        self.room.is_some()
+    }
+
     /// Makes something of it, without holding others up.
     pub(crate) async fn parse<T: Send + 'static>(
         &self,
@@ -38,15 +52,31 @@ impl Large {
     }
 }
 
-/// Counts a submission of so many bytes.
-///
-/// # Errors
-/// If the user has submitted too much lately.
-fn budget(context: &Context, user: &str, bytes: usize) -> Answer<()> {
-    let (auth, now) = (&context.auth, Instant::now());
-    let taken = auth.submissions.take(user.to_owned(), 1, now);
-    taken.map_err(|usage| Failure::short("too many submissions of this user", usage))?;
-    spend(context, user, bytes)
+fn room(context: &Context, user: &str, bytes: usize) -> Answer<Option<Room>> {
+    if bytes <= SMALL {
+        return Ok(None);
+    }
+    let room = context.auth.bodies.room(user, bytes);
+    let full = |usage| Failure::short("too many bytes of requests are being read", usage);
+    room.map(Some).map_err(full)
+}
+
+/// A submission of the caller's is counted, before its body is read.
+#[derive(Debug)]
+pub(crate) struct Submitting;
+
+impl FromRequestParts<Context> for Submitting {
+    type Rejection = Failure;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        context: &Context,
+    ) -> Result<Submitting, Failure> {
+        let Caller { actor, .. } = Caller::from_request_parts(parts, context).await?;
+        let taken = context.auth.submissions.take(actor.user, 1, Instant::now());
+        let short = |usage| Failure::short("too many submissions of this user", usage);
+        taken.map(|()| Submitting).map_err(short)
+    }
 }
 
 fn spend(context: &Context, user: &str, bytes: usize) -> Answer<()> {
@@ -65,16 +95,11 @@ impl FromRequest<Context> for Large {
         let length: usize = told.unwrap_or(max).min(max);
         let user = request.extensions().get::<Caller>().map(|it| it.actor.user.clone());
         if let Some(user) = &user {
-            budget(context, user, told.map_or(0, |_| length))?;
+            spend(context, user, told.map_or(0, |_| length))?;
         }
-        let room = match user.as_ref().filter(|_| length > SMALL) {
+        let room = match &user {
             None => None,
-            Some(user) => {
-                let room = context.auth.bodies.room(user, length);
-                Some(room.map_err(|usage| {
-                    Failure::short("too many bytes of requests are being read", usage)
-                })?)
-            }
+            Some(user) => room(context, user, length)?,
         };
         let Json(bytes) = Json::from_request(request, context).await?;
         if let Some(user) = user.filter(|_| told.is_none()) {

@@ -64,7 +64,6 @@ impl Failure {
         self.status == StatusCode::SERVICE_UNAVAILABLE
     }
 
-    /// A limit is met for a moment.
     /// A limit is met: which, how much of it is used, and when to come again.
     pub(crate) fn short(message: &str, usage: Usage) -> Failure {
         let hint = format!("try again in {} s", usage.wait);
@@ -79,6 +78,12 @@ impl Failure {
         (problem.limit, problem.used, problem.allowed) = (Some(limit), Some(used), Some(allowed));
         // What no time mends has none.
         problem.retry_after = Some(wait).filter(|wait| *wait > 0);
+        self
+    }
+
+    /// The same, worth another try after so many seconds.
+    pub(crate) fn after(mut self, seconds: u64) -> Failure {
+        self.problem.retry_after = Some(seconds);
         self
     }
 

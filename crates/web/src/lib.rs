@@ -23,6 +23,7 @@ mod notes;
 mod oidc;
 pub mod openapi;
 mod page;
+mod quiet;
 mod routes;
 mod server;
 mod timeline;

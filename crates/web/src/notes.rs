@@ -36,6 +36,16 @@ pub(crate) fn of(ask: &Ask) -> Option<(Kind, String)> {
     }
 }
 
+/// The job that a wish changes, and how: it is written down if the job is another user's.
+pub(crate) fn job_of(ask: &Ask) -> Option<(u64, &'static str)> {
+    match ask {
+        Ask::Cancel { job } => Some((*job, "cancelled")),
+        Ask::Hold { job } => Some((*job, "held")),
+        Ask::Release { job } => Some((*job, "released")),
+        _ => None,
+    }
+}
+
 fn wished(project: &str, wish: &ProjectChange) -> String {
     match wish {
         ProjectChange::Make { .. } => format!("project {project} made"),

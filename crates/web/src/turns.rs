@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 use tradewind_daemon::live::rights::{Actor, Role};
@@ -25,6 +25,8 @@ pub(crate) struct Bounds {
 
 /// Questions of all users that wait.
 const MOST_WAITING: usize = 1_024;
+/// Nobody is told to wait longer: seconds.
+const LONGEST_WAIT_S: u64 = 600;
 
 /// All permits, and who waits for them.
 #[derive(Debug)]
@@ -33,8 +35,10 @@ pub(crate) struct Turns {
     desk: Mutex<Desk>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Desk {
+    /// How long a permit is held, in milliseconds: a moving mean of the last ones.
+    mean_ms: u64,
     /// Permits in use.
     used: usize,
     /// The same by user.
@@ -69,11 +73,19 @@ pub(crate) enum NoTurn {
 pub(crate) struct Turn {
     turns: Arc<Turns>,
     user: String,
+    since: Instant,
+}
+
+impl Turn {
+    /// Whose it is.
+    pub(crate) fn user(&self) -> &str {
+        &self.user
+    }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.turns.give_back(&self.user);
+        self.turns.give_back(&self.user, Some(self.since.elapsed()));
     }
 }
 
@@ -93,14 +105,29 @@ impl Drop for Waiting {
         let left = self.turns.desk().leave(&self.user, self.number);
         if !left {
             // The permit was on its way.
-            self.turns.give_back(&self.user);
+            self.turns.give_back(&self.user, None);
         }
     }
 }
 
 impl Turns {
     pub(crate) fn new(bounds: Bounds) -> Turns {
-        Turns { bounds, desk: Mutex::default() }
+        Turns { bounds, desk: Mutex::new(Desk::new()) }
+    }
+
+    /// Seconds until it is of use to ask again, by how long questions took lately and by who waits:
+    /// where a line is full, until one of its questions is served; else until a new one would be.
+    pub(crate) fn wait(&self, user: &str, why: NoTurn) -> u64 {
+        let desk = self.desk();
+        let users = desk.round.len().max(1) as u64;
+        let own = desk.lines.get(user).map_or(0, |line| line.waiting.len()) as u64;
+        let questions = match why {
+            NoTurn::Full(_) => 1,
+            NoTurn::Line(_) => users,
+            NoTurn::Late => users.saturating_mul(own + 1),
+        };
+        let wait_ms = questions.saturating_mul(desk.mean_ms) / self.bounds.all.max(1) as u64;
+        wait_ms.div_ceil(1_000).clamp(1, LONGEST_WAIT_S)
     }
 
     pub(crate) fn bounds(&self) -> Bounds {
@@ -120,7 +147,10 @@ impl Turns {
         who: &Actor,
         until: Instant,
     ) -> Result<Turn, NoTurn> {
-        let turn = || Turn { turns: Arc::clone(self), user: who.user.clone() };
+        let turn = || {
+            let (turns, user) = (Arc::clone(self), who.user.clone());
+            Turn { turns, user, since: Instant::now() }
+        };
         let (number, served) = {
             let mut desk = self.desk();
             // Whoever waits although there is a permit for him was told so already.
@@ -142,8 +172,12 @@ impl Turns {
         }
     }
 
-    fn give_back(&self, user: &str) {
+    fn give_back(&self, user: &str, held: Option<Duration>) {
         let mut desk = self.desk();
+        if let Some(held) = held {
+            let held_ms = u64::try_from(held.as_millis()).unwrap_or(u64::MAX / 8);
+            desk.mean_ms = (desk.mean_ms * 7).saturating_add(held_ms) / 8;
+        }
         desk.used = desk.used.saturating_sub(1);
         if let Some(running) = desk.running.get_mut(user) {
             *running -= 1;
@@ -156,6 +190,17 @@ impl Turns {
 }
 
 impl Desk {
+    fn new() -> Desk {
+        Desk {
+            mean_ms: 1_000,
+            used: 0,
+            running: BTreeMap::new(),
+            lines: BTreeMap::new(),
+            round: VecDeque::new(),
+            next: 0,
+        }
+    }
+
     fn may_run(&self, bounds: Bounds, user: &str, role: Role) -> bool {
         let all = bounds.all + usize::from(role == Role::Administrator);
         let own = self.running.get(user).copied().unwrap_or(0);

@@ -17,8 +17,8 @@ pub(crate) struct MarketArgs {
     /// else that of the last `tradewind login`.
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// The file of the token; else `$TRADEWIND_TOKEN`, else that of `tradewind login`, else
-    /// that in the folder of `--state`.
+    /// The file of the token; else `$TRADEWIND_TOKEN`, else that in the folder of `--state` if that
+    /// is given, else that of `tradewind login`, else that in the usual folder.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// The folder of a market on this machine [default: `$XDG_STATE_HOME/tradewind`].
@@ -171,21 +171,23 @@ impl MarketArgs {
         })
     }
 
-    /// The file that is named, or the variable, or that of signing in, or, `here`, the
-    /// administrator's own.
+    /// The file that is named, or the variable; then, `here`, the administrator's own of a folder
+    /// that is named and that the user may read: what the command line says goes before what an
+    /// earlier command left. Then that of signing in; at last the administrator's own of the usual
+    /// folder.
     fn token(&self, here: bool, login: Option<&Login>) -> Result<(String, TokenSource), Failure> {
         let hint = "set `TRADEWIND_TOKEN`, or give `--token-file FILE`; an administrator issues \
                     one with `tradewind token new USER`; or sign in: `tradewind login`";
-        let (text, source) = match (&self.token_file, variable("TRADEWIND_TOKEN")) {
-            (Some(path), _) => {
+        let named = self.named_token().filter(|_| here);
+        let (text, source) = match (&self.token_file, variable("TRADEWIND_TOKEN"), named, login) {
+            (Some(path), ..) => {
                 let text = String::from_utf8_lossy(&read(path)?).into_owned();
                 (text, TokenSource::File(path.clone()))
             }
-            (None, Some(text)) => (text, TokenSource::Variable),
-            (None, None) if login.is_some() => {
-                (login.map(|it| it.token.clone()).unwrap_or_default(), TokenSource::Login)
-            }
-            (None, None) if here => {
+            (None, Some(text), ..) => (text, TokenSource::Variable),
+            (None, None, Some((text, path)), _) => (text, TokenSource::File(path)),
+            (None, None, None, Some(login)) => (login.token.clone(), TokenSource::Login),
+            (None, None, None, None) if here => {
                 let path = token(&folder(self.state.as_deref())?);
                 let text = std::fs::read_to_string(&path);
                 let text = text.map_err(|wrong| {
@@ -194,13 +196,23 @@ impl MarketArgs {
                 })?;
                 (text, TokenSource::File(path))
             }
-            (None, None) => return Err(Failure::usage("no token for this market").hint(hint)),
+            (None, None, None, None) => {
+                return Err(Failure::usage("no token for this market").hint(hint));
+            }
         };
         let token = text.trim().to_owned();
         match !token.is_empty() && token.chars().all(|c| c.is_ascii_graphic()) {
             true => Ok((token, source)),
             false => Err(Failure::usage("the token is not one line of letters").hint(hint)),
         }
+    }
+}
+
+impl Place {
+    /// The administrator's token in the folder that is named, and its file, if it can be read.
+    fn named_token(&self) -> Option<(String, PathBuf)> {
+        let path = token(self.state.as_deref()?);
+        Some((std::fs::read_to_string(&path).ok()?, path))
     }
 }
 

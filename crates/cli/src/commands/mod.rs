@@ -55,7 +55,7 @@ pub(crate) fn run(cli: &Cli, report: &Report) -> Outcome {
         Command::Logout(args) => live::login::logout(args, report),
         Command::Whoami(args) => live::login::whoami(args, format),
         Command::Token(args) => live::token::run(args, format, report),
-        Command::Policy(args) => live::policy::run(args, format),
+        Command::Policy(args) => live::policy::run(args, format, report),
         Command::Report(args) => live::report::run(args, format),
         Command::Usage(args) => live::usage::run(args, format),
         Command::Events(args) => live::events::run(args, format, report),

@@ -51,6 +51,19 @@ fn a_command_signs_in_with_a_code() {
         me.header("Authorization", format!("Bearer {token}")).call().is_ok()
     };
     assert!(opens());
+    // A folder that is named goes before the sign-in, as far as its token can be read.
+    let state = stage.folder.path().join("state");
+    let who = || {
+        let folder = state.to_string_lossy();
+        let (status, text, said) =
+            output(&stage, &["whoami", "--state", &folder, "--format", "json"]);
+        assert_eq!(status, Some(0), "{said}");
+        serde_json::from_str::<Value>(&text).unwrap()["user"].clone()
+    };
+    assert_eq!(who(), "admin");
+    std::fs::rename(state.join("admin.token"), state.join("elsewhere")).unwrap();
+    assert_eq!(who(), "ana");
+    std::fs::rename(state.join("elsewhere"), state.join("admin.token")).unwrap();
     assert_eq!(output(&stage, &["logout"]).0, Some(0));
     assert!(!opens(), "it is revoked");
     assert!(!std::fs::read_to_string(&file).unwrap().contains("tw_"));

@@ -32,11 +32,62 @@ fn people_sign_in_with_their_provider() {
     assert_eq!(again.get(&back).status, 401);
     // Signing out ends the token, too.
     let cookies = browser.cookies.clone();
-    assert_eq!(browser.post("/signout", &[]).status, 303);
+    let out = browser.post("/signout", &[]);
+    assert_eq!(out.status, 200, "{}", out.text);
+    assert!(browser.cookies.is_empty(), "{:?}", browser.cookies);
     browser.cookies = cookies;
     assert_eq!(browser.get("/v1/me").status, 401);
+    signed_out_there(&stage, &out.text);
     let log = stage.log();
     assert!(log.contains("signed in") && !log.contains("tw_") && !log.contains("code="), "{log}");
+}
+
+/// The page leads to the provider, which is told whom it signed in, and leads back to our door.
+fn signed_out_there(stage: &Stage, page: &str) {
+    let address = page.split("url=").nth(1).unwrap().split('"').next().unwrap();
+    let address = address.replace("&#38;", "&");
+    assert!(address.starts_with(&format!("{}/oauth2/end_session?", stage.provider.url)), "{page}");
+    assert!(address.contains("client_id=market&") && address.contains("&id_token_hint=ey"));
+    let mut there = ureq::get(&address).call().unwrap();
+    let text = there.body_mut().read_to_string().unwrap();
+    assert!(text.contains(&format!("{}/signin", stage.url)), "{text}");
+}
+
+#[test]
+fn where_the_provider_has_no_way_out_people_sign_out_here() {
+    let stage = Stage::new();
+    stage.provider.user("ana", &["hpc"]);
+    stage.provider.control(serde_json::json!({"end_session": false}));
+    let mut browser = Browser::new(&stage);
+    browser.sign_in(&stage, "ana");
+    let out = browser.post("/signout", &[]);
+    assert_eq!((out.status, out.to.as_str()), (303, "/signin"), "{}", out.text);
+}
+
+#[test]
+fn an_address_begins_few_sign_ins_and_asks_the_provider_little() {
+    let stage = Stage::new();
+    let mut browser = Browser::new(&stage);
+    let begun = (1..=4_000).find(|_| {
+        let status = browser.get("/signin/oidc").status;
+        assert!([303, 429].contains(&status), "{status}");
+        status == 429
+    });
+    assert!(begun.is_some_and(|it| it > 60), "{begun:?}");
+    let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
+    let mut asked = 0_u64;
+    let refused = loop {
+        let ask = agent.post(format!("{}/v1/sign-in/device/token", stage.url));
+        let answer = ask.send_json(serde_json::json!({"device_code": "nothing"})).unwrap();
+        asked += 1;
+        if answer.status() == 429 {
+            break answer;
+        }
+        assert!(asked < 5_000, "nothing is refused");
+    };
+    assert!(refused.headers().contains_key("retry-after"));
+    let counts = stage.provider.control(serde_json::json!({}));
+    assert!(counts["/oauth2/token"].as_u64().unwrap() < asked, "{counts}");
 }
 
 #[test]

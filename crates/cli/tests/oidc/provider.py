@@ -9,6 +9,7 @@ Added are the secret of the client and PKCE, which are checked, the device flow 
   {"rotate": true}    another key signs from now on
   {"named": false}    ID tokens do not say which key signed them
   {"device": false}   there is no device flow
+  {"end_session": false}   it does not say where people sign out
   {"confidential_by": ["client_secret_post"]}   how clients prove themselves
 
 It prints its port, and ends when its standard input does.
@@ -139,6 +140,8 @@ def description():
     answer = mock.openid_config().get_json()
     if control["device"]:
         answer["device_authorization_endpoint"] = flask.request.host_url + "oauth2/device"
+    if not control.get("end_session", True):
+        answer.pop("end_session_endpoint", None)
     if "confidential_by" in control:
         answer["token_endpoint_auth_methods_supported"] = control["confidential_by"]
     return flask.jsonify(answer)

@@ -14,6 +14,7 @@ mod market;
 mod peers;
 #[path = "../../../daemon/tests/ports/mod.rs"]
 mod ports;
+mod projects;
 mod readme;
 mod stage;
 mod timeline;
@@ -185,6 +186,7 @@ async fn everybody_can_use_it(browser: &Browser, stage: &Stage) {
         ("quote", "/quote"),
         ("market", "/market?try=alpha%2Fmain"),
         ("ledger", "/ledger?account="),
+        ("projects", "/projects"),
         ("policy", "/policy?compare=sjf%2C%20conservative"),
     ];
     for (name, path) in pages {

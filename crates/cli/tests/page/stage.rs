@@ -136,9 +136,14 @@ impl Stage {
 
     /// A job of the user whose token it is.
     pub(crate) fn submit_as(&self, token: &str, job: Job<'_>) {
+        self.command_as(token, &submission(job));
+    }
+
+    /// A command of another user.
+    pub(crate) fn command_as(&self, token: &str, words: &[&str]) -> String {
         let mut command = Command::new(PROGRAM);
         command.current_dir(self.folder.path()).env("TRADEWIND_TOKEN", token);
-        self.run(&mut command, &submission(job));
+        self.run(&mut command, words)
     }
 
     /// A job on the cheapest nodes: whoever comes now gets others, or waits.

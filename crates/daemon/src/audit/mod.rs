@@ -50,13 +50,15 @@ pub enum Kind {
     Policy,
     /// Money was moved.
     Money,
+    /// A job of another user was cancelled, held or released.
+    Job,
     /// Entries were lost: there were too many, or the disk would not have them.
     Lost,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [(Kind, &'static str); 8] = [
+    pub const ALL: [(Kind, &'static str); 9] = [
         (Kind::Refusal, "refusal"),
         (Kind::SignIn, "sign-in"),
         (Kind::Read, "read"),
@@ -64,6 +66,7 @@ impl Kind {
         (Kind::Price, "price"),
         (Kind::Policy, "policy"),
         (Kind::Money, "money"),
+        (Kind::Job, "job"),
         (Kind::Lost, "lost"),
     ];
 

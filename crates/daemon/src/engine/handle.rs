@@ -23,6 +23,15 @@ pub(super) enum Message {
     Stop,
 }
 
+impl Message {
+    /// Nobody is there to do it.
+    pub(super) fn refuse(self, why: Refusal) {
+        if let Message::Ask(_, _, reply) = self {
+            drop(reply.send(Err(why)));
+        }
+    }
+}
+
 /// A record that is safe, for whoever watches.
 #[derive(Debug, Clone)]
 pub struct CommittedRecord {

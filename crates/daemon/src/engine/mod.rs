@@ -12,6 +12,7 @@ mod full;
 pub mod gauges;
 mod handle;
 mod journal;
+mod large;
 mod nothing;
 mod peers;
 pub mod reads;

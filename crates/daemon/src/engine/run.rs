@@ -13,6 +13,7 @@ use super::clock::{self, Clock, ClockReading};
 use super::full::Unwritten;
 use super::handle::{CommittedRecord, Handle, Message};
 use super::journal::Journal;
+use super::large::Large;
 use super::peers::{PeerSender, PeerSetup};
 use super::recovery::{RecoveryError, recover_pages};
 use super::sites::{self, Reader, SiteSetup, Worker};
@@ -130,6 +131,7 @@ impl Engine {
             live: Some(live),
             unwritten: None,
             workers,
+            large: Large::default(),
             told: BTreeMap::new(),
             asides: BTreeMap::new(),
             demand: Demand::Calm,
@@ -268,6 +270,8 @@ pub(super) struct Loop<C> {
     /// While the disk is full: what `live` has that the journal has not.
     pub(super) unwritten: Option<Unwritten>,
     workers: Vec<Worker>,
+    /// Submissions that wait for their turns.
+    large: Large,
     /// What sites were told, and when.
     pub(super) told: BTreeMap<(Tag, Act), Instant>,
     /// By site: what it was told to keep free, and when.
@@ -300,7 +304,9 @@ impl<C: Codec> Loop<C> {
             }
             batch.extend(messages.try_iter().take(self.base.timing.batch));
             let stop = batch.iter().any(|message| matches!(message, Message::Stop));
-            self.take_in(batch, &mut ticked);
+            for turn in self.large.turns(batch, stop) {
+                self.take_in(turn, &mut ticked);
+            }
             self.plan();
             self.instruct();
             self.inquire();
@@ -317,17 +323,18 @@ impl<C: Codec> Loop<C> {
 
     /// How long there may be nothing to do.
     fn pause(&self) -> Duration {
-        let Some(live) = self.live.as_ref().filter(|_| self.unwritten.is_none()) else {
-            return AGAIN;
-        };
-        let seconds = live.sleep(self.at, Span(1)).0;
-        Duration::from_millis(if seconds > 0 { 1_000 } else { 50 })
+        let live = self.live.as_ref().filter(|_| self.unwritten.is_none());
+        match live.map(|live| live.sleep(self.at, Span(1)).0) {
+            _ if !self.large.is_empty() => Duration::ZERO,
+            None => AGAIN,
+            Some(seconds) => Duration::from_millis(if seconds > 0 { 1_000 } else { 50 }),
+        }
     }
 
     /// Makes a step of each message, and writes all of them down at once.
     fn take_in(&mut self, batch: Vec<Message>, ticked: &mut Time) {
         if self.live.is_none() && !self.revive() {
-            batch.into_iter().for_each(refuse);
+            batch.into_iter().for_each(|it| it.refuse(unavailable()));
             return;
         }
         if self.unwritten.is_some() && !self.catch_up() {
@@ -589,11 +596,4 @@ fn in_time(state: &State, at: Time, input: Input) -> Input {
 pub(super) fn unavailable() -> Refusal {
     let message = "the journal cannot be written: look whether it was done before you ask again";
     Refusal::new(RefusalKind::Unavailable, message, "the daemon's log says why; is the disk full?")
-}
-
-/// Nobody is there to do it.
-fn refuse(message: Message) {
-    if let Message::Ask(_, _, reply) = message {
-        drop(reply.send(Err(unavailable())));
-    }
 }

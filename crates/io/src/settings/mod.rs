@@ -156,7 +156,7 @@ impl Default for UserLimits {
             environment_bytes: 1 << 20,
             environment_variables: 8_192,
             submissions_per_second: 200,
-            submission_bytes_per_second: 4 << 20,
+            submission_bytes_per_second: 1 << 20,
             connections: 1_024,
             connections_per_address: 128,
             connections_per_user: 256,

@@ -1,20 +1,25 @@
 //! Large bodies: how many bytes of them are held at once, and how many are parsed.
 //!
 //! A small body costs little and waits for nothing. A large one is counted from before it is read
-//! until its request is answered, and is parsed on a thread that may wait, one of each user at a
-//! time and few in all; so others' requests are not held up.
+//! until its request is answered, and is parsed on a thread of lower priority, one of each user at
+//! a time and few in all; so others' requests are not held up. What is left of refused requests is
+//! read slowly, for few of them at the same time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tradewind_daemon::live::Usage;
 
-use crate::api::{Limits, blocking};
+use crate::api::Limits;
 use crate::failure::{Answer, Failure};
+use crate::quiet::quietly;
 
 /// Bodies of so many bytes are small.
 pub(crate) const SMALL: usize = 64 << 10;
+
+/// So many refused requests are read to their end at the same time.
+const LEFTOVERS: usize = 4;
 
 /// What there is of large bodies.
 #[derive(Debug)]
@@ -24,6 +29,8 @@ pub(crate) struct Bodies {
     held: Mutex<HeldBytes>,
     /// Parsed at once.
     parsers: Arc<Semaphore>,
+    /// Refused requests that are read to their end.
+    leftovers: Semaphore,
 }
 
 #[derive(Debug, Default)]
@@ -53,11 +60,17 @@ impl Bodies {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let (max, per_user) = (limits.bodies_bytes, limits.bodies_bytes_per_user);
         let parsers = Arc::new(Semaphore::new((cores / 2).max(1)));
-        Bodies { max, per_user, held: Mutex::default(), parsers }
+        let leftovers = Semaphore::new(LEFTOVERS);
+        Bodies { max, per_user, held: Mutex::default(), parsers, leftovers }
     }
 
     fn held(&self) -> MutexGuard<'_, HeldBytes> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Permission to read what is left of a large refused request.
+    pub(crate) async fn leftover(&self) -> Option<SemaphorePermit<'_>> {
+        self.leftovers.acquire().await.ok()
     }
 
     /// Room for a body of so many bytes. A user who has no other large one always finds it within
@@ -111,7 +124,7 @@ impl Room {
         let turn = turn.unwrap_or_else(|| Arc::new(Semaphore::new(1)));
         let turn = permit(turn).await?;
         let parser = permit(Arc::clone(&self.bodies.parsers)).await?;
-        blocking(move || {
+        quietly(move || {
             let done = work();
             drop((parser, turn));
             done

@@ -67,6 +67,9 @@ pub(crate) struct Doors {
     addresses: Buckets<IpAddr>,
     /// Requests of each address that failed for want of a valid token: these cost nobody else.
     failures: Buckets<IpAddr>,
+    /// Sign-ins with a provider that each address begins, and questions to the provider for it.
+    sign_ins: Buckets<IpAddr>,
+    asked: Buckets<IpAddr>,
     /// Submissions of each user, and their bytes.
     pub(crate) submissions: Buckets<String>,
     pub(crate) submitted_bytes: Buckets<String>,
@@ -100,6 +103,8 @@ impl Doors {
             users: Buckets::new("requests_per_user", limits.per_user),
             addresses: Buckets::new("requests_per_address", limits.per_address),
             failures: Buckets::new("failures_per_address", limits.per_address),
+            sign_ins: Buckets::new("sign_ins_per_address", limits.sign_ins),
+            asked: Buckets::new("sign_in_questions_per_address", limits.sign_in_questions),
             submissions: Buckets::new("submissions_per_second", limits.submissions),
             submitted_bytes: Buckets::new("submission_bytes_per_second", limits.submitted_bytes),
             bodies: Arc::new(Bodies::new(limits)),
@@ -244,6 +249,24 @@ pub(crate) fn admit(context: &Context, address: IpAddr, cost: u32) -> Answer<()>
     let bucket = if cost > 1 { &auth.failures } else { &auth.addresses };
     let taken = bucket.take(address.to_canonical(), cost.into(), Instant::now());
     taken.map_err(|usage| Failure::short("too many requests from this address", usage))
+}
+
+/// Counts a sign-in with a provider that somebody without a token begins.
+///
+/// # Errors
+/// If there were too many from this address lately.
+pub(crate) fn begin_sign_in(context: &Context, address: IpAddr) -> Answer<()> {
+    let taken = context.auth.sign_ins.take(address.to_canonical(), 1, Instant::now());
+    taken.map_err(|usage| Failure::short("too many sign-ins from this address", usage))
+}
+
+/// Counts a question that goes on to the provider.
+///
+/// # Errors
+/// If there were too many from this address lately.
+pub(crate) fn ask_provider(context: &Context, address: IpAddr) -> Answer<()> {
+    let taken = context.auth.asked.take(address.to_canonical(), 1, Instant::now());
+    taken.map_err(|usage| Failure::short("too many questions from this address", usage))
 }
 
 /// The caller, if there is one who may come in now. What other requests of the same address did

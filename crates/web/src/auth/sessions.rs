@@ -13,6 +13,7 @@ use tradewind_daemon::live::rights::{Actor, Role, TokenHash};
 use tradewind_model::Time;
 
 use crate::api::now;
+use crate::oidc::Hint;
 
 /// The cookie's name, before its prefix.
 pub(crate) const COOKIE: &str = "tradewind";
@@ -58,6 +59,8 @@ pub(crate) struct Newcomer {
     pub(crate) agent: String,
     /// Whether the token was issued for this session alone, and ends with it.
     pub(crate) is_own_token: bool,
+    /// If a provider answered for the user: what it needs to end its own session.
+    pub(crate) hint: Option<Hint>,
 }
 
 impl Newcomer {
@@ -212,7 +215,7 @@ mod tests {
 
     fn who(user: &str) -> Newcomer {
         let (user, agent) = (user.to_owned(), "x".repeat(1_000));
-        Newcomer { hash: hash_of("token"), token: 1, user, agent, is_own_token: false }
+        Newcomer { hash: hash_of("token"), token: 1, user, agent, is_own_token: false, hint: None }
     }
 
     #[test]

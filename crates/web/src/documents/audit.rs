@@ -24,7 +24,7 @@ pub struct AuditRow {
     pub seq: u64,
     /// When it was written.
     pub at: i64,
-    /// `refusal`, `sign-in`, `read`, `rights`, `price`, `policy`, `money` or `lost`.
+    /// `refusal`, `sign-in`, `read`, `rights`, `price`, `policy`, `money`, `job` or `lost`.
     pub kind: String,
     /// Who; `@ADDRESS` if nobody knows.
     pub user: String,

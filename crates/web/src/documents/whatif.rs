@@ -45,7 +45,8 @@ pub struct WhatIf {
     pub later: u32,
     /// Jobs of the caller whose fate would change; an administrator sees all.
     pub changes: Vec<JobChange>,
-    /// How many of the waiting jobs were looked at: the first ones.
+    /// How many of the waiting jobs were simulated: the first ones in the policy's order. Nothing is
+    /// said about the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub looked_at: Option<LookedAt>,
 }
@@ -58,6 +59,19 @@ pub struct LookedAt {
     pub jobs: u64,
     /// Waiting in all.
     pub of: u64,
+}
+
+impl LookedAt {
+    /// What the answer leaves out, for people; nothing if it leaves nothing out.
+    pub fn caveat(&self) -> Option<String> {
+        (self.jobs < self.of).then(|| {
+            format!(
+                "only the first {} of {} waiting jobs were simulated; these numbers say nothing \
+                 about the others",
+                self.jobs, self.of
+            )
+        })
+    }
 }
 
 /// What a forecast adds up to.
@@ -106,4 +120,16 @@ pub struct Fate {
     /// Why it would not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_says_what_it_leaves_out() {
+        assert_eq!(LookedAt { jobs: 5, of: 5 }.caveat(), None);
+        let said = LookedAt { jobs: 2_000, of: 20_000 }.caveat().unwrap();
+        assert!(said.starts_with("only the first 2000 of 20000 waiting"), "{said}");
+    }
 }

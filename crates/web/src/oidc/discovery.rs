@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 
 use super::keys::Keys;
+use super::wire::checked;
 use super::{Inside, Refused};
 
 /// How long what the provider says of itself counts.
@@ -22,6 +23,8 @@ pub(super) struct ProviderMetadata {
     jwks_uri: String,
     #[serde(default)]
     pub(super) device_authorization_endpoint: Option<String>,
+    #[serde(default)]
+    end_session_endpoint: Option<String>,
     #[serde(default)]
     pub(super) userinfo_endpoint: Option<String>,
     #[serde(default)]
@@ -67,6 +70,14 @@ impl Inside {
                 None => Err(refused),
             },
         }
+    }
+
+    /// Where people sign out at the provider, if it is known to have such an address. Nothing is
+    /// asked for: signing out here never waits for the provider.
+    pub(super) fn end_session(&self) -> Option<String> {
+        let known = self.known().description.clone().filter(|(_, at)| at.elapsed() < STALE);
+        let address = known?.0.end_session_endpoint?;
+        checked(&address).is_ok().then_some(address)
     }
 
     fn describe(&self) -> Result<ProviderMetadata, Refused> {

@@ -6,9 +6,12 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::id_token::Expected;
-use super::{Identity, Inside, Oidc, Refused, identity};
+use super::{Hint, Identity, Inside, Oidc, Refused, identity};
 use crate::api::now;
 use crate::failure::Answer;
+
+/// The longest ID token that is sent in an address: bytes.
+const MAX_HINT: usize = 6_000;
 
 /// A try of one browser to sign in. All that must be remembered follows from one secret, which
 /// its cookie has: so nothing grows here, however many tries are begun.
@@ -102,7 +105,7 @@ impl Oidc {
         attempt: Attempt<'_>,
         code: String,
         issuer: Option<String>,
-    ) -> Answer<Result<Identity, Refused>> {
+    ) -> Answer<Result<(Identity, Hint), Refused>> {
         let (verifier, nonce) = (attempt.verifier(), attempt.nonce());
         self.ask(move |inside| {
             let description = inside.description()?;
@@ -117,7 +120,11 @@ impl Oidc {
                 ("code_verifier", &verifier),
             ];
             match inside.token(&form)? {
-                (200, answer) => inside.identify(&answer, Some(&nonce)),
+                (200, answer) => {
+                    let who = inside.identify(&answer, Some(&nonce))?;
+                    let token = answer.get("id_token").and_then(Value::as_str);
+                    Ok((who, Hint(token.unwrap_or_default().to_owned())))
+                }
                 (status, answer) => Err(Refused::Proof(format!(
                     "the provider does not take the code: {status} {}",
                     error_of(&answer)
@@ -125,6 +132,24 @@ impl Oidc {
             }
         })
         .await
+    }
+
+    /// Where the browser goes to sign out at the provider as well, which leads back to our door;
+    /// `None`: the provider announces no such address.
+    pub(crate) fn sign_out(&self, hint: &Hint) -> Option<String> {
+        let endpoint = self.0.end_session()?;
+        let sign = if endpoint.contains('?') { '&' } else { '?' };
+        let mut pairs = vec![
+            ("client_id", self.0.provider.client_id.as_str()),
+            ("post_logout_redirect_uri", self.0.door.as_str()),
+        ];
+        // Longer addresses do not reach every server.
+        if (1..=MAX_HINT).contains(&hint.0.len()) {
+            pairs.push(("id_token_hint", &hint.0));
+        }
+        let query: Vec<String> =
+            pairs.into_iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
+        Some(format!("{endpoint}{sign}{}", query.join("&")))
     }
 
     /// Begins a sign-in on another device; `None`: the provider has no such thing.

@@ -23,6 +23,17 @@ pub(crate) struct Identity {
     pub(crate) projects: Vec<String>,
 }
 
+/// The ID token of a sign-in: it tells the provider which of its sessions ends with ours. It opens
+/// nothing, but tells who somebody is, so that it is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Hint(pub(super) String);
+
+impl std::fmt::Debug for Hint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Hint")
+    }
+}
+
 /// Makes the claims a user, or says why not.
 pub(super) fn of(provider: &Provider, claims: &Map<String, Value>) -> Result<Identity, Refused> {
     let user = user(provider, claims)?;

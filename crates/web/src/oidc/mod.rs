@@ -26,7 +26,7 @@ use discovery::Known;
 use wire::Wire;
 
 pub(crate) use flow::{Attempt, Polled};
-pub(crate) use identity::Identity;
+pub(crate) use identity::{Hint, Identity};
 
 /// Questions to the provider at the same time: one that hangs holds up so many threads at most.
 const AT_ONCE: usize = 8;
@@ -117,6 +117,8 @@ struct Inside {
     provider: Provider,
     /// Where browsers come back to.
     back: String,
+    /// Where it sends them after signing out.
+    door: String,
     wire: Wire,
     known: Mutex<Known>,
     questions: Arc<Semaphore>,
@@ -134,8 +136,9 @@ impl Oidc {
         verifier::install();
         let wire = Wire::new(&provider)?;
         let back = format!("{url}{}", Self::BACK);
+        let door = format!("{url}/signin");
         let (known, questions) = (Mutex::default(), Arc::new(Semaphore::new(AT_ONCE)));
-        Ok(Oidc(Arc::new(Inside { provider, back, wire, known, questions })))
+        Ok(Oidc(Arc::new(Inside { provider, back, door, wire, known, questions })))
     }
 
     pub(crate) fn provider(&self) -> &Provider {

@@ -71,7 +71,7 @@ impl Wire {
 }
 
 /// Secrets cross networks encrypted only.
-fn checked(url: &str) -> Result<&str, Refused> {
+pub(super) fn checked(url: &str) -> Result<&str, Refused> {
     match url.starts_with("https://") || is_loopback(url) {
         true => Ok(url),
         false => Err(Refused::Provider(format!("`{url}` is not encrypted"))),

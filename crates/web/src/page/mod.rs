@@ -78,7 +78,7 @@ pub(crate) fn router(context: &Context) -> Router<Context> {
         .route("/market", get(market::show).post(market::set))
         .route("/ledger", get(ledger::show))
         .route("/ledger.csv", get(ledger::csv))
-        .route("/projects", get(projects::show))
+        .route("/projects", get(projects::show).post(projects::change))
         .route("/policy", get(policy::show).post(policy::switch))
         .route("/access", get(access::show_all).post(access::end))
         .route("/page/board", get(timeline_api::frame))

@@ -93,6 +93,11 @@ impl PolicyComparison {
 }
 
 impl Comparison {
+    /// What the numbers leave out, if anything.
+    fn caveat(&self) -> Option<String> {
+        self.now().and_then(|it| it.looked_at).and_then(|it| it.caveat())
+    }
+
     fn goes_on(&self) -> bool {
         self.candidates.len() < self.names
     }

@@ -1,20 +1,21 @@
 //! Signing in with a provider of identities: there and back.
 
 use askama::Template;
-use axum::extract::{Query, State};
+use axum::extract::{ConnectInfo, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use serde::Deserialize;
+use std::net::SocketAddr;
 
 use super::assets::VERSION;
 use super::next::own;
 use super::reply::{PageResult, go, show};
 use super::session::{door, start};
 use crate::api::Context;
-use crate::auth::new_secret;
 use crate::auth::ours::SameSite;
 use crate::auth::sessions::{Newcomer, agent_of};
+use crate::auth::{self, new_secret};
 use crate::failure::{Answer, Failure};
-use crate::oidc::{Attempt, Identity, Oidc, Refused};
+use crate::oidc::{Attempt, Hint, Identity, Oidc, Refused};
 use crate::routes::sign_in;
 
 /// The cookie of a browser that is on its way, before its prefix.
@@ -45,7 +46,14 @@ pub(crate) struct Back {
 #[template(path = "page/onward.html")]
 struct Onward<'a> {
     version: &'static str,
+    title: &'static str,
     next: &'a str,
+}
+
+/// Leads to the provider's page to sign out, whose address is `to`. It is no redirection: browsers
+/// let forms lead to our own pages only.
+pub(super) fn out(to: &str) -> PageResult {
+    show(&Onward { version: VERSION, title: "Signed out", next: to })
 }
 
 fn provider(context: &Context) -> Answer<&Oidc> {
@@ -56,9 +64,11 @@ fn provider(context: &Context) -> Answer<&Oidc> {
 /// Sends the browser to the provider.
 pub(crate) async fn begin(
     State(context): State<Context>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
     Query(Begin { next }): Query<Begin>,
 ) -> PageResult {
     let oidc = provider(&context)?;
+    auth::begin_sign_in(&context, peer.ip())?;
     let next = own(&next);
     let (secret, _) = new_secret().map_err(Failure::unavailable)?;
     match oidc.address(Attempt { secret: &secret, next }).await? {
@@ -74,6 +84,7 @@ pub(crate) async fn begin(
 /// Signs in whom the provider has sent back.
 pub(crate) async fn back(
     State(context): State<Context>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
     Query(Back { state, code, error, iss }): Query<Back>,
 ) -> PageResult {
@@ -91,18 +102,24 @@ pub(crate) async fn back(
         let why = format!("the sign-in was not completed there ({word})");
         return refuse(&context, next, &Refused::Person(why)).await;
     };
+    auth::ask_provider(&context, peer.ip())?;
     match oidc.arrive(Attempt { secret, next }, code, iss).await? {
-        Ok(identity) => enter(&context, &headers, identity, next).await,
+        Ok(found) => enter(&context, &headers, found, next).await,
         Err(refused) => refuse(&context, next, &refused).await,
     }
 }
 
-async fn enter(context: &Context, headers: &HeaderMap, who: Identity, next: &str) -> PageResult {
+async fn enter(
+    context: &Context,
+    headers: &HeaderMap,
+    (who, hint): (Identity, Hint),
+    next: &str,
+) -> PageResult {
     let Identity { user, .. } = who.clone();
     let issued = sign_in::admit(context, who, "signed in on the pages").await?;
     let (hash, token, agent) = (issued.hash, issued.id, agent_of(headers));
-    let who = Newcomer { hash, token, user, agent, is_own_token: true };
-    let page = show(&Onward { version: VERSION, next })?;
+    let who = Newcomer { hash, token, user, agent, is_own_token: true, hint: Some(hint) };
+    let page = show(&Onward { version: VERSION, title: "Signed in", next })?;
     let page = start(context, headers, who, page).await?;
     let gone = context.auth.ours.set(COOKIE, "", 0, SameSite::Lax);
     Ok(page.and(header::SET_COOKIE, &gone))

@@ -20,7 +20,7 @@ use super::words;
 use crate::api::Context;
 use crate::auth::Caller;
 use crate::documents::{Credits, Offer, Quotes, SiteList};
-use crate::extract::Selection;
+use crate::extract::{Large, Selection};
 use crate::failure::{Answer, Failure};
 use crate::routes::advice::{self, Standing};
 use crate::routes::submission;
@@ -173,7 +173,7 @@ async fn answer(
     wish: QuoteAction,
 ) -> PageResult {
     let document = match document(&filled) {
-        Ok(document) => document,
+        Ok(document) => Large::of(context, &caller.actor.user, document.into())?,
         Err(wrong) => {
             let empty = blank(context, caller, filled).await?;
             return page(&QuotePage { wrong: Some(wrong), ..empty });
@@ -214,8 +214,8 @@ enum Taken {
     Offers(Quotes, Standing),
 }
 
-async fn take(context: &Context, caller: &Caller, document: &[u8], quote: u64) -> Answer<u64> {
-    let (submission, _) = submission::read(document)?;
+async fn take(context: &Context, caller: &Caller, document: &Large, quote: u64) -> Answer<u64> {
+    let (submission, _) = submission::read_large(context, document).await?;
     let submission = std::sync::Arc::new(submission);
     let ask = Ask::Submit { submission, key: None, quote: Some(quote) };
     match context.ask(caller.actor.clone(), ask).await? {

@@ -11,6 +11,7 @@ use tradewind_daemon::audit::Kind;
 
 use super::assets::VERSION;
 use super::next::own;
+use super::provider;
 use super::reply::{Html, PageResult, go, show};
 use super::words;
 use crate::api::{Context, Limits};
@@ -19,6 +20,7 @@ use crate::auth::ours::SameSite;
 use crate::auth::sessions::{COOKIE, Newcomer, agent_of};
 use crate::auth::{self, Caller, hash_of, looks_right, new_secret};
 use crate::failure::{Answer, Failure};
+use crate::oidc::Hint;
 use crate::routes::sessions;
 
 #[derive(Template)]
@@ -89,7 +91,8 @@ pub(crate) async fn begin(
             context.audit.note(&actor.user, Kind::SignIn, address, "done");
             context.auth.guesses.right(&guesses::of_token(token));
             let (user, agent) = (actor.user, agent_of(&headers));
-            let who = Newcomer { hash, token: number, user, agent, is_own_token: false };
+            let who =
+                Newcomer { hash, token: number, user, agent, is_own_token: false, hint: None };
             Ok(start(&context, &headers, who, go(next)).await?)
         }
         Err(failure) if failure.is_unauthorized() => {
@@ -143,19 +146,27 @@ pub(super) async fn start(
     Ok(to.with(header::SET_COOKIE, &set))
 }
 
-/// Ends the browser's session, with all that it has opened.
-async fn leave(context: &Context, headers: &HeaderMap) -> Answer<()> {
+/// Ends the browser's session, with all that it has opened; what its provider needs to know.
+async fn leave(context: &Context, headers: &HeaderMap) -> Answer<Option<Hint>> {
     let auth = &context.auth;
-    let Some(cookie) = auth.ours.cookie(COOKIE, headers) else { return Ok(()) };
+    let Some(cookie) = auth.ours.cookie(COOKIE, headers) else { return Ok(None) };
     let cookie = hash_of(cookie);
     let ended = auth.sessions.end(|it, _| *it == cookie);
-    sessions::close(context, ended).await
+    let hint = ended.iter().find_map(|it| it.who.hint.clone());
+    sessions::close(context, ended).await?;
+    Ok(hint)
 }
 
+/// Signs out here, and where a provider signed the person in, there as well if it can.
 pub(crate) async fn end(State(context): State<Context>, headers: HeaderMap) -> PageResult {
     let ours = &context.auth.ours;
     ours.own_page(&Method::POST, &headers)?;
-    leave(&context, &headers).await?;
+    let hint = leave(&context, &headers).await?;
     let gone = ours.set(COOKIE, "", 0, SameSite::Strict);
-    Ok(go("/signin").with(header::SET_COOKIE, &gone))
+    let out = hint.zip(context.oidc.as_ref()).and_then(|(hint, oidc)| oidc.sign_out(&hint));
+    let to = match out {
+        Some(address) => provider::out(&address)?,
+        None => go("/signin"),
+    };
+    Ok(to.with(header::SET_COOKIE, &gone))
 }

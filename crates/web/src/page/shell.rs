@@ -26,6 +26,8 @@ pub(crate) struct Shell {
     pub(crate) seq: u64,
     /// The market can only be read: its disk is full.
     pub(crate) read_only: bool,
+    /// The reader belongs to a project, or there is one to administer.
+    pub(crate) has_projects: bool,
     /// The zone of the market's hours, if it has a name.
     pub(crate) zone: String,
 }
@@ -43,6 +45,10 @@ impl Shell {
         context
             .look(move |live| {
                 let state = live.state();
+                let has_projects = match actor.role {
+                    Role::Administrator => !state.projects.0.is_empty(),
+                    _ => state.projects.of(&actor.user).next().is_some(),
+                };
                 Shell {
                     title,
                     version: VERSION,
@@ -52,6 +58,7 @@ impl Shell {
                     now: present(state).0,
                     seq: gauges.last_row(),
                     read_only: gauges.is_read_only(),
+                    has_projects,
                     zone,
                 }
             })
@@ -67,6 +74,9 @@ impl Shell {
             ("/market", "Market"),
             ("/ledger", "Ledger"),
         ];
+        if self.has_projects || self.title == "Projects" {
+            pages.push(("/projects", "Projects"));
+        }
         if self.is_administrator() {
             pages.push(("/policy", "Policy"));
         }

@@ -15,7 +15,7 @@ use crate::ahead::AdviceRequest;
 use crate::api::{Advisor, Context, MarketView, Proposal, Quoted, now};
 use crate::auth::Caller;
 use crate::documents::{Credits, Explanation, Quotes, WhatIf, WhatIfQuestion};
-use crate::extract::{self, At, Document};
+use crate::extract::{At, Document, Large};
 use crate::failure::{Answer, Failure};
 use crate::openapi::{Refusals, Work};
 use crate::views::accounts::may_see;
@@ -39,7 +39,7 @@ const FURTHEST: Span = Span(16);
 pub(crate) async fn quote(
     State(context): State<Context>,
     caller: Caller,
-    extract::Json(body): extract::Json,
+    body: Large,
 ) -> Answer<Json<Quotes>> {
     Ok(Json(offers(&context, &caller, &body, Standing::Kept).await?))
 }
@@ -61,10 +61,10 @@ pub(crate) enum Standing {
 pub(crate) async fn offers(
     context: &Context,
     caller: &Caller,
-    document: &[u8],
+    document: &Large,
     standing: Standing,
 ) -> Answer<Quotes> {
-    let (submission, _) = submission::read(document)?;
+    let (submission, _) = submission::read_large(context, document).await?;
     let ahead = AdviceRequest::begin(context, &caller.actor).await?;
     let user = || Account::User(caller.actor.user.clone());
     let project = submission.project.clone();

@@ -24,6 +24,7 @@ use crate::documents::Event;
 use crate::extract::Selection;
 use crate::failure::{Answer, Failure};
 use crate::feed::{Entry, Position};
+use crate::notes;
 use crate::openapi::Refusals;
 
 /// How often it is asked whether the reader may still be here.
@@ -65,6 +66,7 @@ pub(crate) async fn stream(
 ) -> Answer<Response> {
     let seat = context.auth.seats.take(&caller.actor);
     let seat = seat.map_err(|usage| Failure::short("there are too many streams", usage))?;
+    note(&context, &caller, from.job).await?;
     // A browser that comes back asks the same address again: what it saw last is newer.
     let seq = last_id(&headers)?.or(from.after).unwrap_or_else(|| context.feed.last());
     let (send, receive) = mpsc::channel(AT_ONCE);
@@ -74,6 +76,19 @@ pub(crate) async fn stream(
     let events = EventStream { receive, _seat: seat, _busy: busy };
     let alive = KeepAlive::new().interval(HEARTBEAT).text("still here");
     Ok(Sse::new(events).keep_alive(alive).into_response())
+}
+
+/// Writes down that an administrator follows what happens to others.
+async fn note(context: &Context, caller: &Caller, job: Option<u64>) -> Answer<()> {
+    let Some(job) = job else {
+        notes::read(context, caller, "", "events of all users");
+        return Ok(());
+    };
+    let owner = context.look(move |live| live.state().jobs.get(&job).map(|it| it.user.clone()));
+    if let Some(owner) = owner.await? {
+        notes::read(context, caller, &owner, &format!("events of job {job} of {owner}"));
+    }
+    Ok(())
 }
 
 fn last_id(headers: &HeaderMap) -> Answer<Option<u64>> {

@@ -101,13 +101,17 @@ fn no_job(number: u64) -> Failure {
     Failure::unknown(format!("you have no job {number}"))
 }
 
-async fn find(context: &Context, caller: &Caller, number: u64) -> Answer<Job> {
+async fn seen(context: &Context, caller: &Caller, number: u64) -> Answer<Job> {
     let actor = caller.actor.clone();
     let found = context.look(move |live| {
         let state = live.state();
         jobs::find(state, &actor, number).map(|job| jobs::whole(state, job))
     });
-    let job = found.await?.ok_or_else(|| no_job(number))?;
+    found.await?.ok_or_else(|| no_job(number))
+}
+
+async fn find(context: &Context, caller: &Caller, number: u64) -> Answer<Job> {
+    let job = seen(context, caller, number).await?;
     notes::read(context, caller, &job.user, &format!("job {number} of {}", job.user));
     Ok(job)
 }
@@ -204,16 +208,19 @@ pub(crate) async fn wait(
         // Whether it ended or the time is up: the job is looked at either way.
         drop(tokio::time::timeout(time, until_over(&context, number, &mut position)).await);
     }
-    find(&context, &caller, number).await.map(Json)
+    seen(&context, &caller, number).await.map(Json)
 }
 
+/// Also writes down that an administrator waits for another user's job.
 async fn is_over(context: &Context, caller: &Caller, number: u64) -> Answer<bool> {
     let actor = caller.actor.clone();
     let phase = context.look(move |live| {
         let job = jobs::find(live.state(), &actor, number);
-        job.map(|job| matches!(job.phase, Phase::Over(_)))
+        job.map(|job| (job.user.clone(), matches!(job.phase, Phase::Over(_))))
     });
-    phase.await?.ok_or_else(|| no_job(number))
+    let (owner, is_over) = phase.await?.ok_or_else(|| no_job(number))?;
+    notes::read(context, caller, &owner, &format!("end of job {number} of {owner}"));
+    Ok(is_over)
 }
 
 async fn until_over(context: &Context, number: u64, position: &mut Position) {

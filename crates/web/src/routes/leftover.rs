@@ -14,6 +14,7 @@ use axum::response::Response;
 use futures_core::Stream;
 
 use crate::api::Context;
+use crate::auth::bodies::Bodies;
 
 /// So much is read at once, and then others have their turn.
 const PIECE: usize = 256 << 10;
@@ -38,7 +39,7 @@ impl Stream for Shared {
 
 /// Reads bodies to their end that were refused before, and throws them away: whoever is still
 /// writing when the connection closes is told of that, and not of the answer. No more is read than
-/// a body may have, and for no longer than [`PATIENCE`].
+/// a body may have, and for no longer than [`PATIENCE`]; of large ones few at the same time.
 pub(super) async fn read_on(
     State(context): State<Context>,
     request: Request,
@@ -52,14 +53,15 @@ pub(super) async fn read_on(
     let shared = Shared(Arc::new(Mutex::new(body.into_data_stream())));
     let body = Body::from_stream(shared.clone());
     let response = next.run(Request::from_parts(parts, body)).await;
-    let rest = rest_of(shared, context.limits.body_bytes);
+    let rest = rest_of(shared, context.limits.body_bytes, &context.auth.bodies);
     // Whether it came in time or not: the answer is the same.
     drop(tokio::time::timeout(PATIENCE.min(context.limits.request_time), rest).await);
     response
 }
 
-async fn rest_of(mut shared: Shared, max: usize) {
+async fn rest_of(mut shared: Shared, max: usize, bodies: &Bodies) {
     let (mut read, mut paused) = (0_usize, 0_usize);
+    let mut permit = None;
     while read <= max {
         match poll_fn(|context| Pin::new(&mut shared).poll_next(context)).await {
             Some(Ok(bytes)) => read = read.saturating_add(bytes.len()),
@@ -67,6 +69,9 @@ async fn rest_of(mut shared: Shared, max: usize) {
         }
         if read - paused >= PIECE {
             paused = read;
+            if permit.is_none() {
+                permit = bodies.leftover().await;
+            }
             tokio::time::sleep(PAUSE).await;
         }
     }

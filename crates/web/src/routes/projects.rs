@@ -86,6 +86,16 @@ async fn wish(
     found(context, caller, project).await
 }
 
+/// # Errors
+/// If the note is too long, or more than a line.
+pub(crate) fn check_note(note: &str) -> Answer<()> {
+    if note.len() > MAX_NOTE || note.chars().any(char::is_control) {
+        let message = format!("a note is one line of at most {MAX_NOTE} bytes");
+        return Err(Failure::invalid(message, "shorten it").in_field("note"));
+    }
+    Ok(())
+}
+
 /// Makes a project without members and money: administrators may.
 #[utoipa::path(
     post, path = "/v1/projects", tag = "projects", operation_id = "create_project",
@@ -97,10 +107,7 @@ pub(crate) async fn create(
     caller: Caller,
     Document(NewProject { project, note }): Document<NewProject>,
 ) -> Answer<(StatusCode, Json<Project>)> {
-    if note.len() > MAX_NOTE || note.chars().any(char::is_control) {
-        let message = format!("a note is one line of at most {MAX_NOTE} bytes");
-        return Err(Failure::invalid(message, "shorten it").in_field("note"));
-    }
+    check_note(&note)?;
     let made = wish(&context, caller, project, ProjectChange::Make { note }).await?;
     Ok((StatusCode::CREATED, made))
 }
@@ -162,7 +169,11 @@ pub(crate) async fn limit(
     wish(&context, caller, project, ProjectChange::Limit { user, limits }).await
 }
 
-fn money(credits: Option<Credits>, field: &str) -> Answer<Option<Money>> {
+/// A limit that was sent.
+///
+/// # Errors
+/// If it is no amount.
+pub(crate) fn money(credits: Option<Credits>, field: &str) -> Answer<Option<Money>> {
     let wrong = || Failure::invalid("no amount from 0 up", "credits, with at most six decimals");
     credits.map(|it| it.money().ok_or_else(|| wrong().in_field(field))).transpose()
 }

@@ -49,9 +49,15 @@ pub(crate) async fn admit(context: &Context, who: Identity, note: &str) -> Answe
     let (member, groups) = (user.clone(), projects.clone());
     let terms = TokenTerms { lifetime, signed_in: Some(SignedIn { provider, projects }) };
     let ask = Ask::Admit { user, role, hash, note: note.to_owned(), terms };
+    let before = signed_in(context, &member).await?;
     let Reply::Number(id) = context.ask(door(), ask).await? else {
         return Err(Failure::unavailable("the market said nothing"));
     };
+    let after = signed_in(context, &member).await?;
+    for token in before.into_iter().filter(|it| !after.contains(it)) {
+        let what = format!("token {token} of {member} revoked by another sign-in");
+        context.audit.note(&door().user, Kind::Rights, what, "done");
+    }
     follow_groups(context, oidc.provider(), &member, &groups).await?;
     let expires = context.look(move |live| live.state().tokens.get(&id)?.expires).await?;
     Ok(Issued { id, secret, hash, expires: expires.map(|it| it.0) })
@@ -117,13 +123,7 @@ pub(crate) async fn refused(context: &Context, refused: &Refused) -> Answer<()> 
     };
     context.audit.note(who, Kind::SignIn, format!("with {provider}"), refused.reason());
     let Refused::NoRole { user, .. } = refused else { return Ok(()) };
-    let of = user.clone();
-    let had = context.look(move |live| {
-        let tokens = live.state().tokens.iter();
-        let own = tokens.filter(|(_, it)| it.user == of && it.signed_in.is_some());
-        own.map(|(token, _)| *token).collect::<Vec<u64>>()
-    });
-    for token in had.await? {
+    for token in signed_in(context, user).await? {
         tracing::warn!(provider, %user, token, "a user has lost all roles: a token is revoked");
         tokens::expel(context, door(), token).await?;
     }
@@ -131,6 +131,17 @@ pub(crate) async fn refused(context: &Context, refused: &Refused) -> Answer<()> 
         Some(oidc) => follow_groups(context, oidc.provider(), user, &[]).await,
         None => Ok(()),
     }
+}
+
+/// The tokens that sign-ins gave to the user.
+async fn signed_in(context: &Context, user: &str) -> Answer<BTreeSet<u64>> {
+    let user = user.to_owned();
+    let had = context.look(move |live| {
+        let tokens = live.state().tokens.iter();
+        let own = tokens.filter(|(_, it)| it.user == user && it.signed_in.is_some());
+        own.map(|(token, _)| *token).collect()
+    });
+    had.await
 }
 
 /// Who issues and revokes the tokens of sign-ins.
@@ -172,6 +183,7 @@ pub(crate) async fn begin(
 ) -> Answer<Json<DeviceSignIn>> {
     auth::admit(&context, peer.ip(), 1)?;
     let oidc = provider(&context)?;
+    auth::begin_sign_in(&context, peer.ip())?;
     let device = match oidc.device().await? {
         Ok(device) => device,
         Err(why) => return Err(failure(&context, &why).await),
@@ -212,6 +224,7 @@ pub(crate) async fn end(
         let message = "this is no code of a sign-in";
         return Err(Failure::invalid(message, "send the one of the answer").in_field("device_code"));
     }
+    auth::ask_provider(&context, peer.ip())?;
     let later = |slower| (StatusCode::ACCEPTED, Json(DeviceAnswer { slower })).into_response();
     let polled = match oidc.poll(device_code).await? {
         Ok(polled) => polled,

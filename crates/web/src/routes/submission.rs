@@ -1,14 +1,16 @@
 //! Reading what is handed in: a document with every field, or a script with options.
 
+use axum::http::StatusCode;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use tradewind_daemon::live::{Usage, check_environment};
 use tradewind_io::input::Input;
 use tradewind_io::submission::script::{self, Around};
 use tradewind_io::submission::{Submission, Work, document};
 
-use crate::api::now;
+use crate::api::{Context, now};
 use crate::documents::ScriptSubmission;
-use crate::extract;
+use crate::extract::{self, Large};
 use crate::failure::{Answer, Failure};
 
 /// The form with a script has options, and the other has none.
@@ -18,8 +20,48 @@ struct Probe {
     options: Option<IgnoredAny>,
 }
 
+/// The most items of lists and tables in a document: what is made of it has a cost for each,
+/// whatever its length.
+const ITEMS: usize = 200_000;
+
+/// The submission in a body and its warnings. A large one is read on a thread of lower priority,
+/// where it is also refused if its environment is larger than any may be.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) async fn read_large(
+    context: &Context,
+    body: &Large,
+) -> Answer<(Submission, Vec<String>)> {
+    if !body.is_large() {
+        return body.parse(read).await;
+    }
+    let settings = context.look(|live| live.settings().clone()).await?;
+    let read = move |bytes: &[u8]| {
+        let (submission, warnings) = read(bytes)?;
+        check_environment(&submission, &settings)?;
+        Ok((submission, warnings))
+    };
+    body.parse(read).await
+}
+
+/// # Errors
+/// If it has more items than any may have.
+fn check_items(bytes: &[u8]) -> Answer<()> {
+    let items = document::items(bytes);
+    if items <= ITEMS {
+        return Ok(());
+    }
+    let message = format!("the document has {items} items, and {ITEMS} are allowed");
+    let (status, hint) = (StatusCode::PAYLOAD_TOO_LARGE, "keep data in files");
+    let (limit, used, allowed) = ("document_items".to_owned(), items as u64, ITEMS as u64);
+    let failure = Failure::new(status, "too_large", message, hint);
+    Err(failure.with(Usage { limit, used, allowed, wait: 0 }))
+}
+
 /// What was handed in, and what is probably not meant.
-pub(crate) fn read(bytes: &[u8]) -> Answer<(Submission, Vec<String>)> {
+fn read(bytes: &[u8]) -> Answer<(Submission, Vec<String>)> {
+    check_items(bytes)?;
     match serde_json::from_slice::<Probe>(bytes) {
         Ok(Probe { options: Some(_) }) => script(extract::read(bytes)?),
         Err(wrong) if wrong.is_syntax() || wrong.is_eof() => {

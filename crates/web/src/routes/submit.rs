@@ -46,6 +46,7 @@ pub(crate) async fn submit(
     caller: Caller,
     Selection(how): Selection<SubmitParams>,
     headers: HeaderMap,
+    _: extract::Submitting,
     body: extract::Large,
 ) -> Answer<(StatusCode, Json<Submitted>)> {
     let done = take_on(&context, caller, &how, &headers, body).await;
@@ -63,7 +64,7 @@ async fn take_on(
     body: extract::Large,
 ) -> Answer<Submitted> {
     let key = key(headers)?;
-    let (submission, mut warnings) = body.parse(submission::read).await?;
+    let (submission, mut warnings) = submission::read_large(context, &body).await?;
     let quote = how.quote.or(submission.quote);
     let ask = Ask::Submit { submission: Arc::new(submission), key, quote };
     match context.ask(caller.actor, ask).await? {

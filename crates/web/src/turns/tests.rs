@@ -108,3 +108,25 @@ fn a_turn_that_does_not_come_in_time_is_late() {
         assert!(turns.take(&who("bob"), Instant::now()).await.is_ok());
     });
 }
+
+#[test]
+fn how_long_to_wait_follows_from_how_long_questions_take_and_who_waits() {
+    let runtime = runtime();
+    let _guard = runtime.enter();
+    let turns = turns(2, 1, 2);
+    assert_eq!(turns.wait("ana", NoTurn::Late), 1);
+    turns.desk().mean_ms = 8_000;
+    let _running: Vec<_> = ["ana", "bob"].map(|it| poll(&mut ask(&turns, it))).into();
+    let mut waiting: Vec<Asked> = Vec::new();
+    for user in ["ana", "ana", "bob", "cay"] {
+        waiting.push(ask(&turns, user));
+        assert!(poll(waiting.last_mut().unwrap()).is_none());
+    }
+    // Three users wait for two permits of eight seconds each.
+    assert_eq!(turns.wait("ana", NoTurn::Line(2)), 12);
+    assert_eq!(turns.wait("ana", NoTurn::Late), 36);
+    assert_eq!(turns.wait("dan", NoTurn::Late), 12);
+    assert_eq!(turns.wait("dan", NoTurn::Full(4)), 4);
+    turns.give_back("ana", Some(Duration::from_secs(80)));
+    assert_eq!(turns.desk().mean_ms, 17_000);
+}

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tradewind_daemon::store::{export, sqlite::Sqlite, verify};
 
 use crate::stage::Stage;
+use crate::streams::Stream;
 
 /// The rows of the log, as the API gives them.
 fn rows(stage: &Stage, query: &str) -> Vec<Value> {
@@ -74,5 +75,46 @@ fn changes_reads_and_refusals_are_written_down_and_no_secret_is() {
     for secret in ["hunter2", "tw_", "PASSWORD"].into_iter().chain(issued["token"].as_str()) {
         assert!(!text.contains(secret), "{secret}: {text}");
     }
+    stage.stop();
+}
+
+#[test]
+fn what_administrators_do_with_jobs_of_others_is_written_down() {
+    let stage = Stage::new();
+    let body = json!({"name": "t", "nodes": 1, "time": 60, "command": ["true"],
+        "earliest_start": 4_000_000_000_u64});
+    let submit = |user: &str| {
+        let (status, done) = stage.call(user, "POST", "/v1/jobs", body.clone());
+        assert_eq!(status, 201, "{done}");
+        done["jobs"][0].as_u64().unwrap()
+    };
+    let (others, own) = (submit("ana"), submit("root"));
+    for job in [others, own] {
+        let at = |what: &str| format!("/v1/jobs/{job}{what}");
+        assert_eq!(stage.get("root", &at("/wait?seconds=0")).0, 200);
+        assert_eq!(stage.call("root", "POST", &at("/hold"), Value::Null).0, 200);
+        assert_eq!(stage.call("root", "POST", &at("/release"), Value::Null).0, 200);
+        assert_eq!(stage.call("root", "DELETE", &at(""), Value::Null).0, 200);
+        drop(Stream::open(&stage, "root", &format!("?job={job}")));
+    }
+    drop(Stream::open(&stage, "root", ""));
+    let (status, refused) = stage.call("bob", "DELETE", &format!("/v1/jobs/{others}"), Value::Null);
+    assert_eq!(status, 404, "{refused}");
+    stage.audit.stop();
+    let all = rows(&stage, "?limit=1000");
+    for (kind, subject) in [
+        ("read", format!("end of job {others} of ana")),
+        ("job", format!("job {others} of ana released")),
+        ("job", format!("job {others} of ana held")),
+        ("job", format!("job {others} of ana cancelled")),
+        ("read", format!("events of job {others} of ana")),
+        ("read", "events of all users".to_owned()),
+    ] {
+        assert!(has(&all, kind, "root", &subject), "{kind} {subject}: {all:#?}");
+    }
+    let of_own = format!("job {own} of root");
+    let is_own = |it: &Value| it["subject"].as_str().is_some_and(|it| it.contains(&of_own));
+    assert!(!all.iter().any(is_own), "{all:#?}");
+    assert_eq!(rows(&stage, "?kind=job").len(), 3);
     stage.stop();
 }

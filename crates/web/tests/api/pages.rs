@@ -3,6 +3,7 @@
 use serde_json::json;
 use tradewind_daemon::site::Exit;
 
+use crate::signin::Browser;
 use crate::stage::Stage;
 
 fn page(stage: &Stage, user: &str, path: &str) -> String {
@@ -192,5 +193,63 @@ fn an_address_that_is_wrong_is_told_on_a_page() {
     }
     let (_, text) = send("/quote?nodes=0&time=10m", "text/html");
     assert!(text.contains("out of range") && !text.contains("line 1"), "{text}");
+    stage.stop();
+}
+
+/// Sends the form of the page of projects from a browser that the user signed in to.
+fn change(stage: &Stage, user: &str, form: &str) -> (u16, String) {
+    let mut browser = Browser::new(stage);
+    browser.sign_in(&stage.tokens[user]);
+    let pairs: Vec<(&str, &str)> = form.split('&').filter_map(|it| it.split_once('=')).collect();
+    let (status, to, text) = browser.post("/projects", &pairs);
+    assert_eq!(status == 303, to.as_deref() == Some("/projects#project-apollo"), "{to:?}");
+    (status, text)
+}
+
+#[test]
+fn managers_change_their_projects_on_the_page() {
+    let stage = Stage::new();
+    let nav = "<a href=\"/projects\"";
+    assert!(!page(&stage, "ana", "/").contains(nav), "without a project there is no such page");
+    for form in [
+        "act=make&project=apollo&note=to the moon",
+        "act=add&project=apollo&user=ana&role=manager",
+        "act=limit&project=apollo&user=&total=1000&month=",
+    ] {
+        let (status, text) = change(&stage, "root", form);
+        assert_eq!(status, 303, "{form}: {text}");
+    }
+    assert!(page(&stage, "ana", "/").contains(nav));
+    assert_eq!(change(&stage, "ana", "act=add&project=apollo&user=bob").0, 303);
+    assert_eq!(change(&stage, "ana", "act=limit&project=apollo&user=bob&month=2.5").0, 303);
+    let (_, project) = stage.get("ana", "/v1/projects/apollo");
+    let bob = project["members"].as_array().unwrap().iter().find(|it| it["user"] == "bob");
+    assert_eq!(bob.unwrap()["limits"], json!({"month": 2.5}), "{project}");
+    assert_eq!(project["limits"], json!({"total": 1000}));
+    let shown = page(&stage, "ana", "/projects");
+    assert!(shown.contains("Remove bob") && !shown.contains("Remove ana"), "{shown}");
+    assert!(!shown.contains("name=\"role\""), "managers appoint no managers: {shown}");
+    let of_member = page(&stage, "bob", "/projects");
+    assert!(
+        of_member.contains("to the moon")
+            && !of_member.contains("<form method=\"post\" action=\"/projects\"")
+    );
+    // What is refused is said on the page, with what was typed.
+    for (user, form, status, said) in [
+        ("ana", "act=limit&project=apollo&user=bob&total=lots", 422, "is not a number of credits"),
+        ("ana", "act=limit&project=apollo&user=bob&total=-1", 422, "no amount from 0 up"),
+        ("ana", "act=limit&project=apollo&user=&total=5", 403, "administrator"),
+        ("ana", "act=add&project=apollo&user=eve&role=manager", 403, "administrator"),
+        ("bob", "act=remove&project=apollo&user=ana", 403, "manager"),
+        ("root", "act=other&project=apollo", 400, "changes nothing"),
+    ] {
+        let (found, text) = change(&stage, user, form);
+        assert_eq!(found, status, "{form}: {text}");
+        assert!(text.contains("role=\"alert\"") && text.contains(said), "{form}: {text}");
+    }
+    let (_, text) = change(&stage, "ana", "act=limit&project=apollo&user=bob&total=lots");
+    assert!(text.contains("value=\"lots\""), "{text}");
+    assert_eq!(change(&stage, "ana", "act=remove&project=apollo&user=bob").0, 303);
+    assert!(!page(&stage, "bob", "/").contains(nav));
     stage.stop();
 }

@@ -9,10 +9,10 @@ use tradewind_web::documents::Event;
 use crate::stage::Stage;
 
 /// A client of the stream: raw, so that nothing is buffered behind our back.
-struct Stream(BufReader<TcpStream>);
+pub(crate) struct Stream(BufReader<TcpStream>);
 
 impl Stream {
-    fn open(stage: &Stage, user: &str, query: &str) -> Stream {
+    pub(crate) fn open(stage: &Stage, user: &str, query: &str) -> Stream {
         Stream::with(stage, user, query, "")
     }
 

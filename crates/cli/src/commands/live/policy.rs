@@ -7,6 +7,7 @@ use super::facts;
 use crate::cli::Format;
 use crate::client::{Market, MarketArgs};
 use crate::exit::{Exit, Failure, Outcome, Problem};
+use crate::report::Report;
 
 /// Jobs that are named; more are counted.
 const NAMED: usize = 5;
@@ -34,12 +35,12 @@ pub(crate) struct Args {
     place: MarketArgs,
 }
 
-pub(crate) fn run(args: &Args, format: Format) -> Outcome {
+pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     let market = Market::open(&args.place)?;
     let sent = match &args.name {
         Some(policy) => {
             if !args.yes {
-                spare(&market, policy)?;
+                spare(&market, policy, report)?;
             }
             let choice = PolicyChoice { policy: policy.clone() };
             market.put("/v1/market/policy", &choice).map_err(Failure::of_arguments)?
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &Args, format: Format) -> Outcome {
 }
 
 /// Stops if the policy would refuse jobs that the present one does not.
-fn spare(market: &Market, policy: &str) -> Result<(), Failure> {
+fn spare(market: &Market, policy: &str, report: &Report) -> Result<(), Failure> {
     let question = WhatIfQuestion { policy: Some(policy.to_owned()), ..WhatIfQuestion::default() };
     let answer = market.post("/v1/whatif", &question);
     let answer: WhatIf = answer.and_then(|sent| sent.read()).map_err(|failure| {
@@ -67,6 +68,9 @@ fn spare(market: &Market, policy: &str) -> Result<(), Failure> {
         }
         Failure { exit, problems }
     })?;
+    if let Some(caveat) = answer.looked_at.and_then(|it| it.caveat()) {
+        report.note(&caveat);
+    }
     match refused(&answer) {
         Some(message) => {
             let hint = "give them what it asks for, or let it refuse them: `--yes`";

@@ -23,13 +23,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tradewind_daemon::audit::Audit;
+use tradewind_daemon::audit::{Audit, Kind};
 use tradewind_daemon::codec::Json;
 use tradewind_daemon::engine::reads::Permit;
 use tradewind_daemon::engine::{Engine, Reader, Setup, Timing};
-use tradewind_daemon::live::Ask;
 use tradewind_daemon::live::peers::StatusQuery;
 use tradewind_daemon::live::rights::{Actor, Role, TokenTerms};
+use tradewind_daemon::live::{Ask, Reply};
 use tradewind_daemon::site::{SiteError, Tag};
 use tradewind_daemon::store::sqlite::{Cover, Sqlite};
 use tradewind_daemon::store::{Store, StoreError};
@@ -100,8 +100,8 @@ pub(crate) fn run(args: &Args, report: &Report) -> Outcome {
     place.make()?;
     remains::check(&place, args.beginning(), report)?;
     let engine = start(&place, &settings, report)?;
-    let token = admit(&engine, &place)?;
     let audit = audit(&place)?;
+    let token = admit(&engine, &place, &audit)?;
     let plans = Arc::new(planner::Plans::default());
     let server = listen(args, &settings, &engine, &audit, &plans)?;
     let notifier = notify::Notifier::start(engine.handle.clone(), server.events(), &settings)?;
@@ -240,7 +240,7 @@ pub(crate) fn administrator() -> Actor {
 }
 
 /// Makes a token for the administrator, if there is none in the folder; returns its file.
-fn admit(engine: &Engine, place: &StateFolder) -> Result<PathBuf, Failure> {
+fn admit(engine: &Engine, place: &StateFolder, audit: &Audit) -> Result<PathBuf, Failure> {
     let file = place.token();
     let known = std::fs::read_to_string(&file).ok().map(|text| tradewind_web::hash_of(text.trim()));
     let stands = engine
@@ -261,7 +261,14 @@ fn admit(engine: &Engine, place: &StateFolder) -> Result<PathBuf, Failure> {
         terms: TokenTerms::default(),
     };
     let asked = engine.handle.ask(administrator(), ask);
-    asked.map_err(|refusal| Failure::usage(refusal.to_string()))?;
+    let reply = asked.map_err(|refusal| Failure::usage(refusal.to_string()))?;
+    let what = format!("a token for {} as administrator", sites::ADMINISTRATOR);
+    let outcome = match reply {
+        Reply::Number(number) => format!("done, number {number}"),
+        _ => "done".to_owned(),
+    };
+    // Nobody asked for it over the API.
+    audit.note("up", Kind::Rights, what, outcome);
     place::write_private(&file, &format!("{secret}\n"))?;
     Ok(file)
 }
@@ -323,7 +330,7 @@ fn limits(told: &tradewind_io::settings::UserLimits) -> Limits {
         per_user: rate(told.requests_per_second.saturating_mul(2), 2),
         body_bytes: told.body as usize,
         submissions: rate(told.submissions_per_second, 5),
-        submitted_bytes: rate(told.submission_bytes_per_second, 4),
+        submitted_bytes: rate(told.submission_bytes_per_second, 16),
         connections,
         connections_reserved: connections / 4,
         connections_per_address: told.connections_per_address as usize,
