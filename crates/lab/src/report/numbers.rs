@@ -27,15 +27,15 @@ pub(super) fn grouped(value: f64, decimals: u8) -> String {
 
 /// As printed, with its unit.
 pub(super) fn published(published: &Published) -> String {
-    with_unit(grouped(published.value, published.decimals), published.unit)
+    with_unit(grouped(published.value, published.decimals), &published.unit)
 }
 
 /// `59.37 ± 0.21 units`; without ± where nothing is random.
 pub(super) fn measured(number: &Number) -> String {
-    let Published { value, decimals, unit, .. } = *number.published;
+    let Published { value, decimals, unit, .. } = number.published;
     // Small whole numbers get a place more than the paper gives them, where there is something.
     let exact = number.measured.half_width() == 0.0;
-    let decimals = if decimals == 0 && value.abs() < 1_000.0 && !exact { 1 } else { decimals };
+    let decimals = if *decimals == 0 && value.abs() < 1_000.0 && !exact { 1 } else { *decimals };
     with_unit(estimate(&number.measured, decimals), unit)
 }
 
