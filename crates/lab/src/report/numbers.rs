@@ -1,28 +1,13 @@
 //! Numbers for people: as many digits as the paper prints.
 
+use tradewind_io::present;
+
 use crate::findings::{Number, Published};
 use crate::tally::Estimate;
 
 /// With thousands separated: `1,160,029`, `59.85`.
 pub(super) fn grouped(value: f64, decimals: u8) -> String {
-    if !value.is_finite() {
-        return "–".to_owned();
-    }
-    let text = format!("{:.*}", usize::from(decimals), value.abs());
-    let (whole, rest) = text.split_once('.').map_or((text.as_str(), None), |(w, r)| (w, Some(r)));
-    let mut out = String::new();
-    for (at, digit) in whole.chars().enumerate() {
-        if at > 0 && (whole.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    if let Some(rest) = rest {
-        out.push('.');
-        out.push_str(rest);
-    }
-    let zero = out.chars().all(|c| matches!(c, '0' | '.' | ','));
-    if value < 0.0 && !zero { format!("-{out}") } else { out }
+    present::fixed(value, decimals.into())
 }
 
 /// As printed, with its unit.
@@ -56,18 +41,4 @@ pub(super) fn ratio(number: &Number) -> String {
 
 fn with_unit(text: String, unit: &str) -> String {
     if unit.is_empty() { text } else { format!("{text} {unit}") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn thousands_are_separated_and_nothing_has_no_sign() {
-        assert_eq!(grouped(1_160_029.4, 0), "1,160,029");
-        assert_eq!(grouped(-59.849, 2), "-59.85");
-        assert_eq!(grouped(-0.001, 2), "0.00");
-        assert_eq!(grouped(f64::NAN, 2), "–");
-        assert_eq!(grouped(999.0, 1), "999.0");
-    }
 }
