@@ -209,8 +209,8 @@ fn nodes(state: &Books) -> Vec<Card> {
         link: "/market#use".to_owned(),
     };
     let all = words::grouped(nodes);
-    let [ours_told, local, at_work_told] = [ours, local, at_work].map(|it| words::grouped(it));
-    let [free, down_told] = [free, down].map(|it| words::grouped(it));
+    let [ours_told, local, at_work_told] = [ours, local, at_work].map(words::grouped);
+    let [free, down_told] = [free, down].map(words::grouped);
     let allocated = format!("{ours_told} of {all} nodes, {local} more by owners");
     let working = format!("{at_work_told} of {all} nodes run a job’s work");
     let free = card("Free nodes", free, format!("to be had at once; {down_told} down"));
