@@ -56,12 +56,14 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
 
 /// All studies.
 fn studies() -> Result<&'static [Study], Failure> {
-    tradewind_lab::studies().map_err(impossible)
+    Ok(tradewind_lab::studies()?)
 }
 
 /// The data of the studies are part of the program.
-fn impossible(error: DataError) -> Failure {
-    Failure { exit: Exit::Bug, ..Failure::data(error.to_string()) }
+impl From<DataError> for Failure {
+    fn from(error: DataError) -> Failure {
+        Failure { exit: Exit::Bug, ..Failure::data(error.to_string()) }
+    }
 }
 
 /// Which experiments are run with what, and for which studies.
@@ -109,7 +111,7 @@ impl Plan {
             let at = self.experiments.iter().position(|it| it.id == study.experiment.id);
             let at = at.unwrap_or_default();
             let case = self.runs[at].case.clone();
-            let findings = study.findings(&case, &tallies[at]).map_err(impossible)?;
+            let findings = study.findings(&case, &tallies[at])?;
             Ok(StudyResult { study, case, findings })
         });
         Ok(Findings {
@@ -139,7 +141,7 @@ impl Plan {
     fn swept(&self, sweep: &Sweep, case: &Case, tally: &Tally) -> Result<Swept, Failure> {
         let mine = self.studies.iter().filter(|it| it.experiment.id == sweep.experiment.id);
         let results: Result<Vec<_>, _> = mine.map(|study| study.findings(case, tally)).collect();
-        Ok(Sensitivity::row(sweep.changed, &results.map_err(impossible)?))
+        Ok(Sensitivity::row(sweep.changed, &results?))
     }
 }
 
