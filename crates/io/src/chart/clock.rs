@@ -21,11 +21,11 @@ impl Clock {
         self.left + from as f64 / span as f64 * self.width
     }
 
-    /// Round moments and what to write there, at most `most` steps apart.
-    pub(super) fn ticks(&self, most: usize) -> Vec<(Time, String)> {
+    /// Round moments and what to write there, at most `max` steps apart.
+    pub(super) fn ticks(&self, max: usize) -> Vec<(Time, String)> {
         let Horizon { start, end } = self.horizon;
         let span = (end - start).0.max(1);
-        let step = time_step(span, most as i64);
+        let step = time_step(span, max as i64);
         let first =
             start.0.div_euclid(step) * step + if start.0.rem_euclid(step) > 0 { step } else { 0 };
         (0..)

@@ -38,9 +38,9 @@ pub(super) fn significant(value: f64) -> String {
     }
 }
 
-/// A number with as many digits as it needs beside others of the size of `most`.
-pub fn beside(value: f64, most: f64) -> String {
-    let digits = (2.0 - most.max(f64::MIN_POSITIVE).log10().floor()).clamp(0.0, 6.0) as usize;
+/// A number with as many digits as it needs beside others of the size of `max`.
+pub fn beside(value: f64, max: f64) -> String {
+    let digits = (2.0 - max.max(f64::MIN_POSITIVE).log10().floor()).clamp(0.0, 6.0) as usize;
     signed(value, trimmed(&format!("{:.digits$}", value.abs())))
 }
 

@@ -4,27 +4,27 @@
 //! machine.
 
 /// Round values from at or below `low` to at or above `high`, and zero among them; at most
-/// `most` + 1 steps apart by 1, 2 or 5 times a power of ten.
-pub fn ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
+/// `max` + 1 steps apart by 1, 2 or 5 times a power of ten.
+pub fn ticks(low: f64, high: f64, max: usize) -> Vec<f64> {
     let low = if low.is_finite() { low.min(0.0) } else { 0.0 };
     let high = if high.is_finite() { high.max(0.0) } else { 0.0 };
-    ticks_between(low, high, most)
+    ticks_between(low, high, max)
 }
 
 /// The same, but zero is there only if it lies between `low` and `high`; both are finite.
-pub fn ticks_between(low: f64, high: f64, most: usize) -> Vec<f64> {
+pub fn ticks_between(low: f64, high: f64, max: usize) -> Vec<f64> {
     let range = if high - low > 0.0 { high - low } else { 1.0 };
-    let most = most.max(1) as f64;
+    let max = max.max(1) as f64;
     let mut power = 1.0;
-    while range / power > most {
+    while range / power > max {
         power *= 10.0;
     }
-    while range / (power / 10.0) <= most && power > 1e-9 {
+    while range / (power / 10.0) <= max && power > 1e-9 {
         power /= 10.0;
     }
     let step = [power / 5.0, power / 2.0, power]
         .into_iter()
-        .find(|step| range / step <= most)
+        .find(|step| range / step <= max)
         .unwrap_or(power);
     let first = (low / step).floor();
     let last = (high / step).ceil().max(first + 1.0);
@@ -90,10 +90,10 @@ const TIME_STEPS: [i64; 20] = [
     100 * DAY,
 ];
 
-/// Seconds from tick to tick on an axis of `span` seconds, such that there are at most `most`
+/// Seconds from tick to tick on an axis of `span` seconds, such that there are at most `max`
 /// whole steps.
-pub fn time_step(span: i64, most: i64) -> i64 {
-    let fits = |step: &i64| span / step <= most.max(1);
+pub fn time_step(span: i64, max: i64) -> i64 {
+    let fits = |step: &i64| span / step <= max.max(1);
     let listed = TIME_STEPS.into_iter().find(fits);
     listed.unwrap_or_else(|| {
         let mut step = 200 * DAY;

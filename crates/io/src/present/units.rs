@@ -60,9 +60,9 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// For values up to `most`.
-    pub fn new(unit: Unit, most: f64) -> Scale {
-        let (size, label) = match (unit, most) {
+    /// For values up to `max`.
+    pub fn new(unit: Unit, max: f64) -> Scale {
+        let (size, label) = match (unit, max) {
             (Unit::Seconds, 259_200.0..) => (86_400.0, "d"),
             (Unit::Seconds, 7_200.0..) => (3_600.0, "h"),
             (Unit::Seconds, 300.0..) => (60.0, "min"),

@@ -88,7 +88,7 @@ impl ClaimEntry {
             let cases = scope.read(cases, cases_of)?;
             return Ok(Claim::everywhere(text, &cases, &measured));
         }
-        if let Some([held, all]) = &self.most {
+        if let Some([held, all]) = &self.max {
             let (held, all) = (scope.read(held, Value::number)?, scope.read(all, Value::number)?);
             return Ok(Claim::new(text, Verdict::of(held, all), measured));
         }

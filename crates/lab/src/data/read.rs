@@ -104,7 +104,7 @@ pub(crate) struct ClaimEntry {
     /// Pairs of a case's name and an estimate that is above 0.
     pub(super) everywhere: Option<Formula>,
     /// How many of how many.
-    pub(super) most: Option<[Formula; 2]>,
+    pub(super) max: Option<[Formula; 2]>,
     /// Whether it holds,
     pub(super) holds: Option<Formula>,
     /// and whether it holds in the main.
@@ -291,7 +291,7 @@ impl ClaimEntry {
             self.positive.is_some(),
             self.always.is_some(),
             self.everywhere.is_some(),
-            self.most.is_some(),
+            self.max.is_some(),
             self.holds.is_some(),
         ];
         match rules.into_iter().filter(|given| *given).count() {

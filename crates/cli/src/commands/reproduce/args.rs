@@ -7,7 +7,7 @@ use tradewind_io::{diagnostics, digest, input, swf};
 use tradewind_lab::{Case, Experiment, LogFile, Parameter, Size, Study, experiments};
 
 use super::studies;
-use crate::crew;
+use crate::worker_pool;
 use crate::exit::Failure;
 
 /// Which studies, and how.
@@ -84,7 +84,7 @@ impl Args {
             sweep: self.sweep,
             command: self.command(&logs),
             out: self.out.clone(),
-            threads: self.threads.map_or_else(crew::cores, usize::from),
+            threads: self.threads.map_or_else(worker_pool::cores, usize::from),
             logs,
         })
     }

@@ -6,19 +6,19 @@ use tradewind_io::present::{self, time_step};
 use super::{HIGH, LEFT, TOP, WIDE};
 use crate::page::words::typeset;
 
-/// A number with as many digits as it needs next to others of the size of `most`.
-pub(crate) fn short(value: f64, most: f64) -> String {
-    typeset(&present::beside(value, most))
+/// A number with as many digits as it needs next to others of the size of `max`.
+pub(crate) fn short(value: f64, max: f64) -> String {
+    typeset(&present::beside(value, max))
 }
 
 /// Values upwards: three ticks with lines across, the unit above them. `top` and `height` in
 /// pixels.
-pub(super) fn upwards(svg: &mut Svg, most: f64, unit: &str, (top, height): (i64, i64)) {
+pub(super) fn upwards(svg: &mut Svg, max: f64, unit: &str, (top, height): (i64, i64)) {
     svg.words("text", format_args!("class=\"unit\" x=\"-{LEFT}\" y=\"{}\"", top - 12), unit);
     for part in [0.0, 0.5, 1.0] {
         let base = top + height - (height as f64 * part).round() as i64 + 4;
         let look = format_args!("x=\"-8\" y=\"{base}\" text-anchor=\"end\"");
-        svg.words("text", look, &short(most * part, most));
+        svg.words("text", look, &short(max * part, max));
     }
 }
 
@@ -30,14 +30,14 @@ pub(super) fn grid(svg: &mut Svg) {
 }
 
 /// Ticks at most.
-const MOST: i64 = 8;
+const MAX: i64 = 8;
 
 /// Moments under the plot, of `height` pixels; scripts tell them on another clock.
 pub(super) fn across(svg: &mut Svg, (from, until): (i64, i64), height: i64) {
-    let step = time_step(until - from, MOST);
+    let step = time_step(until - from, MAX);
     let (form, format) = if step >= 86_400 { ("day", "%m-%d") } else { ("hour", "%H:%M") };
     // Where there is little room, every other one of many is left out.
-    let many = (until - from) / step > MOST / 2;
+    let many = (until - from) / step > MAX / 2;
     let first = (from.div_euclid(step) + 1) * step;
     for (count, at) in (first..until).step_by(usize::try_from(step).unwrap_or(1)).enumerate() {
         let part = (at - from) as f64 / (until - from) as f64;

@@ -40,11 +40,11 @@ const BOTTOM: i64 = USE.0 + USE.1;
 pub(crate) fn response(title: &str, tried: &[Tried]) -> String {
     let mut svg = begin("chart response", BOTTOM + 48, title);
     let best = tried.iter().map(|it| it.income).fold(0.0, f64::max);
-    let most = round_up(best);
+    let max = round_up(best);
     let full = round_up(tried.iter().map(|it| it.used).fold(0.0, f64::max)).min(100.0);
-    upwards(&mut svg, most, "income, credits", INCOME);
+    upwards(&mut svg, max, "income, credits", INCOME);
     upwards(&mut svg, full, "nodes used, %", USE);
-    let income = |it: &Tried| it.income / most;
+    let income = |it: &Tried| it.income / max;
     let used = |it: &Tried| it.used / full;
     panel(&mut svg, INCOME, 0, tried, &income);
     panel(&mut svg, USE, 2, tried, &used);
@@ -117,7 +117,7 @@ fn panel(
 }
 
 /// Where one stops from price to price: halfway to its neighbours on both sides.
-fn stops(svg: &mut Svg, tried: &[Tried], most: f64) {
+fn stops(svg: &mut Svg, tried: &[Tried], max: f64) {
     let (top, height) = (INCOME.0, BOTTOM - INCOME.0);
     for (at, it) in tried.iter().enumerate() {
         let before =
@@ -128,7 +128,7 @@ fn stops(svg: &mut Svg, tried: &[Tried], most: f64) {
         let look = format_args!(
             "class=\"col\" x=\"{x}\" width=\"{wide}\" y=\"{top}\" height=\"{height}\""
         );
-        let (income, used) = (short(it.income, most), short(it.used, 100.0));
+        let (income, used) = (short(it.income, max), short(it.used, 100.0));
         let told =
             format!("{}; income: {income} credits; nodes used: {used} %; {}", it.price, it.note);
         svg.titled("rect", look, &told);
