@@ -95,6 +95,7 @@ lint:
 	$(CARGO) fmt --all -- --check
 	$(CARGO) clippy --all-targets --workspace \
 	  --features tradewind-daemon/clusters,tradewind/clusters,tradewind/browser,tradewind/oidc -- -D warnings
+	$(CARGO) clippy --no-default-features -p tradewind -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --no-deps
 
 # The tables of BENCHMARKS.md, a quarter of an hour on a quiet machine. A log makes the rows of

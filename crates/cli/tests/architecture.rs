@@ -45,12 +45,18 @@ fn platform() -> String {
     said.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned()
 }
 
-/// Direct dependencies of each package as they are built, without those of tests and build
-/// scripts and without features that are off.
+/// Direct dependencies of each package as they are built by default.
 fn direct() -> BTreeMap<String, BTreeSet<String>> {
+    direct_with(&[])
+}
+
+/// Direct dependencies of each package as they are built with these options, without those of
+/// tests and build scripts and without features that are off.
+fn direct_with(options: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
     let metadata = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--offline", "--locked", "--filter-platform"])
         .arg(platform())
+        .args(options)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();
@@ -96,6 +102,13 @@ fn reached<'a>(
         }
     }
     reached
+}
+
+#[test]
+fn a_daemon_is_built_without_the_lab() {
+    assert!(reached(&direct(), "tradewind").contains("tradewind-lab"));
+    let without = direct_with(&["--no-default-features"]);
+    assert!(!reached(&without, "tradewind").contains("tradewind-lab"));
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! - [`campaign`]: what is to be simulated, in JSON or TOML.
 //! - [`wire`]: every JSON document that a command reads or prints.
 //! - [`chart`]: plans, replays and comparisons of policies as pictures: SVG, PNG or text.
+//! - [`present`]: numbers, times, ticks and SVG, for all that people read.
 //! - [`report`]: a campaign as one HTML page.
 //! - [`batsim`], [`schedule`], [`jobs_table`] (in [`parquet`]): what a replay leaves for notebooks.
 //! - [`diagnostics`]: everything that is wrong with an input, with file, line, field and a hint.
@@ -31,6 +32,7 @@ pub mod input;
 pub mod jobs_table;
 pub mod outages;
 pub mod parquet;
+pub mod present;
 pub mod report;
 mod rows;
 pub mod scenario;

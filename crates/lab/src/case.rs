@@ -204,6 +204,14 @@ impl Case {
         }
     }
 
+    /// The value of the parameter of this name, if it is one of numbers.
+    pub(crate) fn number_named(&self, name: &str) -> Option<f64> {
+        match self.values.get(name) {
+            Some(Value::Number(number)) => Some(*number),
+            _ => None,
+        }
+    }
+
     /// The value of a parameter of words; empty for one of numbers.
     pub fn word(&self, parameter: &Parameter) -> &'static str {
         match self.value(parameter) {

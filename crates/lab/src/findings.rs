@@ -1,66 +1,46 @@
 //! What a study says: numbers, claims, gains and a figure.
 
+use serde::Deserialize;
 use tradewind_io::chart::{self, Chart, Picture, PngError};
 
-use crate::tally::{Estimate, Tally};
+use crate::data::Formula;
+use crate::tally::Estimate;
 use crate::verdict::{Ceiling, Verdict, judge};
 
 /// A number that a paper prints.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Published {
     /// What it is, in a few words.
-    pub name: &'static str,
+    pub name: String,
     /// As printed.
     pub value: f64,
     /// Digits after the point, as printed.
     pub decimals: u8,
     /// Its unit; empty for counts and ratios.
-    pub unit: &'static str,
+    pub unit: String,
     /// Where it stands: `figure 4 (a)`, `section 5`.
-    pub place: &'static str,
+    pub place: String,
     /// The likely cause, for when it is not reproduced: one sentence.
-    pub cause: &'static str,
+    pub cause: String,
     /// What is misprinted there, if anything.
-    pub erratum: Option<&'static str>,
+    pub erratum: Option<String>,
     /// How the run gives it.
-    pub measured: fn(&Tally) -> Estimate,
+    pub(crate) measured: Formula,
     /// What kind of proof it can be.
     pub kind: Evidence,
 }
 
 /// What agreement with a published number proves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Evidence {
     /// That it is reproduced.
+    #[default]
     Measured,
     /// Nothing: it calibrated a parameter, which [`Published::cause`] names.
     Fitted,
     /// A trend at best: it is a wall-clock time.
     Clock,
-}
-
-impl Published {
-    /// Beside what `tally` says.
-    pub fn against(&'static self, tally: &Tally) -> Number {
-        let measured = (self.measured)(tally);
-        let slack = 0.5 * 0.1f64.powi(self.decimals.into());
-        let judged = |ceiling| judge(self.value, slack, &measured, ceiling);
-        let verdict = match self.kind {
-            Evidence::Measured => judged(Ceiling::Open),
-            Evidence::Clock => judged(Ceiling::Trend),
-            Evidence::Fitted => Verdict::Fitted,
-        };
-        let wide = || {
-            let (count, half) = (measured.count, measured.half_width());
-            format!("Too few observations ({count}) to tell: the interval is ± {half:.2}.")
-        };
-        let why = match verdict {
-            Verdict::Reproduced => None,
-            Verdict::Inconclusive => Some(wide()),
-            _ => Some(self.cause.to_owned()).filter(|cause| !cause.is_empty()),
-        };
-        Number { published: self, measured, verdict, why }
-    }
 }
 
 /// A published number beside a measured one.
@@ -77,6 +57,27 @@ pub struct Number {
 }
 
 impl Number {
+    /// What the paper prints beside what was measured.
+    pub(crate) fn new(published: &'static Published, measured: Estimate) -> Number {
+        let slack = 0.5 * 0.1f64.powi(published.decimals.into());
+        let judged = |ceiling| judge(published.value, slack, &measured, ceiling);
+        let verdict = match published.kind {
+            Evidence::Measured => judged(Ceiling::Open),
+            Evidence::Clock => judged(Ceiling::Trend),
+            Evidence::Fitted => Verdict::Fitted,
+        };
+        let wide = || {
+            let (count, half) = (measured.count, measured.half_width());
+            format!("Too few observations ({count}) to tell: the interval is ± {half:.2}.")
+        };
+        let why = match verdict {
+            Verdict::Reproduced => None,
+            Verdict::Inconclusive => Some(wide()),
+            _ => Some(published.cause.clone()).filter(|cause| !cause.is_empty()),
+        };
+        Number { published, measured, verdict, why }
+    }
+
     /// Measured over published; not finite for a published zero.
     pub fn ratio(&self) -> f64 {
         self.measured.mean / self.published.value
@@ -118,6 +119,36 @@ impl Claim {
         Claim::new(text, verdict, measured)
     }
 
+    /// Something is more than another in each of several cases: all of these differences are above
+    /// 0. It holds in the main if it surely does in most cases, and surely does not in one at most.
+    pub fn everywhere(text: &'static str, cases: &[(String, Estimate)], measured: &str) -> Claim {
+        let count = |of: fn(&Estimate) -> bool| cases.iter().filter(|case| of(&case.1)).count();
+        let (holds, fails) = (count(|of| of.low > 0.0), count(|of| of.high <= 0.0));
+        let verdict = if holds == cases.len() && holds > 0 {
+            Verdict::Reproduced
+        } else if 2 * holds > cases.len() && fails <= 1 {
+            Verdict::Trend
+        } else if fails == 0 {
+            Verdict::Inconclusive
+        } else {
+            Verdict::NotReproduced
+        };
+        let open = cases.iter().filter(|case| case.1.low <= 0.0).map(|case| case.0.as_str());
+        let open: Vec<&str> = open.collect();
+        let measured = match open.len() {
+            0 => measured.to_owned(),
+            all if all == cases.len() => format!("{measured}; nowhere for sure"),
+            _ => format!("{measured}; not, or not surely: {}", open.join(", ")),
+        };
+        Claim::new(text, verdict, measured)
+    }
+
+    /// Nothing was counted that it could be told by.
+    pub(crate) fn unknown(text: &'static str, measured: &str, why: Option<&str>) -> Claim {
+        let claim = Claim::new(text, Verdict::Inconclusive, measured.to_owned());
+        Claim { why: why.map(str::to_owned).or(claim.why), ..claim }
+    }
+
     /// With a verdict of its own.
     pub fn new(text: &'static str, verdict: Verdict, measured: String) -> Claim {
         let why = match verdict {
@@ -141,9 +172,9 @@ impl Claim {
 #[derive(Debug, Clone)]
 pub struct Gain {
     /// What is put in place of what.
-    pub name: &'static str,
+    pub name: String,
     /// What is counted, with its unit.
-    pub measure: &'static str,
+    pub measure: String,
     /// The paper's algorithm.
     pub paper: Estimate,
     /// Ours.
@@ -195,4 +226,33 @@ pub struct Findings {
     pub figure: Option<Figure>,
     /// What a reader should know, a sentence each.
     pub notes: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(intervals: &[(f64, f64)]) -> Verdict {
+        let case = |&(low, high): &(f64, f64)| {
+            let mean = f64::midpoint(low, high);
+            (format!("{low}"), Estimate { mean, low, high, count: 9 })
+        };
+        let cases: Vec<(String, Estimate)> = intervals.iter().map(case).collect();
+        Claim::everywhere("it is so", &cases, "seen").because("Why.").verdict
+    }
+
+    #[test]
+    fn many_cases_make_one_verdict() {
+        const YES: (f64, f64) = (1.0, 2.0);
+        const NO: (f64, f64) = (-2.0, -1.0);
+        const OPEN: (f64, f64) = (-1.0, 2.0);
+        assert_eq!(verdict(&[YES, YES]), Verdict::Reproduced);
+        assert_eq!(verdict(&[YES, YES, OPEN]), Verdict::Trend);
+        assert_eq!(verdict(&[YES, YES, NO]), Verdict::Trend);
+        assert_eq!(verdict(&[YES, YES, YES, NO, NO]), Verdict::NotReproduced);
+        assert_eq!(verdict(&[YES, NO]), Verdict::NotReproduced);
+        assert_eq!(verdict(&[YES, OPEN]), Verdict::Inconclusive);
+        assert_eq!(verdict(&[OPEN, OPEN, NO]), Verdict::NotReproduced);
+        assert_eq!(verdict(&[]), Verdict::Inconclusive);
+    }
 }

@@ -5,14 +5,15 @@
 //! of a paper, or the numbers of its text: it reads the tally of its experiment and says what
 //! was published, what was measured, and (by one rule, in [`verdict`]) how well they agree.
 //!
-//! To add a paper: a module in `papers` with an experiment and the published numbers as data,
-//! and its studies in the list of `papers`. The tests in `tests/` then hold it to the rules of the
-//! house: every number is measured by the run and moves with a parameter, and whatever is not
-//! reproduced says why.
+//! To add a paper: a module in `papers` with its experiments, and a file in `data/` with its
+//! studies: published numbers and claims, and the formulas that measure and judge them. The tests
+//! in `tests/` then hold it to the rules of the house: every number is measured by the run and
+//! moves with a parameter, and whatever is not reproduced says why.
 //!
 //! Nothing here reads a clock or a file or starts a thread; whoever runs the parts does.
 
 mod case;
+mod data;
 mod findings;
 mod papers;
 pub mod report;
@@ -21,8 +22,8 @@ mod tally;
 pub mod verdict;
 
 pub use case::{Case, CaseError, Kind, LogFile, Parameter, Size, Value};
+pub use data::{DataError, studies};
 pub use findings::{Claim, Evidence, Figure, Findings, Gain, Number, Published};
-pub use papers::studies;
 pub use study::{Experiment, Study, experiments, find, run};
 pub use tally::{Estimate, Pairs, Series, Tally, TallyError};
 pub use verdict::Verdict;

@@ -1,8 +1,7 @@
 //! Experiments and the studies that read them.
 
 use crate::case::{Case, Parameter};
-use crate::findings::Findings;
-use crate::papers;
+use crate::data::{Content, DataError, studies};
 use crate::tally::Tally;
 
 /// A simulation study: what is run, apart from what is concluded.
@@ -29,25 +28,28 @@ pub struct Experiment {
 #[derive(Debug)]
 pub struct Study {
     /// Begins with the paper's number: `001-fig4`.
-    pub id: &'static str,
+    pub id: String,
     /// What is shown there.
-    pub title: &'static str,
+    pub title: String,
     /// What must be run for it.
     pub experiment: &'static Experiment,
-    /// What follows from what was counted.
-    pub findings: fn(&Case, &Tally) -> Findings,
+    /// What the paper prints and claims there, and how the run measures it.
+    pub(crate) content: Content,
 }
 
 impl Study {
     /// The paper's number: `001`.
-    pub fn paper(&self) -> &'static str {
-        self.id.split('-').next().unwrap_or(self.id)
+    pub fn paper(&self) -> &str {
+        self.id.split('-').next().unwrap_or(&self.id)
     }
 }
 
 /// The study of this id.
-pub fn find(id: &str) -> Option<&'static Study> {
-    papers::studies().find(|study| study.id == id)
+///
+/// # Errors
+/// [`DataError`], as of [`studies`].
+pub fn find(id: &str) -> Result<Option<&'static Study>, DataError> {
+    Ok(studies()?.iter().find(|study| study.id == id))
 }
 
 /// The experiments of `studies`, each once, in order.

@@ -43,6 +43,15 @@ impl Verdict {
         }
     }
 
+    /// Of something that is so in `held` of `all` cases: all of them, most (two of three), or not.
+    pub fn of(held: f64, all: f64) -> Verdict {
+        match () {
+            () if held == all => Verdict::Reproduced,
+            () if 3.0 * held >= 2.0 * all => Verdict::Trend,
+            () => Verdict::NotReproduced,
+        }
+    }
+
     /// All of them, best first.
     pub const ALL: [Verdict; 5] = [
         Verdict::Reproduced,

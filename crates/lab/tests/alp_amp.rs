@@ -9,13 +9,13 @@ const SEED: u64 = 1;
 
 fn findings(id: &str) -> Findings {
     static CYCLES: OnceLock<Tally> = OnceLock::new();
-    let study = find(id).unwrap();
+    let study = find(id).unwrap().unwrap();
     let case = Case::new(study.experiment, SEED, Size::Quick);
     match study.experiment.id {
         "alp-amp-cycles" => {
-            (study.findings)(&case, CYCLES.get_or_init(|| run(study.experiment, &case)))
+            study.findings(&case, CYCLES.get_or_init(|| run(study.experiment, &case))).unwrap()
         }
-        _ => (study.findings)(&case, &run(study.experiment, &case)),
+        _ => study.findings(&case, &run(study.experiment, &case)).unwrap(),
     }
 }
 
@@ -69,7 +69,7 @@ fn the_text_agrees_but_for_its_misprint() {
     for id in ["001-text", "002-text"] {
         let findings = findings(id);
         for number in &findings.numbers {
-            let name = number.published.name;
+            let name = &number.published.name;
             match number.published.value {
                 115_116.0 => assert_eq!(number.verdict, Verdict::NotReproduced, "{name}"),
                 _ => agrees(id, name),
@@ -143,9 +143,9 @@ fn a_whole_batch_is_better_than_its_parts() {
 /// Each parameter of the study of whole batches moves a gain or a claim; so it can fail.
 #[test]
 fn every_parameter_moves_the_whole_batch() {
-    let study = find("001-whole-batch").unwrap();
+    let study = find("001-whole-batch").unwrap().unwrap();
     let seen = |tally: &Tally, case: &Case| {
-        let findings = (study.findings)(case, tally);
+        let findings = study.findings(case, tally).unwrap();
         let gains = findings.gains.iter().map(|gain| (gain.ours.mean, gain.ratio.mean));
         let claims = findings.claims.iter().map(|claim| claim.measured.clone());
         (gains.collect::<Vec<_>>(), claims.collect::<Vec<_>>())
@@ -162,10 +162,10 @@ fn every_parameter_moves_the_whole_batch() {
 /// The studies can fail: with another price cap the figures are others.
 #[test]
 fn another_assumption_gives_other_verdicts() {
-    let study = find("001-fig4").unwrap();
+    let study = find("001-fig4").unwrap().unwrap();
     let cap = study.experiment.parameters.iter().find(|it| it.name == "price-cap").unwrap();
     let case = Case::new(study.experiment, SEED, Size::Quick).with(cap, Value::Number(1.25));
-    let findings = (study.findings)(&case, &run(study.experiment, &case));
+    let findings = study.findings(&case, &run(study.experiment, &case)).unwrap();
     let reproduced = findings.numbers.iter().filter(|n| n.verdict == Verdict::Reproduced);
     assert!(reproduced.count() < 3);
 }

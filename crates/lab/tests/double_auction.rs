@@ -28,7 +28,7 @@ fn case(experiment: &Experiment) -> Case {
 fn week() -> &'static Tally {
     static WEEK: OnceLock<Tally> = OnceLock::new();
     WEEK.get_or_init(|| {
-        let experiment = find("003-text").unwrap().experiment;
+        let experiment = find("003-text").unwrap().unwrap().experiment;
         run(experiment, &case(experiment))
     })
 }
@@ -36,9 +36,9 @@ fn week() -> &'static Tally {
 fn steady() -> &'static (Tally, Findings) {
     static STEADY: OnceLock<(Tally, Findings)> = OnceLock::new();
     STEADY.get_or_init(|| {
-        let study = find("003-fig5").unwrap();
+        let study = find("003-fig5").unwrap().unwrap();
         let tally = run(study.experiment, &case(study.experiment));
-        let findings = (study.findings)(&case(study.experiment), &tally);
+        let findings = study.findings(&case(study.experiment), &tally).unwrap();
         (tally, findings)
     })
 }
@@ -68,8 +68,8 @@ fn missed_deadlines_are_those_of_all_that_are_not_in_time() {
 
 #[track_caller]
 fn claim(id: &str, text: &str, verdict: Verdict) {
-    let study = find(id).unwrap();
-    let findings = (study.findings)(&case(study.experiment), week());
+    let study = find(id).unwrap().unwrap();
+    let findings = study.findings(&case(study.experiment), week()).unwrap();
     let claim = findings.claims.iter().find(|claim| claim.text.contains(text)).unwrap();
     assert_eq!(claim.verdict, verdict, "{}: {}", claim.text, claim.measured);
 }
@@ -153,9 +153,9 @@ fn waits_rise_and_the_printed_model_falls() {
 #[test]
 fn nothing_is_claimed_without_the_log() {
     for id in ["003-fig6a", "003-fig6b", "003-fig6c", "003-fig7", "003-text"] {
-        let study = find(id).unwrap();
+        let study = find(id).unwrap().unwrap();
         let case = Case::new(study.experiment, 1, Size::Full);
-        let findings = (study.findings)(&case, &run(study.experiment, &case));
+        let findings = study.findings(&case, &run(study.experiment, &case)).unwrap();
         let numbers = findings.numbers.iter().map(|number| number.verdict);
         let claims = findings.claims.iter().map(|claim| claim.verdict);
         assert!(numbers.chain(claims).all(|verdict| verdict == Verdict::Inconclusive), "{id}");

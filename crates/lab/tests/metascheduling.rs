@@ -11,15 +11,16 @@ const SEED: u64 = 1;
 fn findings(id: &str) -> Findings {
     static ALL: OnceLock<BTreeMap<&'static str, Tally>> = OnceLock::new();
     let all = ALL.get_or_init(|| {
-        let mine: Vec<_> = studies().filter(|study| study.paper() == "000").collect();
+        let mine: Vec<_> =
+            studies().unwrap().iter().filter(|study| study.paper() == "000").collect();
         let tally = |experiment: &&'static tradewind_lab::Experiment| {
             (experiment.id, run(experiment, &Case::new(experiment, SEED, Size::Quick)))
         };
         experiments(&mine).iter().map(tally).collect()
     });
-    let study = find(id).unwrap();
+    let study = find(id).unwrap().unwrap();
     let case = Case::new(study.experiment, SEED, Size::Quick);
-    (study.findings)(&case, &all[study.experiment.id])
+    study.findings(&case, &all[study.experiment.id]).unwrap()
 }
 
 /// The published number must not be outside the interval by more than a twentieth of it, and the
@@ -133,10 +134,10 @@ fn planning_and_backfilling_trade_time_for_start() {
 /// The studies can fail: with another budget the costs are others.
 #[test]
 fn another_assumption_gives_other_verdicts() {
-    let study = find("000-fig5").unwrap();
+    let study = find("000-fig5").unwrap().unwrap();
     let budget = study.experiment.parameters.iter().find(|it| it.name == "budget").unwrap();
     let case = Case::new(study.experiment, SEED, Size::Quick).with(budget, Value::Number(1_300.0));
-    let findings = (study.findings)(&case, &run(study.experiment, &case));
+    let findings = study.findings(&case, &run(study.experiment, &case)).unwrap();
     let costs = findings.numbers.iter().filter(|number| number.published.unit == "credits");
     assert!(costs.filter(|number| number.verdict == Verdict::Reproduced).count() < 2);
 }

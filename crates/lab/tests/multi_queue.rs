@@ -13,7 +13,7 @@ use tradewind_lab::{
 const SEED: u64 = 1;
 
 fn experiments() -> BTreeMap<&'static str, &'static Experiment> {
-    let mine = studies().filter(|study| study.paper() == "004");
+    let mine = studies().unwrap().iter().filter(|study| study.paper() == "004");
     mine.map(|study| (study.experiment.id, study.experiment)).collect()
 }
 
@@ -29,9 +29,9 @@ fn tally(id: &'static str) -> &'static Tally {
 }
 
 fn findings(id: &str) -> Findings {
-    let study = find(id).unwrap();
+    let study = find(id).unwrap().unwrap();
     let case = Case::new(study.experiment, SEED, Size::Quick);
-    (study.findings)(&case, tally(study.experiment.id))
+    study.findings(&case, tally(study.experiment.id)).unwrap()
 }
 
 fn claim_of(findings: &Findings, text: &str) -> Claim {
@@ -90,7 +90,7 @@ fn patience_ends_the_starving() {
     let patience = load.parameters.iter().find(|it| it.name == "patience").unwrap();
     let case = Case::new(load, SEED, Size::Quick).with(patience, Value::Number(64.0));
     let first = (load.part)(&case, 0);
-    let patient = (find("004-text").unwrap().findings)(&case, &first);
+    let patient = find("004-text").unwrap().unwrap().findings(&case, &first).unwrap();
     let claim = claim_of(&patient, "prevents unbounded delays");
     assert_eq!(claim.verdict, Verdict::Reproduced, "{}", claim.measured);
 }
@@ -153,7 +153,7 @@ fn a_log_is_counted_by_the_months_of_new_york() {
     assert_eq!((of("July/total"), of("August/total"), of("August/a")), (2.0, 3.0, 2.0));
     assert_eq!((of("August/b"), of("October/total"), of("November/total")), (1.0, 1.0, 1.0));
     assert_eq!(of("January/total"), 2_080.0);
-    let table = (find("004-table1").unwrap().findings)(&case, &counted);
+    let table = find("004-table1").unwrap().unwrap().findings(&case, &counted).unwrap();
     assert_eq!(table.numbers.len(), 37);
     assert!(table.numbers.iter().all(|number| number.measured.mean.is_finite()));
     assert_eq!(table.numbers[1].measured.mean, 2.0);

@@ -208,7 +208,7 @@ impl MarketArgs {
     }
 }
 
-impl Place {
+impl MarketArgs {
     /// The administrator's token in the folder that is named, and its file, if it can be read.
     fn named_token(&self) -> Option<(String, PathBuf)> {
         let path = token(self.state.as_deref()?);

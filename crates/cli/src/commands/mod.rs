@@ -10,6 +10,10 @@ pub(crate) mod local_task;
 pub(crate) mod merge;
 pub(crate) mod plan;
 pub(crate) mod quote;
+#[cfg(feature = "lab")]
+pub(crate) mod reproduce;
+#[cfg(not(feature = "lab"))]
+#[path = "reproduce/without_lab.rs"]
 pub(crate) mod reproduce;
 pub(crate) mod simulate;
 pub(crate) mod snapshot;

@@ -3,9 +3,9 @@
 use super::compare::Estimate;
 use super::ink::{Ink, Rect, Style};
 use super::panel::Panel;
-use super::scale::Unit;
 use super::sheet::{self, HEAD, Key, MARGIN, Pen, Swatch, WIDTH};
 use super::theme::{self, BODY, DARK, FILLS, GREY, PAPER, SMALL};
+use crate::present::Unit;
 
 /// Policies beyond this number are left to the table: fills come twice, full and hollow.
 const POLICIES_MOST: usize = 2 * FILLS.len();

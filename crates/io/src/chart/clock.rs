@@ -2,33 +2,9 @@
 
 use tradewind_model::{Horizon, Time};
 
-use super::scale;
+use crate::present::{self, time_step};
 
 const DAY: i64 = 86_400;
-/// Steps from tick to tick; beyond the last, it doubles.
-const STEPS: [i64; 20] = [
-    1,
-    5,
-    15,
-    30,
-    60,
-    300,
-    900,
-    1_800,
-    3_600,
-    2 * 3_600,
-    3 * 3_600,
-    6 * 3_600,
-    12 * 3_600,
-    DAY,
-    2 * DAY,
-    5 * DAY,
-    10 * DAY,
-    20 * DAY,
-    50 * DAY,
-    100 * DAY,
-];
-
 /// A time axis of `width` pixels from `left` on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Clock {
@@ -49,14 +25,7 @@ impl Clock {
     pub(super) fn ticks(&self, max: usize) -> Vec<(Time, String)> {
         let Horizon { start, end } = self.horizon;
         let span = (end - start).0.max(1);
-        let fits = |step: &i64| span / step <= max.max(1) as i64;
-        let step = STEPS.into_iter().find(fits).unwrap_or_else(|| {
-            let mut step = 200 * DAY;
-            while !fits(&step) {
-                step *= 2;
-            }
-            step
-        });
+        let step = time_step(span, max as i64);
         let first =
             start.0.div_euclid(step) * step + if start.0.rem_euclid(step) > 0 { step } else { 0 };
         (0..)
@@ -91,5 +60,5 @@ pub(super) fn moment(at: Time) -> String {
 
 /// A length of time in words.
 pub(super) fn length(horizon: Horizon) -> String {
-    scale::span(horizon.span().0 as f64)
+    present::span(horizon.span().0 as f64)
 }

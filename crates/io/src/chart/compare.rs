@@ -1,10 +1,11 @@
 //! Policies side by side: one small panel of bars per measure.
 
-use super::grouped;
-use super::ink::{Ink, Rect, Style, fit, num, text_width};
-use super::scale::{self, Scale, Unit};
+use super::ink::{Ink, Rect, Style, fit, text_width};
 use super::sheet::{self, HEAD, MARGIN, Pen, WIDTH};
 use super::theme::{self, BODY, BOLD, DARK, EDGE, GRID, LINES, SMALL, USED};
+use crate::present::grouped;
+use crate::present::svg::num;
+use crate::present::{self, Scale, Unit};
 
 /// Policies beyond this number are left to the table.
 const POLICIES_MOST: usize = 30;
@@ -311,7 +312,7 @@ impl Across {
         let low = kept().map(|value| value.low()).fold(0.0, f64::min);
         let high = kept().map(|value| value.high()).fold(0.0, f64::max);
         let scale = Scale::new(unit, high.max(-low));
-        let ticks = scale::ticks(low / scale.size, high / scale.size, 4);
+        let ticks = present::ticks(low / scale.size, high / scale.size, 4);
         Across { scale, left: place.x, width: place.width - NUMBER, ticks }
     }
 

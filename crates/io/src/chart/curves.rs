@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 
 use super::distribution::Distribution;
-use super::grouped;
-use super::ink::{Ink, Rect, num, text_width};
+use super::ink::{Ink, Rect, text_width};
 use super::panel::Panel;
-use super::scale::{self, Unit};
 use super::sheet::{self, HEAD, Key, MARGIN, Pen, Swatch, WIDTH};
 use super::theme::{self, BOLD, DASHES, EDGE, GRID, LINES, SMALL};
+use crate::present::grouped;
+use crate::present::svg::num;
+use crate::present::{self, Unit};
 
 /// Lines beyond this number cannot be told apart.
 const LINES_MOST: usize = 16;
@@ -96,7 +97,7 @@ impl Spread {
 
     fn say(self, value: i64) -> String {
         match self {
-            Spread::Wait | Spread::Turnaround => scale::span(value as f64),
+            Spread::Wait | Spread::Turnaround => present::span(value as f64),
             Spread::BoundedSlowdown => Unit::Ratio.say(value as f64 / 1_000.0),
         }
     }
@@ -203,8 +204,8 @@ impl LogAxis {
         if value < min {
             return self.frame.x;
         }
-        let range = scale::log2(self.max / min as f64);
-        let share = scale::log2(value as f64 / min as f64) / range;
+        let range = present::log2(self.max / min as f64);
+        let share = present::log2(value as f64 / min as f64) / range;
         left + share.clamp(0.0, 1.0) * (self.frame.width - self.zero)
     }
 

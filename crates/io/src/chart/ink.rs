@@ -1,8 +1,7 @@
 //! A small SVG writer.
 
-use std::fmt::Write as _;
-
 use super::letters;
+use crate::present::svg::{Svg, escape, num};
 
 /// How letters get into the picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,55 +45,52 @@ pub(super) struct Rect {
 
 /// The picture so far.
 pub(super) struct Ink {
-    out: String,
+    svg: Svg,
     lettering: Lettering,
 }
 
 impl Ink {
     pub(super) fn new(width: f64, height: f64, title: &str, lettering: Lettering) -> Ink {
-        Ink { out: opening(width, height, title), lettering }
+        let mut ink = Ink::loose(lettering);
+        ink.svg.raw(&opening(width, height, title));
+        ink
     }
 
     /// A picture whose height is known at its end only; [`Ink::finish_page`] closes it.
     pub(super) fn loose(lettering: Lettering) -> Ink {
-        Ink { out: String::new(), lettering }
+        Ink { svg: Svg::in_lines(), lettering }
     }
 
     /// The whole picture: its opening, `head` as it is, and what was drawn.
     pub(super) fn finish_page(self, size: (f64, f64), title: &str, head: &str) -> String {
-        let mut page = opening(size.0, size.1, title);
-        page.push_str(head);
-        page.push_str(&self.out);
-        page.push_str("</svg>\n");
-        page
+        let page = opening(size.0, size.1, title);
+        page + head + &self.finish()
     }
 
     /// Markup as it is.
     pub(super) fn raw(&mut self, markup: &str) {
-        self.out.push_str(markup);
-        self.out.push('\n');
+        self.svg.raw(markup);
+        self.svg.raw("\n");
     }
 
     /// A rectangle; `look` holds its other attributes.
     pub(super) fn rect(&mut self, rect: Rect, look: &str) {
-        let _ = writeln!(self.out, "<rect {}{look}/>", place(rect));
+        self.svg.shape("rect", place(rect) + look);
     }
 
     /// A rectangle that names itself when pointed at.
     pub(super) fn rect_titled(&mut self, rect: Rect, look: &str, title: &str) {
-        let title = escape(title);
-        let _ = writeln!(self.out, "<rect {}{look}><title>{title}</title></rect>", place(rect));
+        self.svg.titled("rect", place(rect) + look, title);
     }
 
     /// A path; `d` is its data, `look` holds its other attributes.
     pub(super) fn path(&mut self, d: &str, look: &str) {
-        let _ = writeln!(self.out, "<path d=\"{d}\" {look}/>");
+        self.svg.path(d, look);
     }
 
     /// A path that names itself when pointed at.
     pub(super) fn path_titled(&mut self, d: &str, look: &str, title: &str) {
-        let title = escape(title);
-        let _ = writeln!(self.out, "<path d=\"{d}\" {look}><title>{title}</title></path>");
+        self.svg.titled("path", format_args!("d=\"{d}\" {look}"), title);
     }
 
     /// Text cut to `width`; the whole of it shows when pointed at.
@@ -104,21 +100,17 @@ impl Ink {
             self.text(x, y, style, &cut);
             return;
         }
-        self.out.push_str("<g>");
+        self.svg.raw("<g>");
         self.text(x, y, style, &cut);
-        let _ = writeln!(self.out, "<title>{}</title></g>", escape(text));
+        self.svg.raw(&format!("<title>{}</title>", escape(text)));
+        self.svg.close("g");
     }
 
     /// A straight line.
     pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64), look: &str) {
-        let _ = writeln!(
-            self.out,
-            "<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" {look}/>",
-            num(from.0),
-            num(from.1),
-            num(to.0),
-            num(to.1)
-        );
+        let [x1, y1, x2, y2] = [from.0, from.1, to.0, to.1].map(num);
+        let ends = format_args!("x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" {look}");
+        self.svg.shape("line", ends);
     }
 
     /// Text with its baseline at `y`.
@@ -137,12 +129,10 @@ impl Ink {
         };
         let weight = if style.weight == Weight::Bold { " font-weight=\"600\"" } else { "" };
         let (x, y, size) = (num(x), num(y), num(style.size));
-        let _ = writeln!(
-            self.out,
-            "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{}\"{anchor}{weight}>{}</text>",
-            style.fill,
-            escape(text)
-        );
+        let fill = style.fill;
+        let look =
+            format!("x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{fill}\"{anchor}{weight}");
+        self.svg.words("text", look, text);
     }
 
     fn strokes(&mut self, x: f64, y: f64, style: Style, text: &str) {
@@ -154,30 +144,29 @@ impl Ink {
         };
         let scale = style.size / letters::EM;
         let thickness = if style.weight == Weight::Bold { 1.25 } else { 0.85 };
-        let _ = writeln!(
-            self.out,
-            "<g fill=\"none\" stroke=\"{}\" stroke-width=\"{thickness}\" stroke-linecap=\"round\" \
-             stroke-linejoin=\"round\">",
+        let look = format_args!(
+            "fill=\"none\" stroke=\"{}\" stroke-width=\"{thickness}\" stroke-linecap=\"round\" \
+             stroke-linejoin=\"round\"",
             style.fill
         );
+        self.svg.open("g", look);
+        self.svg.raw("\n");
         let mut at = left;
         for letter in text.chars() {
             let glyph = letters::glyph(letter);
             if !glyph.path.is_empty() {
-                let _ = writeln!(
-                    self.out,
-                    "<path transform=\"translate({at:.2} {y:.2}) scale({scale:.3})\" d=\"{}\"/>",
-                    glyph.path
-                );
+                let path = glyph.path;
+                let place = format_args!("translate({at:.2} {y:.2}) scale({scale:.3})");
+                self.svg.shape("path", format_args!("transform=\"{place}\" d=\"{path}\""));
             }
             at += glyph.advance() * scale;
         }
-        self.out.push_str("</g>\n");
+        self.svg.close("g");
     }
 
     pub(super) fn finish(mut self) -> String {
-        self.out.push_str("</svg>\n");
-        self.out
+        self.svg.close("svg");
+        self.svg.finish()
     }
 }
 
@@ -221,27 +210,4 @@ fn place(rect: Rect) -> String {
         num(rect.width),
         num(rect.height)
     )
-}
-
-/// Pixels with at most two decimals.
-pub(super) fn num(value: f64) -> String {
-    let text = format!("{value:.2}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// `text` as character data; control characters, which XML forbids, become spaces.
-pub(super) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            control if control.is_control() => out.push(' '),
-            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            plain => out.push(plain),
-        }
-    }
-    out
 }

@@ -6,12 +6,13 @@ use tradewind_model::{Horizon, Time};
 
 use super::clock::Clock;
 use super::curves::look;
-use super::ink::{Ink, Rect, num, text_width};
+use super::ink::{Ink, Rect, text_width};
 use super::panel::Panel;
-use super::scale::{self, Unit};
 use super::sheet::{self, HEAD, Key, MARGIN, Pen, Swatch, WIDTH};
 use super::theme::{self, BOLD, GRID, SMALL};
 use super::trace::Trace;
+use crate::present::svg::num;
+use crate::present::{self, Unit};
 
 /// Lines beyond this number cannot be told apart.
 const LINES_MOST: usize = 16;
@@ -92,7 +93,7 @@ impl Lines {
     fn panel(&self, ink: &mut Ink, frame: Rect, shown: &[(usize, &Line)]) -> Panel {
         let values = || shown.iter().flat_map(|(_, line)| line.trace.points()).map(|it| it.1);
         let (low, high) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
-        let ticks = scale::ticks(low, high, 5);
+        let ticks = present::ticks(low, high, 5);
         let panel = Panel { frame, low: ticks[0], high: ticks[ticks.len() - 1] };
         let labels: Vec<(f64, String)> =
             ticks.into_iter().map(|value| (value, self.unit.say(value))).collect();
@@ -115,7 +116,7 @@ impl Lines {
         };
         let clock = clock(0, last.max(1));
         let bottom = y + height;
-        for tick in scale::ticks(0.0, last.max(1) as f64, 10) {
+        for tick in present::ticks(0.0, last.max(1) as f64, 10) {
             let label = Unit::Count.say(tick);
             let at = clock.x(Time(tick as i64));
             if tick <= last as f64 {

@@ -26,7 +26,6 @@ mod plot;
 mod png;
 mod replay;
 mod rows;
-mod scale;
 mod sheet;
 mod steps;
 mod svg;
@@ -39,6 +38,9 @@ mod usage;
 
 use tradewind_model::{Horizon, Money, Time};
 
+pub use crate::present::Unit;
+use crate::present::grouped;
+
 pub use bars::{Bars, ClassOfJobs, Classes};
 pub use compare::{Better, Comparison, Estimate, Measure};
 pub use curves::{Curve, Curves, Spread};
@@ -49,7 +51,6 @@ pub use picture::Picture;
 pub use plot::{Mark, Plot, PlotAcross, PlotPanel, PlotSeries, PlotValue};
 pub use png::{PngError, png};
 pub use replay::{Hold, HoldCause, Processors, Replay, ReplayJob, ReplayPool, RunFate};
-pub use scale::Unit;
 pub use svg::svg;
 pub use text::{Glyphs, TextOptions, text};
 pub(crate) use theme::dark_style;
@@ -142,17 +143,4 @@ impl Chart {
         let jobs = self.jobs.len();
         format!("{} of {jobs} jobs placed on {nodes} nodes", self.placed())
     }
-}
-
-/// A count with thousands separated: `4,008`.
-pub(crate) fn grouped(count: usize) -> String {
-    let digits = count.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use super::clock::Clock;
-use super::ink::{Ink, Rect, num};
+use super::ink::{Ink, Rect};
 use super::theme::{self, BOLD, EDGE, GRID, SMALL};
+use crate::present::svg::num;
 
 /// A frame whose values run upwards.
 #[derive(Debug, Clone, Copy)]

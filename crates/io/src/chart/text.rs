@@ -48,11 +48,11 @@ pub fn text(chart: &Chart, options: TextOptions) -> String {
     }
     let by_job = by_job(chart);
     let mut shown = rows::choose(&by_job, Room { rows: usize::MAX, alternatives: 0 });
-    let nodes = super::grouped(used_rows(chart));
-    let all = super::grouped(chart.rows.len());
+    let nodes = crate::present::grouped(used_rows(chart));
+    let all = crate::present::grouped(chart.rows.len());
     shown.notes.push(format!("one line per job: the batch uses {nodes} of {all} nodes"));
     if shown.rows.len() > JOBS_MOST {
-        let more = super::grouped(shown.rows.len() - JOBS_MOST);
+        let more = crate::present::grouped(shown.rows.len() - JOBS_MOST);
         shown.rows.truncate(JOBS_MOST);
         shown.notes.push(format!("{more} more placed jobs are not shown"));
     }
@@ -113,7 +113,7 @@ fn by_job(chart: &Chart) -> Chart {
         if let Fate::Placed { start, finish, .. } = job.fate {
             let row = rows.len();
             bars.push(Bar { row, start, end: finish, kind: Kind::Placed(index) });
-            let label = format!("{} on {}", job.name, super::grouped(tasks[index]));
+            let label = format!("{} on {}", job.name, crate::present::grouped(tasks[index]));
             rows.push(Row { label, group: "job on nodes".to_owned() });
         }
     }

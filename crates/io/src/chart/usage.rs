@@ -6,11 +6,11 @@ use super::clock::{self, Clock};
 use super::ink::{Ink, Rect};
 use super::panel::Panel;
 use super::replay::{HoldCause, Replay};
-use super::scale::{self, Unit};
 use super::sheet::{self, HEAD, Key, MARGIN, Pen, Swatch, WIDTH};
 use super::steps::{self, Columns};
 use super::theme::{ALARM_LIGHT, DARK, USED};
 use super::{grouped, theme};
+use crate::present::{self, Unit};
 
 /// Means over columns are drawn; this many at most.
 const COLUMNS: usize = 600;
@@ -139,7 +139,7 @@ impl Drawn {
 
     fn queue(&self, ink: &mut Ink, clock: &Clock, edges: &[f64], frame: Rect) {
         let max = self.queue.iter().copied().fold(0.0, f64::max);
-        let ticks = scale::ticks(0.0, max.max(1.0), 4);
+        let ticks = present::ticks(0.0, max.max(1.0), 4);
         let high = ticks.last().copied().unwrap_or(1.0);
         let panel = Panel { frame, low: 0.0, high };
         let none = vec![0.0; self.queue.len()];
@@ -154,7 +154,7 @@ impl Drawn {
     fn notes(&self) -> Vec<String> {
         let column = self.columns.seconds(0) as f64;
         let mut means =
-            format!("Each column is a mean over {} or so.", scale::span(column.max(1.0)));
+            format!("Each column is a mean over {} or so.", present::span(column.max(1.0)));
         if column <= 1.0 {
             means = "Each column is a second.".to_owned();
         }

@@ -26,7 +26,7 @@ pub const HEADER: [&str; 13] = [
 pub fn rows(report: &Report) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for result in &report.results {
-        let id = result.study.id;
+        let id = &result.study.id;
         rows.extend(result.findings.numbers.iter().map(|one| number(id, one)));
         rows.extend(result.findings.claims.iter().map(|one| claim(id, one)));
         rows.extend(result.findings.gains.iter().map(|one| gain(id, one)));
@@ -36,13 +36,13 @@ pub fn rows(report: &Report) -> Vec<Vec<String>> {
 
 fn number(study: &str, number: &Number) -> Vec<String> {
     let of = number.published;
-    let mut row = texts([study, "number", of.name, of.place, of.unit]);
+    let mut row = texts([study, "number", &of.name, &of.place, &of.unit]);
     row.push(of.value.to_string());
     row.extend(estimate(&number.measured));
     row.push(float(number.ratio()));
     row.push(number.verdict.name().to_owned());
     row.push(number.why.clone().unwrap_or_default());
-    row.push(of.erratum.unwrap_or_default().to_owned());
+    row.push(of.erratum.clone().unwrap_or_default());
     row
 }
 
@@ -55,7 +55,7 @@ fn claim(study: &str, claim: &Claim) -> Vec<String> {
 }
 
 fn gain(study: &str, gain: &Gain) -> Vec<String> {
-    let mut row = texts([study, "gain", gain.name, gain.measure, ""]);
+    let mut row = texts([study, "gain", &gain.name, &gain.measure, ""]);
     row.push(float(gain.paper.mean));
     row.extend(estimate(&gain.ours));
     row.push(float(gain.ratio.mean));
@@ -90,7 +90,7 @@ pub fn sensitivity_rows(of: &[Sensitivity]) -> Vec<Vec<String>> {
                 None => ("", String::new()),
             };
             for number in &swept.numbers {
-                let name = number.published.name;
+                let name = &number.published.name;
                 let mut row = texts([sensitivity.experiment.id, parameter, &value, name]);
                 row.push(number.published.value.to_string());
                 row.extend(estimate(&number.measured));

@@ -64,7 +64,7 @@ impl<'a> StudyView<'a> {
     fn new(result: &'a StudyResult) -> StudyView<'a> {
         let findings = &result.findings;
         let number = |number: &crate::Number| NumberView {
-            place: number.published.place,
+            place: &number.published.place,
             cells: words::number_cells(number),
         };
         let figure = findings.figure.as_ref().map(|figure| data_address(&figure.svg()));

@@ -62,7 +62,7 @@ impl<'a> NumberDoc<'a> {
     fn new(number: &'a Number) -> NumberDoc<'a> {
         let (of, measured) = (number.published, &number.measured);
         NumberDoc {
-            name: of.name,
+            name: &of.name,
             published: of.value,
             measured: finite(measured.mean),
             low: finite(measured.low),
@@ -70,9 +70,9 @@ impl<'a> NumberDoc<'a> {
             ratio: finite(number.ratio()),
             verdict: number.verdict.name(),
             why: number.why.as_deref(),
-            unit: of.unit,
-            place: of.place,
-            erratum: of.erratum,
+            unit: &of.unit,
+            place: &of.place,
+            erratum: of.erratum.as_deref(),
         }
     }
 }

@@ -46,7 +46,7 @@ fn study(page: &mut String, result: &StudyResult, figures: &str) {
         page.push_str("|---|---|---:|---:|---:|---|\n");
         for number in &findings.numbers {
             let [name, published, measured, ratio, verdict] = words::number_cells(number);
-            let place = number.published.place;
+            let place = &number.published.place;
             page.push_str(&row(&[&name, place, &published, &measured, &ratio, &verdict]));
         }
     }

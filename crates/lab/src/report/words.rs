@@ -11,7 +11,7 @@ use crate::verdict::Verdict;
 /// Name, published, measured, ratio, verdict.
 pub fn number_cells(number: &Number) -> [String; 5] {
     [
-        number.published.name.to_owned(),
+        number.published.name.clone(),
         published(number.published),
         measured(number),
         ratio(number),
@@ -28,8 +28,8 @@ pub fn claim_cells(claim: &Claim) -> [String; 3] {
 pub fn gain_cells(gain: &Gain) -> [String; 5] {
     let places = if gain.paper.mean.abs() < 10.0 { 3 } else { 2 };
     [
-        gain.name.to_owned(),
-        gain.measure.to_owned(),
+        gain.name.clone(),
+        gain.measure.clone(),
         grouped(gain.paper.mean, places),
         grouped(gain.ours.mean, places),
         estimate(&gain.ratio, 4),
@@ -41,11 +41,13 @@ pub fn gain_cells(gain: &Gain) -> [String; 5] {
 pub fn reasons(findings: &Findings) -> Vec<String> {
     let mut all = Vec::new();
     for number in &findings.numbers {
-        let name = number.published.name;
-        all.extend(number.published.erratum.map(|text| format!("Erratum: {name}. {text}")));
+        let name = &number.published.name;
+        let erratum = number.published.erratum.as_ref();
+        all.extend(erratum.map(|text| format!("Erratum: {name}. {text}")));
     }
     let mut causes: Vec<(&str, Vec<&str>)> = Vec::new();
-    let numbers = findings.numbers.iter().map(|number| (number.published.name, &number.why));
+    let numbers =
+        findings.numbers.iter().map(|number| (number.published.name.as_str(), &number.why));
     let claims = findings.claims.iter().map(|claim| (claim.text, &claim.why));
     for (name, why) in numbers.chain(claims) {
         let Some(why) = why else { continue };

@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use tradewind_io::present::svg::{Svg, escape};
+
 use super::words;
 use crate::documents::Credits;
 
@@ -79,11 +81,6 @@ const SPANS: [i128; 20] = [
     172_800, 604_800, 1_209_600, 2_592_000,
 ];
 
-fn escaped(text: &str) -> String {
-    let escaped = askama::filters::escape(text, askama::filters::Html);
-    escaped.map(|it| it.to_string()).unwrap_or_default()
-}
-
 /// Cost against finish, with a link on each point to what its key names; nothing for no points.
 /// Equal points are one, with both names.
 pub(crate) fn front(mut points: Vec<Point>) -> Option<String> {
@@ -100,58 +97,65 @@ pub(crate) fn front(mut points: Vec<Point>) -> Option<String> {
     points.first()?;
     let xs = Scale::new(points.iter().map(|it| i128::from(it.x)), LEFT, WIDTH - RIGHT);
     let ys = Scale::new(points.iter().map(|it| it.y), HEIGHT - BOTTOM, TOP);
-    let mut svg = format!(
-        "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"group\" \
-         aria-label=\"Cost against finish: {} windows\">",
-        points.len()
+    let count = points.len();
+    let mut svg = Svg::new();
+    let look = format_args!(
+        "class=\"chart\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"group\" \
+         aria-label=\"Cost against finish: {count} windows\""
     );
-    axes(&mut svg, &xs, &ys);
+    svg.open("svg", look);
+    costs(&mut svg, &ys);
+    finishes(&mut svg, &xs);
+    let (right, low) = ENDS;
+    svg.shape("path", format_args!("class=\"axis\" d=\"M{LEFT} {TOP}V{low}H{right}\""));
     let best: Vec<&Point> = points.iter().filter(|it| !beaten(it, &points)).collect();
     let mut path = String::new();
     for (at, point) in best.iter().enumerate() {
         let (x, y) = (xs.at(point.x.into()), ys.at(point.y));
         let _ = if at == 0 { write!(path, "M{x} {y}") } else { write!(path, "H{x}V{y}") };
     }
-    let _ = write!(svg, "<path class=\"front\" d=\"{path}\"/>");
+    svg.shape("path", format_args!("class=\"front\" d=\"{path}\""));
     for point in &points {
         let place = (xs.at(point.x.into()), ys.at(point.y));
         let class = if beaten(point, &points) { "beaten" } else { "best" };
         mark(&mut svg, point, place, class);
     }
-    svg.push_str("</svg>");
-    Some(svg)
+    svg.close("svg");
+    Some(svg.finish())
 }
 
-fn axes(svg: &mut String, xs: &Scale, ys: &Scale) {
-    let (right, low) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
+/// Where the plot ends to the right, and below.
+const ENDS: (i64, i64) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
+
+/// Amounts upwards, with a line across at each.
+fn costs(svg: &mut Svg, ys: &Scale) {
+    svg.words("text", "x=\"8\" y=\"18\"", "cost at most, credits");
+    let (right, _) = ENDS;
     for value in ys.lines(&amounts()) {
         let (y, cost) = (ys.at(value), words::credits(&Credits(value)));
-        let _ = write!(svg, "<path class=\"grid\" d=\"M{LEFT} {y}H{right}\"/>");
-        let _ = write!(
-            svg,
-            "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{cost}</text>",
-            LEFT - 8,
-            y + 4
-        );
+        svg.shape("path", format_args!("class=\"grid\" d=\"M{LEFT} {y}H{right}\""));
+        let (x, base) = (LEFT - 8, y + 4);
+        svg.words("text", format_args!("x=\"{x}\" y=\"{base}\" text-anchor=\"end\""), &cost);
     }
+}
+
+/// Moments across, with a line upwards at each; scripts may tell them on another clock.
+fn finishes(svg: &mut Svg, xs: &Scale) {
+    let (right, low) = ENDS;
     let mut day = String::new();
     for value in xs.lines(&SPANS) {
         let (x, stamp) = (xs.at(value), words::stamp(i64::try_from(value).unwrap_or(0)));
-        let seconds = value.rem_euclid(60);
         let (date, rest) = stamp.split_once(' ').unwrap_or((&stamp, ""));
         let hour = rest.trim_end_matches(" UTC");
-        let (hour, form) = match seconds {
+        let (hour, form) = match value.rem_euclid(60) {
             0 => (hour.to_owned(), "hour"),
-            _ => (format!("{hour}:{seconds:02}"), "second"),
+            seconds => (format!("{hour}:{seconds:02}"), "second"),
         };
-        let _ = write!(svg, "<path class=\"grid\" d=\"M{x} {TOP}V{low}\"/>");
-        // Scripts may tell it on another clock.
+        svg.shape("path", format_args!("class=\"grid\" d=\"M{x} {TOP}V{low}\""));
         let mut tell = |y: i64, form: &str, text: &str| {
-            let _ = write!(
-                svg,
-                "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\" data-at=\"{value}\" \
-                 data-form=\"{form}\">{text}</text>"
-            );
+            let data = format_args!("data-at=\"{value}\" data-form=\"{form}\"");
+            let look = format_args!("x=\"{x}\" y=\"{y}\" text-anchor=\"middle\" {data}");
+            svg.words("text", look, text);
         };
         tell(low + 17, form, &hour);
         if day != date {
@@ -159,31 +163,30 @@ fn axes(svg: &mut String, xs: &Scale, ys: &Scale) {
             tell(low + 33, "date", date);
         }
     }
-    let _ = write!(svg, "<path class=\"axis\" d=\"M{LEFT} {TOP}V{low}H{right}\"/>");
-    let _ = write!(svg, "<text x=\"8\" y=\"18\">cost at most, credits</text>");
-    let _ = write!(
-        svg,
-        "<text x=\"{right}\" y=\"{}\" text-anchor=\"end\">finish at the latest, <tspan data-zone=\"\">UTC</tspan></text>",
-        HEIGHT - 6
-    );
+    let y = HEIGHT - 6;
+    svg.open("text", format_args!("x=\"{right}\" y=\"{y}\" text-anchor=\"end\""));
+    svg.raw("finish at the latest, <tspan data-zone=\"\">UTC</tspan>");
+    svg.close("text");
 }
 
-fn mark(svg: &mut String, point: &Point, (x, y): (i64, i64), class: &str) {
-    let (name, label, key) = (escaped(&point.name), escaped(&point.label), escaped(&point.key));
+fn mark(svg: &mut Svg, point: &Point, (x, y): (i64, i64), class: &str) {
+    let key = escape(&point.key);
     let cost = words::credits(&Credits(point.y));
     let (at, finish) = (point.x, words::told(point.x));
     let first = key.split(' ').next().unwrap_or_default();
     let worse = if class == "beaten" { ", beaten by another" } else { "" };
-    let _ = write!(
-        svg,
-        "<a href=\"#{first}\" data-pick=\"{key}\" class=\"{class}\" \
-         aria-label=\"{name}: {label}, {cost} credits{worse}, finish {finish}\" \
-         data-finish=\"{at}\" data-words=\"{name}: {label}, {cost} credits{worse}, finish \">\
-         <title>{name}: {label}, {cost} credits{worse}, finish {finish}</title>\
-         <circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"12\"/>\
-         <text class=\"{class}\" x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{name}</text></a>",
-        y + 4
+    let told = format!("{}: {}, {cost} credits{worse}, finish ", point.name, point.label);
+    let words = escape(&told);
+    let look = format_args!(
+        "href=\"#{first}\" data-pick=\"{key}\" class=\"{class}\" aria-label=\"{words}{finish}\" \
+         data-finish=\"{at}\" data-words=\"{words}\""
     );
+    svg.open("a", look);
+    svg.raw(&format!("<title>{words}{finish}</title>"));
+    svg.shape("circle", format_args!("class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"12\""));
+    let place = format_args!("x=\"{x}\" y=\"{}\" text-anchor=\"middle\"", y + 4);
+    svg.words("text", format_args!("class=\"{class}\" {place}"), &point.name);
+    svg.close("a");
 }
 
 #[cfg(test)]

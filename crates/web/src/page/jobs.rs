@@ -74,7 +74,7 @@ struct Chip {
 
 impl Chip {
     fn grouped(&self) -> String {
-        words::grouped(self.count as u128)
+        words::grouped(self.count)
     }
 }
 
@@ -136,7 +136,7 @@ impl Jobs {
     }
 
     fn all(&self) -> String {
-        words::grouped(self.found.count as u128)
+        words::grouped(self.found.count)
     }
 
     /// Sorted by the column; once more: the other way round.

@@ -139,7 +139,7 @@ fn cards(state: &Books, user: &str) -> Vec<Card> {
     let booked = count(|phase| *phase == Phase::Held(Hold::Booked));
     let aside = match booked {
         0 => "not in the queue".to_owned(),
-        _ => format!("not in the queue, and {} booked", words::counted(&booked)),
+        _ => format!("not in the queue, and {} booked", words::grouped(booked)),
     };
     let oldest = state.jobs.values().filter(|job| job.phase == Phase::Waiting);
     let oldest = oldest.map(|job| job.submitted.0).min();
@@ -148,20 +148,17 @@ fn cards(state: &Books, user: &str) -> Vec<Card> {
     let failed = state.jobs.values().filter(|job| has_failed(job, now)).count();
     let lasting = |name, count: usize, (what, since): (&str, Option<i64>), link: &str| {
         let note = since.map_or_else(String::new, |_| what.to_owned());
-        Card { since, ..card(name, words::counted(&count), note, link) }
+        Card { since, ..card(name, words::grouped(count), note, link) }
     };
     let mut cards = vec![
         lasting("Running", running, ("longest for", longest), "/jobs?show=running"),
         lasting("Waiting", waiting, ("oldest for", oldest), "/jobs?show=waiting"),
-        Card {
-            alarm: held > 0,
-            ..card("Held", words::counted(&held), aside, "/jobs?show=waiting")
-        },
+        Card { alarm: held > 0, ..card("Held", words::grouped(held), aside, "/jobs?show=waiting") },
         Card {
             alarm: failed > 0,
             ..card(
                 "Failed",
-                words::counted(&failed),
+                words::grouped(failed),
                 "in the last day".to_owned(),
                 "/jobs?show=failed",
             )
@@ -211,9 +208,9 @@ fn nodes(state: &Books) -> Vec<Card> {
         full: String::new(),
         link: "/market#use".to_owned(),
     };
-    let all = words::nodes(&nodes);
-    let [ours_told, local, at_work_told] = [ours, local, at_work].map(|it| words::nodes(&it));
-    let [free, down_told] = [free, down].map(|it| words::nodes(&it));
+    let all = words::grouped(nodes);
+    let [ours_told, local, at_work_told] = [ours, local, at_work].map(words::grouped);
+    let [free, down_told] = [free, down].map(words::grouped);
     let allocated = format!("{ours_told} of {all} nodes, {local} more by owners");
     let working = format!("{at_work_told} of {all} nodes run a job’s work");
     let free = card("Free nodes", free, format!("to be had at once; {down_told} down"));

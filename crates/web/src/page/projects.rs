@@ -4,7 +4,7 @@ use askama::Template;
 use axum::Form;
 use axum::extract::State;
 use serde::Deserialize;
-use tradewind_daemon::live::projects::{self, MemberRole};
+use tradewind_daemon::live::projects::MemberRole;
 use tradewind_daemon::live::{Ask, ProjectChange};
 use tradewind_model::Money;
 
@@ -180,8 +180,10 @@ fn wish(filled: &Filled) -> Answer<ProjectChange> {
         "remove" => Ok(ProjectChange::Leave { user }),
         "limit" => {
             let total = amount_of(&filled.total, "total")?;
-            let limits =
-                projects::SpendingLimits { total, month: amount_of(&filled.month, "month")? };
+            let limits = tradewind_daemon::live::projects::SpendingLimits {
+                total,
+                month: amount_of(&filled.month, "month")?,
+            };
             Ok(ProjectChange::Limit { user: Some(user).filter(|it| !it.is_empty()), limits })
         }
         _ => Err(Failure::malformed("this form changes nothing", "")),

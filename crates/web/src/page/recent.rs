@@ -105,7 +105,7 @@ fn prices(trends: &Trends, chosen: &Chosen<'_>, ahead: &PlannedPrices) -> Figure
         id: "prices",
         title: "Prices".to_owned(),
         note,
-        legend: all.iter().map(|line| (line_mark(line.shade), line.name.clone())).collect(),
+        legend: legend(&all),
         svg: (!all.is_empty()).then(|| lines(&frame, &all)),
         empty: "There are no pools.",
         table: price_table(trends, &drawn, ahead),
@@ -174,11 +174,11 @@ fn use_of(trends: &Trends, chosen: &Chosen<'_>) -> Figure {
     let layers: Vec<Layer> = USES.iter().enumerate().map(layer).collect();
     let title = format!("What nodes of {} were for, over time", chosen.name);
     let frame = Frame { max: Some(100.0), ..frame(trends, title, "% of node time") };
-    let row = |span: usize| {
+    let told = |span: usize| {
         let it = by_span[span]?;
         let told = it.map(|part| format!("{part:.1} %"));
         let allocated = format!("{:.1} %", it[0] + it[1]);
-        Some((trends.bins.begin(span), [&[allocated][..], &told].concat()))
+        Some([&[allocated][..], &told].concat())
     };
     let mut head = vec!["Allocated".to_owned()];
     head.extend(USES.map(|(name, _)| name.to_owned()));
@@ -191,38 +191,48 @@ fn use_of(trends: &Trends, chosen: &Chosen<'_>) -> Figure {
         legend: USES.iter().map(|(name, kind)| (area_mark(kind), (*name).to_owned())).collect(),
         svg: Some(areas(&frame, &layers)),
         empty: "",
-        table: Table { head, rows: (0..trends.bins.spans).rev().filter_map(row).collect() },
+        table: table(trends, head, told),
     }
 }
 
+/// What lines are called.
+fn legend(all: &[Line]) -> Vec<(String, String)> {
+    all.iter().map(|line| (line_mark(line.shade), line.name.clone())).collect()
+}
+
+/// A line with a value for each span.
+fn line(trends: &Trends, shade: usize, name: &str, of: impl Fn(usize) -> Option<f64>) -> Line {
+    let steps = (0..trends.bins.spans).map(|span| (trends.bins.begin(span), of(span))).collect();
+    Line { name: name.to_owned(), steps, shade }
+}
+
+/// A row for each span of which something is known.
+fn table(trends: &Trends, head: Vec<String>, of: impl Fn(usize) -> Option<Vec<String>>) -> Table {
+    let row = |span: usize| Some((trends.bins.begin(span), of(span)?));
+    Table { head, rows: (0..trends.bins.spans).rev().filter_map(row).collect() }
+}
+
+/// Nodes asked for, in use, and supplied in a span, in the mean; `None`: nothing is known.
+fn demand_in(trends: &Trends, span: usize) -> Option<[f64; 3]> {
+    let seconds = Some(trends.seconds(span)).filter(|it| *it > 0)? as f64;
+    let sum = |of: fn(&PoolTrend) -> &Vec<i64>| {
+        trends.pools.iter().map(|it| of(it)[span]).sum::<i64>() as f64 / seconds
+    };
+    let (held, waited) = (sum(|it| &it.held), trends.waited[span] as f64 / seconds);
+    let nodes: f64 = trends.pools.iter().map(|it| f64::from(it.nodes)).sum();
+    let supply = (nodes - sum(|it| &it.owners) - sum(|it| &it.missing)).max(0.0);
+    Some([held + waited, held, supply])
+}
+
 fn demand(trends: &Trends) -> Figure {
-    let of = |span: usize| {
-        let seconds = Some(trends.seconds(span)).filter(|it| *it > 0)? as f64;
-        let sum = |of: fn(&PoolTrend) -> &Vec<i64>| {
-            trends.pools.iter().map(|it| of(it)[span]).sum::<i64>() as f64 / seconds
-        };
-        let (held, waited) = (sum(|it| &it.held), trends.waited[span] as f64 / seconds);
-        let nodes: f64 = trends.pools.iter().map(|it| f64::from(it.nodes)).sum();
-        let supply = (nodes - sum(|it| &it.owners) - sum(|it| &it.missing)).max(0.0);
-        Some([held + waited, held, supply])
-    };
     let names = ["asked for: in use and waited for", "in use by the market’s jobs", "supply"];
-    let by_span: Vec<Option<[f64; 3]>> = (0..trends.bins.spans).map(of).collect();
-    let line = |(at, name): (usize, &&str)| Line {
-        name: (*name).to_owned(),
-        steps: by_span
-            .iter()
-            .enumerate()
-            .map(|(span, it)| (trends.bins.begin(span), it.map(|it| it[at])))
-            .collect(),
-        shade: at,
-    };
-    let all: Vec<Line> = names.iter().enumerate().map(line).collect();
+    let by_span: Vec<Option<[f64; 3]>> =
+        (0..trends.bins.spans).map(|span| demand_in(trends, span)).collect();
+    let at = |at: usize| line(trends, at, names[at], |span| by_span[span].map(|it| it[at]));
+    let all = [0, 1, 2].map(at);
     let largest = by_span.iter().flatten().flatten().copied().fold(0.0, f64::max);
-    let row = |span: usize| {
-        let told = by_span[span]?.map(|it| short(it, largest));
-        Some((trends.bins.begin(span), told.to_vec()))
-    };
+    let head = names.iter().map(|name| format!("Nodes {name}")).collect();
+    let told = |span: usize| Some(by_span[span]?.map(|it| short(it, largest)).to_vec());
     Figure {
         id: "demand",
         title: "Demand and supply".to_owned(),
@@ -230,13 +240,10 @@ fn demand(trends: &Trends) -> Figure {
             "Supply is what owners leave to the market: all nodes but those with their own load, \
                those that are not offered and those that are down."
                 .to_owned(),
-        legend: all.iter().map(|line| (line_mark(line.shade), line.name.clone())).collect(),
+        legend: legend(&all),
         svg: Some(lines(&frame(trends, "Demand and supply over time".to_owned(), "nodes"), &all)),
         empty: "",
-        table: Table {
-            head: names.iter().map(|name| format!("Nodes {name}")).collect(),
-            rows: (0..trends.bins.spans).rev().filter_map(row).collect(),
-        },
+        table: table(trends, head, told),
     }
 }
 
@@ -265,35 +272,27 @@ fn income(trends: &Trends, chosen: &Chosen<'_>) -> Option<Figure> {
         seen.truncate(LINES);
     }
     let known = |span: usize| trends.seconds(span) > 0;
-    let line = |(shade, (name, income)): (usize, &(String, &Vec<i128>))| Line {
-        name: name.clone(),
-        steps: (0..trends.bins.spans)
-            .map(|span| {
-                let rate = income[span] as f64 / 1e6 * HOUR / trends.bins.step as f64;
-                (trends.bins.begin(span), known(span).then_some(rate))
-            })
-            .collect(),
-        shade,
+    let of = |(shade, (name, income)): (usize, &(String, &Vec<i128>))| {
+        let rate = |span: usize| income[span] as f64 / 1e6 * HOUR / trends.bins.step as f64;
+        line(trends, shade, name, |span| known(span).then(|| rate(span)))
     };
-    let all: Vec<Line> = seen.iter().enumerate().map(line).collect();
-    let row = |span: usize| {
+    let all: Vec<Line> = seen.iter().enumerate().map(of).collect();
+    let head = seen.iter().map(|(name, _)| format!("{name}, credits in the span")).collect();
+    let told = |span: usize| {
         let told = seen.iter().map(|(_, income)| words::credits(&Credits(income[span])));
-        known(span).then(|| (trends.bins.begin(span), told.collect()))
+        known(span).then(|| told.collect())
     };
     Some(Figure {
         id: "income",
         title: "Owners’ income".to_owned(),
         note,
-        legend: all.iter().map(|line| (line_mark(line.shade), line.name.clone())).collect(),
+        legend: legend(&all),
         svg: Some(lines(
             &frame(trends, "Owners’ income over time".to_owned(), "credits per hour"),
             &all,
         )),
         empty: "",
-        table: Table {
-            head: seen.iter().map(|(name, _)| format!("{name}, credits in the span")).collect(),
-            rows: (0..trends.bins.spans).rev().filter_map(row).collect(),
-        },
+        table: table(trends, head, told),
     })
 }
 

@@ -4,7 +4,7 @@ use askama::filters::Safe;
 use jiff::Timestamp;
 
 use crate::documents::{Credits, Fate};
-pub(crate) use crate::views::amounts::{credits, grouped, performance, span};
+pub(crate) use crate::views::amounts::{credits, grouped, performance, span, typeset};
 
 /// A moment: UTC, with the zone, as an element that scripts may show on another clock.
 pub(crate) fn time(at: &i64) -> Safe<String> {
@@ -105,21 +105,6 @@ pub(crate) fn more(seconds: &i64) -> String {
 pub(crate) fn dearer(micro: &i128) -> String {
     let told = credits(&Credits(*micro));
     if *micro > 0 { format!("+{told}") } else { told }
-}
-
-/// With thousands apart.
-pub(crate) fn counted(number: &usize) -> String {
-    grouped(*number as u128)
-}
-
-/// With thousands apart.
-pub(crate) fn nodes(number: &u32) -> String {
-    grouped(u128::from(*number))
-}
-
-/// With thousands apart.
-pub(crate) fn grouped_u64(number: &u64) -> String {
-    grouped(u128::from(*number))
 }
 
 #[cfg(test)]

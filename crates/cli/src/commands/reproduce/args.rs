@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tradewind_io::{diagnostics, digest, input, swf};
-use tradewind_lab::{Case, Experiment, LogFile, Parameter, Size, Study, experiments, studies};
+use tradewind_lab::{Case, Experiment, LogFile, Parameter, Size, Study, experiments};
 
+use super::studies;
 use crate::exit::Failure;
 use crate::worker_pool;
 
@@ -107,8 +108,8 @@ impl Args {
         let names =
             |study: &Study, what: &str| what == "all" || what == study.id || what == study.paper();
         for what in &self.what {
-            if !studies().any(|study| names(study, what)) {
-                let ids = studies().map(|study| study.id);
+            if !studies()?.iter().any(|study| names(study, what)) {
+                let ids = studies()?.iter().map(|study| study.id.as_str());
                 let hint = match diagnostics::suggestion(what, ids) {
                     Some(best) => format!("did you mean `{best}`?"),
                     None => "`tradewind reproduce list` has all of them".to_owned(),
@@ -117,7 +118,7 @@ impl Args {
             }
         }
         let wanted = |study: &&'static Study| self.what.iter().any(|what| names(study, what));
-        Ok(studies().filter(wanted).collect())
+        Ok(studies()?.iter().filter(wanted).collect())
     }
 
     /// What `--set` says, checked against the experiments that know the name.

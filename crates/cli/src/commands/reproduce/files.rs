@@ -28,7 +28,7 @@ pub(super) fn write(out: &Path, findings: &Findings) -> Result<(), Failure> {
     make(&out.join(FIGURES))?;
     for result in &findings.results {
         let Some(figure) = &result.findings.figure else { continue };
-        let id = result.study.id;
+        let id = &result.study.id;
         file(&format!("{FIGURES}/{id}.svg"), &figure.svg())?;
         let png = figure.png().map_err(|error| Failure {
             exit: Exit::Bug,

@@ -13,7 +13,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tradewind_lab::report::{Report as Findings, Sensitivity, StudyResult, Swept};
-use tradewind_lab::{Case, Experiment, Parameter, Size, Study, Tally, Value, experiments};
+use tradewind_lab::{
+    Case, DataError, Experiment, Parameter, Size, Study, Tally, Value, experiments,
+};
 
 pub(crate) use args::Args;
 use args::Settings;
@@ -21,7 +23,7 @@ use store::Store;
 use work::ExperimentRun;
 
 use crate::cli::Format;
-use crate::exit::{Exit, Outcome};
+use crate::exit::{Exit, Failure, Outcome};
 use crate::report::Report;
 use crate::worker_pool;
 
@@ -44,12 +46,24 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         });
         return Ok(Exit::Interrupted);
     };
-    let findings = plan.conclude(&settings, &tallies);
+    let findings = plan.conclude(&settings, &tallies)?;
     if let Some(out) = &settings.out {
         files::write(out, &findings)?;
     }
     render::print(&findings, format)?;
     Ok(Exit::Ok)
+}
+
+/// All studies.
+fn studies() -> Result<&'static [Study], Failure> {
+    Ok(tradewind_lab::studies()?)
+}
+
+/// The data of the studies are part of the program.
+impl From<DataError> for Failure {
+    fn from(error: DataError) -> Failure {
+        Failure { exit: Exit::Bug, ..Failure::data(error.to_string()) }
+    }
 }
 
 /// Which experiments are run with what, and for which studies.
@@ -68,7 +82,7 @@ struct Sweep {
 }
 
 impl ReproducePlan {
-    fn new(settings: &Settings, report: &Report) -> Result<ReproducePlan, crate::exit::Failure> {
+    fn new(settings: &Settings, report: &Report) -> Result<ReproducePlan, Failure> {
         let experiments = experiments(&settings.studies);
         let mut runs = Vec::new();
         for experiment in &experiments {
@@ -95,42 +109,42 @@ impl ReproducePlan {
     }
 
     /// What the studies say to `tallies`, which stand in the order of the runs.
-    fn conclude(&self, settings: &Settings, tallies: &[Tally]) -> Findings {
+    fn conclude(&self, settings: &Settings, tallies: &[Tally]) -> Result<Findings, Failure> {
         let results = self.studies.iter().map(|study| {
             let at = self.experiments.iter().position(|it| it.id == study.experiment.id);
             let at = at.unwrap_or_default();
             let case = self.runs[at].case.clone();
-            let findings = (study.findings)(&case, &tallies[at]);
-            StudyResult { study, case, findings }
+            let findings = study.findings(&case, &tallies[at])?;
+            Ok(StudyResult { study, case, findings })
         });
-        Findings {
+        Ok(Findings {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             command: settings.command.clone(),
             seed: settings.seed,
             size: settings.size,
             settings: settings.given.clone(),
-            results: results.collect(),
-            sensitivity: self.sensitivity(&tallies[self.experiments.len()..]),
-        }
+            results: results.collect::<Result<_, Failure>>()?,
+            sensitivity: self.sensitivity(&tallies[self.experiments.len()..])?,
+        })
     }
 
-    fn sensitivity(&self, tallies: &[Tally]) -> Vec<Sensitivity> {
+    fn sensitivity(&self, tallies: &[Tally]) -> Result<Vec<Sensitivity>, Failure> {
         let mut all: Vec<Sensitivity> = Vec::new();
         let cases = self.runs[self.experiments.len()..].iter().map(|run| &run.case);
         for ((sweep, case), tally) in self.sweeps.iter().zip(cases).zip(tallies) {
-            let row = self.swept(sweep, case, tally);
+            let row = self.swept(sweep, case, tally)?;
             match all.last_mut().filter(|last| last.experiment.id == sweep.experiment.id) {
                 Some(last) => last.rows.push(row),
                 None => all.push(Sensitivity { experiment: sweep.experiment, rows: vec![row] }),
             }
         }
-        all
+        Ok(all)
     }
 
-    fn swept(&self, sweep: &Sweep, case: &Case, tally: &Tally) -> Swept {
+    fn swept(&self, sweep: &Sweep, case: &Case, tally: &Tally) -> Result<Swept, Failure> {
         let mine = self.studies.iter().filter(|it| it.experiment.id == sweep.experiment.id);
-        let results: Vec<_> = mine.map(|study| (study.findings)(case, tally)).collect();
-        Sensitivity::row(sweep.changed, &results)
+        let results: Result<Vec<_>, _> = mine.map(|study| study.findings(case, tally)).collect();
+        Ok(Sensitivity::row(sweep.changed, &results?))
     }
 }
 

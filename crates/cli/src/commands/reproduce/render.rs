@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use tradewind_lab::report::{self, Report as Findings, StudyResult};
-use tradewind_lab::{Parameter, Study, experiments, studies};
+use tradewind_lab::{Parameter, Study, experiments};
 
-use super::files;
+use super::{files, studies};
 use crate::cli::Format;
 use crate::exit::Failure;
 use crate::output;
@@ -13,27 +13,27 @@ use crate::tables::{Column, Side, table};
 /// What there is.
 pub(super) fn list(format: Format) -> Result<(), Failure> {
     match format {
-        Format::Table => output::print(&list_table()),
-        Format::Json => output::json(&list_json()),
+        Format::Table => output::print(&list_table(studies()?)),
+        Format::Json => output::json(&list_json(studies()?)),
         Format::Csv => {
             let row = |study: &Study| {
-                [study.id, study.title, study.experiment.id].map(str::to_owned).to_vec()
+                [&study.id, &study.title, study.experiment.id].map(str::to_owned).to_vec()
             };
             let header = ["study", "title", "experiment"].map(str::to_owned).to_vec();
-            let rows: Vec<_> = std::iter::once(header).chain(studies().map(row)).collect();
+            let rows: Vec<_> = std::iter::once(header).chain(studies()?.iter().map(row)).collect();
             output::print(&output::csv(&rows)?)
         }
     }
 }
 
-fn list_table() -> String {
+fn list_table(studies: &'static [Study]) -> String {
     let columns = [("STUDY", Side::Left), ("EXPERIMENT", Side::Left), ("TITLE", Side::Left)];
     let row =
-        |study: &Study| [study.id, study.experiment.id, study.title].map(str::to_owned).to_vec();
-    let mut text = table(&columns, studies().map(row).collect());
+        |study: &Study| [&study.id, study.experiment.id, &study.title].map(str::to_owned).to_vec();
+    let mut text = table(&columns, studies.iter().map(row).collect());
     let columns: [Column; 3] =
         [("PARAMETER", Side::Left), ("DEFAULT", Side::Right), ("MEANING", Side::Left)];
-    for experiment in experiments(&studies().collect::<Vec<_>>()) {
+    for experiment in experiments(&studies.iter().collect::<Vec<_>>()) {
         let row = |parameter: &&Parameter| {
             let default = parameter.default().to_string();
             vec![parameter.name.to_owned(), default, parameter.meaning.to_owned()]
@@ -45,7 +45,7 @@ fn list_table() -> String {
     text
 }
 
-fn list_json() -> serde_json::Value {
+fn list_json(studies: &[Study]) -> serde_json::Value {
     let parameter = |parameter: &&Parameter| {
         json!({
             "name": parameter.name,
@@ -64,7 +64,7 @@ fn list_json() -> serde_json::Value {
             "parameters": study.experiment.parameters.iter().map(parameter).collect::<Vec<_>>(),
         })
     };
-    json!({"studies": studies().map(study).collect::<Vec<_>>()})
+    json!({"studies": studies.iter().map(study).collect::<Vec<_>>()})
 }
 
 /// The results.

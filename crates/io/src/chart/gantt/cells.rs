@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::{Bar, Paint};
-use crate::chart::ink::{Rect, num};
+use crate::chart::ink::Rect;
 use crate::chart::steps::Columns;
+use crate::present::svg::num;
 use tradewind_model::Horizon;
 
 /// Neighbouring cells of one colour, in cells.

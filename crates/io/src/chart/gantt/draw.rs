@@ -7,9 +7,9 @@ use super::{GanttOfRun, Paint, USERS, exact, grouped};
 use crate::chart::clock::{self, Clock};
 use crate::chart::ink::{Ink, Rect, text_width};
 use crate::chart::replay::RunFate;
-use crate::chart::scale;
 use crate::chart::sheet::{self, HEAD, Key, MARGIN, Pen, Swatch, WIDTH};
 use crate::chart::theme::{self, ALARM, ALARM_LIGHT, BOLD, DARK, EDGE, FILLS, GRID, OTHERS, SMALL};
+use crate::present;
 
 /// The height of the rows of all processors.
 const HEIGHT_LEAST: f64 = 120.0;
@@ -189,10 +189,10 @@ impl GanttOfRun {
             "Too many jobs or processors to draw each: every cell of {} by {} has the colour of \
              what held most of it; what is blank was idle. Ends of killed jobs and reservations \
              are left out.",
-            scale::span(seconds.max(1.0)),
+            present::span(seconds.max(1.0)),
             match (grid.processors as f64 / grid.rows as f64).max(1.0) {
                 1.0 => "1 processor".to_owned(),
-                many => format!("{} processors", scale::Unit::Count.say(many)),
+                many => format!("{} processors", present::Unit::Count.say(many)),
             },
         )
     }
@@ -275,13 +275,13 @@ impl Place<'_> {
             let at = self.clock.x(at).min(x + width - half);
             ink.text(at, y + height + 16.0, theme::middle(SMALL), &label);
         }
-        for tick in scale::ticks(0.0, self.processors as f64, 8) {
+        for tick in present::ticks(0.0, self.processors as f64, 8) {
             if tick > self.processors as f64 || tick.fract() != 0.0 {
                 continue;
             }
             let at = self.y(tick as u32);
             ink.line((x - 4.0, at), (x, at), &format!("stroke=\"{EDGE}\""));
-            ink.text(x - 8.0, at + 4.0, theme::end(SMALL), &scale::Unit::Count.say(tick));
+            ink.text(x - 8.0, at + 4.0, theme::end(SMALL), &present::Unit::Count.say(tick));
         }
     }
 }

@@ -6,9 +6,10 @@ use tradewind_model::Time;
 
 use super::draw::Place;
 use super::{Bar, Paint};
-use crate::chart::ink::{Ink, Style, num, text_width};
+use crate::chart::ink::{Ink, Style, text_width};
 use crate::chart::replay::RunFate;
 use crate::chart::theme::{self, BODY, ON_FILL, SMALL};
+use crate::present::svg::num;
 
 /// Letters on bars: more are noise.
 const LABELS_MOST: usize = 200;

@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 
 use tradewind_model::{Horizon, Time};
 
-use super::grouped;
 use super::replay::{HoldCause, Replay, ReplayPool, RunFate};
+use crate::present::grouped;
 
 /// What a Gantt chart shows of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -137,8 +137,8 @@ impl GanttOfRun {
                 Some(format!("job {}", job.name)),
                 job.user.map(|user| format!("user {user}")),
                 Some(format!("{} processors", grouped(job.width as usize))),
-                Some(super::scale::span((job.end - job.start).0 as f64)),
-                Some(format!("waited {}", super::scale::span((job.start - job.submit).0 as f64))),
+                Some(crate::present::span((job.end - job.start).0 as f64)),
+                Some(format!("waited {}", crate::present::span((job.start - job.submit).0 as f64))),
                 (job.fate != RunFate::Completed).then(|| fate_word(job.fate).to_owned()),
             ];
             self.bars.extend(

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::super::ink::{Ink, Rect, fit, num, text_width};
+use super::super::ink::{Ink, Rect, fit, text_width};
 use super::super::panel::Panel;
-use super::super::scale::{self, Unit};
 use super::super::theme::{self, DARK, GRID, PAPER, SMALL};
 use super::{Mark, PlotAcross, PlotPanel, PlotSeries, PlotValue, colour};
+use crate::present::svg::num;
+use crate::present::{self, Unit};
 
 /// Points are drawn on a line of at most so many values.
 const POINTS_MOST: usize = 60;
@@ -43,11 +44,11 @@ impl<'a> Area<'a> {
         let floor = of.floor(heights);
         let ups = match min {
             Some(min) => round_powers(min, max),
-            None => scale::ticks_between(floor, max, 6),
+            None => present::ticks_between(floor, max, 6),
         };
         let ticks = (*ups.first().unwrap_or(&0.0), *ups.last().unwrap_or(&1.0));
         let (low, high) = match min {
-            Some(min) => (0.0, scale::log2(max / min)),
+            Some(min) => (0.0, present::log2(max / min)),
             None if of.has_bars() => with_room(ticks, (floor, max)),
             None => ticks,
         };
@@ -98,7 +99,7 @@ impl<'a> Area<'a> {
 
     /// In the units of the panel.
     fn height(&self, value: f64) -> f64 {
-        self.min.map_or(value, |min| scale::log2(value / min))
+        self.min.map_or(value, |min| present::log2(value / min))
     }
 
     fn y(&self, value: f64) -> f64 {
@@ -119,7 +120,7 @@ impl<'a> Area<'a> {
 
     fn numbers(&self, ink: &mut Ink, label: &str) {
         let frame = self.panel.frame;
-        let ticks = scale::ticks_between(self.left, self.right, 8);
+        let ticks = present::ticks_between(self.left, self.right, 8);
         for tick in ticks.into_iter().filter(|tick| (self.left..=self.right).contains(tick)) {
             let x = self.x(tick);
             ink.line((x, frame.y), (x, self.bottom()), &format!("stroke=\"{GRID}\""));

@@ -4,8 +4,8 @@ use tradewind_model::{Horizon, Time};
 use crate::chart::Unit;
 use crate::chart::clock::{Clock, moment};
 use crate::chart::compare::Better;
-use crate::chart::scale::{log2, ticks};
 use crate::chart::theme::LINES;
+use crate::present::{log2, ticks};
 
 #[test]
 fn numbers_are_said_shortly() {

@@ -16,7 +16,7 @@ use crate::tally::Tally;
 ///
 /// Names in the tally: `all/…` of all cycles, the rest of those that count; `alp/…`, `amp/…` of a
 /// search; `min-time/…`, `min-cost/…` of a combination, per job; `gain/…` of ours beside AMP.
-pub(super) static CYCLES: Experiment = Experiment {
+pub(in crate::papers) static CYCLES: Experiment = Experiment {
     id: "alp-amp-cycles",
     summary: "draws slots and a batch, finds all alternatives by ALP and by AMP, and combines them \
               for least time and for least cost",
@@ -38,8 +38,6 @@ pub(super) static CYCLES: Experiment = Experiment {
 
 /// How many cycles the papers simulate.
 pub(super) const PAPERS_CYCLES: u32 = 25_000;
-/// How many of them the figure of single experiments shows.
-pub(super) const SHOWN: usize = 300;
 const PART: u32 = 250;
 /// Points are kept up to this cycle: enough for the figure, as a third of all cycles count.
 const SHOWN_UPTO: u64 = 2_000;

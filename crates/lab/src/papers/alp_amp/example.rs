@@ -14,32 +14,17 @@ use tradewind_sched::window::{self, Algorithm, Search};
 
 use super::parameters::{BUDGET_TEST, LIMITS, variant};
 use crate::case::Case;
-use crate::findings::{Claim, Evidence, Figure, Findings, Published};
-use crate::study::{Experiment, Study};
-use crate::tally::{Estimate, Tally};
-use crate::verdict::Verdict;
+use crate::findings::Figure;
+use crate::study::Experiment;
+use crate::tally::Tally;
 
-static EXAMPLE: Experiment = Experiment {
+pub(in crate::papers) static EXAMPLE: Experiment = Experiment {
     id: "worked-example",
     summary: "plans the three jobs of section 4 by AMP and by ALP; nothing is drawn",
     parameters: &[&LIMITS, &BUDGET_TEST],
     logs: &[],
     parts: |_| 1,
     part: |case, _| count(case).unwrap_or_default(),
-};
-
-pub(super) static OF_001: Study = Study {
-    id: "001-example",
-    title: "The worked example: AMP's alternatives for three jobs",
-    experiment: &EXAMPLE,
-    findings: of_001,
-};
-
-pub(super) static OF_002: Study = Study {
-    id: "002-example",
-    title: "The worked example: AMP's alternatives for three jobs",
-    experiment: &EXAMPLE,
-    findings: of_002,
 };
 
 /// Prices of cpu1 to cpu6.
@@ -147,79 +132,9 @@ fn without_limit(world: &Snapshot) -> Option<Window> {
         .map(|found| found.window)
 }
 
-const BUILT: &str =
-    "The layout is only in a figure that the text lacks; ours was built to meet it.";
-
-const fn built(
-    name: &'static str,
-    value: f64,
-    unit: &'static str,
-    measured: fn(&Tally) -> Estimate,
-) -> Published {
-    let (decimals, place, cause, erratum) = (0, "section 4", BUILT, None);
-    let kind = Evidence::Fitted;
-    Published { name, value, decimals, unit, place, cause, erratum, measured, kind }
-}
-
-static NUMBERS: [Published; 8] = [
-    built("W1 starts", 150.0, "", |tally| tally.exact("w1/start")),
-    built("W1 ends", 230.0, "", |tally| tally.exact("w1/finish")),
-    built("W1 costs per unit of time", 10.0, "credits", |tally| tally.exact("w1/cost")),
-    built("W2 costs per unit of time", 14.0, "credits", |tally| tally.exact("w2/cost")),
-    built("W3 starts", 450.0, "", |tally| tally.exact("w3/start")),
-    built("W3 ends", 500.0, "", |tally| tally.exact("w3/finish")),
-    built("alternatives found by AMP", 8.0, "", |tally| tally.exact("amp/alternatives")),
-    Published {
-        kind: Evidence::Measured,
-        cause: "Job 2's limit was set other than in the paper.",
-        ..built("ALP's price cap for job 2", 10.0, "credits", |tally| tally.exact("alp/cap"))
-    },
-];
-
-fn of_001(case: &Case, tally: &Tally) -> Findings {
-    findings(case, tally, OF_001.title)
-}
-
-fn of_002(case: &Case, tally: &Tally) -> Findings {
-    findings(case, tally, OF_002.title)
-}
-
-fn findings(case: &Case, tally: &Tally, title: &str) -> Findings {
-    let chart = world(case).map(|world| {
-        let plan = planned(case, &world, Algorithm::Amp);
-        Figure::Plan(Box::new(Chart::of_plan(title.to_owned(), &world, &plan)))
-    });
-    Findings {
-        numbers: NUMBERS.iter().map(|published| published.against(tally)).collect(),
-        claims: claims(tally),
-        figure: chart,
-        notes: vec![
-            "Figures 2 and 3 of 001, 9 to 11 of 002: all alternatives, those that the \
-                     combination chooses in full colour."
-                .to_owned(),
-        ],
-        ..Findings::default()
-    }
-}
-
-fn claims(tally: &Tally) -> Vec<Claim> {
-    let value = |name: &str| tally.exact(name).mean;
-    let built = |text, holds: bool, measured| {
-        let verdict = if holds { Verdict::Fitted } else { Verdict::NotReproduced };
-        Claim::new(text, verdict, measured).because(BUILT)
-    };
-    let (alp, amp) = (value("alp/on-cpu6"), value("amp/on-cpu6"));
-    let (start, cost) = (value("unlimited/start"), value("unlimited/cost"));
-    vec![
-        built(
-            "ALP never uses cpu6, AMP does",
-            alp == 0.0 && amp > 0.0,
-            format!("{alp} of ALP's windows use it, {amp} of AMP's"),
-        ),
-        built(
-            "Windows earlier than W1 break only the limit on cost",
-            start < value("w1/start") && cost > value("w1/cost"),
-            format!("without a limit job 1 starts at {start} for {cost} per unit of time"),
-        ),
-    ]
+/// AMP's plan; what the combination chooses is in full colour.
+pub(in crate::papers) fn picture(case: &Case, title: String) -> Option<Figure> {
+    let world = world(case)?;
+    let plan = planned(case, &world, Algorithm::Amp);
+    Some(Figure::Plan(Box::new(Chart::of_plan(title, &world, &plan))))
 }

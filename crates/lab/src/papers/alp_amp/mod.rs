@@ -1,16 +1,12 @@
 //! Papers 001 and 002: the slot searches ALP and AMP, compared over thousands of cycles, and the
 //! worked example.
 
-mod claims;
 mod cycles;
 mod example;
-mod figures;
-mod gains;
 mod parameters;
-mod published;
-mod studies;
 mod whole;
-mod whole_study;
 mod world;
 
-pub(super) use studies::ALL;
+pub(super) use cycles::CYCLES;
+pub(super) use example::{EXAMPLE, picture as picture_of_example};
+pub(super) use whole::CYCLES as WHOLE;

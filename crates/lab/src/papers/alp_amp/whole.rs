@@ -21,7 +21,7 @@ use crate::tally::Tally;
 /// Names in the tally: `goal/scheme/…` with [`GOALS`] or [`SCARCELY`], and [`SCHEMES`]; `goal/scheme/over-css/…`
 /// are pairs with CSS. Sums are per job, of the cycles in which every scheme (or both of a pair)
 /// places all jobs.
-pub(super) static CYCLES: Experiment = Experiment {
+pub(in crate::papers) static CYCLES: Experiment = Experiment {
     id: "whole-batch-cycles",
     summary: "draws slots and a batch as `alp-amp-cycles` does, and plans it by CSS, by \
               batch-slicer and by whole-batch, for least time and for least cost",

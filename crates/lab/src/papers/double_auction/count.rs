@@ -2,7 +2,7 @@
 
 use tradewind_model::{Money, Time};
 use tradewind_sim::Run;
-use tradewind_sim::metrics::{Family, JobClass, load_deviation};
+use tradewind_sim::metrics::load_deviation;
 use tradewind_sim::workload::{Job, Workload};
 
 use super::parameters::{WINDOW, span, ticks};
@@ -12,14 +12,8 @@ use crate::tally::Tally;
 /// The window of deviations has so many parts.
 pub(super) const TWELFTHS: usize = 12;
 
-/// Urgency classes, of (deadline − submission) / run time − 1.
-pub(super) const URGENCY: [JobClass; 5] = Family::URGENCY.classes;
-/// Classes of value per processor. The paper names the first; "medium" ones are ours.
-pub(super) const VALUE: [JobClass; 6] = Family::VALUE.classes;
-/// Their borders in credits.
+/// Borders of the classes of value per processor, in credits. The paper names the first.
 const BORDERS: [i64; 5] = [1_000, 5_000, 10_000, 20_000, 30_000];
-/// The classes that count as medium.
-pub(super) const MEDIUM: std::ops::Range<usize> = 2..4;
 
 const CREDIT: f64 = 1e6;
 

@@ -23,7 +23,7 @@ use crate::study::Experiment;
 use crate::tally::Tally;
 
 /// A part is a replication of all points. Names in the tally: `system/scale/point/measure`.
-pub(super) static STEADY: Experiment = Experiment {
+pub(in crate::papers) static STEADY: Experiment = Experiment {
     id: "steady-load",
     summary: "runs the auction on five sites under Poisson arrivals, and works the model out",
     parameters: &[&STEADY_CYCLE, &WIDEST, &QUEUES, &STEADY_GATE, &TIES, &WAIT],

@@ -27,7 +27,7 @@ pub(super) const THUNDER: &str = "LLNL-Thunder-2007-1.1-cln.swf";
 /// `fair-share-over-edf-fq/group` those two);
 /// `mechanism/missed-5` is the number that missed it when that many sixths of the applications
 /// are there; `mechanism/deviation-5` the deviation of load in that twelfth of the window.
-pub(super) static THUNDER_WEEK: Experiment = Experiment {
+pub(in crate::papers) static THUNDER_WEEK: Experiment = Experiment {
     id: "thunder-week",
     summary: "replays a week of Thunder on ten sites under the auction, its rivals and variants",
     parameters: &[

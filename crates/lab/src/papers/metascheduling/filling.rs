@@ -20,7 +20,7 @@ use crate::tally::Tally;
 /// cycles that all schemes place within the interval; `bsf/n/…` of those that every n does, at
 /// the medium level of load; `advantage/…` of batch-slicer and backfilling; `replan/…` of
 /// batch-slicer planned anew on early ends, beside not.
-pub(super) static FILLING: Experiment = Experiment {
+pub(in crate::papers) static FILLING: Experiment = Experiment {
     id: "early-ends",
     summary: "draws batches whose jobs end early, and replays backfilling, CSS, batch-slicer and \
               their union",

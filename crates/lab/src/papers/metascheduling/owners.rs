@@ -11,7 +11,7 @@ use crate::tally::Tally;
 /// 5,000 cycles for each price at full size. Names in the tally: `price/failed` of all cycles;
 /// `price/used`, time of the owner's node that the jobs take, and `price/profit` of those in
 /// which all jobs get a window.
-pub(super) static OWNERS: Experiment = Experiment {
+pub(in crate::papers) static OWNERS: Experiment = Experiment {
     id: "owners-price",
     summary: "draws batches and a node that costs what its owner asks, and plans by batch-slicer",
     parameters: &PARAMETERS,
@@ -27,8 +27,6 @@ static PARAMETERS: [&Parameter; 13] = {
 
 /// What the owner asks for a unit of time, in credits: table 2 has the even ones.
 pub(super) const PRICES: [u32; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
-/// The paper's interval.
-pub(super) const INTERVAL: f64 = 600.0;
 
 const PART: u32 = 40;
 const OWNER: NodeId = NodeId(0);

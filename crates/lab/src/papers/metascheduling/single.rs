@@ -16,7 +16,7 @@ use crate::tally::Tally;
 /// alternative that is best by one measure; `exact/strategy/measure` of our search for the same,
 /// and `best/measure` of our search by that measure beside AMP's window, in pairs of ours and the
 /// paper's.
-pub(super) static SINGLE: Experiment = Experiment {
+pub(in crate::papers) static SINGLE: Experiment = Experiment {
     id: "single-job",
     summary: "draws 100 nodes with local load, and searches windows for one job by every strategy",
     parameters: &[

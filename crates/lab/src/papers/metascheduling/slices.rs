@@ -15,7 +15,7 @@ use crate::tally::Tally;
 /// 5,000 cycles for each level at full size. Names in the tally: `level/k/failed` of all cycles;
 /// `level/k/measure` of those that every k places in full, so that all k are compared on the same
 /// ones; `level/gain/…` of ours beside k = 5.
-pub(super) static SLICES: Experiment = Experiment {
+pub(in crate::papers) static SLICES: Experiment = Experiment {
     id: "slices",
     summary: "draws batches at three levels of load, and plans each in 1 to 20 sub-batches",
     parameters: &PARAMETERS,

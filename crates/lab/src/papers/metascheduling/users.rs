@@ -14,7 +14,7 @@ use crate::tally::Tally;
 /// 5,000 cycles at full size. Names in the tally: `row/measure`, means over the jobs of a row in
 /// a cycle that both schemes place in full; `gain/measure`, of the jobs whose criterion it is, by
 /// batch-slicer and by CSS; `css-whole/…`, the batch planned as one.
-pub(super) static USERS: Experiment = Experiment {
+pub(in crate::papers) static USERS: Experiment = Experiment {
     id: "users-criteria",
     summary: "draws 24 nodes and 20 jobs with criteria, and plans them by batch-slicer and by CSS",
     parameters: &PARAMETERS,

@@ -18,7 +18,7 @@ use crate::tally::Tally;
 /// 1,000 cycles per point at full size. Names in the tally: `nodes/n/…` and `horizon/h/…`, then
 /// `slots`, `alternatives`, or the milliseconds of a strategy: `amp`, `min-proc-time`, `aep` (the
 /// four others, which sort at every step), `csa`.
-pub(super) static WORKING: Experiment = Experiment {
+pub(in crate::papers) static WORKING: Experiment = Experiment {
     id: "working-time",
     summary: "counts the steps of the searches on 50 to 400 nodes, and over 600 to 3,600",
     parameters: &[

@@ -19,7 +19,7 @@ use crate::tally::Tally;
 
 /// Names in the tally: `load/scheme/measure`, and `load/scheme:hybrid/measure` for pairs on the
 /// same jobs; `load` is `0.90`, or `stated` for the stated rate.
-pub(super) static LOAD: Experiment = Experiment {
+pub(in crate::papers) static LOAD: Experiment = Experiment {
     id: "multi-queue-load",
     summary: "8 sites of 64 processors under the paper's mechanism, its rivals and controls, from \
               half of what they can do to more than that",

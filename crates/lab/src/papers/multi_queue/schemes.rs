@@ -50,44 +50,26 @@ pub(super) enum Asks {
 pub(super) struct Scheme {
     /// In the tally.
     pub(super) key: &'static str,
-    /// For people.
-    pub(super) name: &'static str,
     pub(super) rule: Rule,
     pub(super) asks: Asks,
 }
 
-const fn scheme(key: &'static str, name: &'static str, rule: Rule, asks: Asks) -> Scheme {
-    Scheme { key, name, rule, asks }
+const fn scheme(key: &'static str, rule: Rule, asks: Asks) -> Scheme {
+    Scheme { key, rule, asks }
 }
 
 /// The paper's mechanism.
-pub(super) const HYBRID: Scheme =
-    scheme("hybrid", "hybrid multi-queue", Rule::Hybrid, Asks::Everybody);
-pub(super) const EASY: Scheme = scheme("easy", "EASY", Rule::Easy, Asks::Nobody);
-pub(super) const CONSERVATIVE: Scheme =
-    scheme("conservative", "conservative", Rule::Conservative, Asks::Nobody);
-pub(super) const GUARDED: Scheme = scheme(
-    "guarded",
-    "hybrid with patience 256 and a guard for the oldest",
-    Rule::Guarded,
-    Asks::Everybody,
-);
-pub(super) const HYBRID_ALONE: Scheme =
-    scheme("hybrid-alone", "hybrid without migration", Rule::Hybrid, Asks::Nobody);
-pub(super) const AGE_ONLY: Scheme =
-    scheme("age-only", "hybrid without short-first", Rule::AgeOnly, Asks::Everybody);
-pub(super) const HYBRID_TWO: Scheme =
-    scheme("hybrid-two", "hybrid, two sites asked at random", Rule::Hybrid, Asks::Two);
-pub(super) const EASY_MOVING: Scheme =
-    scheme("easy-moving", "EASY with migration", Rule::Easy, Asks::Everybody);
-pub(super) const CONSERVATIVE_MOVING: Scheme = scheme(
-    "conservative-moving",
-    "conservative with migration",
-    Rule::Conservative,
-    Asks::Everybody,
-);
-pub(super) const CENTRAL: Scheme =
-    scheme("central", "one EASY queue for all sites", Rule::Central, Asks::Nobody);
+pub(super) const HYBRID: Scheme = scheme("hybrid", Rule::Hybrid, Asks::Everybody);
+pub(super) const EASY: Scheme = scheme("easy", Rule::Easy, Asks::Nobody);
+pub(super) const CONSERVATIVE: Scheme = scheme("conservative", Rule::Conservative, Asks::Nobody);
+pub(super) const GUARDED: Scheme = scheme("guarded", Rule::Guarded, Asks::Everybody);
+pub(super) const HYBRID_ALONE: Scheme = scheme("hybrid-alone", Rule::Hybrid, Asks::Nobody);
+pub(super) const AGE_ONLY: Scheme = scheme("age-only", Rule::AgeOnly, Asks::Everybody);
+pub(super) const HYBRID_TWO: Scheme = scheme("hybrid-two", Rule::Hybrid, Asks::Two);
+pub(super) const EASY_MOVING: Scheme = scheme("easy-moving", Rule::Easy, Asks::Everybody);
+pub(super) const CONSERVATIVE_MOVING: Scheme =
+    scheme("conservative-moving", Rule::Conservative, Asks::Everybody);
+pub(super) const CENTRAL: Scheme = scheme("central", Rule::Central, Asks::Nobody);
 
 /// All of them, the paper's three first.
 pub(super) static SCHEMES: [Scheme; 10] = [

@@ -41,7 +41,7 @@ pub(super) fn jobs(case: &Case) -> usize {
 }
 
 /// The offered load of the stated rate.
-pub(super) fn stated_load(case: &Case) -> f64 {
+pub(in crate::papers) fn stated_load(case: &Case) -> f64 {
     case.number(&RATE) / 60.0 * work() / f64::from(SITES * PROCESSORS)
 }
 

@@ -6,6 +6,8 @@ mod axis;
 mod response;
 mod time;
 
+use tradewind_io::present::svg::{Svg, escape};
+
 pub(crate) use axis::short;
 pub(crate) use response::{Tried, response};
 pub(crate) use time::{Frame, Layer, Line, areas, lines};
@@ -48,15 +50,15 @@ const HIGH: f64 = 1_000.0;
 /// As many lines are told apart.
 pub(crate) const SHADES: usize = 8;
 
-/// Text for an attribute or an element.
-fn escaped(text: &str) -> String {
-    let escaped = askama::filters::escape(text, askama::filters::Html);
-    escaped.map(|it| it.to_string()).unwrap_or_default()
-}
-
-/// A part of something as SVG has it.
-fn percent(part: f64) -> String {
-    format!("{:.2}%", part * 100.0)
+/// Where a chart begins: for those who do not see it, `title` says what it is.
+fn begin(class: &str, height: i64, title: &str) -> Svg {
+    let mut svg = Svg::new();
+    let title = escape(title);
+    let look = format_args!(
+        "class=\"{class}\" height=\"{height}\" role=\"img\" tabindex=\"0\" aria-label=\"{title}\""
+    );
+    svg.open("svg", look);
+    svg
 }
 
 /// A sample of a line, for legends.
@@ -69,18 +71,18 @@ pub(crate) fn line_mark(shade: usize) -> String {
 
 /// A sample of an area.
 pub(crate) fn area_mark(kind: &str) -> String {
-    let fill = match is_hatched(kind) {
-        true => format!("fill=\"url(#hatch-{kind})\""),
-        false => format!("class=\"area {kind}\""),
-    };
+    let fill = fill(kind);
     format!(
         "<svg class=\"mark\" aria-hidden=\"true\"><rect {fill} width=\"28\" height=\"12\"/></svg>"
     )
 }
 
-/// Areas that have lines over their colour.
-fn is_hatched(kind: &str) -> bool {
-    ["owners", "missing", "held"].contains(&kind)
+/// Colour of an area; a hatch, lines over it, brings its own.
+fn fill(kind: &str) -> String {
+    match kind {
+        "owners" | "missing" | "held" => format!("fill=\"url(#hatch-{kind})\""),
+        _ => format!("class=\"area {kind}\""),
+    }
 }
 
 /// Patterns that areas are hatched with; once in a page.

@@ -1,4 +1,6 @@
-use super::axis::{round_up, short};
+use tradewind_io::present::round_up;
+
+use super::axis::short;
 use super::*;
 
 fn frame() -> Frame {

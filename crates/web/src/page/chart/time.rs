@@ -2,8 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::axis::{PLACE, across, grid, over, plot, round_up, short, upwards};
-use super::{HIGH, SHADES, WIDE, escaped, is_hatched, percent};
+use tradewind_io::present::round_up;
+use tradewind_io::present::svg::{Svg, percent};
+
+use super::axis::{PLACE, across, grid, over, plot, short, upwards};
+use super::{HIGH, SHADES, WIDE, begin, fill};
 use crate::page::words;
 
 /// What all that is drawn shares.
@@ -66,39 +69,34 @@ impl Frame {
         (percent(self.x(begin)), percent(self.x(next) - self.x(begin)))
     }
 
-    fn begin(&self, max: f64) -> String {
+    fn begin(&self, max: f64) -> Svg {
         let (top, height) = PLACE;
-        let title = escaped(&self.title);
-        let mut svg = format!(
-            "<svg class=\"chart\" height=\"{}\" role=\"img\" tabindex=\"0\" aria-label=\"{title}\">",
-            top + height + 26
-        );
+        let mut svg = begin("chart", top + height + 26, &self.title);
         upwards(&mut svg, max, self.unit, PLACE);
-        let _ = write!(
-            svg,
-            "<text class=\"unit zone\" x=\"100%\" y=\"{}\" text-anchor=\"end\">UTC</text>",
-            top - 12
-        );
-        plot(&mut svg, top, height);
+        let y = top - 12;
+        let look = format_args!("class=\"unit zone\" x=\"100%\" y=\"{y}\" text-anchor=\"end\"");
+        svg.words("text", look, "UTC");
+        plot(&mut svg, PLACE);
         grid(&mut svg);
         svg
     }
 
     /// Ends the plot; puts over it what is told at each stop.
-    fn end(&self, mut svg: String, under: &str, told: impl Fn(usize) -> Vec<String>) -> String {
+    fn end(&self, mut svg: Svg, under: &Svg, told: impl Fn(usize) -> Vec<String>) -> String {
         let (top, height) = PLACE;
         if let Some(now) = self.now {
             let x = self.x(now) * WIDE;
-            let _ = write!(svg, "<path class=\"now\" d=\"M{x:.0} 0V{HIGH}\"/>");
+            svg.shape("path", format_args!("class=\"now\" d=\"M{x:.0} 0V{HIGH}\""));
         }
-        svg.push_str("</svg>");
+        svg.close("svg");
         over(&mut svg, top, height + 26);
-        svg.push_str(under);
+        svg.append(under);
         if let Some(now) = self.now {
             let x = percent(self.x(now));
-            let _ = write!(svg, "<text class=\"now\" x=\"{x}\" dx=\"5\" y=\"12\">now</text>");
+            let look = format_args!("class=\"now\" x=\"{x}\" dx=\"5\" y=\"12\"");
+            svg.words("text", look, "now");
         }
-        across(&mut svg, self.span.0, self.span.1, height);
+        across(&mut svg, self.span, height);
         for (stop, at) in self.stops.iter().enumerate() {
             let (x, wide) = self.stop(stop);
             let parts = told(stop);
@@ -106,15 +104,14 @@ impl Frame {
                 true => "nothing is known".to_owned(),
                 false => parts.join("; "),
             };
-            let _ = write!(
-                svg,
-                "<rect class=\"col\" x=\"{x}\" width=\"{wide}\" y=\"0\" height=\"{height}\" data-at=\"{at}\">\
-                 <title>{}; {}</title></rect>",
-                words::stamp(*at),
-                escaped(&parts)
+            let look = format_args!(
+                "class=\"col\" x=\"{x}\" width=\"{wide}\" y=\"0\" height=\"{height}\" data-at=\"{at}\""
             );
+            svg.titled("rect", look, &format!("{}; {parts}", words::stamp(*at)));
         }
-        svg + "</svg></svg>"
+        svg.close("svg");
+        svg.close("svg");
+        svg.finish()
     }
 }
 
@@ -131,11 +128,11 @@ pub(crate) fn lines(frame: &Frame, all: &[Line]) -> String {
             let path = stepped(frame, line, (from, until), max);
             if !path.is_empty() {
                 let shade = line.shade % SHADES;
-                let _ = write!(svg, "<path class=\"{class} s{shade}\" d=\"{path}\"/>");
+                svg.shape("path", format_args!("class=\"{class} s{shade}\" d=\"{path}\""));
             }
         }
     }
-    frame.end(svg, "", |stop| {
+    frame.end(svg, &Svg::new(), |stop| {
         let at = frame.stops.get(stop).copied().unwrap_or_default();
         let known = all.iter().filter_map(|line| Some((line, line.at(at)?)));
         known.map(|(line, value)| format!("{}: {}", line.name, short(value, value))).collect()
@@ -180,14 +177,9 @@ pub(crate) fn areas(frame: &Frame, layers: &[Layer]) -> String {
     let (_, height) = PLACE;
     let y = |value: f64| (height as f64 * (1.0 - (value / max).clamp(0.0, 1.0))).round() as i64;
     let mut floor = vec![0.0; frame.stops.len()];
-    let mut drawn = String::new();
+    let mut drawn = Svg::new();
     for layer in layers {
-        let kind = layer.kind;
-        // A hatch brings its own colour.
-        let fill = match is_hatched(kind) {
-            true => format!("fill=\"url(#hatch-{kind})\""),
-            false => format!("class=\"area {kind}\""),
-        };
+        let fill = fill(layer.kind);
         for (stop, value) in layer.values.iter().enumerate() {
             let (Some(value), Some(low)) = (value, floor.get_mut(stop)) else { continue };
             let (bottom, top) = (y(*low), y(*low + value));
@@ -197,10 +189,9 @@ pub(crate) fn areas(frame: &Frame, layers: &[Layer]) -> String {
             if tall > 0 {
                 let (x, wide) = frame.stop(stop);
                 let top = bottom - tall;
-                let _ = write!(
-                    drawn,
-                    "<rect {fill} x=\"{x}\" width=\"{wide}\" y=\"{top}\" height=\"{tall}\"/>"
-                );
+                let place =
+                    format_args!("x=\"{x}\" width=\"{wide}\" y=\"{top}\" height=\"{tall}\"");
+                drawn.shape("rect", format_args!("{fill} {place}"));
             }
         }
     }

@@ -1,0 +1,128 @@
+//! What formulas make.
+
+use super::{Fault, Format, Op, Sign};
+use crate::tally::Estimate;
+
+/// A value of a formula.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    Number(f64),
+    Estimate(Estimate),
+    Truth(bool),
+    Text(String),
+    List(Vec<Value>),
+}
+
+type Result<T> = std::result::Result<T, Fault>;
+
+impl Value {
+    fn noun(&self) -> &'static str {
+        match self {
+            Value::Number(_) => "a number",
+            Value::Estimate(_) => "an estimate",
+            Value::Truth(_) => "a truth value",
+            Value::Text(_) => "a text",
+            Value::List(_) => "a list",
+        }
+    }
+
+    fn wanted<T>(&self, what: &str) -> Result<T> {
+        Err(Fault::new(format!("{what} was expected, and here is {}", self.noun())))
+    }
+
+    /// A number, or the mean of an estimate.
+    pub(crate) fn number(&self) -> Result<f64> {
+        self.estimate().map(|estimate| estimate.mean)
+    }
+
+    /// Numbers are exact.
+    pub(crate) fn estimate(&self) -> Result<Estimate> {
+        match self {
+            Value::Number(number) => Ok(Estimate::exact(*number)),
+            Value::Estimate(estimate) => Ok(*estimate),
+            _ => self.wanted("a number"),
+        }
+    }
+
+    pub(crate) fn truth(&self) -> Result<bool> {
+        match self {
+            Value::Truth(truth) => Ok(*truth),
+            _ => self.wanted("a truth value"),
+        }
+    }
+
+    pub(crate) fn text(&self) -> Result<&str> {
+        match self {
+            Value::Text(text) => Ok(text),
+            _ => self.wanted("a text"),
+        }
+    }
+
+    pub(crate) fn list(&self) -> Result<&[Value]> {
+        match self {
+            Value::List(list) => Ok(list),
+            _ => self.wanted("a list"),
+        }
+    }
+
+    /// A number that counts or numbers something.
+    pub(super) fn index(&self) -> Result<usize> {
+        match self.number()? {
+            number if number >= 0.0 => Ok(number as usize),
+            number => Err(Fault::new(format!("{number} is no place in a list"))),
+        }
+    }
+
+    /// Texts as they are, numbers as `format` says.
+    pub(super) fn write(&self, format: Format) -> Result<String> {
+        if let Value::Text(text) = self {
+            return Ok(text.clone());
+        }
+        let number = self.number()?;
+        Ok(match format {
+            Format::Shortest => number.to_string(),
+            Format::Fixed { decimals, sign: Sign::OfLosses } => format!("{number:.decimals$}"),
+            Format::Fixed { decimals, sign: Sign::Always } => format!("{number:+.decimals$}"),
+        })
+    }
+}
+
+/// `left op right`.
+pub(super) fn binary(op: Op, left: &Value, right: &Value) -> Result<Value> {
+    let compared =
+        |of: fn(&f64, &f64) -> bool| Ok(Value::Truth(of(&left.number()?, &right.number()?)));
+    match op {
+        Op::Or => Ok(Value::Truth(left.truth()? | right.truth()?)),
+        Op::And => Ok(Value::Truth(left.truth()? & right.truth()?)),
+        Op::Equal => Ok(Value::Truth(equal(left, right))),
+        Op::Unequal => Ok(Value::Truth(!equal(left, right))),
+        Op::AtMost => compared(f64::le),
+        Op::AtLeast => compared(f64::ge),
+        Op::Below => compared(f64::lt),
+        Op::Above => compared(f64::gt),
+        Op::Plus => calculated(left, right, |a, b| a + b),
+        Op::Minus => calculated(left, right, |a, b| a - b),
+        Op::Times => calculated(left, right, |a, b| a * b),
+        Op::Over => calculated(left, right, |a, b| a / b),
+    }
+}
+
+/// Numbers and estimates by their means.
+fn equal(left: &Value, right: &Value) -> bool {
+    match (left.number(), right.number()) {
+        (Ok(left), Ok(right)) => left == right,
+        _ => left == right,
+    }
+}
+
+fn calculated(left: &Value, right: &Value, of: fn(f64, f64) -> f64) -> Result<Value> {
+    Ok(match (left, right) {
+        (Value::Estimate(left), Value::Number(right)) => {
+            Value::Estimate(left.map(|left| of(left, *right)))
+        }
+        (Value::Number(left), Value::Estimate(right)) => {
+            Value::Estimate(right.map(|right| of(*left, right)))
+        }
+        _ => Value::Number(of(left.number()?, right.number()?)),
+    })
+}
