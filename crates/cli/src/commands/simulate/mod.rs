@@ -31,7 +31,7 @@ use tradewind_io::campaign::Campaign;
 use crate::cli::Format;
 use crate::crew;
 use crate::exit::{Exit, Failure, Outcome};
-use crate::policy::{self, Lots};
+use crate::policy::{self, Lots, PolicySpec};
 use crate::progress::Progress;
 use crate::report::Report;
 pub(crate) use args::Args;
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
         report.note(&format!("combinations left out: {}; {why}", plan.left_out));
     }
     let sources: Vec<Source<'_>> = campaign.workloads.iter().map(Source::open).collect();
-    check_limits(&campaign, &sources)?;
+    check_limits(&plan, &sources)?;
     let record = Record::new(&campaign, &plan, &sources);
     let folder = Folder::new(&settings.out, &record);
     if !settings.force {
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     if !folder.is_anothers() {
         folder.begin()?;
     }
-    note_seeds(&campaign, report);
+    note_seeds(&campaign, &plan, report);
     let work = Work {
         campaign: &campaign,
         plan: &plan,
@@ -75,18 +75,19 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
 }
 
 /// Jobs must not be sent where they are not taken.
-fn check_limits(campaign: &Campaign, sources: &[Source<'_>]) -> Result<(), Failure> {
-    let blind = campaign.policies.iter().find(|name| policy::ignores_limits(name));
+fn check_limits(plan: &Plan, sources: &[Source<'_>]) -> Result<(), Failure> {
+    let blind = plan.policies().find(|policy| policy.ignores_limits());
     let Some(policy) = blind else { return Ok(()) };
     let Some(pool) = sources.iter().find_map(Source::limited_pool) else { return Ok(()) };
+    let policy = policy.text();
     let message = format!("policy `{policy}` knows no limits of queues, and `{pool}` has some");
     let hint = "use `auction`, `meta-fcfs`, `easy` or their like, or a grid without limits";
     Err(Failure::usage(message).hint(hint))
 }
 
-fn note_seeds(campaign: &Campaign, report: &Report) {
-    let lots: Vec<(&String, Option<Lots>)> =
-        campaign.policies.iter().map(|name| (name, policy::lots(name))).collect();
+fn note_seeds(campaign: &Campaign, plan: &Plan, report: &Report) {
+    let lots: Vec<(&str, Option<Lots>)> =
+        plan.policies().map(|policy| (policy.text(), policy.lots())).collect();
     let seeds = campaign.seeds();
     if let Some(seeds) = seeds {
         report.seeds(&seeds.to_string());
@@ -155,7 +156,8 @@ impl Work<'_> {
             report.note("the same command goes on with the rest");
             return Ok(Exit::Interrupted);
         }
-        let assumed = |source: &Source<'_>| source.assumptions(&self.campaign.policies);
+        let policies: Vec<&PolicySpec> = self.plan.policies().collect();
+        let assumed = |source: &Source<'_>| source.assumptions(&policies);
         self.sources.iter().flat_map(assumed).for_each(|note| report.note(&note));
         self.note_rejected(&overview, report);
         if kept > 0 {

@@ -9,11 +9,7 @@ use tradewind_sim::fork::{self, Beliefs, Clash, Coming, Limits, Stopped};
 use tradewind_sim::outage::Outage;
 use tradewind_web::{Had, Lived, MarketView, Watch, Week};
 
-use super::policies::words;
-use crate::policy;
-
-/// Draws of policies that draw, as in the live market.
-const SEED: u64 = 1;
+use super::policies::{self, unsuited};
 
 fn conflict(wrong: impl std::fmt::Display) -> Refusal {
     Refusal::new(Kind::Conflict, wrong.to_string(), "")
@@ -28,8 +24,8 @@ pub(super) fn relive(
     watch: &Watch,
 ) -> Result<Lived, Refusal> {
     let market = Market::new(Arc::new(view.market.pools().clone()), week.from);
-    let mut policy = policy::live(&view.policy, market.pools(), SEED)
-        .map_err(|wrong| Refusal::new(Kind::Invalid, words(&wrong), ""))?;
+    let policy = policies::read(&view.policy)?.for_market(market.pools());
+    let mut policy = policy.map_err(|wrong| unsuited(&wrong))?;
     let begin = Instant::now();
     let mut watch = |_| watch.flow();
     let limits = Limits { horizon: week.until - week.from, ..Limits::default() };
