@@ -237,7 +237,10 @@ impl<'a, W: World> Engine<'a, W> {
                 Turn::Closes => self.close(closure)?,
             }
         }
-        self.begin_late()
+        match self.late.is_empty() {
+            true => Ok(()),
+            false => self.begin_late(),
+        }
     }
 
     pub(crate) fn turn(&mut self, at: Time, turn: Turn, closure: ClosureId) {
