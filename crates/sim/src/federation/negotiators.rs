@@ -92,7 +92,7 @@ impl Negotiators {
                 self.timers.set(site.index(), negotiator.due());
             }
             (SiteState::Down(durable), Input::Joined(ticket)) => {
-                durable.apply(&Entry::Joined(ticket))
+                durable.apply(&Entry::Joined(ticket));
             }
             (SiteState::Down(durable), Input::Over(ticket)) => durable.apply(&Entry::Over(ticket)),
             (SiteState::Down(_), _) => {}
