@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use tradewind_model::{
-    Cause, Closure, ClosureId, Command, Demand, Event, JobId, Market, MarketError, Place, Pool,
+    Cause, Outage, OutageId, Command, Demand, Event, JobId, Market, MarketError, Place, Pool,
     PoolId, Price, Reason, Share, Span, Time,
 };
 use tradewind_sched::policy::Policy;
@@ -60,7 +60,7 @@ pub(crate) trait World {
     fn is_over(&self, wake: Option<Time>) -> bool;
 
     /// The next outage that is announced by `now`. It gets the market's next id.
-    fn outage(&mut self, now: Time) -> Option<Closure>;
+    fn outage(&mut self, now: Time) -> Option<Outage>;
     /// The next price that is asked from `now` on.
     fn price(&mut self, now: Time) -> Option<(PoolId, Price)>;
     /// What the next job asks for, if it is submitted by `now`. It is then `job`.
@@ -69,7 +69,7 @@ pub(crate) trait World {
     /// How long the job runs on nodes of the pool in all, if it has been there for `elapsed`.
     fn length(&self, market: &Market, job: JobId, pool: &Pool, elapsed: Span) -> Span;
     /// Whether running jobs are interrupted where such a closure begins.
-    fn interrupts(&self, what: &Closure) -> bool;
+    fn interrupts(&self, what: &Outage) -> bool;
 
     /// Something happened, and the market knows.
     fn happened(&mut self, market: &Market, event: &Event) -> Result<(), SimError>;
@@ -114,9 +114,9 @@ pub(crate) struct Engine<'a, W> {
     pub(crate) policy: &'a mut dyn Policy,
     pub(crate) world: W,
     ends: BinaryHeap<Reverse<End>>,
-    turns: BinaryHeap<Reverse<(Time, Turn, ClosureId)>>,
+    turns: BinaryHeap<Reverse<(Time, Turn, OutageId)>>,
     /// What should have begun, and waits for nodes; called off, as far as policies know.
-    late: Vec<Closure>,
+    late: Vec<Outage>,
     pub(crate) wake: Option<Time>,
     started: u32,
     /// Of jobs that were interrupted: how often.
@@ -243,17 +243,17 @@ impl<'a, W: World> Engine<'a, W> {
         }
     }
 
-    pub(crate) fn turn(&mut self, at: Time, turn: Turn, closure: ClosureId) {
+    pub(crate) fn turn(&mut self, at: Time, turn: Turn, closure: OutageId) {
         self.turns.push(Reverse((at, turn, closure)));
     }
 
-    fn announce(&mut self, what: Closure) -> Result<ClosureId, SimError> {
-        let closure = ClosureId(self.market.announced());
+    fn announce(&mut self, what: Outage) -> Result<OutageId, SimError> {
+        let closure = OutageId(self.market.announced());
         self.happen(Event::Announced { closure, what })?;
         Ok(closure)
     }
 
-    fn close(&mut self, closure: ClosureId) -> Result<(), SimError> {
+    fn close(&mut self, closure: OutageId) -> Result<(), SimError> {
         let Some((what, _)) = self.market.closure_state(closure) else { return Ok(()) };
         if self.world.interrupts(&what) {
             let hit = outage::hit(&self.market, &what);
@@ -280,11 +280,11 @@ impl<'a, W: World> Engine<'a, W> {
             };
             let nodes = what.nodes.min(self.market.free_in(what.pool));
             if nodes > 0 && from < until {
-                let closure = self.announce(Closure { nodes, from, until, ..what })?;
+                let closure = self.announce(Outage { nodes, from, until, ..what })?;
                 self.close(closure)?;
             }
             if nodes < what.nodes && from < until {
-                self.late.push(Closure { nodes: what.nodes - nodes, ..what });
+                self.late.push(Outage { nodes: what.nodes - nodes, ..what });
             }
         }
         Ok(())

@@ -4,7 +4,7 @@
 //! [`Semantics`].
 
 use tradewind_model::{
-    Closure, Demand, Event, JobId, Market, Place, Pool, PoolId, Price, Reason, Span, Time,
+    Outage, Demand, Event, JobId, Market, Place, Pool, PoolId, Price, Reason, Span, Time,
 };
 use tradewind_sched::policy::Policy;
 
@@ -134,7 +134,7 @@ impl World for Replay<'_> {
         wake.is_none()
     }
 
-    fn outage(&mut self, now: Time) -> Option<Closure> {
+    fn outage(&mut self, now: Time) -> Option<Outage> {
         let next = self.workload.outages.get(self.announced);
         let next = next.filter(|outage| outage.announced <= now)?;
         self.announced += 1;
@@ -157,7 +157,7 @@ impl World for Replay<'_> {
         self.workload.jobs[job.index()].length_in(pool)
     }
 
-    fn interrupts(&self, _what: &Closure) -> bool {
+    fn interrupts(&self, _what: &Outage) -> bool {
         true
     }
 

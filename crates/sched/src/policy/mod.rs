@@ -4,7 +4,7 @@
 //! batch from a snapshot, cycle by cycle in a market; [`bsf`] is both together. [`local`] is what a
 //! site of its own must offer to be part of a grid without a centre.
 
-mod absences;
+mod outages;
 pub mod backfill;
 pub mod bsf;
 pub mod cyclic;
@@ -18,7 +18,7 @@ mod order;
 pub mod outlook;
 mod share;
 pub mod tail;
-pub mod weigh;
+pub mod evaluate;
 
 pub use grid::Spread;
 

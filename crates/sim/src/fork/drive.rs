@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use tradewind_model::{
-    Cause, Closure, Demand, Event, JobId, Market, Place, Pool, PoolId, Price, Reason, Running,
+    Cause, Outage, Demand, Event, JobId, Market, Place, Pool, PoolId, Price, Reason, Running,
     Share, Span, Time,
 };
 use tradewind_sched::free::Taken;
@@ -75,7 +75,7 @@ impl Engine<'_, Future> {
             self.world.adopt(&self.market, job, end);
         }
         let now = self.market.now();
-        let closures: Vec<_> = self.market.closures().map(|(id, _)| id).collect();
+        let closures: Vec<_> = self.market.outages().map(|(id, _)| id).collect();
         for id in closures {
             match self.market.closure_state(id) {
                 Some((what, true)) => self.turn(expected_end(&what, now), Turn::Reopens, id),
@@ -207,7 +207,7 @@ impl World for Future {
         true
     }
 
-    fn outage(&mut self, now: Time) -> Option<Closure> {
+    fn outage(&mut self, now: Time) -> Option<Outage> {
         self.ahead.outage(now).map(|outage| outage.what)
     }
 
@@ -226,7 +226,7 @@ impl World for Future {
         self.beliefs.length(market, job, pool, elapsed)
     }
 
-    fn interrupts(&self, what: &Closure) -> bool {
+    fn interrupts(&self, what: &Outage) -> bool {
         self.beliefs.clash == Clash::Interrupts || matches!(what.cause, Cause::Failure(_))
     }
 
@@ -263,8 +263,8 @@ impl World for Future {
 
 /// When a closure is over that is not by now: whoever overstays needs twice as long as believed so
 /// far.
-fn expected_end(closure: &Closure, now: Time) -> Time {
-    let Closure { from, until, .. } = *closure;
+fn expected_end(closure: &Outage, now: Time) -> Time {
+    let Outage { from, until, .. } = *closure;
     match until > now {
         true => until,
         false => from + expected_span(until - from, now - from),

@@ -25,10 +25,10 @@ mod waiting;
 use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{
-    ClosureId, Command, Demand, Event, JobId, Market, Place, PoolId, Profile, Running, Span, Time,
+    OutageId, Command, Demand, Event, JobId, Market, Place, PoolId, Profile, Running, Span, Time,
 };
 
-use super::absences::{Absences, Taken};
+use super::outages::{Outages, Taken};
 use super::order::Ranking;
 use super::{Policy, Promise, Standing, inbox};
 pub(super) use line::Line;
@@ -95,7 +95,7 @@ pub struct Backfill {
     ends: Vec<Time>,
     /// The same of running jobs, by time.
     due: BTreeSet<(Time, JobId)>,
-    absences: Absences,
+    absences: Outages,
     /// When jobs that have not ended were submitted, if the order of the queue moves.
     joined: BTreeMap<JobId, Time>,
     /// A buffer.
@@ -112,7 +112,7 @@ impl Backfill {
             line: Line::new(settings.depth),
             ends: Vec::new(),
             due: BTreeSet::new(),
-            absences: Absences::default(),
+            absences: Outages::default(),
             joined: BTreeMap::new(),
             started: Vec::new(),
         }
@@ -167,7 +167,7 @@ impl Backfill {
     }
 
     /// Nodes are back.
-    fn reopen(&mut self, profile: &mut Profile, closure: ClosureId) {
+    fn reopen(&mut self, profile: &mut Profile, closure: OutageId) {
         let now = profile.origin();
         let left = self.absences.reopened(closure, now).and_then(|(_, left)| left);
         if let Some(Taken { nodes, from, until, .. }) = left {
@@ -280,7 +280,7 @@ impl Policy for Backfill {
             self.rebuild(&mut profile, market);
             whole = true;
         }
-        for (job, _) in inbox::joiners(market, events) {
+        for (job, _) in inbox::arrivals(market, events) {
             let Some(demand) = market.demand(job) else { continue };
             let joined = match self.settings.order.moves() {
                 true => *self.joined.entry(job).or_insert(now),

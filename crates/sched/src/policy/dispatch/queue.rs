@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_model::{Closure, ClosureId, Command, JobId, Place, PoolId, Profile, Span, Time};
+use tradewind_model::{Outage, OutageId, Command, JobId, Place, PoolId, Profile, Span, Time};
 
-use crate::policy::absences::{Absences, Taken};
+use crate::policy::outages::{Outages, Taken};
 use crate::policy::backfill::expected_span;
 
 /// Longer than anything lasts.
@@ -50,7 +50,7 @@ pub(super) struct Queue {
     running: BTreeMap<JobId, Hold>,
     /// When running jobs are expected to end.
     due: BTreeSet<(Time, JobId)>,
-    absences: Absences,
+    absences: Outages,
     /// What running jobs and closures leave.
     free: Profile,
     /// In the order of trades.
@@ -73,7 +73,7 @@ impl Queue {
             nodes,
             running: BTreeMap::new(),
             due: BTreeSet::new(),
-            absences: Absences::default(),
+            absences: Outages::default(),
             free: Profile::new(nodes, now),
             local: Vec::new(),
             reserved: None,
@@ -174,14 +174,14 @@ impl Queue {
     }
 
     /// It became known that processors will be missing.
-    pub(super) fn announce(&mut self, id: ClosureId, what: Closure, now: Time) {
+    pub(super) fn announce(&mut self, id: OutageId, what: Outage, now: Time) {
         self.free.advance(now);
         let taken = self.absences.announced(id, what, now);
         self.lose(taken);
     }
 
     /// They are gone.
-    pub(super) fn close(&mut self, id: ClosureId, now: Time) {
+    pub(super) fn close(&mut self, id: OutageId, now: Time) {
         self.free.advance(now);
         let early = self.absences.closed(id, now);
         early.into_iter().for_each(|taken| self.lose(taken));
@@ -193,7 +193,7 @@ impl Queue {
     }
 
     /// They are back. Whether they are this queue's.
-    pub(super) fn reopen(&mut self, id: ClosureId, now: Time) -> bool {
+    pub(super) fn reopen(&mut self, id: OutageId, now: Time) -> bool {
         let Some((_, left)) = self.absences.reopened(id, now) else { return false };
         self.free.advance(now);
         if let Some(Taken { nodes, from, until, .. }) = left {

@@ -3,7 +3,7 @@
 use tradewind_model::{Place, PoolId, Share, Span, Time};
 
 use super::search::Starts;
-use crate::policy::absences::Taken;
+use crate::policy::outages::Taken;
 
 /// Nodes of one pool, for as long as a task takes there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use tradewind_model::{Event, JobId, Market, Pool, PoolId, Profile, Running, Shar
 
 use super::booking::{Booking, Part};
 use super::free::{Free, Opening};
-use crate::policy::absences::{Absences, Taken};
+use crate::policy::outages::{Outages, Taken};
 use crate::policy::backfill::expected_span;
 
 /// A running job's nodes in one pool.
@@ -26,7 +26,7 @@ pub(crate) struct Books {
     running: BTreeMap<JobId, Vec<Hold>>,
     /// When nodes of running jobs are expected back.
     due: BTreeSet<(Time, JobId, PoolId)>,
-    absences: Absences,
+    absences: Outages,
 }
 
 /// What a call of [`Books::follow`] found.
@@ -46,7 +46,7 @@ impl Books {
             free: Free::new(market.pools(), market.now()),
             running: BTreeMap::new(),
             due: BTreeSet::new(),
-            absences: Absences::default(),
+            absences: Outages::default(),
         }
     }
 
@@ -261,9 +261,9 @@ pub(crate) fn free_in_each(market: &Market) -> Vec<Profile> {
 }
 
 /// Closures that are announced or have begun.
-fn absences(market: &Market) -> Absences {
-    let (mut absences, now) = (Absences::default(), market.now());
-    for (id, what) in market.closures() {
+fn absences(market: &Market) -> Outages {
+    let (mut absences, now) = (Outages::default(), market.now());
+    for (id, what) in market.outages() {
         absences.announced(id, what, now);
         if market.closure_state(id).is_some_and(|(_, begun)| begun) {
             absences.closed(id, now);

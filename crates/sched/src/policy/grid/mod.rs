@@ -18,4 +18,4 @@ pub(super) use free::Opening;
 pub(crate) use names::Names;
 pub(super) use search::Starts;
 pub use wish::Spread;
-pub(super) use wish::Wish;
+pub(super) use wish::PlacementRequest;

@@ -1,10 +1,10 @@
 //! The search for a place as it is plainly said: at every moment at which a pool has more, look at
 //! all pools. What [`search`](super::search) must find.
 
-use tradewind_model::{FOR_EVER, Level, Profile, Span, Time};
+use tradewind_model::{Level, Profile, Span, Time};
 
 use super::booking::{Booking, Part};
-use super::wish::{Group, Offer, Wish};
+use super::wish::{Group, Offer, PlacementRequest};
 
 /// A start in `[from, until)`, all tasks over by the deadline.
 #[derive(Debug, Clone, Copy)]
@@ -17,8 +17,8 @@ struct Bounds {
 /// A booking and what it costs.
 type Found = (i128, Booking);
 
-impl Wish {
-    /// What [`Wish::earliest`] finds.
+impl PlacementRequest {
+    /// What [`PlacementRequest::earliest`] finds.
     pub(in crate::policy) fn plain_earliest(
         &self,
         profiles: &[Profile],
@@ -27,7 +27,7 @@ impl Wish {
         let (from, deadline) = (self.plain_from(from), self.deadline);
         let mut best: Option<Found> = None;
         for group in &self.groups {
-            let until = best.as_ref().map_or(FOR_EVER, |(_, booking)| booking.start + Span(1));
+            let until = best.as_ref().map_or(Time::INFINITY, |(_, booking)| booking.start + Span(1));
             let bounds = Bounds { from, until, deadline };
             let found = self.plain_earliest_in(group, profiles, bounds);
             let rank = |found: &Found| (found.1.start, found.0);
@@ -40,7 +40,7 @@ impl Wish {
         best.map(|(_, booking)| booking)
     }
 
-    /// What [`Wish::now`] finds.
+    /// What [`PlacementRequest::now`] finds.
     pub(in crate::policy) fn plain_now(&self, profiles: &[Profile], now: Time) -> Option<Booking> {
         if self.plain_from(now) > now {
             return None;
@@ -67,7 +67,7 @@ impl Wish {
         let mut views: Vec<View> = group.offers.iter().map(view).collect();
         let mut at = from;
         while at < until {
-            let mut next = FOR_EVER;
+            let mut next = Time::INFINITY;
             let mut free = 0u64;
             for view in &mut views {
                 let sooner = view.look(at, deadline);
@@ -115,31 +115,31 @@ struct View {
 impl View {
     fn new(profile: &Profile, from: Time, until: Time, offer: Offer) -> View {
         let mut levels = Vec::new();
-        let last = if until >= FOR_EVER { FOR_EVER } else { until + offer.length };
+        let last = if until >= Time::INFINITY { Time::INFINITY } else { until + offer.length };
         profile.levels(from, last, &mut levels);
         View { offer, levels, first: 0, usable: 0 }
     }
 
     /// Looks at a start not before the last one. Returns the first moment at which there could be
-    /// more than now; [`FOR_EVER`] if there never is.
+    /// more than now; [`Time::INFINITY`] if there never is.
     fn look(&mut self, start: Time, deadline: Time) -> Time {
         let end = start + self.offer.length;
         self.usable = 0;
         if end > deadline {
-            return FOR_EVER;
+            return Time::INFINITY;
         }
         while self.levels.get(self.first + 1).is_some_and(|level| level.at <= start) {
             self.first += 1;
         }
-        let mut least = i64::MAX;
+        let mut min = i64::MAX;
         let mut last = self.first;
         let within = self.levels[self.first..].iter().enumerate();
         for (index, level) in within.take_while(|(i, level)| *i == 0 || level.at < end) {
-            if level.free <= least {
-                (least, last) = (level.free, self.first + index);
+            if level.free <= min {
+                (min, last) = (level.free, self.first + index);
             }
         }
-        self.usable = least.clamp(0, i64::from(self.offer.nodes)) as u32;
-        self.levels.get(last + 1).map_or(FOR_EVER, |level| level.at)
+        self.usable = min.clamp(0, i64::from(self.offer.nodes)) as u32;
+        self.levels.get(last + 1).map_or(Time::INFINITY, |level| level.at)
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Command, Event, FOR_EVER, JobId, Market, Reason, Span, Time};
+use tradewind_model::{Command, Event, JobId, Market, Reason, Span, Time};
 
 use super::openings::Openings;
 use super::waiting::{Rank, Waiting};
 use super::{Depth, Order, Settings};
 #[cfg(test)]
 use crate::policy::grid::Booking;
-use crate::policy::grid::{Books, News, Starts, Wish};
+use crate::policy::grid::{Books, News, Starts, PlacementRequest};
 use crate::policy::inbox::{self, Comes};
 use crate::policy::order::Ranking;
 use crate::policy::{Promise, Standing};
@@ -81,7 +81,7 @@ impl Fill {
     /// Takes note of what others decided, and of new prices.
     pub(in crate::policy) fn obey(&mut self, market: &Market, books: &mut Books, events: &[Event]) {
         self.ranking.follow(market);
-        for job in inbox::leavers(events) {
+        for job in inbox::departures(events) {
             self.leave(books, job);
             match market.run_of(job) {
                 // If it loses its nodes, it has its old place.
@@ -94,7 +94,7 @@ impl Fill {
             for waiting in self.queue.iter_mut().chain(self.later.values_mut()) {
                 let job = waiting.rank.job;
                 if let Some(demand) = market.demand(job) {
-                    let wish = Wish::anew(market, job, demand, spread);
+                    let wish = PlacementRequest::anew(market, job, demand, spread);
                     waiting.settled &= wish == waiting.wish;
                     waiting.wish = wish;
                 }
@@ -113,7 +113,7 @@ impl Fill {
     ) -> Result<(), Reason> {
         let Some(demand) = market.demand(job) else { return Ok(()) };
         let now = market.now();
-        let wish = Wish::of(market, (job, comes), demand, self.settings.spread)?;
+        let wish = PlacementRequest::of(market, (job, comes), demand, self.settings.spread)?;
         let joins = match self.settings.depth {
             Depth::All => now,
             Depth::First(_) => wish.earliest_start().unwrap_or(now).max(now),
@@ -289,7 +289,7 @@ impl Fill {
         let kept = waiting.settled && !due;
         if kept {
             let better = self.openings.starts(waiting.rank, &waiting.wish);
-            let until = waiting.reserved_start().map_or(FOR_EVER, |start| start + Span(1));
+            let until = waiting.reserved_start().map_or(Time::INFINITY, |start| start + Span(1));
             starts = Starts { from: better.from.max(now), until: better.until.min(until) };
         }
         if starts.from >= starts.until {

@@ -87,7 +87,7 @@ impl Policy for GridFill {
         self.fill.follow(news, events);
         self.fill.obey(market, &mut books, events);
         let resumed = std::mem::take(&mut self.resumed);
-        for (job, comes) in inbox::joiners(market, events) {
+        for (job, comes) in inbox::arrivals(market, events) {
             let comes = if resumed { Comes::Again } else { comes };
             if let Err(reason) = self.fill.join(market, (job, comes)) {
                 commands.push(Command::Refuse { job, reason });

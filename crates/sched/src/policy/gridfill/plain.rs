@@ -7,7 +7,7 @@ use tradewind_model::{Command, Event, JobId, Market, Reason, Time};
 
 use super::waiting::{Rank, Waiting};
 use super::{Depth, Order, Settings};
-use crate::policy::grid::{Booking, Books, News, Wish};
+use crate::policy::grid::{Booking, Books, News, PlacementRequest};
 use crate::policy::inbox::{self, Comes};
 use crate::policy::order::Ranking;
 
@@ -66,7 +66,7 @@ impl PlainFill {
     /// Takes note of what others decided, and of new prices.
     pub(super) fn obey(&mut self, market: &Market, books: &mut Books, events: &[Event]) {
         self.ranking.follow(market);
-        for job in inbox::leavers(events) {
+        for job in inbox::departures(events) {
             self.leave(books, job);
             match market.run_of(job) {
                 // If it loses its nodes, it has its old place.
@@ -79,7 +79,7 @@ impl PlainFill {
             for waiting in self.queue.iter_mut().chain(self.later.values_mut()) {
                 let job = waiting.rank.job;
                 if let Some(demand) = market.demand(job) {
-                    waiting.wish = Wish::anew(market, job, demand, spread);
+                    waiting.wish = PlacementRequest::anew(market, job, demand, spread);
                 }
             }
         }
@@ -96,7 +96,7 @@ impl PlainFill {
     ) -> Result<(), Reason> {
         let Some(demand) = market.demand(job) else { return Ok(()) };
         let now = market.now();
-        let wish = Wish::of(market, (job, comes), demand, self.settings.spread)?;
+        let wish = PlacementRequest::of(market, (job, comes), demand, self.settings.spread)?;
         let joins = match self.settings.depth {
             Depth::All => now,
             Depth::First(_) => wish.earliest_start().unwrap_or(now).max(now),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tradewind_model::{
-    Admission, Attributes, Cause, Closure, ClosureId, Demand, Money, Place, Pool, PoolId, Pools,
+    Admission, Attributes, Cause, Outage, OutageId, Demand, Money, Place, Pool, PoolId, Pools,
     Price, Site, SiteId, Span, Terms, Times,
 };
 
@@ -24,7 +24,7 @@ impl Plain {
         let news = books.follow(market, events);
         self.fill.follow(news, events);
         self.fill.obey(market, &mut books, events);
-        for (job, comes) in inbox::joiners(market, events) {
+        for (job, comes) in inbox::arrivals(market, events) {
             if let Err(reason) = self.fill.join(market, (job, comes)) {
                 commands.push(Command::Refuse { job, reason });
             }
@@ -49,7 +49,7 @@ enum Act {
     Refuse(usize),
     Start(usize, u32),
     Price(u32, i64),
-    Announce(Closure),
+    Announce(Outage),
     Close(u32),
     Reopen(u32),
 }
@@ -80,7 +80,7 @@ fn any_terms() -> impl Strategy<Value = Option<Arc<Terms>>> {
 fn any_act() -> impl Strategy<Value = Act> {
     let closure = (0u32..4, 1u32..4, 0i64..60, 1i64..40).prop_map(|(pool, nodes, from, length)| {
         let (from, until) = (Time(from), Time(from + length));
-        Closure { pool: PoolId(pool), nodes, from, until, cause: Cause::Local }
+        Outage { pool: PoolId(pool), nodes, from, until, cause: Cause::Local }
     });
     prop_oneof![
         12 => (1u32..7, 1i64..30, any_terms()).prop_map(|(n, l, terms)| Act::Submit(n, l, terms)),
@@ -152,13 +152,13 @@ impl World {
             }
             Act::Announce(what) => {
                 let ahead = Span(self.market.now().0);
-                let what = Closure { from: what.from + ahead, until: what.until + ahead, ..*what };
+                let what = Outage { from: what.from + ahead, until: what.until + ahead, ..*what };
                 let known = (what.pool.index()) < self.market.pools().as_slice().len();
-                let closure = ClosureId(self.market.announced());
+                let closure = OutageId(self.market.announced());
                 known.then_some(Event::Announced { closure, what })
             }
-            Act::Close(id) => Some(Event::Closed { closure: ClosureId(*id) }),
-            Act::Reopen(id) => Some(Event::Reopened { closure: ClosureId(*id) }),
+            Act::Close(id) => Some(Event::Closed { closure: OutageId(*id) }),
+            Act::Reopen(id) => Some(Event::Reopened { closure: OutageId(*id) }),
         };
         event.into_iter().for_each(|event| self.happens(event));
     }

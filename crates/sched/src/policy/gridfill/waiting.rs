@@ -2,7 +2,7 @@
 
 use tradewind_model::{JobId, Time};
 
-use crate::policy::grid::{Booking, Books, Wish};
+use crate::policy::grid::{Booking, Books, PlacementRequest};
 
 /// A place in the order of the queue: lower comes first, then the job submitted first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,7 +16,7 @@ pub(super) struct Rank {
 pub(super) struct Waiting {
     pub(super) rank: Rank,
     pub(super) joined: Time,
-    pub(super) wish: Wish,
+    pub(super) wish: PlacementRequest,
     /// Where and when it is to start, if that is set down: taken in the books.
     pub(super) reserved: Option<Booking>,
     /// Whether that was the best there was when the job was looked at last.
@@ -24,7 +24,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    pub(super) fn new(rank: Rank, joined: Time, wish: Wish) -> Waiting {
+    pub(super) fn new(rank: Rank, joined: Time, wish: PlacementRequest) -> Waiting {
         Waiting { rank, joined, wish, reserved: None, settled: false }
     }
 

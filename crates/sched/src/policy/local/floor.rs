@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_model::{Closure, ClosureId, JobId, Profile, Span, Time};
+use tradewind_model::{Outage, OutageId, JobId, Profile, Span, Time};
 
-use crate::policy::absences::{Absences, Taken};
+use crate::policy::outages::{Outages, Taken};
 use crate::policy::backfill::{Waiting, expected_span};
 
 /// A running job.
@@ -40,7 +40,7 @@ pub(in crate::policy) struct Floor {
     running: BTreeMap<JobId, Hold>,
     /// When running jobs are expected to end.
     due: BTreeSet<(Time, JobId)>,
-    absences: Absences,
+    absences: Outages,
     /// Something happened that no reservation reckoned with.
     upset: bool,
     /// When closures that never began were last looked for.
@@ -56,7 +56,7 @@ impl Floor {
             profile: Profile::new(processors, Time::MIN),
             running: BTreeMap::new(),
             due: BTreeSet::new(),
-            absences: Absences::default(),
+            absences: Outages::default(),
             upset: false,
             looked: Time::MIN,
         }
@@ -134,18 +134,18 @@ impl Floor {
     }
 
     /// Processors will be missing.
-    pub(in crate::policy) fn announced(&mut self, closure: ClosureId, what: Closure, now: Time) {
+    pub(in crate::policy) fn announced(&mut self, closure: OutageId, what: Outage, now: Time) {
         self.absences.announced(closure, what, now);
         self.upset = true;
     }
 
     /// They are gone.
-    pub(in crate::policy) fn closed(&mut self, closure: ClosureId, now: Time) {
+    pub(in crate::policy) fn closed(&mut self, closure: OutageId, now: Time) {
         self.upset |= self.absences.closed(closure, now).is_some();
     }
 
     /// They are back; returns what that opens.
-    pub(in crate::policy) fn reopened(&mut self, closure: ClosureId, now: Time) -> Option<Opened> {
+    pub(in crate::policy) fn reopened(&mut self, closure: OutageId, now: Time) -> Option<Opened> {
         self.profile.advance(now);
         let (_, left) = self.absences.reopened(closure, now)?;
         let Taken { nodes, from, until, .. } = left?;

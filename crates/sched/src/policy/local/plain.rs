@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Closure, ClosureId, JobId, Span, Time};
+use tradewind_model::{Outage, OutageId, JobId, Span, Time};
 
 use super::floor::{Floor, Opened};
 use super::{Load, Local, Origin, Wanted};
@@ -136,15 +136,15 @@ impl Local for Plain {
         self.floor.interrupted(job, now);
     }
 
-    fn announced(&mut self, closure: ClosureId, what: Closure, now: Time) {
+    fn announced(&mut self, closure: OutageId, what: Outage, now: Time) {
         self.floor.announced(closure, what, now);
     }
 
-    fn closed(&mut self, closure: ClosureId, now: Time) {
+    fn closed(&mut self, closure: OutageId, now: Time) {
         self.floor.closed(closure, now);
     }
 
-    fn reopened(&mut self, closure: ClosureId, now: Time) {
+    fn reopened(&mut self, closure: OutageId, now: Time) {
         let opened = self.floor.reopened(closure, now);
         self.opened(opened);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_model::{Closure, ClosureId, JobId, Level, Span, Time};
+use tradewind_model::{Outage, OutageId, JobId, Level, Span, Time};
 
 use super::classes::{Class, JOB_QUEUE, Mean, Queue};
 use super::settings::{Guard, Overflow, Settings};
@@ -56,7 +56,7 @@ pub struct MultiQueue {
     freed: bool,
     /// Buffers.
     started: Vec<Waiting>,
-    lows: Vec<Level>,
+    running_minima: Vec<Level>,
 }
 
 /// The index of a backfill queue.
@@ -89,7 +89,7 @@ impl MultiQueue {
             new: BTreeSet::new(),
             freed: false,
             started: Vec::new(),
-            lows: Vec::new(),
+            running_minima: Vec::new(),
         }
     }
 
@@ -189,7 +189,7 @@ impl MultiQueue {
         let mut after = None;
         while self.floor.free() > 0
             && let profile = &self.floor.profile
-            && let Some(next) = self.rest.next_that_fits(after, profile, &mut self.lows)
+            && let Some(next) = self.rest.next_that_fits(after, profile, &mut self.running_minima)
         {
             after = Some(next.rank);
             self.start(next, starts);
@@ -284,15 +284,15 @@ impl Local for MultiQueue {
         self.floor.interrupted(job, now);
     }
 
-    fn announced(&mut self, closure: ClosureId, what: Closure, now: Time) {
+    fn announced(&mut self, closure: OutageId, what: Outage, now: Time) {
         self.floor.announced(closure, what, now);
     }
 
-    fn closed(&mut self, closure: ClosureId, now: Time) {
+    fn closed(&mut self, closure: OutageId, now: Time) {
         self.floor.closed(closure, now);
     }
 
-    fn reopened(&mut self, closure: ClosureId, now: Time) {
+    fn reopened(&mut self, closure: OutageId, now: Time) {
         let opened = self.floor.reopened(closure, now);
         self.opened(opened);
     }

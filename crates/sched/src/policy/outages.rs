@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tradewind_model::{Closure, ClosureId, PoolId, Time};
+use tradewind_model::{Outage, OutageId, PoolId, Time};
 
 use super::backfill::expected_span;
 
@@ -17,7 +17,7 @@ pub(super) struct Taken {
 
 #[derive(Debug, Clone, Copy)]
 struct Absence {
-    what: Closure,
+    what: Outage,
     /// Whether the nodes are gone.
     begun: bool,
     /// What the books have taken for it.
@@ -31,28 +31,28 @@ struct Absence {
 /// closure is expected to last for twice as long as believed so far, like jobs that outlive their
 /// estimates.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Absences {
-    all: BTreeMap<ClosureId, Absence>,
+pub(super) struct Outages {
+    all: BTreeMap<OutageId, Absence>,
     /// Of those that have begun: when their nodes are expected back.
-    due: BTreeSet<(Time, ClosureId)>,
+    due: BTreeSet<(Time, OutageId)>,
 }
 
-impl Absences {
+impl Outages {
     /// Whether no node is missing, now or later.
     pub(super) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
     /// Nodes will be missing; what to take.
-    pub(super) fn announced(&mut self, id: ClosureId, what: Closure, now: Time) -> Taken {
-        let Closure { pool, nodes, from, until, .. } = what;
+    pub(super) fn announced(&mut self, id: OutageId, what: Outage, now: Time) -> Taken {
+        let Outage { pool, nodes, from, until, .. } = what;
         let taken = Taken { pool, nodes, from: from.max(now), until };
         self.all.insert(id, Absence { what, begun: false, taken });
         taken
     }
 
     /// They are gone; what to take besides, if they went before their time.
-    pub(super) fn closed(&mut self, id: ClosureId, now: Time) -> Option<Taken> {
+    pub(super) fn closed(&mut self, id: OutageId, now: Time) -> Option<Taken> {
         let absence = self.all.get_mut(&id)?;
         absence.begun = true;
         self.due.insert((absence.taken.until, id));
@@ -62,7 +62,7 @@ impl Absences {
     }
 
     /// They are back; what to give, if that is sooner than expected.
-    pub(super) fn reopened(&mut self, id: ClosureId, now: Time) -> Option<(PoolId, Option<Taken>)> {
+    pub(super) fn reopened(&mut self, id: OutageId, now: Time) -> Option<(PoolId, Option<Taken>)> {
         let Absence { taken, .. } = self.all.remove(&id)?;
         self.due.remove(&(taken.until, id));
         let left = Taken { from: taken.from.max(now), ..taken };
@@ -99,7 +99,7 @@ impl Absences {
     /// Believes anew in all of them; what to take.
     pub(super) fn anew(&mut self, now: Time) -> impl Iterator<Item = Taken> + '_ {
         self.due.clear();
-        let Absences { all, due } = self;
+        let Outages { all, due } = self;
         all.iter_mut().map(move |(id, absence)| {
             absence.renew(now);
             if absence.begun {
@@ -112,7 +112,7 @@ impl Absences {
 
 impl Absence {
     fn renew(&mut self, now: Time) {
-        let Closure { from, until, .. } = self.what;
+        let Outage { from, until, .. } = self.what;
         (self.taken.from, self.taken.until) = match self.begun {
             true => (now, from + expected_span(until - from, now - from)),
             false => (from.max(now), until),
@@ -126,12 +126,12 @@ mod tests {
 
     use super::*;
 
-    const ID: ClosureId = ClosureId(0);
+    const ID: OutageId = OutageId(0);
 
-    fn announced(from: i64, until: i64, now: i64) -> Absences {
+    fn announced(from: i64, until: i64, now: i64) -> Outages {
         let (from, until) = (Time(from), Time(until));
-        let what = Closure { pool: PoolId(0), nodes: 2, from, until, cause: Cause::Local };
-        let mut absences = Absences::default();
+        let what = Outage { pool: PoolId(0), nodes: 2, from, until, cause: Cause::Local };
+        let mut absences = Outages::default();
         absences.announced(ID, what, Time(now));
         absences
     }
