@@ -11,17 +11,15 @@ use tradewind_model::{Event, Market, Pools, Time};
 use tradewind_sched::policy::Policy;
 use tradewind_sim::retrace::{Began, Retrace, Step};
 
-use crate::policy;
+use crate::policy::PolicySpec;
 
 /// Rows that are read at once.
 const PAGE: usize = 4_096;
-/// Draws of policies that draw, as in the live market.
-const SEED: u64 = 1;
 
 /// Who decides, and what users had used when it began.
 #[derive(Debug, Clone)]
 struct Reign {
-    policy: String,
+    policy: PolicySpec,
     usage: BTreeMap<i64, u64>,
 }
 
@@ -68,10 +66,11 @@ impl Trial {
             Record::Gridded { pools, .. } => self.pools = Some(Arc::clone(pools)),
             Record::Began { policy, usage, .. } => {
                 // Whoever cannot be made now cannot have decided.
-                policy::live(policy, self.state.market.pools(), SEED)
-                    .map_err(|_| format!("there is no policy `{policy}` any more"))?;
+                let gone = |_| format!("there is no policy `{policy}` any more");
+                let policy = PolicySpec::parse(policy).map_err(gone)?;
+                policy.for_market(self.state.market.pools()).map_err(gone)?;
                 let usage = usage.iter().copied().collect();
-                let policy = Reign { policy: policy.clone(), usage };
+                let policy = Reign { policy, usage };
                 let began = Some(Began { policy, pools: self.pools.take() });
                 self.step(&Step { at, began, events: vec![], commands: None })?;
             }
@@ -111,7 +110,7 @@ impl Trial {
 
 #[expect(clippy::expect_used, reason = "it was made once before, a moment ago")]
 fn make(reign: &Reign, market: &Market) -> Box<dyn Policy> {
-    let made = policy::live(&reign.policy, market.pools(), SEED);
+    let made = reign.policy.for_market(market.pools());
     let mut made = made.map_err(|_| ()).expect("a policy that was made before");
     made.resume(&reign.usage);
     made

@@ -9,10 +9,10 @@
 //! No files, no threads, no clock: the same input gives the same run.
 
 pub mod check;
+mod engine;
 mod estimate;
 pub mod federation;
 pub mod fork;
-mod kernel;
 pub mod load;
 pub mod metrics;
 pub mod models;
@@ -20,11 +20,13 @@ pub mod network;
 pub mod outage;
 pub mod placement;
 pub mod queueing;
+mod replay;
 pub mod replications;
 mod result;
 pub mod retrace;
 pub mod workload;
 
+pub use engine::SimError;
 pub use estimate::Estimate;
-pub use kernel::{Semantics, Settings, SimError, run};
+pub use replay::{Semantics, Settings, run};
 pub use result::{Lost, Ran, Run, Struck};

@@ -11,7 +11,6 @@ use tradewind_sched::policy::multiqueue::{
 };
 use tradewind_sim::federation::{Federation, Settings};
 use tradewind_sim::network::{Faults, Links, Partition, Storm};
-use tradewind_sim::workload::Workload;
 
 use crate::exit::Failure;
 
@@ -134,15 +133,15 @@ impl Federal {
         self.migrate == Migrate::On && self.cut.is_some_and(|cut| cut.until.is_none())
     }
 
-    pub(super) fn build(&self, workload: &Workload, seed: u64) -> Box<dyn Policy> {
-        let sites = workload.pools.as_slice().len() as u32;
+    pub(super) fn build(&self, pools: &Pools, seed: u64) -> Box<dyn Policy> {
+        let sites = pools.as_slice().len() as u32;
         let settings = Settings {
             negotiation: (self.migrate == Migrate::On).then(|| self.negotiation()),
             links: self.links,
             faults: self.faults(sites),
             seed,
         };
-        Box::new(Federation::new(&workload.pools, settings, |pool| self.site_of(pool)))
+        Box::new(Federation::new(pools, settings, |pool| self.site_of(pool)))
     }
 
     fn site_of(&self, pool: &Pool) -> Box<dyn Local> {

@@ -1,15 +1,51 @@
-use tradewind_model::Span;
+use tradewind_model::{Admission, Pool, Pools, Span};
 use tradewind_sched::policy::backfill::Depth;
+use tradewind_sched::policy::cyclic::market;
+use tradewind_sched::policy::dispatch::{self, Rule, Ties};
+use tradewind_sched::policy::{Order, bsf};
 
+use super::read::NAMES;
+use super::spec::Kind;
 use super::*;
+use crate::brackets::Named;
+
+fn spec(text: &str) -> PolicySpec {
+    PolicySpec::parse(text).unwrap()
+}
+
+fn kind(text: &str) -> Kind {
+    spec(text).kind
+}
+
+#[test]
+fn the_canonical_text_reads_as_the_same_policy() {
+    let texts = [
+        "bsf[ first = 40% ,by=need,, depth=all ]",
+        "easy[order=fair-share,half-life=1d]",
+        "auction[ties=random,seed=3]",
+        "multi-queue[cut=1d..,latency=1s..2s]",
+        " css[replan=on-release]",
+        "fcfs[]",
+    ];
+    for text in texts.into_iter().chain(NAMES) {
+        let canonical = spec(text).to_string();
+        assert!(!canonical.contains(' ') && !canonical.contains("[]"), "{canonical}");
+        let again = spec(&canonical);
+        assert_eq!(again.kind, kind(text), "{text}");
+        assert_eq!((again.text(), again.to_string()), (&*canonical, canonical.clone()));
+        assert_eq!((again.lots(), again.order()), (spec(text).lots(), spec(text).order()));
+        assert_eq!(spec(text).text(), text, "as it was written");
+    }
+    assert_eq!(spec(texts[0]).to_string(), "bsf[first=40%,by=need,depth=all]");
+}
 
 #[test]
 fn commas_in_brackets_belong_to_the_policy() {
-    let names = names("fcfs, easy[depth=4,order=sjf],bsf[first=40%,by=need,depth=all]").unwrap();
-    assert_eq!(names.len(), 3);
-    let Choice::Fill(fill) = choice(&names[1]).unwrap() else { unreachable!() };
+    let policies = list("fcfs, easy[depth=4,order=sjf],bsf[first=40%,by=need,depth=all]").unwrap();
+    assert_eq!(policies.len(), 3);
+    let Kind::Fill(fill) = &policies[1].kind else { unreachable!() };
     assert_eq!((fill.depth, fill.order), (Depth::First(4), Order::Shortest));
-    let Choice::Bsf(both) = choice(&names[2]).unwrap() else { unreachable!() };
+    let Kind::Bsf(both) = &policies[2].kind else { unreachable!() };
     assert_eq!((both.first, both.by), (bsf::First::Percent(40), bsf::By::Need));
     assert_eq!(both.fill.depth, Depth::All);
 }
@@ -18,7 +54,7 @@ fn commas_in_brackets_belong_to_the_policy() {
 fn cyclic_schemes_take_the_options_of_plans() {
     let text = "batch-slicer[period=15m,horizon=4h,search=cost,objective=min-cost,sub-batches=3,\
                 slice-by=cost,replan=on-release,stretch=longest,max-alternatives=all,batch=7]";
-    let Choice::Cycles(settings) = choice(text).unwrap() else { unreachable!() };
+    let Kind::Cycles(settings) = kind(text) else { unreachable!() };
     assert_eq!((settings.period.0, settings.look_ahead().0, settings.batch), (900, 14_400, 7));
     assert_eq!(settings.replan, market::Replan::OnRelease);
     assert_eq!(settings.cyclic.max_alternatives, None);
@@ -29,7 +65,7 @@ fn meta_schedulers_have_their_own_parameters() {
     let text = "auction[cycle=30s,gate=off,deadline=ignore,wait=backlog,ratio=1.25,patience=2h,\
                 slots=immediate,horizon=1h,ties=cheapest,seed=9,valuation=unit,tau=5m,\
                 clearing=uniform,k=250,prices=dynamic,step=7,floor=800,ceiling=1500,outlook=30m]";
-    let Choice::Dispatch(settings) = choice(text).unwrap() else { unreachable!() };
+    let Kind::Dispatch(settings) = kind(text) else { unreachable!() };
     let expected = dispatch::Settings {
         rule: Rule::Auction,
         cycle: Span(30),
@@ -52,30 +88,34 @@ fn meta_schedulers_have_their_own_parameters() {
     };
     assert_eq!(settings, expected);
     for (rule, name) in Rule::ALL {
-        let Choice::Dispatch(settings) = choice(name).unwrap() else { unreachable!() };
+        let Kind::Dispatch(settings) = kind(name) else { unreachable!() };
         assert_eq!(settings, dispatch::Settings::of(rule), "{name}");
         assert!(NAMES.contains(&name), "{name} is suggested");
     }
-    assert!(NAMES.iter().all(|name| choice(name).is_ok()));
-    let Choice::Dispatch(fair) = choice("fair-share[share=free]").unwrap() else { unreachable!() };
+    assert!(NAMES.iter().all(|name| PolicySpec::parse(name).is_ok()));
+    let Kind::Dispatch(fair) = kind("fair-share[share=free]") else { unreachable!() };
     assert_eq!(fair.share, dispatch::ShareOf::Free);
 }
 
 #[test]
 fn names_of_clusters_mean_meta_schedulers_on_queues() {
-    let both = |name| (meant(name, Layout::Pools), meant(name, Layout::Queues));
-    assert_eq!((both("fcfs"), both("sjf")), (("fcfs", "meta-fcfs"), ("sjf", "meta-sjf")));
-    assert_eq!(both("fcfs[spread=site]"), ("fcfs[spread=site]", "fcfs[spread=site]"));
-    assert_eq!(both("easy"), ("easy", "easy"));
+    let on = |name, layout| spec(name).on(layout).to_string();
+    let both = |name| [on(name, Layout::Pools), on(name, Layout::Queues)];
+    assert_eq!(
+        (both("fcfs"), both("sjf")[1].as_str()),
+        (["fcfs", "meta-fcfs"].map(str::to_owned), "meta-sjf")
+    );
+    assert_eq!(both("fcfs[spread=site]"), ["fcfs[spread=site]"; 2]);
+    assert_eq!(both("easy"), ["easy"; 2]);
 }
 
 #[test]
 fn lots_are_the_runs_unless_a_policy_has_its_own() {
-    assert_eq!(lots("auction"), None);
-    assert_eq!(lots("auction[seed=3]"), None, "nothing is drawn");
-    assert_eq!(lots("auction[ties=random]"), Some(Lots::Run));
-    assert_eq!(lots("auction[ties=random,seed=3]"), Some(Lots::Own(3)));
-    assert_eq!(lots("css[variant=paper,seed=7]"), Some(Lots::Own(7)));
+    assert_eq!(spec("auction").lots(), None);
+    assert_eq!(spec("auction[seed=3]").lots(), None, "nothing is drawn");
+    assert_eq!(spec("auction[ties=random]").lots(), Some(Lots::Run));
+    assert_eq!(spec("auction[ties=random,seed=3]").lots(), Some(Lots::Own(3)));
+    assert_eq!(spec("css[variant=paper,seed=7]").lots(), Some(Lots::Own(7)));
 }
 
 #[test]
@@ -88,11 +128,11 @@ fn every_parameter_of_a_grid_without_a_centre_is_set() {
                 cut=1d..]";
     let (own, common) = (federal::HYBRID.len(), federal::SITES.len());
     assert_eq!(Named::of("policy", text).unwrap().parameters.len(), own + common);
-    let with = |parameter: &str| choice(&format!("multi-queue[{parameter}]")).unwrap();
+    let with = |parameter: &str| kind(&format!("multi-queue[{parameter}]"));
     for (key, value) in Named::of("policy", text).unwrap().parameters {
         assert_ne!(with(&format!("{key}={value}")), with(""), "{key}");
     }
-    let same = |one, other| choice(one).unwrap() == choice(other).unwrap();
+    let same = |one, other| kind(one) == kind(other);
     assert!(same("easy-sites[depth=all]", "conservative-sites"));
     assert!(same("easy-sites[depth=0,order=fcfs]", "fcfs-sites"));
 }
@@ -100,33 +140,40 @@ fn every_parameter_of_a_grid_without_a_centre_is_set() {
 #[test]
 fn networks_that_vary_draw_from_the_runs_seed() {
     for quiet in ["multi-queue", "easy-sites[cut=1d..2d]", "multi-queue[migrate=off,loss=0.1]"] {
-        assert_eq!(lots(quiet), None, "{quiet}");
+        assert_eq!(spec(quiet).lots(), None, "{quiet}");
     }
     for drawn in ["multi-queue[discover=2]", "easy-sites[loss=0.1]", "fcfs-sites[latency=1..2]"] {
-        assert_eq!(lots(drawn), Some(Lots::Run), "{drawn}");
+        assert_eq!(spec(drawn).lots(), Some(Lots::Run), "{drawn}");
     }
-    assert!(may_strand("multi-queue[cut=1d..]") && !may_strand("multi-queue[cut=1d..2d]"));
-    assert!(migrates("multi-queue") && !migrates("easy-sites[migrate=off]") && !migrates("easy"));
+    assert!(
+        spec("multi-queue[cut=1d..]").may_strand() && !spec("multi-queue[cut=1d..2d]").may_strand()
+    );
+    assert!(
+        spec("multi-queue").migrates()
+            && !spec("easy-sites[migrate=off]").migrates()
+            && !spec("easy").migrates()
+    );
 }
 
 #[test]
 fn fair_shares_have_a_half_life_wherever_it_stands() {
     let day = Order::FairShare(Span(86_400));
     for text in ["easy[order=fair-share,half-life=1d]", "easy[half-life=1d,order=fair-share]"] {
-        let Choice::Fill(fill) = choice(text).unwrap() else { unreachable!() };
+        let Kind::Fill(fill) = kind(text) else { unreachable!() };
         assert_eq!(fill.order, day, "{text}");
-        assert!(wants_users(text));
+        assert!(spec(text).half_life().is_some());
     }
-    let Choice::Bsf(both) = choice("bsf[order=fair-share,half-life=1d]").unwrap() else {
-        unreachable!()
-    };
+    let Kind::Bsf(both) = kind("bsf[order=fair-share,half-life=1d]") else { unreachable!() };
     assert_eq!(both.fill.order, day);
     assert_eq!(both.cycles.turn, market::Turn::FairShare(Span(86_400)));
-    let Choice::Cycles(css) = choice("css[order=fair-share]").unwrap() else { unreachable!() };
+    let Kind::Cycles(css) = kind("css[order=fair-share]") else { unreachable!() };
     assert_eq!(css.turn, market::Turn::FairShare(Order::HALF_LIFE));
-    assert!(wants_users("css[order=fair-share]") && !wants_users("css[order=priority]"));
+    assert!(
+        spec("css[order=fair-share]").half_life().is_some()
+            && !spec("css[order=priority]").half_life().is_some()
+    );
     for text in ["easy[half-life=1d]", "css[order=priority,half-life=1d]", "css[order=arrival]"] {
-        assert!(choice(text).is_err(), "{text}");
+        assert!(PolicySpec::parse(text).is_err(), "{text}");
     }
 }
 
@@ -136,17 +183,18 @@ fn every_policy_is_live_but_those_that_need_a_simulated_network() {
     let grid = |pools| Pools::new(Pools::cluster(1).sites().to_vec(), pools).unwrap();
     let two = grid(vec![pool("a"), pool("b")]);
     let door = Admission { max_processors: Some(2), ..Admission::NONE };
+    let live = |text: &str, pools: &Pools| PolicySpec::parse(text)?.for_market(pools);
     let limited = grid(vec![Pool { admission: door, ..pool("a") }]);
     for name in NAMES {
-        let sites = migrates(name);
-        assert_eq!(live(name, &two, 1).is_err(), sites, "{name}");
-        assert!(live(name, &Pools::cluster(4), 1).is_ok(), "{name}");
-        assert_eq!(live(name, &limited, 1).is_err(), ignores_limits(name), "{name}");
+        let sites = spec(name).migrates();
+        assert_eq!(live(name, &two).is_err(), sites, "{name}");
+        assert!(live(name, &Pools::cluster(4)).is_ok(), "{name}");
+        assert_eq!(live(name, &limited).is_err(), spec(name).ignores_limits(), "{name}");
         if sites {
-            assert!(live(&format!("{name}[migrate=off]"), &two, 1).is_ok(), "{name}");
+            assert!(live(&format!("{name}[migrate=off]"), &two).is_ok(), "{name}");
         }
     }
-    assert!(live(COMMAND, &two, 1).is_err() && live("easy[depth=x]", &two, 1).is_err());
+    assert!(live(COMMAND, &two).is_err() && live("easy[depth=x]", &two).is_err());
 }
 
 #[test]
@@ -218,13 +266,14 @@ fn what_is_unknown_is_refused_with_a_hint() {
         "easy-sites[order=widest]",
     ];
     for text in refused {
-        assert!(names(text).is_err(), "{text}");
+        assert!(list(text).is_err(), "{text}");
     }
     assert_eq!(objection("easy"), None);
 }
 
 #[test]
 fn an_option_for_all_gives_way_to_a_parameter() {
+    let with_replan = |text, word| spec(text).with_replan(word).unwrap().text().to_owned();
     assert_eq!(with_replan("easy[depth=2]", "on-release"), "easy[depth=2]");
     assert_eq!(with_replan("css", "on-release"), "css[replan=on-release]");
     assert_eq!(with_replan("css[period=5m]", "on-release"), "css[period=5m,replan=on-release]");
@@ -233,7 +282,7 @@ fn an_option_for_all_gives_way_to_a_parameter() {
 
 #[test]
 fn parameters_are_given_once_and_have_bounds() {
-    let said = |text: &str| choice(text).unwrap_err().problems[0].message.clone();
+    let said = |text: &str| PolicySpec::parse(text).unwrap_err().problems[0].message.clone();
     assert_eq!(said("easy[depth=1,depth=2]"), "policy `easy` is given `depth` twice");
     assert_eq!(
         said("auction[step=99999999999]"),

@@ -7,6 +7,7 @@
 mod floor;
 mod isolated;
 mod plain;
+mod timers;
 
 use std::fmt::Debug;
 
@@ -16,6 +17,7 @@ use super::Promise;
 pub(super) use floor::{Floor, Opened};
 pub use isolated::{Isolated, home};
 pub use plain::{Plain, Settings as PlainSettings, Turn};
+pub use timers::Timers;
 
 /// Whose job it is, seen from the site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,10 +9,9 @@
 //!
 //! A job that was passed on runs at the price that was agreed: `Market` settles at it.
 
-mod bells;
 mod card;
 mod desk;
-mod minds;
+mod negotiators;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,13 +20,12 @@ use tradewind_model::{
     Command, Demand, Event, JobId, Market, OutageId, Place, Pool, PoolId, Pools, Time,
 };
 use tradewind_sched::negotiation::{self, Input, Offer, Parcel, Peer, Preference, Ticket};
-use tradewind_sched::policy::local::Local;
+use tradewind_sched::policy::local::{Local, Timers};
 use tradewind_sched::policy::{Policy, Promise};
 
 use crate::network::{Faults, Links, Network, Traffic};
-use bells::Bells;
 use card::{Card, Whereabouts, peer};
-use minds::Minds;
+use negotiators::Negotiators;
 
 /// How sites of a federation work together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +60,7 @@ impl Default for Settings {
 #[derive(Debug)]
 pub struct Federation {
     sites: Vec<Box<dyn Local>>,
-    minds: Option<Minds>,
+    negotiators: Option<Negotiators>,
     links: Links,
     /// Jobs that are not over.
     cards: BTreeMap<JobId, Card>,
@@ -73,9 +71,9 @@ pub struct Federation {
     /// Jobs that join at their earliest start.
     later: BTreeSet<(Time, JobId)>,
     /// When each site wants to be asked again.
-    wakes: Bells,
+    wakes: Timers,
     /// When each site expects a job to end.
-    ends: Bells,
+    ends: Timers,
     passed_on: u64,
 }
 
@@ -101,15 +99,15 @@ impl Federation {
     ) -> Federation {
         let sites: Vec<_> = pools.as_slice().iter().map(build).collect();
         let Settings { negotiation, links, faults, seed } = settings;
-        let minds = negotiation.filter(|_| sites.len() > 1).map(|knobs| {
+        let negotiators = negotiation.filter(|_| sites.len() > 1).map(|knobs| {
             let network = Network::new(links, faults.clone(), seed);
-            Minds::new(sites.len(), knobs, network, faults.stops, seed)
+            Negotiators::new(sites.len(), knobs, network, faults.stops, seed)
         });
         Federation {
-            wakes: Bells::new(sites.len()),
-            ends: Bells::new(sites.len()),
+            wakes: Timers::new(sites.len()),
+            ends: Timers::new(sites.len()),
             sites,
-            minds,
+            negotiators,
             links,
             cards: BTreeMap::new(),
             waiting: 0,
@@ -121,7 +119,7 @@ impl Federation {
 
     /// The messages of the run so far.
     pub fn traffic(&self) -> Traffic {
-        self.minds.as_ref().map_or(Traffic::default(), Minds::traffic)
+        self.negotiators.as_ref().map_or(Traffic::default(), Negotiators::traffic)
     }
 
     /// How often a job arrived at a site that took it in.
@@ -142,10 +140,10 @@ impl Federation {
     /// # Errors
     /// What does not add up.
     pub fn check(&self) -> Result<(), String> {
-        let Some(minds) = &self.minds else { return Ok(()) };
+        let Some(negotiators) = &self.negotiators else { return Ok(()) };
         let mut may_run: BTreeMap<JobId, Vec<Peer>> = BTreeMap::new();
         let mut sent: BTreeSet<JobId> = BTreeSet::new();
-        for (peer, durable) in minds.durables() {
+        for (peer, durable) in negotiators.durables() {
             durable.here.iter().for_each(|t| may_run.entry(t.job).or_default().push(peer));
             sent.extend(durable.handing.values().map(|handing| handing.parcel.ticket.job));
         }
@@ -205,7 +203,7 @@ impl Federation {
     fn submit(&mut self, moment: &mut Moment<'_>, job: JobId, demand: &Demand) {
         let pools = moment.market.pools();
         let site = card::home(pools, job, demand);
-        let migrates = self.minds.is_some();
+        let migrates = self.negotiators.is_some();
         if let Some(reason) = card::nowhere(pools, demand, |pool| migrates || pool == site) {
             moment.commands.push(Command::Refuse { job, reason });
             return;
@@ -320,8 +318,8 @@ impl Federation {
             return None;
         }
         let later = self.later.first().map(|(from, _)| *from);
-        let minds = self.minds.as_ref().and_then(Minds::next);
-        [later, minds, self.wakes.next()].into_iter().flatten().min()
+        let message = self.negotiators.as_ref().and_then(Negotiators::next);
+        [later, message, self.wakes.next()].into_iter().flatten().min()
     }
 }
 
@@ -351,7 +349,7 @@ impl Policy for Federation {
     /// give them; of others nothing, because a job that is passed on leaves its place behind.
     fn promise(&self) -> Promise {
         let mut kinds = self.sites.iter().map(|site| site.guarantee());
-        match (&self.minds, &self.sites[..]) {
+        match (&self.negotiators, &self.sites[..]) {
             (None, [site]) => site.guarantee(),
             (None, _) if kinds.all(|kind| kind == Promise::Reservations) => Promise::Reservations,
             _ => Promise::Nothing,
@@ -364,8 +362,8 @@ impl Policy for Federation {
 
     /// Messages and what they brought about, if the sites negotiate.
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        let Some(minds) = &self.minds else { return Vec::new() };
-        let traffic = minds.traffic();
+        let Some(negotiators) = &self.negotiators else { return Vec::new() };
+        let traffic = negotiators.traffic();
         let counts = [("messages", traffic.sent()), ("messages_lost", traffic.lost)];
         [&counts[..], &[("migrations", self.passed_on)]].concat()
     }

@@ -3,7 +3,7 @@
 use tradewind_model::{Market, PoolId, Price, Time};
 
 use super::{Beliefs, Coming};
-use crate::kernel::earlier;
+use crate::engine::earlier;
 use crate::outage::{self, AnnouncedOutage};
 
 /// Three lists, the next one of each last.

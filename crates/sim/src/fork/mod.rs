@@ -241,5 +241,5 @@ pub fn fork(
     limits: Limits,
     watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Forecast, SimError> {
-    drive::Drive::new(market, policy, beliefs, limits).run(watch)
+    drive::drive(market, policy, beliefs, limits, watch)
 }

@@ -219,11 +219,12 @@ impl Args {
     fn policies(&self) -> Result<Vec<String>, Failure> {
         match &self.axes.policy {
             Some(names) => {
-                let names = policy::names(names)?;
-                Ok(match &self.axes.replan {
-                    Some(word) => names.iter().map(|it| policy::with_replan(it, word)).collect(),
-                    None => names,
-                })
+                let policies = policy::list(names)?.into_iter();
+                let planned = policies.map(|policy| match &self.axes.replan {
+                    Some(word) => policy.with_replan(word),
+                    None => Ok(policy),
+                });
+                planned.map(|policy| Ok(policy?.text().to_owned())).collect()
             }
             None if self.policy_cmd.is_some() => Ok(Vec::new()),
             None => {

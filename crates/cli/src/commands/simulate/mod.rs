@@ -30,7 +30,7 @@ use tradewind_io::campaign::Campaign;
 
 use crate::cli::Format;
 use crate::exit::{Exit, Failure, Outcome};
-use crate::policy::{self, Lots};
+use crate::policy::{self, Lots, PolicySpec};
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::worker_pool;
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     }
     let sources: Vec<WorkloadFiles<'_>> =
         campaign.workloads.iter().map(WorkloadFiles::open).collect();
-    check_limits(&campaign, &sources)?;
+    check_limits(&plan, &sources)?;
     let record = Record::new(&campaign, &plan, &sources);
     let folder = Folder::new(&settings.out, &record);
     if !settings.force {
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
     if !folder.is_anothers() {
         folder.begin()?;
     }
-    note_seeds(&campaign, report);
+    note_seeds(&campaign, &plan, report);
     let work = Work {
         campaign: &campaign,
         plan: &plan,
@@ -76,18 +76,19 @@ pub(crate) fn run(args: &Args, format: Format, report: &Report) -> Outcome {
 }
 
 /// Jobs must not be sent where they are not taken.
-fn check_limits(campaign: &Campaign, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
-    let blind = campaign.policies.iter().find(|name| policy::ignores_limits(name));
+fn check_limits(plan: &Plan, sources: &[WorkloadFiles<'_>]) -> Result<(), Failure> {
+    let blind = plan.policies().find(|policy| policy.ignores_limits());
     let Some(policy) = blind else { return Ok(()) };
     let Some(pool) = sources.iter().find_map(WorkloadFiles::limited_pool) else { return Ok(()) };
+    let policy = policy.text();
     let message = format!("policy `{policy}` knows no limits of queues, and `{pool}` has some");
     let hint = "use `auction`, `meta-fcfs`, `easy` or their like, or a grid without limits";
     Err(Failure::usage(message).hint(hint))
 }
 
-fn note_seeds(campaign: &Campaign, report: &Report) {
-    let lots: Vec<(&String, Option<Lots>)> =
-        campaign.policies.iter().map(|name| (name, policy::lots(name))).collect();
+fn note_seeds(campaign: &Campaign, plan: &Plan, report: &Report) {
+    let lots: Vec<(&str, Option<Lots>)> =
+        plan.policies().map(|policy| (policy.text(), policy.lots())).collect();
     let seeds = campaign.seeds();
     if let Some(seeds) = seeds {
         report.seeds(&seeds.to_string());
@@ -156,7 +157,8 @@ impl Work<'_> {
             report.note("the same command goes on with the rest");
             return Ok(Exit::Interrupted);
         }
-        let assumed = |source: &WorkloadFiles<'_>| source.assumptions(&self.campaign.policies);
+        let policies: Vec<&PolicySpec> = self.plan.policies().collect();
+        let assumed = |source: &WorkloadFiles<'_>| source.assumptions(&policies);
         self.sources.iter().flat_map(assumed).for_each(|note| report.note(&note));
         self.note_rejected(&overview, report);
         if kept > 0 {

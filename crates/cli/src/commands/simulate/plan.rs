@@ -1,6 +1,7 @@
 //! A campaign becomes a list of runs, in an order that is always the same.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::Serialize;
 use tradewind_io::campaign::{
@@ -9,17 +10,57 @@ use tradewind_io::campaign::{
 use tradewind_io::{digest, wire};
 
 use crate::exit::Failure;
-use crate::policy::COMMAND;
+use crate::policy::{COMMAND, PolicySpec};
 
 /// The most runs of one campaign.
 const RUNS_MOST: u64 = 100_000;
 
+/// Who decides in a run.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Decider {
+    /// This command of the user's.
+    Command(Arc<str>),
+    /// A policy of ours.
+    Ours(Arc<PolicySpec>),
+}
+
+impl Decider {
+    fn read(name: &str, campaign: &Campaign) -> Result<Decider, Failure> {
+        match &campaign.command {
+            Some(command) if name == COMMAND => Ok(Decider::Command(command.as_str().into())),
+            _ => Ok(Decider::Ours(Arc::new(PolicySpec::parse(name)?))),
+        }
+    }
+
+    /// As the campaign names it.
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Decider::Command(_) => COMMAND,
+            Decider::Ours(policy) => policy.text(),
+        }
+    }
+
+    pub(super) fn ours(&self) -> Option<&PolicySpec> {
+        match self {
+            Decider::Command(_) => None,
+            Decider::Ours(policy) => Some(policy),
+        }
+    }
+
+    fn command(&self) -> Option<&str> {
+        match self {
+            Decider::Command(command) => Some(command),
+            Decider::Ours(_) => None,
+        }
+    }
+}
+
 /// One run: a workload under one policy by one set of rules.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Run {
     /// Index in the campaign's workloads.
     pub(super) workload: usize,
-    pub(super) policy: String,
+    pub(super) decider: Decider,
     pub(super) semantics: Semantics,
     pub(super) overrun: Overrun,
     pub(super) estimate: EstimateKind,
@@ -33,6 +74,8 @@ pub(super) struct Run {
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) runs: Vec<Run>,
+    /// Who decides, in the campaign's order.
+    pub(super) deciders: Vec<Decider>,
     /// Combinations of rules that do not exist.
     pub(super) left_out: usize,
 }
@@ -40,7 +83,9 @@ pub(super) struct Plan {
 impl Plan {
     /// The cross product, the seeds innermost.
     pub(super) fn of(campaign: &Campaign) -> Result<Plan, Failure> {
-        let mut plan = Plan { runs: Vec::new(), left_out: 0 };
+        let deciders = campaign.policies.iter().map(|name| Decider::read(name, campaign));
+        let deciders = deciders.collect::<Result<_, _>>()?;
+        let mut plan = Plan { runs: Vec::new(), deciders, left_out: 0 };
         let count = size(campaign);
         if count > RUNS_MOST {
             let message = format!("{count} runs are more than {RUNS_MOST}");
@@ -64,15 +109,20 @@ impl Plan {
         Ok(plan)
     }
 
+    /// Our own policies.
+    pub(super) fn policies(&self) -> impl Iterator<Item = &PolicySpec> {
+        self.deciders.iter().filter_map(Decider::ours)
+    }
+
     fn add(&mut self, campaign: &Campaign, rules: &Rules) {
         let loads = some_or_none(&campaign.loads);
         let seeds: Vec<u64> = campaign.seeds().iter().flat_map(|seeds| seeds.all()).collect();
         for load in loads {
-            for policy in &campaign.policies {
+            for decider in &self.deciders {
                 for seed in some_or_none(&seeds) {
                     let mut run = Run {
                         workload: rules.workload,
-                        policy: policy.clone(),
+                        decider: decider.clone(),
                         semantics: rules.semantics,
                         overrun: rules.overrun,
                         estimate: rules.estimate,
@@ -141,7 +191,7 @@ fn size(campaign: &Campaign) -> u64 {
 impl Run {
     /// `POLICY/axis=value/…`, with the axes that have more than one value.
     fn folder(&self, campaign: &Campaign) -> PathBuf {
-        let mut folder = PathBuf::from(&self.policy);
+        let mut folder = PathBuf::from(self.decider.text());
         let mut push = |axis: &str, values: usize, value: String| {
             if values > 1 {
                 folder.push(format!("{axis}={value}"));
@@ -182,8 +232,8 @@ impl Run {
             version: env!("CARGO_PKG_VERSION"),
             workload: &campaign.workloads[self.workload],
             inputs,
-            policy: &self.policy,
-            command: self.command(campaign),
+            policy: self.decider.text(),
+            command: self.decider.command(),
             semantics: self.semantics,
             overrun: self.overrun,
             estimate: self.estimate,
@@ -195,15 +245,10 @@ impl Run {
         digest::sha256(wire::to_json(&identity).as_bytes())
     }
 
-    /// What decides, if it is a command of the user's.
-    pub(super) fn command<'c>(&self, campaign: &'c Campaign) -> Option<&'c str> {
-        campaign.command.as_deref().filter(|_| self.policy == COMMAND)
-    }
-
     /// In a few words, for messages.
     pub(super) fn name(&self) -> String {
         match self.folder.as_os_str().is_empty() {
-            true => self.policy.clone(),
+            true => self.decider.text().to_owned(),
             false => self.folder.display().to_string(),
         }
     }

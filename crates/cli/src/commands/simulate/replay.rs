@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use tradewind_io::campaign::{Campaign, Output};
 use tradewind_model::{Event, Market, Span};
+use tradewind_sched::policy::Policy;
 use tradewind_sim::check::{self, Checker, Violation};
 use tradewind_sim::metrics::{self, Counted, Metrics};
 use tradewind_sim::placement::{self, Places};
@@ -12,12 +13,12 @@ use tradewind_sim::workload::Workload;
 use tradewind_sim::{Settings, SimError};
 
 use super::command_policy::{self, UserCommand};
-use super::plan::Run;
+use super::plan::{Decider, Run};
 use super::rules;
 use super::summary::Summary;
 use super::workload::{Prepared, WorkloadFiles};
 use crate::exit::{Exit, Failure};
-use crate::policy;
+use crate::policy::PolicySpec;
 
 /// Everything about a run that is over.
 pub(super) struct Finished<'a> {
@@ -73,12 +74,16 @@ pub(super) fn replay<'a>(
         estimate: rules::estimate(run.estimate),
     };
     let listener: Box<dyn Checker> = Box::new(Listener { signals: Arc::clone(signals) });
-    let ran = match run.command(campaign) {
-        Some(text) => {
+    let ran = match &run.decider {
+        Decider::Command(text) => {
             let command = UserCommand { text, answer_within: manner.answer_within };
             command_policy::replay(&prepared.workload, settings, command, listener)
         }
-        None => replay_ours(&prepared, settings, run, manner.watch, listener),
+        Decider::Ours(policy) => {
+            let made = policy.for_replay(&prepared.workload, prepared.layout, run.seed);
+            let ran = replay_ours(&prepared.workload, settings, made, manner.watch, listener);
+            ran.map_err(|error| misbehaved(policy, &error))
+        }
     };
     let ran = ran.map_err(|failure| match signals.stopped() {
         true => Failure { exit: Exit::Interrupted, ..Failure::quiet() },
@@ -110,21 +115,18 @@ fn measure(
 }
 
 fn replay_ours(
-    prepared: &Prepared<'_>,
+    workload: &Workload,
     settings: Settings,
-    run: &Run,
+    mut policy: Box<dyn Policy>,
     watch: Watch,
     listener: Box<dyn Checker>,
-) -> Result<tradewind_sim::Run, Failure> {
-    let Prepared { workload, layout, .. } = prepared;
-    let mut policy = policy::build(&run.policy, workload, *layout, run.seed)?;
+) -> Result<tradewind_sim::Run, SimError> {
     let mut checkers = match watch {
         Watch::EveryStep => check::all(policy.promise()),
         Watch::Nothing => Vec::new(),
     };
     checkers.push(listener);
-    let ran = tradewind_sim::run(workload, settings, policy.as_mut(), &mut checkers);
-    ran.map_err(|error| misbehaved(run, &error))
+    tradewind_sim::run(workload, settings, policy.as_mut(), &mut checkers)
 }
 
 /// Warm-up and cool-down must leave something to measure.
@@ -141,18 +143,18 @@ fn something_counts(workload: &Workload, campaign: &Campaign, run: &Run) -> Resu
 }
 
 /// A policy of ours that breaks its word is our fault; a network that never heals is not.
-fn misbehaved(run: &Run, error: &SimError) -> Failure {
+fn misbehaved(policy: &PolicySpec, error: &SimError) -> Failure {
+    let text = policy.text();
     if let SimError::Stuck { at, waiting } = error
-        && policy::may_strand(&run.policy)
+        && policy.may_strand()
     {
         let message = format!(
-            "policy `{}`: at {at}: {waiting} of the jobs wait for ever, as the network is cut for \
-             ever: they were on their way when it was cut, or fit no site on their side",
-            run.policy
+            "policy `{text}`: at {at}: {waiting} of the jobs wait for ever, as the network is cut for \
+             ever: they were on their way when it was cut, or fit no site on their side"
         );
         return Failure::data(message).hint("let the cut end: `cut=1d..2d`");
     }
-    Failure { exit: Exit::Bug, ..Failure::data(format!("policy `{}`: {error}", run.policy)) }
+    Failure { exit: Exit::Bug, ..Failure::data(format!("policy `{text}`: {error}")) }
 }
 
 impl Signals {

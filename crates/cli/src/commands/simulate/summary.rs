@@ -60,7 +60,7 @@ impl Summary {
         let measures = metrics.entries().iter();
         let fields = Fields {
             log: &campaign.workloads[run.workload].name,
-            policy: &run.policy,
+            policy: run.decider.text(),
             semantics: run.semantics,
             overrun: run.overrun,
             estimate: run.estimate,

@@ -18,7 +18,7 @@ use super::plan::Run;
 use super::sites::{self, Asking, Sites};
 use super::{model, rules};
 use crate::exit::Failure;
-use crate::policy::{self, Layout};
+use crate::policy::{Layout, PolicySpec};
 
 /// The files of one workload, and what is in them once somebody asked.
 pub(super) struct WorkloadFiles<'a> {
@@ -86,19 +86,20 @@ impl<'a> WorkloadFiles<'a> {
     }
 
     /// What was taken for granted about logs that were read, and about policies.
-    pub(super) fn assumptions(&self, policies: &[String]) -> Vec<String> {
+    pub(super) fn assumptions(&self, policies: &[&PolicySpec]) -> Vec<String> {
         let Some(Ok(machine)) = self.read.get() else { return Vec::new() };
         let name = &self.spec.name;
         let layout = machine.sites.layout();
-        let meant = policies.iter().map(|policy| (policy, policy::meant(policy, layout)));
-        let other = meant.filter(|(policy, meant)| policy != meant);
-        let other = other.map(|(policy, meant)| {
-            format!("{name}: pools are cut into queues, so `{policy}` stands for `{meant}`")
+        let meant = policies.iter().map(|policy| (policy.text(), policy.on(layout)));
+        let other = meant.filter(|(text, meant)| *text != meant.text());
+        let other = other.map(|(text, meant)| {
+            let meant = meant.text();
+            format!("{name}: pools are cut into queues, so `{text}` stands for `{meant}`")
         });
-        let alone = policies.iter().filter(|policy| policy::migrates(policy));
+        let alone = policies.iter().filter(|policy| policy.migrates()).map(|it| it.text());
         let alone = alone.filter(|_| machine.sites.pools(0).as_slice().len() == 1);
         let alone = alone
-            .map(|policy| format!("{name}: one site, so nobody can take a job of `{policy}` over"));
+            .map(|text| format!("{name}: one site, so nobody can take a job of `{text}` over"));
         let repeated = machine.logs.iter().map(|log| (&log.name, log.repeated()));
         let repeated = repeated.filter(|(_, count)| *count > 0).map(|(log, count)| {
             format!("{log}: jobs with the number of another one, which results do not tell apart: {count}")
@@ -142,7 +143,7 @@ impl<'a> WorkloadFiles<'a> {
         if let Cow::Owned(_) = jobs {
             load::keep_order(&mut workload.jobs, &logged);
         }
-        if policy::wants_users(&run.policy) {
+        if run.decider.ours().is_some_and(|policy| policy.half_life().is_some()) {
             name_users(&mut workload.jobs);
         }
         workload.outages = machine.sites.outages(seed, &workload);

@@ -23,9 +23,9 @@ use tradewind_web::{
 
 use super::planner::Plans;
 use super::planner::draft::{Head, dead, forecast_of, head, working};
-use super::trials;
+use super::{policies, trials};
 use crate::client::words::length;
-use crate::policy;
+use crate::policy::PolicySpec;
 
 /// How far windows are looked for.
 const HORIZON: Span = Span(30 * 86_400);
@@ -55,10 +55,14 @@ impl Advisor for SimulationAdvisor {
         watch: &Watch,
     ) -> Result<WhatIf, Refusal> {
         let horizon = question.horizon.map_or(Limits::HORIZON, Span);
-        let after = question.policy.clone().unwrap_or_else(|| view.policy.clone());
-        let mut head = head(view);
+        let before = policies::read(&view.policy)?;
+        let after = match &question.policy {
+            Some(policy) => policies::read(policy)?,
+            None => before.clone(),
+        };
+        let mut head = head(view, &before);
         let of = view.market.queue().len() as u64;
-        let carry = |view: &MarketView, head: &Head, policy: &str| {
+        let carry = |view: &MarketView, head: &Head, policy: &PolicySpec| {
             let forecast = forecast_of(view, head, policy, horizon, &mut || watch.flow())?;
             match forecast.stopped {
                 Stopped::Watcher => Err(stopped()),
@@ -66,7 +70,7 @@ impl Advisor for SimulationAdvisor {
             }
         };
         let looked_at = Some(LookedAt { jobs: head.first.len() as u64, of });
-        let as_it_is = carry(view, &head, &view.policy)?;
+        let as_it_is = carry(view, &head, &before)?;
         let as_asked = match question.without_job {
             None => carry(view, &head, &after)?,
             Some(number) => {
@@ -76,7 +80,7 @@ impl Advisor for SimulationAdvisor {
                 carry(&MarketView { market, ..view.clone() }, &head, &after)?
             }
         };
-        Ok(WhatIf { looked_at, ..difference(view, after, &as_it_is, &as_asked) })
+        Ok(WhatIf { looked_at, ..difference(view, after.text().to_owned(), &as_it_is, &as_asked) })
     }
 
     fn replay_with_prices(
@@ -144,7 +148,7 @@ impl Advisor for SimulationAdvisor {
 /// Where the job's user stands among all users, if the policy puts jobs in the order of fair
 /// shares: whoever has used least comes first.
 fn fair_share(view: &MarketView, demand: &Demand) -> Option<String> {
-    let half_life = policy::half_life(&view.policy)?;
+    let half_life = PolicySpec::parse(&view.policy).ok()?.half_life()?;
     let user = demand.terms().user;
     let name = view.users.get(usize::try_from(user).ok()?)?;
     let used = |user: i64| view.used.get(&user).copied().unwrap_or(0);

@@ -9,11 +9,7 @@ use tradewind_sim::fork::{self, Beliefs, Clash, Coming, Limits, Stopped};
 use tradewind_sim::outage::AnnouncedOutage;
 use tradewind_web::{MarketView, ReplayResult, Usage, Watch, Week};
 
-use super::policies::words;
-use crate::policy;
-
-/// Draws of policies that draw, as in the live market.
-const SEED: u64 = 1;
+use super::policies::{self, unsuited};
 
 fn conflict(wrong: impl std::fmt::Display) -> Refusal {
     Refusal::new(RefusalKind::Conflict, wrong.to_string(), "")
@@ -28,8 +24,8 @@ pub(super) fn replay_with_prices(
     watch: &Watch,
 ) -> Result<ReplayResult, Refusal> {
     let market = Market::new(Arc::new(view.market.pools().clone()), week.from);
-    let mut policy = policy::live(&view.policy, market.pools(), SEED)
-        .map_err(|wrong| Refusal::new(RefusalKind::Invalid, words(&wrong), ""))?;
+    let policy = policies::read(&view.policy)?.for_market(market.pools());
+    let mut policy = policy.map_err(|wrong| unsuited(&wrong))?;
     let begin = Instant::now();
     let mut watch = |_| watch.flow();
     let limits = Limits { horizon: week.until - week.from, ..Limits::default() };

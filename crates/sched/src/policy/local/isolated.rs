@@ -8,7 +8,7 @@ use tradewind_model::{
     Span, Time,
 };
 
-use super::{Local, Origin, Wanted};
+use super::{Local, Origin, Timers, Wanted};
 use crate::policy::{Policy, Promise, inbox};
 
 /// Which pool a job is submitted to: of its home site (of all sites, if it has none) the first
@@ -40,34 +40,6 @@ struct Home {
     submitted: Time,
 }
 
-/// A moment for some of the sites.
-#[derive(Debug)]
-struct Alarms {
-    by_time: BTreeSet<(Time, PoolId)>,
-    by_site: Vec<Option<Time>>,
-}
-
-impl Alarms {
-    fn new(sites: usize) -> Alarms {
-        Alarms { by_time: BTreeSet::new(), by_site: vec![None; sites] }
-    }
-
-    fn set(&mut self, site: PoolId, at: Option<Time>) {
-        if let Some(before) = std::mem::replace(&mut self.by_site[site.index()], at) {
-            self.by_time.remove(&(before, site));
-        }
-        self.by_time.extend(at.map(|at| (at, site)));
-    }
-
-    fn first(&self) -> Option<Time> {
-        self.by_time.first().map(|(at, _)| *at)
-    }
-
-    fn until(&self, now: Time) -> impl Iterator<Item = PoolId> + '_ {
-        self.by_time.iter().take_while(move |(at, _)| *at <= now).map(|(_, site)| *site)
-    }
-}
-
 /// A grid without migration: each pool is a site of its own.
 ///
 /// A job goes to its [`home`], or to the pool that it agreed on, and stays there; it is refused if
@@ -90,9 +62,9 @@ pub struct Isolated {
     /// Whether the first call is yet to come, and goes on from another policy.
     resumed: bool,
     /// When each site wants to be asked again.
-    wakes: Alarms,
+    wakes: Timers,
     /// When each site expects a job to end.
-    ends: Alarms,
+    ends: Timers,
 }
 
 impl Isolated {
@@ -100,8 +72,8 @@ impl Isolated {
     pub fn new(pools: &Pools, build: impl Fn(&Pool) -> Box<dyn Local>) -> Isolated {
         let sites: Vec<_> = pools.as_slice().iter().map(build).collect();
         Isolated {
-            wakes: Alarms::new(sites.len()),
-            ends: Alarms::new(sites.len()),
+            wakes: Timers::new(sites.len()),
+            ends: Timers::new(sites.len()),
             sites,
             homes: BTreeMap::new(),
             closures: BTreeMap::new(),
@@ -315,8 +287,8 @@ impl Isolated {
         let site = &mut self.sites[pool.index()];
         let mut starts = Vec::new();
         site.decide(now, &mut starts, &mut Vec::new());
-        self.wakes.set(pool, site.wake());
-        self.ends.set(pool, site.next_end());
+        self.wakes.set(pool.index(), site.wake());
+        self.ends.set(pool.index(), site.next_end());
         for job in starts {
             self.runs.insert(job, (now, Place::Pool(pool)));
             commands.push(Command::Start { job, place: Place::Pool(pool) });
@@ -354,12 +326,13 @@ impl Policy for Isolated {
             self.later.pop_first();
             self.join(market, job, &mut busy);
         }
-        busy.extend(self.wakes.until(now).chain(self.ends.until(now)));
+        let due = self.wakes.until(now).chain(self.ends.until(now));
+        busy.extend(due.map(|site| PoolId(site as u32)));
         for pool in busy {
             self.ask(pool, now, commands);
         }
         let later = self.later.first().map(|(from, _)| *from);
-        let wake = self.wakes.first().into_iter().chain(later).min();
+        let wake = self.wakes.next().into_iter().chain(later).min();
         commands.extend(wake.map(|at| Command::Wake { at }));
     }
 

@@ -17,14 +17,12 @@ use tradewind_sim::fork::{self, Beliefs, Clash, Forecast, Limits, Progress};
 use tradewind_web::documents::QueuePlan;
 use tradewind_web::{MarketView, Plan, Planned};
 
-use super::super::policies::words;
-use crate::policy;
+use super::super::policies::{self, unsuited};
+use crate::policy::PolicySpec;
 
 /// So many waiting jobs are simulated under the policy. What a pass costs grows with them: with
 /// 2,000 a whole forecast takes a second or two.
 pub(crate) const HEAD: usize = 2_000;
-/// Draws of policies that draw, as in the live market.
-const SEED: u64 = 1;
 
 /// Asked again and again whether to go on.
 pub(crate) type Going<'a> = &'a mut dyn FnMut() -> ControlFlow<()>;
@@ -33,7 +31,7 @@ pub(crate) type Going<'a> = &'a mut dyn FnMut() -> ControlFlow<()>;
 #[derive(Debug)]
 pub(crate) struct Kept {
     /// The policy whose plan it is.
-    pub(crate) policy: String,
+    pub(crate) policy: PolicySpec,
     /// The market's count of events up to which the plan is what would be made from nothing.
     pub(crate) version: u64,
     /// How long it took to make.
@@ -136,8 +134,9 @@ impl Draft {
     pub(crate) fn make(view: &MarketView, going: Going<'_>) -> Result<Option<Draft>, Refusal> {
         let begin = std::time::Instant::now();
         let market = &view.market;
-        let order = head(view);
-        let forecast = forecast_of(view, &order, &view.policy, Limits::HORIZON, going)?;
+        let policy = policies::read(&view.policy)?;
+        let order = head(view, &policy);
+        let forecast = forecast_of(view, &order, &policy, Limits::HORIZON, going)?;
         let mut placed: Vec<Arc<Placed>> = Vec::new();
         let mut rest: Vec<JobId> = Vec::new();
         for job in order.first.iter().copied() {
@@ -170,7 +169,7 @@ impl Draft {
         let queue_as_of = market.now().0;
         let queue = QueuePlan { queue_as_of, waiting, looked_at, placed: behind };
         let kept = Kept {
-            policy: view.policy.clone(),
+            policy,
             version: market.version(),
             took: begin.elapsed(),
             queue,
@@ -226,9 +225,9 @@ impl Draft {
 /// Whether a job that is added to a plan is where a plan from nothing would have it: one more job
 /// changes nothing for those before it, and no closure is to come that may have to wait for jobs
 /// which run.
-pub(crate) fn is_exact(policy: &str, market: &Market) -> bool {
+pub(crate) fn is_exact(policy: &PolicySpec, market: &Market) -> bool {
     let has_begun = |id| market.closure_state(id).is_some_and(|(_, has_begun)| has_begun);
-    policy::is_conservative(policy) && market.outages().all(|(id, _)| has_begun(id))
+    policy.is_conservative() && market.outages().all(|(id, _)| has_begun(id))
 }
 
 /// The waiting jobs: those that are simulated, and the others, in the policy's order.
@@ -239,12 +238,12 @@ pub(crate) struct Head {
 }
 
 /// Cuts the queue.
-pub(crate) fn head(view: &MarketView) -> Head {
+pub(crate) fn head(view: &MarketView, policy: &PolicySpec) -> Head {
     let waiting = view.market.queue().len();
     if waiting <= HEAD {
         return Head { first: view.market.queue().collect(), rest: Vec::new() };
     }
-    let mut first = policy::order(&view.policy).ranked(&view.market, &view.used);
+    let mut first = policy.order().ranked(&view.market, &view.used);
     let rest = first.split_off(HEAD);
     Head { first, rest }
 }
@@ -261,22 +260,16 @@ fn only(market: &Market, first: &[JobId]) -> Result<Market, Refusal> {
 /// The first jobs of the queue, carried on under a policy, until `going` stops it.
 ///
 /// # Errors
-/// If there is no such policy, or it wants what cannot be.
+/// If the policy is not for these pools, or wants what cannot be.
 pub(crate) fn forecast_of(
     view: &MarketView,
     head: &Head,
-    policy: &str,
+    policy: &PolicySpec,
     horizon: Span,
     going: Going<'_>,
 ) -> Result<Forecast, Refusal> {
-    let made = policy::live(policy, view.market.pools(), SEED);
-    let mut made = made.map_err(|wrong| {
-        Refusal::new(
-            RefusalKind::Invalid,
-            words(&wrong),
-            "`tradewind simulate --help` names policies",
-        )
-    })?;
+    let made = policy.for_market(view.market.pools());
+    let mut made = made.map_err(|wrong| unsuited(&wrong))?;
     let cut = match head.rest.is_empty() {
         true => None,
         false => Some(only(&view.market, &head.first)?),

@@ -78,7 +78,7 @@ impl Plans {
         }
         shelf.wanted += 1;
         let found = loop {
-            let last = shelf.last.clone().filter(|kept| kept.policy == view.policy);
+            let last = shelf.last.clone().filter(|kept| kept.policy.text() == view.policy);
             let is_good = |kept: &Kept| {
                 let is_quick = kept.took <= QUICK && begin.elapsed() < SOON;
                 kept.version >= view.market.version() || !is_quick
@@ -286,7 +286,7 @@ fn glance(live: &Live, known: Option<&Known>) -> Glance {
     let market = &state.market;
     let Some(Known { kept, submitted, is_due, is_stale }) = known else { return view() };
     let (then, now) = (kept.version, market.version());
-    if *is_stale || kept.policy != state.policy {
+    if *is_stale || kept.policy.text() != state.policy {
         return view();
     }
     let new = (*submitted..market.submitted()).map(JobId).filter_map(|job| {

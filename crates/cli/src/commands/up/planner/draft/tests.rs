@@ -81,6 +81,10 @@ fn view(market: &Market, policy: &str) -> MarketView {
     }
 }
 
+fn spec(policy: &str) -> PolicySpec {
+    PolicySpec::parse(policy).unwrap()
+}
+
 fn make(market: &Market, policy: &str) -> Draft {
     let going = &mut || ControlFlow::Continue(());
     Draft::make(&view(market, policy), going).unwrap().unwrap()
@@ -104,7 +108,7 @@ fn what_was_added_is_where_a_new_plan_has_it() {
     for world in 0..250 {
         let mut draw = Draw(world);
         let mut market = draw.market(1 + world % 12);
-        if !is_exact("conservative", &market) {
+        if !is_exact(&spec("conservative"), &market) {
             continue;
         }
         worlds += 1;
@@ -135,7 +139,7 @@ fn a_plan_without_a_rest_is_what_the_policy_does() {
     for (world, policy) in (0..60).zip(["easy", "conservative", "fcfs", "css"].iter().cycle()) {
         let market = Draw(world).market(world % 20);
         let kept = make(&market, policy).kept;
-        let mut made = policy::live(policy, market.pools(), SEED).unwrap();
+        let mut made = spec(policy).for_market(market.pools()).unwrap();
         let beliefs = Beliefs { clash: Clash::Waits, ..Beliefs::default() };
         let mut watch = |_| ControlFlow::Continue(());
         let forecast =
@@ -173,7 +177,7 @@ fn a_long_queue_is_cut_and_all_of_it_is_placed() {
         whole.iter().map(|it| (it.job, it.start, it.end(), it.place.clone())).collect();
     assert_eq!(places(&kept), whole);
     // In the policy's order, and not in that of submission.
-    let shortest = head(&view(&market, "easy[order=shortest]"));
+    let shortest = head(&view(&market, "easy[order=shortest]"), &spec("easy[order=shortest]"));
     let longest =
         |jobs: &[JobId]| jobs.iter().map(|job| market.demand(*job).unwrap().estimate).max();
     assert!(longest(&shortest.first) <= longest(&shortest.rest));

@@ -1,0 +1,257 @@
+//! Replays: the jobs of a workload under a policy.
+//!
+//! What happens in which order within a second, and when the policy is asked, depends on the
+//! [`Semantics`].
+
+use tradewind_model::{
+    Demand, Event, JobId, Market, Outage, Place, Pool, PoolId, Price, Reason, Span, Time,
+};
+use tradewind_sched::policy::Policy;
+
+use crate::SimError;
+use crate::check::{Checker, Violation};
+use crate::engine::{End, Engine, World};
+use crate::estimate::{Estimate, Estimator};
+use crate::result::{Lost, Ran, Run, Struck};
+use crate::workload::Workload;
+
+/// What happens in which order within one second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Semantics {
+    /// All ends, then outages, then all submissions, then one pass of the policy. Whatever a pass
+    /// causes in the same second (jobs of no length) is a further round.
+    #[default]
+    Textbook,
+    /// As the simulator pyss does it: each submission with a pass of its own, then each end with
+    /// a pass of its own, ends in the order of starts. A job that ends exactly when expected has
+    /// freed its processors before the second's first pass.
+    Pyss,
+}
+
+/// How to replay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Settings {
+    /// The order within a second.
+    pub semantics: Semantics,
+    /// What the policy is told about run times.
+    pub estimate: Estimate,
+}
+
+/// Replays the workload. Deterministic; O(log n) per event beside the policy's own work.
+///
+/// # Errors
+/// When the policy misbehaves or a checker objects.
+pub fn run(
+    workload: &Workload,
+    settings: Settings,
+    policy: &mut dyn Policy,
+    checkers: &mut [Box<dyn Checker>],
+) -> Result<Run, SimError> {
+    let submit = workload.jobs.first().map(|job| job.submit);
+    let told = workload.outages.first().map(|outage| outage.announced);
+    let from = submit.into_iter().chain(told).min().unwrap_or(Time(0));
+    let market = Market::new(workload.pools.clone(), from);
+    let replay = Replay::new(workload, settings.estimate, checkers, from);
+    let mut engine = Engine::new(market, policy, replay, Vec::new());
+    while let Some(at) = engine.next_instant() {
+        if at > engine.market.now() {
+            engine.world.close_second(&engine.market);
+        }
+        engine.pass_to(at)?;
+        match settings.semantics {
+            Semantics::Textbook => engine.round()?,
+            Semantics::Pyss => engine.pyss_instant()?,
+        }
+    }
+    engine.finish()
+}
+
+/// A workload on its way through a replay.
+struct Replay<'a> {
+    workload: &'a Workload,
+    estimate: Estimate,
+    checkers: &'a mut [Box<dyn Checker>],
+    /// Jobs submitted so far; they come in the workload's order.
+    submitted: usize,
+    /// Outages announced so far; they come in the workload's order.
+    announced: usize,
+    estimator: Estimator,
+    jobs: Vec<Ran>,
+    /// Who started in this second.
+    begun: Vec<JobId>,
+    trades: Vec<Struck>,
+    lost: Vec<Lost>,
+}
+
+impl<'a> Replay<'a> {
+    fn new(
+        workload: &'a Workload,
+        estimate: Estimate,
+        checkers: &'a mut [Box<dyn Checker>],
+        from: Time,
+    ) -> Replay<'a> {
+        Replay {
+            workload,
+            estimate,
+            checkers,
+            submitted: 0,
+            announced: 0,
+            estimator: Estimator::default(),
+            jobs: vec![Ran::nothing(from); workload.jobs.len()],
+            begun: Vec::new(),
+            trades: Vec::new(),
+            lost: Vec::new(),
+        }
+    }
+
+    /// A job was backfilled if one that was submitted earlier waits when the second is over: the
+    /// order of starts within it is the policy's own affair.
+    fn close_second(&mut self, market: &Market) {
+        let head = market.head();
+        for job in self.begun.drain(..) {
+            self.jobs[job.index()].backfilled = head.is_some_and(|head| head < job);
+        }
+    }
+}
+
+fn objection(at: Time) -> impl FnOnce(Violation) -> SimError {
+    move |violation| SimError::Check { at, violation }
+}
+
+impl World for Replay<'_> {
+    const PATIENCE: u32 = 10_000;
+
+    fn next_job(&self) -> Option<Time> {
+        self.workload.jobs.get(self.submitted).map(|job| job.submit)
+    }
+
+    fn next_news(&self) -> Option<Time> {
+        self.workload.outages.get(self.announced).map(|outage| outage.announced)
+    }
+
+    /// The policy has the last word.
+    fn is_over(&self, wake: Option<Time>) -> bool {
+        wake.is_none()
+    }
+
+    fn outage(&mut self, now: Time) -> Option<Outage> {
+        let next = self.workload.outages.get(self.announced);
+        let next = next.filter(|outage| outage.announced <= now)?;
+        self.announced += 1;
+        Some(next.what)
+    }
+
+    fn price(&mut self, _now: Time) -> Option<(PoolId, Price)> {
+        None
+    }
+
+    fn job(&mut self, _job: JobId, now: Time) -> Option<Demand> {
+        let next = self.workload.jobs.get(self.submitted);
+        let next = next.filter(|job| job.submit <= now)?;
+        self.submitted += 1;
+        let estimate = self.estimator.of(next, self.estimate);
+        Some(Demand { processors: next.processors, estimate, terms: next.terms.clone() })
+    }
+
+    fn length(&self, _market: &Market, job: JobId, pool: &Pool, _elapsed: Span) -> Span {
+        self.workload.jobs[job.index()].length_in(pool)
+    }
+
+    fn interrupts(&self, _what: &Outage) -> bool {
+        true
+    }
+
+    fn happened(&mut self, market: &Market, event: &Event) -> Result<(), SimError> {
+        let now = market.now();
+        for checker in &mut *self.checkers {
+            checker.event(market, event).map_err(objection(now))?;
+        }
+        match event {
+            Event::Ended { job } => {
+                if self.estimate == Estimate::Predicted {
+                    self.estimator.ended(&self.workload.jobs[job.index()]);
+                }
+                self.jobs[job.index()].cost = market.paid(*job);
+            }
+            Event::Interrupted { job } => {
+                let Ran { start, place, .. } = self.jobs[job.index()].clone();
+                self.lost.push(Lost { job: job.index(), start, end: now, place });
+            }
+            Event::Traded { job, trade } => {
+                self.trades.push(Struck { job: job.index(), at: now, trade: trade.clone() });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn started(&mut self, market: &Market, job: JobId, place: Place, end: Time) {
+        let ran = &mut self.jobs[job.index()];
+        (ran.start, ran.end, ran.place) = (market.now(), end, place);
+        self.begun.push(job);
+    }
+
+    fn refused(&mut self, market: &Market, job: JobId, reason: Reason) {
+        let (now, ran) = (market.now(), &mut self.jobs[job.index()]);
+        (ran.start, ran.end, ran.refused) = (now, now, Some(Box::new(reason)));
+    }
+
+    fn passed(&mut self, market: &Market, policy: &dyn Policy) -> Result<(), SimError> {
+        for checker in &mut *self.checkers {
+            checker.pass(market, policy).map_err(objection(market.now()))?;
+        }
+        Ok(())
+    }
+}
+
+impl Engine<'_, Replay<'_>> {
+    fn pyss_instant(&mut self) -> Result<(), SimError> {
+        let now = self.market.now();
+        let ends: Vec<End> = std::iter::from_fn(|| self.pop_end(now)).collect();
+        for end in &ends {
+            if self.is_on_time(end) {
+                self.end(*end)?;
+            }
+        }
+        let before = self.events.len();
+        self.outages()?;
+        if self.events.len() > before {
+            self.pass()?;
+        }
+        while self.submit_next()? {
+            self.pass()?;
+        }
+        for end in &ends {
+            // An outage of this second may have come before.
+            if !self.is_on_time(end) {
+                self.end(*end)?;
+            }
+            self.pass()?;
+        }
+        match self.wake.is_some_and(|at| at <= now) {
+            true => self.pass(),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether the job ends exactly when the policy expects it to.
+    fn is_on_time(&self, end: &End) -> bool {
+        let start = self.world.jobs[end.job.index()].start;
+        let estimate = self.market.demand(end.job).map_or(Span::ZERO, |demand| demand.estimate);
+        start + estimate == end.at
+    }
+
+    fn finish(mut self) -> Result<Run, SimError> {
+        self.world.close_second(&self.market);
+        if self.market.queue().len() > 0 {
+            return Err(self.stuck());
+        }
+        let Engine { market, policy, world, passes, .. } = self;
+        for checker in world.checkers {
+            checker.finish(&market).map_err(objection(market.now()))?;
+        }
+        let Replay { jobs, trades, lost, .. } = world;
+        let (income, counts) = (market.ledger().income().to_vec(), policy.counts());
+        Ok(Run { jobs, trades, lost, income, passes, counts })
+    }
+}
