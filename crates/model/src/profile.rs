@@ -77,6 +77,14 @@ impl Profile {
         Profile { origin: from, free: i64::from(processors), changes: Tree::default() }
     }
 
+    /// All processors are free from `now` on, whatever was taken. O(1).
+    pub fn clear(&mut self, now: Time) {
+        // Whatever is taken is given back at last.
+        self.free += self.changes.sum().map_or(0, |sum| sum.total);
+        self.changes = Tree::default();
+        self.origin = now;
+    }
+
     /// The first moment that the profile knows of.
     pub fn origin(&self) -> Time {
         self.origin

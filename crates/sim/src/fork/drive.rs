@@ -9,7 +9,7 @@ use tradewind_model::{
 };
 use tradewind_sched::free::Taken;
 use tradewind_sched::policy::Policy;
-use tradewind_sched::policy::backfill::expected_span;
+use tradewind_sched::policy::availability::missing_time;
 
 use super::ahead::Ahead;
 use super::totals::{self, Stay};
@@ -116,7 +116,7 @@ impl<'a> Drive<'a> {
                 continue; // over before it began
             }
             let (at, turn) = match begun {
-                true => (expected_end(closure, self.from), Turn::Reopens),
+                true => (missing_time(closure, true, self.from).1, Turn::Reopens),
                 false => (closure.from.max(self.from), Turn::Closes),
             };
             self.turns.push(Reverse((at, turn, id)));
@@ -394,16 +394,6 @@ impl<'a> Drive<'a> {
         let earned = earned.map(|(after, before)| after - before).collect();
         let totals = totals::add_up(&market, from, &jobs, &stays, held, earned);
         Forecast { from, until, stopped, passes, jobs, totals, sold }
-    }
-}
-
-/// When a closure is over that is not by now: whoever overstays needs twice as long as believed so
-/// far.
-fn expected_end(closure: &Closure, now: Time) -> Time {
-    let Closure { from, until, .. } = *closure;
-    match until > now {
-        true => until,
-        false => from + expected_span(until - from, now - from),
     }
 }
 

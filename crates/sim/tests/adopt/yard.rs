@@ -8,7 +8,7 @@ use tradewind_model::{
     Cause, Closure, ClosureId, Command, Demand, Event, JobId, Market, MarketState, Place, PoolId,
     Pools, Price, Share, Span, Terms, Time, TimeMode,
 };
-use tradewind_sched::policy::backfill::expected_span;
+use tradewind_sched::policy::availability::expected_span;
 use tradewind_sched::policy::{Policy, Promise};
 
 /// How a job comes to its nodes.

@@ -2,7 +2,6 @@
 //! what is taken already.
 
 mod booking;
-mod books;
 mod free;
 mod names;
 #[cfg(test)]
@@ -12,10 +11,12 @@ mod search;
 mod wish;
 
 pub(crate) use booking::{Booking, Part};
-pub(super) use books::News;
-pub(crate) use books::{Books, free_in_each};
+use free::Free;
 pub(super) use free::Opening;
 pub(crate) use names::Names;
 pub(super) use search::Starts;
 pub use wish::Spread;
 pub(super) use wish::Wish;
+
+/// What is free in each pool, and in all of them together.
+pub(super) type Availability = super::availability::Availability<Free>;

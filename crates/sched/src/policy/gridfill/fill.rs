@@ -7,9 +7,10 @@ use tradewind_model::{Command, Event, FOR_EVER, JobId, Market, Reason, Span, Tim
 use super::openings::Openings;
 use super::waiting::{Rank, Waiting};
 use super::{Depth, Order, Settings};
+use crate::policy::availability::News;
 #[cfg(test)]
 use crate::policy::grid::Booking;
-use crate::policy::grid::{Books, News, Starts, Wish};
+use crate::policy::grid::{Availability, Starts, Wish};
 use crate::policy::inbox::{self, Comes};
 use crate::policy::order::Ranking;
 use crate::policy::{Promise, Standing};
@@ -79,7 +80,12 @@ impl Fill {
     }
 
     /// Takes note of what others decided, and of new prices.
-    pub(in crate::policy) fn obey(&mut self, market: &Market, books: &mut Books, events: &[Event]) {
+    pub(in crate::policy) fn obey(
+        &mut self,
+        market: &Market,
+        books: &mut Availability,
+        events: &[Event],
+    ) {
         self.ranking.follow(market);
         for job in inbox::leavers(events) {
             self.leave(books, job);
@@ -137,7 +143,7 @@ impl Fill {
     }
 
     /// Everybody gives reservations back.
-    pub(in crate::policy) fn withdraw(&mut self, books: &mut Books) {
+    pub(in crate::policy) fn withdraw(&mut self, books: &mut Availability) {
         self.queue.iter_mut().for_each(|waiting| waiting.cancel(books));
         self.whole = true;
     }
@@ -151,7 +157,7 @@ impl Fill {
     }
 
     /// A job leaves the queue.
-    pub(in crate::policy) fn leave(&mut self, books: &mut Books, job: JobId) {
+    pub(in crate::policy) fn leave(&mut self, books: &mut Availability, job: JobId) {
         if let Some(place) = self.queue.iter().position(|waiting| waiting.rank.job == job) {
             self.queue.remove(place).cancel(books);
         }
@@ -163,7 +169,7 @@ impl Fill {
     pub(in crate::policy) fn decide(
         &mut self,
         market: &Market,
-        books: &mut Books,
+        books: &mut Availability,
         woken: bool,
         commands: &mut Vec<Command>,
     ) {
@@ -190,7 +196,7 @@ impl Fill {
     }
 
     /// Looks at the whole queue.
-    fn walk(&mut self, market: &Market, books: &mut Books, commands: &mut Vec<Command>) {
+    fn walk(&mut self, market: &Market, books: &mut Availability, commands: &mut Vec<Command>) {
         let now = books.now();
         let mut queue = std::mem::take(&mut self.queue);
         self.put_in_order(market, books, &mut queue);
@@ -218,7 +224,7 @@ impl Fill {
 
     /// What a walk makes anew: reservations where not all jobs have one or jobs change places, and
     /// those places.
-    fn put_in_order(&self, market: &Market, books: &mut Books, queue: &mut [Waiting]) {
+    fn put_in_order(&self, market: &Market, books: &mut Availability, queue: &mut [Waiting]) {
         let moves = self.settings.order.moves();
         if self.settings.depth != Depth::All || moves {
             queue.iter_mut().for_each(|waiting| waiting.cancel(books));
@@ -235,7 +241,7 @@ impl Fill {
     }
 
     /// Looks at one job, if it waits.
-    fn try_one(&mut self, books: &mut Books, rank: Rank, commands: &mut Vec<Command>) {
+    fn try_one(&mut self, books: &mut Availability, rank: Rank, commands: &mut Vec<Command>) {
         let mut queue = std::mem::take(&mut self.queue);
         if let Ok(at) = queue.binary_search_by_key(&rank, |waiting| waiting.rank) {
             let placeable = |waiting: &&Waiting| !waiting.wish.is_priced_out();
@@ -259,7 +265,7 @@ impl Fill {
         &mut self,
         waiting: &mut Waiting,
         before: usize,
-        books: &mut Books,
+        books: &mut Availability,
         commands: &mut Vec<Command>,
     ) -> bool {
         match self.settings.depth {
@@ -270,7 +276,7 @@ impl Fill {
             Some(booking) if booking.start == books.now() => {
                 let job = waiting.rank.job;
                 commands.push(Command::Start { job, place: booking.place() });
-                books.start(job, booking);
+                books.begin(job, booking);
                 true
             }
             _ => {
@@ -282,7 +288,7 @@ impl Fill {
 
     /// Moves the job to the earliest place beside all others. If it was there when it was looked
     /// at last, starts at which nothing has become free since are passed over.
-    fn settle(&mut self, waiting: &mut Waiting, books: &mut Books) {
+    fn settle(&mut self, waiting: &mut Waiting, books: &mut Availability) {
         let now = books.now();
         let due = waiting.reserved_start().is_some_and(|start| start <= now);
         let mut starts = Starts::from(now);
@@ -297,9 +303,9 @@ impl Fill {
         }
         let before = waiting.reserved.take();
         before.iter().for_each(|booking| books.lift(booking));
-        let found = waiting.wish.earliest_among(books.free(), starts, before.as_ref());
+        let found = waiting.wish.earliest_among(books.free_mut(), starts, before.as_ref());
         let found = found.or_else(|| before.clone().filter(|_| kept));
-        found.iter().for_each(|booking| books.take(booking));
+        found.iter().for_each(|booking| books.book(booking));
         if found != before {
             before.iter().for_each(|booking| books.open(booking));
             self.openings.note_move(books, waiting.rank);
@@ -318,7 +324,7 @@ impl Fill {
     }
 
     /// When to ask again, even if nothing happens.
-    pub(in crate::policy) fn next_wake(&self, books: &Books) -> Option<Time> {
+    pub(in crate::policy) fn next_wake(&self, books: &Availability) -> Option<Time> {
         let later = self.later.keys().next().map(|(at, _)| *at);
         let unsaid = books.next_unsaid_end().filter(|_| !self.queue.is_empty());
         [self.next_reservation(), self.expires, later, unsaid].into_iter().flatten().min()
@@ -349,14 +355,14 @@ impl Fill {
 
 /// The same where the first jobs alone have a reservation, made anew each time: so many come
 /// before this one.
-fn place_first(waiting: &mut Waiting, before: usize, depth: usize, books: &mut Books) {
+fn place_first(waiting: &mut Waiting, before: usize, depth: usize, books: &mut Availability) {
     let now = books.now();
     waiting.cancel(books);
     let booking = match before < depth {
-        true => waiting.wish.earliest(books.free(), now),
+        true => waiting.wish.earliest(books.free_mut(), now),
         false if depth == 0 && before > 0 || !books.any_free() => None,
-        false => waiting.wish.now(books.free(), now),
+        false => waiting.wish.now(books.free_mut(), now),
     };
-    booking.iter().for_each(|booking| books.take(booking));
+    booking.iter().for_each(|booking| books.book(booking));
     waiting.reserved = booking;
 }

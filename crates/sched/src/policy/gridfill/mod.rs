@@ -31,7 +31,7 @@ use tradewind_model::{Command, Event, JobId, Market, Time};
 
 pub use super::Order;
 pub use super::backfill::Depth;
-use super::grid::Books;
+use super::grid::Availability;
 pub use super::grid::Spread;
 use super::inbox::{self, Comes};
 use super::{Policy, Promise, Standing};
@@ -68,7 +68,7 @@ impl Default for Settings {
 pub struct GridFill {
     fill: Fill,
     /// `None` until the first call.
-    books: Option<Books>,
+    books: Option<Availability>,
     /// Whether the first call is yet to come, and goes on from another policy.
     resumed: bool,
 }
@@ -82,7 +82,7 @@ impl GridFill {
 
 impl Policy for GridFill {
     fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
-        let mut books = self.books.take().unwrap_or_else(|| Books::new(market));
+        let mut books = self.books.take().unwrap_or_else(|| Availability::of_pools(market));
         let news = books.follow(market, events);
         self.fill.follow(news, events);
         self.fill.obey(market, &mut books, events);

@@ -7,7 +7,8 @@ use tradewind_model::{Command, Event, JobId, Market, Reason, Time};
 
 use super::waiting::{Rank, Waiting};
 use super::{Depth, Order, Settings};
-use crate::policy::grid::{Booking, Books, News, Wish};
+use crate::policy::availability::News;
+use crate::policy::grid::{Availability, Booking, Wish};
 use crate::policy::inbox::{self, Comes};
 use crate::policy::order::Ranking;
 
@@ -64,7 +65,7 @@ impl PlainFill {
     }
 
     /// Takes note of what others decided, and of new prices.
-    pub(super) fn obey(&mut self, market: &Market, books: &mut Books, events: &[Event]) {
+    pub(super) fn obey(&mut self, market: &Market, books: &mut Availability, events: &[Event]) {
         self.ranking.follow(market);
         for job in inbox::leavers(events) {
             self.leave(books, job);
@@ -120,7 +121,7 @@ impl PlainFill {
     }
 
     /// A job leaves the queue.
-    pub(super) fn leave(&mut self, books: &mut Books, job: JobId) {
+    pub(super) fn leave(&mut self, books: &mut Availability, job: JobId) {
         if let Some(place) = self.queue.iter().position(|waiting| waiting.rank.job == job) {
             cancel(&mut self.queue.remove(place), books);
         }
@@ -132,7 +133,7 @@ impl PlainFill {
     pub(super) fn decide(
         &mut self,
         market: &Market,
-        books: &mut Books,
+        books: &mut Availability,
         woken: bool,
         commands: &mut Vec<Command>,
     ) {
@@ -162,7 +163,7 @@ impl PlainFill {
         settled && self.next_reservation().is_none_or(|start| start > now)
     }
 
-    fn walk(&mut self, market: &Market, books: &mut Books, commands: &mut Vec<Command>) {
+    fn walk(&mut self, market: &Market, books: &mut Availability, commands: &mut Vec<Command>) {
         let mut queue = std::mem::take(&mut self.queue);
         let mut kept: Vec<Waiting> = Vec::with_capacity(queue.len());
         let moves = self.settings.order.moves();
@@ -192,7 +193,7 @@ impl PlainFill {
         self.queue = kept;
     }
 
-    fn try_one(&mut self, books: &mut Books, place: usize, commands: &mut Vec<Command>) {
+    fn try_one(&mut self, books: &mut Availability, place: usize, commands: &mut Vec<Command>) {
         let mut waiting = self.queue.remove(place);
         let ahead = self.queue[..place].iter().filter(|other| !other.wish.is_priced_out()).count();
         if !self.place(&mut waiting, ahead, books, commands) {
@@ -206,7 +207,7 @@ impl PlainFill {
         &mut self,
         waiting: &mut Waiting,
         before: usize,
-        books: &mut Books,
+        books: &mut Availability,
         commands: &mut Vec<Command>,
     ) -> bool {
         let now = books.now();
@@ -222,11 +223,11 @@ impl PlainFill {
             false => waiting.wish.plain_now(books.profiles(), now),
         };
         if let Some(booking) = &booking {
-            books.take(booking);
+            books.book(booking);
             if booking.start == now {
                 let job = waiting.rank.job;
                 commands.push(Command::Start { job, place: booking.place() });
-                books.start(job, booking);
+                books.begin(job, booking);
                 return true;
             }
         }
@@ -246,7 +247,7 @@ impl PlainFill {
     }
 
     /// When to ask again, even if nothing happens.
-    pub(super) fn next_wake(&self, books: &Books) -> Option<Time> {
+    pub(super) fn next_wake(&self, books: &Availability) -> Option<Time> {
         let later = self.later.keys().next().map(|(at, _)| *at);
         let unsaid = books.next_unsaid_end().filter(|_| !self.queue.is_empty());
         [self.next_reservation(), self.expires, later, unsaid].into_iter().flatten().min()
@@ -259,8 +260,8 @@ impl PlainFill {
 }
 
 /// Gives the job's reservation back, if it has one.
-fn cancel(waiting: &mut Waiting, books: &mut Books) {
+fn cancel(waiting: &mut Waiting, books: &mut Availability) {
     if let Some(booking) = waiting.reserved.take() {
-        books.give(&booking);
+        books.cancel(&booking);
     }
 }

@@ -15,12 +15,12 @@ use crate::testing::{any_mode, performance};
 /// [`GridFill`] with the plain queue.
 struct Plain {
     fill: PlainFill,
-    books: Option<Books>,
+    books: Option<Availability>,
 }
 
 impl Plain {
     fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
-        let mut books = self.books.take().unwrap_or_else(|| Books::new(market));
+        let mut books = self.books.take().unwrap_or_else(|| Availability::of_pools(market));
         let news = books.follow(market, events);
         self.fill.follow(news, events);
         self.fill.obey(market, &mut books, events);

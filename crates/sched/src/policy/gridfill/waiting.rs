@@ -2,7 +2,7 @@
 
 use tradewind_model::{JobId, Time};
 
-use crate::policy::grid::{Booking, Books, Wish};
+use crate::policy::grid::{Availability, Booking, Wish};
 
 /// A place in the order of the queue: lower comes first, then the job submitted first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,9 +29,9 @@ impl Waiting {
     }
 
     /// Gives its reservation back, if it has one.
-    pub(super) fn cancel(&mut self, books: &mut Books) {
+    pub(super) fn cancel(&mut self, books: &mut Availability) {
         if let Some(booking) = self.reserved.take() {
-            books.give(&booking);
+            books.cancel(&booking);
         }
         self.settled = false;
     }
