@@ -111,13 +111,16 @@ impl Profile {
 
     /// Forgets what was before `now`. A `now` before the origin changes nothing.
     pub fn advance(&mut self, now: Time) {
+        if now <= self.origin {
+            return;
+        }
         while let Some(&Change { at, by }) = self.changes.first()
             && at <= now
         {
             self.free += by;
             self.changes.edit(at, |_| None);
         }
-        self.origin = self.origin.max(now);
+        self.origin = now;
     }
 
     /// Whether `processors` are free throughout `[start, start + span)`.

@@ -217,8 +217,8 @@ pub(crate) fn build(
     })
 }
 
-/// The policy of this name for a live market of these pools. The quick backfilling of [`build`] is
-/// not for it: nobody knows what jobs will ask for.
+/// The policy of this name for a live market of these pools. Nobody knows what jobs will ask for:
+/// `GridFill` itself sees how long the quick backfilling of [`build`] does.
 ///
 /// # Errors
 /// If there is no such policy, or it cannot be live.

@@ -22,6 +22,7 @@ mod held;
 mod preempted;
 mod projects;
 mod recall;
+mod quotes;
 mod resources;
 mod shapes;
 mod times;

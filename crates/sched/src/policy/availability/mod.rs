@@ -10,30 +10,19 @@
 //! so far ([`expected_span`]).
 
 mod capacity;
+mod holds;
 mod outages;
 mod overrun;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use tradewind_model::{
-    Closure, ClosureId, Event, JobId, Market, PoolId, Profile, Running, Share, Span, Time,
+    Closure, ClosureId, Event, JobId, Market, PoolId, Profile, Share, Span, Time,
 };
 
 pub(super) use capacity::Capacity;
 pub use capacity::Taken;
+use holds::{Hold, Holds};
 use outages::Outages;
 pub use overrun::{expected_end, expected_span, missing_time};
-
-/// A running job's nodes in one pool.
-#[derive(Debug, Clone, Copy)]
-struct Hold {
-    nodes: u32,
-    start: Time,
-    /// How long the job was expected to run there.
-    length: Span,
-    /// When the nodes are expected back.
-    end: Time,
-}
 
 /// What a call of [`Availability::follow`] found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,9 +39,7 @@ pub(super) struct News {
 #[derive(Debug, Clone)]
 pub(super) struct Availability<C> {
     free: C,
-    running: BTreeMap<(JobId, PoolId), Hold>,
-    /// When nodes of running jobs are expected back.
-    due: BTreeSet<(Time, JobId, PoolId)>,
+    running: Holds,
     outages: Outages,
     /// Something happened that no booking reckoned with.
     upset: bool,
@@ -67,8 +54,7 @@ impl<C: Capacity> Availability<C> {
     pub(super) fn new(free: C) -> Availability<C> {
         Availability {
             free,
-            running: BTreeMap::new(),
-            due: BTreeSet::new(),
+            running: Holds::default(),
             outages: Outages::default(),
             upset: false,
             opened: Vec::new(),
@@ -80,9 +66,7 @@ impl<C: Capacity> Availability<C> {
     /// jobs and c outages.
     pub(super) fn of(free: C, market: &Market) -> Availability<C> {
         let now = market.now();
-        let mut all = Availability::new(free);
-        all.running = market.running().flat_map(|job| holds(market, job, now)).collect();
-        all.due = all.running.iter().map(|(key, hold)| (hold.end, key.0, key.1)).collect();
+        let mut all = Availability { running: Holds::of(market), ..Availability::new(free) };
         for (id, what) in market.closures() {
             all.outages.announced(id, what, now);
             if market.closure_state(id).is_some_and(|(_, begun)| begun) {
@@ -118,16 +102,21 @@ impl<C: Capacity> Availability<C> {
         self.running.is_empty() && self.outages.is_empty()
     }
 
-    /// Whether the job runs here.
-    pub(super) fn runs(&self, job: JobId) -> bool {
-        self.running.range((job, PoolId(0))..).next().is_some_and(|((other, _), _)| *other == job)
+    /// Jobs that run, each pool of theirs once.
+    pub(super) fn jobs(&self) -> impl Iterator<Item = JobId> + '_ {
+        self.running.jobs()
+    }
+
+    /// The same with what is free kept in something else.
+    pub(super) fn map<D: Capacity>(self, into: impl FnOnce(C) -> D) -> Availability<D> {
+        let Availability { free, running, outages, upset, opened, looked } = self;
+        Availability { free: into(free), running, outages, upset, opened, looked }
     }
 
     /// The first moment at which nodes of a running job, or nodes that are missing, are expected
     /// back.
     pub(super) fn next_end(&self) -> Option<Time> {
-        let end = self.due.first().map(|(end, ..)| *end);
-        end.into_iter().chain(self.outages.next_due()).min()
+        self.running.next_end().into_iter().chain(self.outages.next_due()).min()
     }
 
     /// When nodes are there again for which an outage was announced that never began.
@@ -144,19 +133,14 @@ impl<C: Capacity> Availability<C> {
     /// Node-seconds that running jobs are expected to need from now on.
     pub(super) fn work(&self) -> i128 {
         let now = self.now();
-        let left = |hold: &Hold| i128::from(hold.nodes) * i128::from((hold.end - now).0);
-        self.running.values().map(left).sum()
+        let left = |hold: &Hold| i128::from(hold.share.nodes) * i128::from((hold.end - now).0);
+        self.running.iter().map(left).sum()
     }
 
     /// A job that is expected to run for `length` starts now on nodes that are `taken` already.
     pub(super) fn start(&mut self, job: JobId, taken: Taken, length: Span) {
-        let Share { pool, nodes } = taken.share;
-        self.hold((job, pool), nodes, (self.now(), length), taken.until);
-    }
-
-    fn hold(&mut self, key: (JobId, PoolId), nodes: u32, (start, length): (Time, Span), end: Time) {
-        self.running.insert(key, Hold { nodes, start, length, end });
-        self.due.insert((end, key.0, key.1));
+        let Taken { share, until: end, .. } = taken;
+        self.running.add(job, Hold { share, start: self.now(), length, end });
     }
 
     /// A job runs here since `start` that somebody else started, and is expected to take `length`
@@ -173,25 +157,23 @@ impl<C: Capacity> Availability<C> {
         let taken = Taken { share, from: now, until: end };
         self.upset |= !self.free.fits(&taken);
         self.free.take(taken);
-        self.hold((job, share.pool), share.nodes, (start, length), end);
+        self.running.add(job, Hold { share, start, length, end });
     }
 
     /// A job gave back its nodes, or those of one pool. When the last of them were expected back, if
     /// it had any.
     pub(super) fn release(&mut self, job: JobId, only: Option<PoolId>, now: Time) -> Option<Time> {
+        let Availability { free, running, opened, .. } = self;
         let mut expected = None;
-        let first = only.unwrap_or(PoolId(0));
-        let last = only.unwrap_or(PoolId(u32::MAX));
-        while let Some((&key, &hold)) = self.running.range((job, first)..=(job, last)).next() {
-            let Hold { nodes, end, .. } = hold;
-            self.advance(now);
-            self.running.remove(&key);
-            self.due.remove(&(end, job, key.1));
-            if now < end {
-                self.give(Taken::new(key.1, nodes, now, end));
-            }
+        running.remove(job, only, |Hold { share, end, .. }| {
+            free.advance(now);
             expected = expected.max(Some(end));
-        }
+            if now < end {
+                let taken = Taken { share, from: now, until: end };
+                free.give(taken);
+                opened.push(taken);
+            }
+        });
         expected
     }
 
@@ -256,10 +238,10 @@ impl<C: Capacity> Availability<C> {
         }
         for event in events {
             if let Event::Started { job, .. } = event
-                && let Some(run) = market.run_of(*job).filter(|_| !self.runs(*job))
+                && let Some(run) = market.run_of(*job).filter(|_| !self.running.has(*job))
             {
-                for (key, Hold { nodes, start, length, .. }) in holds(market, run, now) {
-                    self.adopt(*job, Share { pool: key.1, nodes }, (start, length), now);
+                for Hold { share, start, length, .. } in holds::of_job(market, &run, now) {
+                    self.adopt(*job, share, (start, length), now);
                 }
             }
         }
@@ -279,27 +261,17 @@ impl<C: Capacity> Availability<C> {
 
     /// Strikes all bookings out.
     pub(super) fn rebuild(&mut self, now: Time) {
-        self.extend(now);
+        self.running.extend(now);
         self.free.clear(now);
         // In the order of time each change comes behind those of before, where it is put soonest.
-        for &(end, job, pool) in &self.due {
-            let nodes = self.running.get(&(job, pool)).map_or(0, |hold| hold.nodes);
-            self.free.take(Taken::new(pool, nodes, now, end));
+        let mut all: Vec<&Hold> = self.running.iter().collect();
+        all.sort_unstable_by_key(|hold| hold.end);
+        for Hold { share, end, .. } in all {
+            self.free.take(Taken { share: *share, from: now, until: *end });
         }
         let Availability { outages, free, .. } = self;
         outages.renew(now).for_each(|taken| free.take(taken));
         self.upset = false;
-    }
-
-    /// Expects jobs to run on that should have ended.
-    fn extend(&mut self, now: Time) {
-        while let Some((end, job, pool)) = self.due.first().copied().filter(|due| due.0 <= now) {
-            self.due.remove(&(end, job, pool));
-            if let Some(hold) = self.running.get_mut(&(job, pool)) {
-                hold.end = expected_end(hold.start, hold.length, now);
-                self.due.insert((hold.end, job, pool));
-            }
-        }
     }
 }
 
@@ -314,19 +286,6 @@ impl Availability<Profile> {
     pub(super) fn free_now(&self) -> u32 {
         u32::try_from(self.free.free_now().max(0)).unwrap_or(u32::MAX)
     }
-}
-
-/// What a running job has of each pool.
-fn holds<'a>(
-    market: &'a Market,
-    job: Running<'a>,
-    now: Time,
-) -> impl Iterator<Item = ((JobId, PoolId), Hold)> + 'a {
-    let Running { job: id, start, demand, .. } = job;
-    job.shares().map(move |Share { pool, nodes }| {
-        let length = market.pools().pool(pool).length_of(demand);
-        ((id, pool), Hold { nodes, start, length, end: expected_end(start, length, now) })
-    })
 }
 
 /// What is free in each pool of a market as it stands, for one question. Cost:

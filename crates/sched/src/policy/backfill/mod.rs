@@ -1,4 +1,5 @@
-//! Backfilling on one cluster of like processors: FCFS, EASY, conservative and what lies between.
+//! Backfilling on one pool of like nodes, for jobs that ask for nodes and time only: FCFS, EASY,
+//! conservative and what lies between.
 //!
 //! One rule with two knobs. The queue is walked in its [`Order`]; the first jobs that cannot
 //! start now get a reservation each, as many as [`Depth`] says; every other job starts now if
@@ -89,15 +90,20 @@ impl Backfill {
 
     /// Jobs leave the queue about which somebody else decided.
     fn dismiss(&mut self, nodes: &mut Availability<Profile>, events: &[Event]) {
+        let now = nodes.now();
         for job in inbox::leavers(events) {
             if let Some(rank) = self.line.find(job).map(|waiting| waiting.rank) {
                 self.line.remove(nodes.free_mut(), rank);
             }
         }
-        for event in events {
-            if let Event::Ended { job } | Event::Cancelled { job } | Event::Refused { job } = event
-            {
-                self.joined.remove(job);
+        for event in events.iter().filter(|_| self.settings.order.moves()) {
+            match event {
+                Event::Ended { job } | Event::Cancelled { job } | Event::Refused { job } => {
+                    self.joined.remove(job);
+                }
+                // If it loses its nodes, it has its old place.
+                Event::Started { job, .. } => _ = self.joined.entry(*job).or_insert(now),
+                _ => {}
             }
         }
     }
@@ -131,7 +137,8 @@ impl Backfill {
     }
 
     /// A job as it waits.
-    fn waiting(&mut self, job: JobId, demand: &Demand, now: Time) -> Waiting {
+    fn waiting(&mut self, job: JobId, demand: &Demand, market: &Market) -> Waiting {
+        let now = market.now();
         let joined = match self.settings.order.moves() {
             true => *self.joined.entry(job).or_insert(now),
             false => now,
@@ -140,7 +147,8 @@ impl Backfill {
             Order::Arrival => 0, // jobs that wait again keep their old place
             _ => self.ranking.key(demand, joined, now),
         };
-        Waiting::keyed(key, job, demand.processors, demand.estimate)
+        let length = market.pools().pool(PoolId(0)).length_of(demand);
+        Waiting::keyed(key, job, demand.processors, length)
     }
 
     /// Writes down who started.
@@ -171,7 +179,7 @@ impl Policy for Backfill {
         let whole = upset || !quiet || events.iter().any(may_free);
         for (job, _) in inbox::joiners(market, events) {
             let Some(demand) = market.demand(job) else { continue };
-            let waiting = self.waiting(job, demand, now);
+            let waiting = self.waiting(job, demand, market);
             match whole {
                 true => self.line.insert(waiting),
                 false => self.line.try_one(nodes.free_mut(), waiting, &mut self.started),
@@ -207,6 +215,32 @@ impl Policy for Backfill {
 
     fn reservation(&self, job: JobId) -> Option<Time> {
         self.line.find(job)?.reserved
+    }
+}
+
+/// What becomes of [`Backfill`] where its rule does not do any more.
+pub(super) struct Plain {
+    pub(super) ranking: Ranking,
+    /// In queue order.
+    pub(super) waiting: Vec<Waiting>,
+    /// When jobs were submitted, if the order of the queue moves.
+    pub(super) joined: BTreeMap<JobId, Time>,
+    pub(super) running: Vec<JobId>,
+}
+
+impl Backfill {
+    /// The queue, and what is free beside it if there was a call before.
+    pub(super) fn into_parts(self) -> (Plain, Option<Availability<Profile>>) {
+        let Backfill { ranking, nodes, line, joined, .. } = self;
+        let waiting = line.iter().copied().collect();
+        let running = nodes.iter().flat_map(Availability::jobs).collect();
+        (Plain { ranking, waiting, joined, running }, nodes)
+    }
+
+    /// Every reservation, in queue order.
+    #[cfg(test)]
+    pub(super) fn reservations(&self) -> impl Iterator<Item = &Waiting> {
+        self.line.iter()
     }
 }
 

@@ -57,6 +57,11 @@ impl Availability {
         availability::Availability::new(Free::new(market.pools(), market.now()))
     }
 
+    /// Of one pool that was looked at alone until now.
+    pub(in crate::policy) fn of_one(nodes: availability::Availability<Profile>) -> Availability {
+        nodes.map(Free::of_pool)
+    }
+
     /// Of a market as it stands, for one that does not follow it.
     pub(in crate::policy) fn of_market(market: &Market) -> Availability {
         availability::Availability::of(Free::new(market.pools(), market.now()), market)

@@ -48,6 +48,12 @@ impl Free {
         }
     }
 
+    /// Of one pool.
+    pub(super) fn of_pool(profile: Profile) -> Free {
+        let (sum, rooms) = (profile.clone(), Rooms::default());
+        Free { profiles: vec![profile], sum, rooms, openings: vec![Opening::NONE] }
+    }
+
     /// By pool.
     pub(in crate::policy) fn profiles(&self) -> &[Profile] {
         &self.profiles

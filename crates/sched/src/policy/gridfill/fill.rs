@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use tradewind_model::{Command, Event, FOR_EVER, JobId, Market, Reason, Span, Time};
+use tradewind_model::{Command, Event, FOR_EVER, JobId, Market, PoolId, Reason, Span, Time};
 
 use super::openings::Openings;
-use super::waiting::{Rank, Waiting};
+use super::waiting::Waiting;
 use super::{Depth, Order, Settings};
 use crate::policy::availability::News;
-#[cfg(test)]
-use crate::policy::grid::Booking;
-use crate::policy::grid::{Availability, Starts, Wish};
+use crate::policy::backfill::{Plain, Rank};
+use crate::policy::grid::{Availability, Booking, Part, Starts, Wish};
 use crate::policy::inbox::{self, Comes};
 use crate::policy::order::Ranking;
 use crate::policy::{Promise, Standing};
@@ -48,6 +47,30 @@ impl Fill {
             whole: false,
             expires: None,
         }
+    }
+
+    /// The queue of a plain market, which is one no more: its pool is the first. Jobs have their
+    /// old places and reservations.
+    pub(super) fn of(settings: Settings, plain: Plain, market: &Market) -> Fill {
+        let Plain { ranking, waiting, mut joined, running } = plain;
+        let now = market.now();
+        if !settings.order.moves() {
+            // In the order of arrival they come before all that join from now on, in their order.
+            let all = waiting.iter().map(|waiting| waiting.rank.job).chain(running);
+            joined = all.map(|job| (job, now)).collect();
+        }
+        let mut fill = Fill { ranking, joined, ..Fill::new(settings) };
+        for job in waiting {
+            let Some(demand) = market.demand(job.rank.job) else { continue };
+            let joined = *fill.joined.entry(job.rank.job).or_insert(now);
+            let key = if settings.order == Order::Arrival { now.0 } else { job.rank.key };
+            let wish = Wish::anew(market, job.rank.job, demand, settings.spread);
+            let mut waiting = Waiting::new(Rank { key, ..job.rank }, joined, wish);
+            let part = Part { pool: PoolId(0), nodes: job.processors, length: job.estimate };
+            waiting.reserved = job.reserved.map(|start| Booking { start, parts: vec![part] });
+            fill.queue.push(waiting);
+        }
+        fill
     }
 
     /// Takes note of what happened and was written into the books.
@@ -330,15 +353,9 @@ impl Fill {
         [self.next_reservation(), self.expires, later, unsaid].into_iter().flatten().min()
     }
 
-    /// With a reservation for all, and for the head alone in the order of arrival, reservations
-    /// never move back. Those of the second and third in the queue may: the head's may move to
-    /// nodes that stood in nobody's way before.
+    /// See [`promise`].
     pub(in crate::policy) fn promise(&self) -> Promise {
-        match (self.settings.depth, self.settings.order) {
-            (_, order) if order.moves() => Promise::Nothing,
-            (Depth::All, _) | (Depth::First(1), Order::Arrival) => Promise::Reservations,
-            _ => Promise::Nothing,
-        }
+        promise(self.settings)
     }
 
     /// Every reservation, in queue order.
@@ -350,6 +367,17 @@ impl Fill {
     /// When a waiting job is to start.
     pub(in crate::policy) fn reservation(&self, job: JobId) -> Option<Time> {
         self.queue.iter().find(|waiting| waiting.rank.job == job)?.reserved_start()
+    }
+}
+
+/// With a reservation for all, and for the head alone in the order of arrival, reservations
+/// never move back. Those of the second and third in the queue may: the head's may move to
+/// nodes that stood in nobody's way before.
+pub(super) fn promise(settings: Settings) -> Promise {
+    match (settings.depth, settings.order) {
+        (_, order) if order.moves() => Promise::Nothing,
+        (Depth::All, _) | (Depth::First(1), Order::Arrival) => Promise::Reservations,
+        _ => Promise::Nothing,
     }
 }
 

@@ -8,7 +8,7 @@
 
 use tradewind_model::Span;
 
-use super::waiting::Rank;
+use crate::policy::backfill::Rank;
 use crate::policy::grid::{Availability, Opening, Starts, Wish};
 
 /// What became free, by pool.

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tradewind_model::{Command, Event, JobId, Market, Reason, Time};
 
-use super::waiting::{Rank, Waiting};
+use super::waiting::Waiting;
 use super::{Depth, Order, Settings};
 use crate::policy::availability::News;
+use crate::policy::backfill::Rank;
 use crate::policy::grid::{Availability, Booking, Wish};
 use crate::policy::inbox::{self, Comes};
 use crate::policy::order::Ranking;

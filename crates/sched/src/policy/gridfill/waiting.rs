@@ -1,15 +1,9 @@
-//! A job in the queue, and who comes first.
+//! A job in the queue.
 
-use tradewind_model::{JobId, Time};
+use tradewind_model::Time;
 
+use crate::policy::backfill::Rank;
 use crate::policy::grid::{Availability, Booking, Wish};
-
-/// A place in the order of the queue: lower comes first, then the job submitted first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Rank {
-    pub(super) key: i64,
-    pub(super) job: JobId,
-}
 
 /// A job that waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
