@@ -6,11 +6,7 @@ use super::*;
 use crate::live::state::{Booking, Quote};
 
 /// Ana accepts a quote for both nodes of the pool, from `start` on for ten seconds.
-fn accept(
-    stage: &mut Stage,
-    at: Time,
-    (pool, start): (u32, Time),
-) -> Result<Reply, Refusal> {
+fn accept(stage: &mut Stage, at: Time, (pool, start): (u32, Time)) -> Result<Reply, Refusal> {
     let booking = Booking {
         start,
         ends: vec![start + Span(10)],

@@ -116,24 +116,25 @@ impl Backfill {
         events: &[Event],
     ) -> bool {
         let now = market.now();
-        self.dismiss(nodes, events);
-        let mut upset = nodes.follow(market, events).upset;
+        let upset = nodes.follow(market, events).upset;
         self.line.note(nodes.opened());
-        if self.settings.order.moves() {
-            let Backfill { line, joined, ranking, .. } = self;
-            line.reorder(|waiting| {
-                let job = waiting.rank.job;
-                let joined = joined.get(&job).copied().unwrap_or(now);
-                let key = market.demand(job).map(|demand| ranking.key(demand, joined, now));
-                waiting.moved(key.unwrap_or(waiting.rank.key))
-            });
-            nodes.rebuild(now);
-            upset = true;
-        }
         if upset {
             self.line.forget();
         }
-        upset
+        self.dismiss(nodes, events);
+        if !self.settings.order.moves() {
+            return upset;
+        }
+        let Backfill { line, joined, ranking, .. } = self;
+        line.reorder(|waiting| {
+            let job = waiting.rank.job;
+            let joined = joined.get(&job).copied().unwrap_or(now);
+            let key = market.demand(job).map(|demand| ranking.key(demand, joined, now));
+            waiting.moved(key.unwrap_or(waiting.rank.key))
+        });
+        line.forget();
+        nodes.rebuild(now);
+        true
     }
 
     /// A job as it waits.

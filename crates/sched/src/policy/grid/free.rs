@@ -54,6 +54,12 @@ impl Free {
         Free { profiles: vec![profile], sum, rooms, openings: vec![Opening::NONE] }
     }
 
+    /// Searches begin again without what they know.
+    #[cfg(test)]
+    pub(in crate::policy) fn forget(&mut self) {
+        self.rooms = Rooms::default();
+    }
+
     /// By pool.
     pub(in crate::policy) fn profiles(&self) -> &[Profile] {
         &self.profiles

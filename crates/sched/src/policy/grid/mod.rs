@@ -4,8 +4,6 @@
 mod booking;
 mod free;
 mod names;
-#[cfg(test)]
-mod plain;
 mod rooms;
 mod search;
 mod wish;

@@ -358,6 +358,12 @@ impl Fill {
         promise(self.settings)
     }
 
+    /// Every job is looked at again at the next walk, wherever nodes became free.
+    #[cfg(test)]
+    pub(super) fn unsettle(&mut self) {
+        self.queue.iter_mut().for_each(|waiting| waiting.settled = false);
+    }
+
     /// Every reservation, in queue order.
     #[cfg(test)]
     pub(super) fn reservations(&self) -> Vec<(JobId, Option<Booking>)> {

@@ -23,8 +23,6 @@
 mod fill;
 mod openings;
 #[cfg(test)]
-mod plain;
-#[cfg(test)]
 mod tests;
 mod waiting;
 
