@@ -225,8 +225,10 @@ impl<C: Capacity> Availability<C> {
         let now = market.now();
         self.advance(now);
         self.opened.clear();
+        let mut foreign = false;
         for event in events {
             match event {
+                Event::Started { .. } => foreign = true,
                 Event::Ended { job } => _ = self.release(*job, None, now),
                 Event::Released { job, pool } => _ = self.release(*job, Some(*pool), now),
                 Event::Interrupted { job } => self.interrupted(*job, now),
@@ -236,7 +238,7 @@ impl<C: Capacity> Availability<C> {
                 _ => {}
             }
         }
-        for event in events {
+        for event in events.iter().filter(|_| foreign) {
             if let Event::Started { job, .. } = event
                 && let Some(run) = market.run_of(*job).filter(|_| !self.running.has(*job))
             {

@@ -66,8 +66,9 @@ pub struct Settings {
 pub struct Backfill {
     settings: Settings,
     ranking: Ranking,
-    /// Running jobs, outages and reservations; `None` until the first call.
-    nodes: Option<Availability<Profile>>,
+    /// Running jobs, outages and reservations; `None` until the first call. In a box, as every pass
+    /// takes it out and puts it back.
+    nodes: Option<Box<Availability<Profile>>>,
     line: Line,
     /// When jobs that have not ended were submitted, if the order of the queue moves.
     joined: BTreeMap<JobId, Time>,
@@ -172,7 +173,7 @@ impl Policy for Backfill {
     fn decide(&mut self, market: &Market, events: &[Event], commands: &mut Vec<Command>) {
         let now = market.now();
         self.ranking.follow(market);
-        let fresh = || Availability::of_pool(market.processors(), now);
+        let fresh = || Box::new(Availability::of_pool(market.processors(), now));
         let mut nodes = self.nodes.take().unwrap_or_else(fresh);
         nodes.advance(now);
         let quiet = !events.is_empty() && self.looks_at_new_jobs_alone(now);
@@ -234,8 +235,8 @@ impl Backfill {
     pub(super) fn into_parts(self) -> (Plain, Option<Availability<Profile>>) {
         let Backfill { ranking, nodes, line, joined, .. } = self;
         let waiting = line.iter().copied().collect();
-        let running = nodes.iter().flat_map(Availability::jobs).collect();
-        (Plain { ranking, waiting, joined, running }, nodes)
+        let running = nodes.iter().flat_map(|nodes| nodes.jobs()).collect();
+        (Plain { ranking, waiting, joined, running }, nodes.map(|nodes| *nodes))
     }
 
     /// Every reservation, in queue order.

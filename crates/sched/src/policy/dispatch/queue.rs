@@ -25,7 +25,8 @@ pub(super) struct Task {
 
 #[derive(Debug, Clone, Copy)]
 struct Local {
-    rank: Rank,
+    /// Its place while it waits.
+    rank: Option<Rank>,
     /// Since when it waited for a queue.
     since: Time,
     /// When it starts by the plan, if the plan is up to date.
@@ -46,10 +47,8 @@ pub(super) struct Queue {
     /// What running jobs, outages and the first waiting job leave.
     nodes: Availability<Profile>,
     line: Line,
-    /// Jobs that wait.
+    /// Jobs that wait or run.
     local: BTreeMap<JobId, Local>,
-    /// Since when running jobs had waited for a queue.
-    running: BTreeMap<JobId, Time>,
     /// Jobs that have waited here so far.
     joined: i64,
     /// When the first of those that wait is to start.
@@ -57,8 +56,8 @@ pub(super) struct Queue {
     /// What running jobs, outages and all waiting jobs leave, unless it is `stale`.
     plan: Profile,
     stale: bool,
-    /// Node-seconds of waiting jobs, and of running ones from the moment of the plan on.
-    work: [i128; 2],
+    /// Node-seconds of waiting jobs.
+    work: i128,
     /// A buffer.
     started: Vec<Waiting>,
 }
@@ -71,19 +70,18 @@ impl Queue {
             nodes: Availability::of_pool(nodes, now),
             line: Line::new(Depth::First(1)),
             local: BTreeMap::new(),
-            running: BTreeMap::new(),
             joined: 0,
             reserved: None,
             plan: Profile::new(nodes, now),
             stale: false,
-            work: [0; 2],
+            work: 0,
             started: Vec::new(),
         }
     }
 
     /// Whether nothing runs or waits here.
     pub(super) fn idle(&self) -> bool {
-        self.running.is_empty() && self.local.is_empty()
+        self.local.is_empty()
     }
 
     pub(super) fn nodes(&self) -> u32 {
@@ -97,7 +95,7 @@ impl Queue {
 
     /// The first moment at which waiting jobs may start or move although nothing happens.
     pub(super) fn look_at(&self) -> Option<Time> {
-        let due = self.nodes.next_end().filter(|_| !self.local.is_empty());
+        let due = self.nodes.next_end().filter(|_| self.line.len() > 0);
         self.reserved.into_iter().chain(due).chain(self.next_unsaid_end()).min()
     }
 
@@ -108,19 +106,19 @@ impl Queue {
 
     /// A job gave its processors back; since when it had waited for a queue.
     pub(super) fn release(&mut self, job: JobId, now: Time) -> Option<Time> {
-        let expected = self.nodes.release(job, None, now);
-        self.stale |= expected.is_some_and(|end| end != now);
-        self.running.remove(&job)
+        let expected = self.nodes.release(job, None, now)?;
+        self.stale |= expected != now;
+        self.local.remove(&job).map(|local| local.since)
     }
 
     /// Whether the job waits here.
     pub(super) fn has(&self, job: JobId) -> bool {
-        self.local.contains_key(&job)
+        self.local.get(&job).is_some_and(|local| local.rank.is_some())
     }
 
     /// Whether the job runs here.
     pub(super) fn runs(&self, job: JobId) -> bool {
-        self.running.contains_key(&job)
+        self.local.get(&job).is_some_and(|local| local.rank.is_none())
     }
 
     /// A job runs here since `start`, by somebody else's decision.
@@ -128,7 +126,7 @@ impl Queue {
         let Task { job, since, processors, length } = task;
         let share = Share { pool: self.pool, nodes: processors };
         self.nodes.adopt(job, share, (start, length), now);
-        self.running.insert(job, since);
+        self.local.insert(job, Local { rank: None, since, planned: None });
         self.stale = true;
     }
 
@@ -142,16 +140,17 @@ impl Queue {
         let Task { job, since, processors, length } = task;
         let waiting = Waiting::keyed(self.joined, job, processors, length);
         self.joined += 1;
-        self.work[0] += waiting.work();
-        self.local.insert(job, Local { rank: waiting.rank, since, planned });
+        self.work += waiting.work();
+        self.local.insert(job, Local { rank: Some(waiting.rank), since, planned });
         self.line.insert(waiting);
     }
 
     /// A job waits here no more. Whether it did.
     pub(super) fn leave(&mut self, job: JobId) -> bool {
-        let Some(Local { rank, .. }) = self.local.remove(&job) else { return false };
+        let Some(rank) = self.local.get(&job).and_then(|local| local.rank) else { return false };
+        self.local.remove(&job);
         let waiting = self.line.remove(self.nodes.free_mut(), rank);
-        self.work[0] -= waiting.map_or(0, |waiting| waiting.work());
+        self.work -= waiting.map_or(0, |waiting| waiting.work());
         self.stale = true;
         true
     }
@@ -189,10 +188,10 @@ impl Queue {
         for waiting in self.started.drain(..) {
             let job = waiting.rank.job;
             self.nodes.start(job, waiting.taken(now), waiting.estimate);
-            self.work[0] -= waiting.work();
-            if let Some(Local { since, planned, .. }) = self.local.remove(&job) {
-                self.stale |= planned != Some(now);
-                self.running.insert(job, since);
+            self.work -= waiting.work();
+            if let Some(local) = self.local.get_mut(&job) {
+                self.stale |= local.planned != Some(now);
+                local.rank = None;
             }
             commands.push(Command::Start { job, place: Place::Pool(self.pool) });
         }
@@ -201,7 +200,6 @@ impl Queue {
     /// Brings the plan up to date.
     pub(super) fn make_plan(&mut self, now: Time) {
         self.refresh(now);
-        self.work[1] = self.nodes.work();
         self.plan.advance(now);
         if !std::mem::take(&mut self.stale) {
             return;
@@ -261,9 +259,9 @@ impl Queue {
         self.plan.earliest(1, FOR_GOOD, now).map_or(FOR_GOOD, |at| at - now)
     }
 
-    /// How long its jobs would keep all processors busy, rounded down.
+    /// How long its jobs would keep all processors busy, rounded down. O(r) for r running jobs.
     pub(super) fn backlog(&self) -> Span {
-        let left: i128 = self.work.iter().sum();
+        let left = self.work + self.nodes.work();
         Span(i64::try_from(left / i128::from(self.size)).unwrap_or(FOR_GOOD.0))
     }
 }

@@ -114,8 +114,9 @@ impl Fill {
             self.leave(books, job);
             match market.run_of(job) {
                 // If it loses its nodes, it has its old place.
-                Some(_) => drop(self.joined.entry(job).or_insert(market.now())),
-                None => drop(self.joined.remove(&job)),
+                Some(_) => _ = self.joined.entry(job).or_insert(market.now()),
+                None if market.waits(job) => {} // it has lost its nodes already
+                None => _ = self.joined.remove(&job),
             }
         }
         if inbox::terms_changed(events) {
